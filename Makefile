@@ -1,0 +1,70 @@
+# gradir's commands: `make` lists them. A fresh clone needs python3, make and git, nothing else:
+# the first command makes a virtual environment in .venv with gradir and its tools in it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(BIN)/python
+INSTALLED := $(VENV)/.installed
+PEERS := $(VENV)/.installed-peers
+BENCHMARKS := mlp matmul black_scholes call_overhead long_chain
+# Errors are shown, progress is not.
+PIP_INSTALL := $(RUN) -m pip install --quiet --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check lint bench docs format clean
+
+help: ## List the commands
+	@echo "usage: make COMMAND"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST)
+
+demo: $(INSTALLED) ## Train a digits classifier, then show and run the same program as text
+	$(RUN) examples/digits.py
+	$(BIN)/gradir-opt examples/digits_mlp.mlir -p 'gradir-gradient{function=main mode=split}'
+	$(BIN)/gradir-run examples/digits_mlp.mlir --function main --random-inputs 0
+
+test: lint ## Run every check: style, types, all tests
+	$(RUN) -m pytest --quiet
+
+check: lint ## Run the fast checks, under 90 seconds: all but the tests marked slow
+	$(RUN) -m pytest --quiet -m "not slow"
+
+lint: $(INSTALLED) ## Check style and types
+	$(RUN) -m ruff check --quiet
+	$(RUN) -m ruff format --check --quiet
+	$(RUN) -m basedpyright
+
+bench: $(PEERS) ## Time gradir against JAX, PyTorch and NumPy (installs the first two)
+	@status=0; for name in $(BENCHMARKS); do \
+	  echo; echo "$(RUN) benchmarks/$$name.py"; \
+	  $(RUN) benchmarks/$$name.py || status=1; \
+	done; exit $$status
+
+docs: $(INSTALLED) ## Write the op reference anew and run the code in README.md and docs/
+	$(RUN) -m gradir.tools.gen_op_reference
+	$(RUN) -m pytest --quiet tests/test_readme.py
+
+format: $(INSTALLED) ## Format the code and mend what ruff can mend
+	$(RUN) -m ruff check --fix
+	$(RUN) -m ruff format
+
+clean: ## Remove the virtual environment and everything else that these commands made
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find tests \( -name Output -o -name .lit_test_times.txt \) -prune -exec rm -rf {} +
+
+# pip adds to an environment that works; one that does not, is made anew.
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "gradir needs Python 3.11 or newer, and '$(PYTHON)' is not:" \
+	  "try 'make PYTHON=python3.12' or the like." >&2; exit 1; }
+	@$(RUN) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@echo "installing gradir and its tools in $(VENV)"
+	@$(PIP_INSTALL) --editable '.[dev]'
+	@touch $@
+
+$(PEERS): $(INSTALLED)
+	@echo "installing JAX and PyTorch in $(VENV)"
+	@$(PIP_INSTALL) --editable '.[dev,peers]'
+	@touch $@

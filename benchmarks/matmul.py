@@ -1,0 +1,59 @@
+"""A 1024 x 1024 x 1024 matrix product in f32, on one thread and on two."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import harness
+import numpy as np
+
+SIZE = 1024
+
+
+def make_inputs() -> list[np.ndarray[Any, Any]]:
+    """Two square matrices."""
+    random = np.random.default_rng(0)
+    return [random.standard_normal((SIZE, SIZE), dtype=np.float32) for _ in range(2)]
+
+
+def prepare_numpy() -> harness.Call:
+    """NumPy's BLAS, into one buffer."""
+    a, b = make_inputs()
+    out = np.empty_like(a)
+    return lambda: np.matmul(a, b, out=out)
+
+
+def prepare_jax() -> harness.Call:
+    """`jax.jit` of the product."""
+    jax = harness.library("jax")
+    a, b = (jax.numpy.asarray(array) for array in make_inputs())
+    compiled = jax.jit(jax.numpy.matmul)
+    return lambda: jax.block_until_ready(compiled(a, b))
+
+
+def prepare_torch() -> harness.Call:
+    """PyTorch, into one buffer."""
+    torch = harness.library("torch")
+    a, b = (torch.from_numpy(array) for array in make_inputs())
+    out = torch.empty_like(a)
+    return lambda: torch.mm(a, b, out=out)
+
+
+def workloads(threads: int) -> Iterator[harness.Workload]:
+    """The one workload."""
+
+    def gradir(reuse: bool) -> harness.Call:
+        return harness.compiled_function("matmul.mlir", make_inputs(), threads, reuse)
+
+    contenders = [
+        harness.Contender("NumPy, out=", prepare_numpy),
+        harness.Contender("JAX jit", prepare_jax, "jax"),
+        harness.Contender("PyTorch eager, out=", prepare_torch, "torch"),
+        harness.Contender("gradir", lambda: gradir(False), "gradir"),
+        harness.Contender("gradir, out=", lambda: gradir(True), "gradir"),
+    ]
+    title = f"Matrix product {SIZE} x {SIZE} x {SIZE}, f32"
+    yield harness.Workload(title, contenders, reference="NumPy, out=")
+
+
+if __name__ == "__main__":
+    harness.main(workloads, threads=(1, 2))

@@ -1,0 +1,126 @@
+"""array: contractions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access, Row, constant_row, dim_row
+from gradir.dialects.array.movement import sum_to_shape, transposed
+from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.attributes import Attributes
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import require_elements
+from gradir.dialects.loopnest import Output
+from gradir.dialects.nest_builder import Read, contract
+from gradir.dialects.shapes import DYNAMIC, broadcast_shapes, element_of, shape_of, tensor
+from gradir.dialects.value import Emitter, Scalar, Value
+
+
+@irdl_op_definition
+class MatmulOp(TensorOp):
+    """Matrix product over the last axis of lhs and the last but one of rhs.
+
+    As in the Array API: leading axes broadcast; an operand of rank 1 is a row (lhs) or a column
+    (rhs) whose axis of extent 1 the result leaves out. f16 and bf16 are summed in f32.
+    vjp: ct rhs^T, lhs^T ct, summed over broadcast axes
+    """
+
+    name = "array.matmul"
+
+    lhs = operand_def()
+    rhs = operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        lhs, rhs = operands
+        require_elements(lhs, "number")
+        if element_of(lhs) != element_of(rhs):
+            raise VerifyException(f"elements must agree, got {lhs} and {rhs}")
+        if not shape_of(lhs) or not shape_of(rhs):
+            raise VerifyException(f"operands must have rank >= 1, got {lhs} and {rhs}")
+        left, right = _matrix_shapes(shape_of(lhs), shape_of(rhs))
+        if left[-1] != right[-2] and DYNAMIC not in (left[-1], right[-2]):
+            raise VerifyException(f"inner sizes must match, got {left[-1]} and {right[-2]}")
+        kept = left[-2:-1] if len(shape_of(lhs)) > 1 else ()
+        kept += right[-1:] if len(shape_of(rhs)) > 1 else ()
+        return [tensor(broadcast_shapes(left[:-2], right[:-2]) + kept, element_of(lhs))]
+
+    def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
+        left_shape, right_shape = _matrix_shapes(lhs.shape, rhs.shape)
+        batch = broadcast_shapes(left_shape[:-2], right_shape[:-2])
+        left, right = reshaped(lhs, left_shape), reshaped(rhs, right_shape)
+        whole = reshaped(ct, (*batch, left_shape[-2], right_shape[-1]))
+        to_left = sum_to_shape(MatmulOp.on(whole, transposed(right)), left_shape)
+        to_right = sum_to_shape(MatmulOp.on(transposed(left), whole), right_shape)
+        return [reshaped(to_left, lhs.shape), reshaped(to_right, rhs.shape)]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        lhs, rhs = (shape_of(o.type) for o in operands)
+        left, right = _matrix_shapes(lhs, rhs)
+        batch = broadcast_shapes(left[:-2], right[:-2])
+        rank = len(batch)
+        m, n, k = rank, rank + 1, rank + 2
+        bounds = [*batch, left[-2], right[-1], left[-1]]
+        left_rows = [*_batch_rows(left, rank), *_rows(rank + 3, [m, k], lhs)]
+        right_rows = [*_batch_rows(right, rank), *_rows(rank + 3, [k, n], rhs, drop_last=True)]
+        kept = [*range(rank), *([m] if len(lhs) > 1 else []), *([n] if len(rhs) > 1 else [])]
+        element = element_of(self.y.type)
+
+        def store(total: Scalar) -> Scalar:
+            return b.from_compute(total, element)
+
+        return contract(
+            emitter,
+            bounds,
+            [
+                Read(operands[0], Access(rank + 3, tuple(left_rows))),
+                Read(operands[1], Access(rank + 3, tuple(right_rows))),
+            ],
+            [Output(self.y.type, Access.of_dims(rank + 3, kept))],
+            b.compute_type(element),
+            store,
+        )
+
+    def numpy(self, lhs: Any, rhs: Any) -> Any:
+        return lhs @ rhs
+
+
+def _matrix_shapes(
+    lhs: Sequence[int], rhs: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shapes with an axis of extent 1 where an operand is a vector."""
+    left = (1, *lhs) if len(lhs) == 1 else tuple(lhs)
+    right = (*rhs, 1) if len(rhs) == 1 else tuple(rhs)
+    return left, right
+
+
+def _batch_rows(shape: Sequence[int], rank: int) -> list[Row]:
+    """Subscripts of an operand's leading axes, right-aligned to the batch dimensions."""
+    leading = shape[:-2]
+    first = rank - len(leading)
+    return [
+        constant_row(rank + 3, 0) if n == 1 else dim_row(rank + 3, first + d)
+        for d, n in enumerate(leading)
+    ]
+
+
+def _rows(
+    num_dims: int, dims: Sequence[int], shape: Sequence[int], drop_last: bool = False
+) -> list[Row]:
+    """Subscripts of an operand's matrix axes; a vector has only the contracted one."""
+    kept = dims if len(shape) > 1 else dims[:1] if drop_last else dims[1:]
+    return [dim_row(num_dims, d) for d in kept]
+
+
+OPS: tuple[type[TensorOp], ...] = (MatmulOp,)

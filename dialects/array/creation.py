@@ -1,0 +1,174 @@
+"""array: tensors made from attributes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, cast
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, result_def, traits_def
+from xdsl.traits import ConstantLike, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access
+from gradir.dialects.attributes import attribute, integer, number
+from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.kinds import require_elements
+from gradir.dialects.loopnest import Output, scalar_type
+from gradir.dialects.nest_builder import nest
+from gradir.dialects.shapes import (
+    NUMPY_NAMES,
+    element_of,
+    is_float,
+    is_static,
+    normalize_axis,
+    shape_of,
+)
+from gradir.dialects.value import Emitter, Scalar
+
+
+class CreationOp(TensorOp):
+    """A tensor of the static result type, made without operands."""
+
+    INACTIVE: ClassVar[bool] = True
+    y = result_def()
+    traits = traits_def(Pure())
+
+    def verify_types(self) -> None:
+        if not is_static(self.y.type):
+            raise VerifyException(f"the result must have a static shape, got {self.y.type}")
+
+
+@irdl_op_definition
+class FullOp(CreationOp):
+    """Every element is `value`, rounded to the element type."""
+
+    name = "array.full"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("value",)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def fill(cls, value: float, type_: Attribute) -> Self:
+        return cls.create(result_types=[type_], attributes={"value": attribute(float(value))})
+
+    @property
+    def number(self) -> float:
+        return number(self.attributes, "value")
+
+    def verify_types(self) -> None:
+        super().verify_types()
+        value, element = self.number, element_of(self.y.type)
+        if not is_float(element) and value != int(value):
+            raise VerifyException(f"value must be an integer for {self.y.type}, got {value}")
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        return numpy.full(shape_of(self.y.type), self.number)
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        shape, element = shape_of(self.y.type), scalar_type(element_of(self.y.type))
+        output = Output(self.y.type, Access.identity(len(shape)))
+
+        def fill(at: Scalar) -> Scalar:
+            return b.literal(at, self.number, element)
+
+        return nest(emitter, shape, [], [output], fill)
+
+
+@irdl_op_definition
+class ConstantOp(TensorOp):
+    """The tensor written in `value`, e.g. `dense<[1.0, 2.0]> : tensor<2xf32>`."""
+
+    name = "array.constant"
+    INACTIVE: ClassVar[bool] = True
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("value",)
+    y = result_def()
+    traits = traits_def(Pure(), ConstantLike())
+
+    @property
+    def dense(self) -> DenseIntOrFPElementsAttr:
+        return cast(DenseIntOrFPElementsAttr, self.attributes["value"])
+
+    def verify_types(self) -> None:
+        value = self.attributes.get("value")
+        if not isinstance(value, DenseIntOrFPElementsAttr):
+            raise VerifyException(f"value must be dense<...> : tensor<...>, got {value}")
+        if cast(Any, value).type != self.y.type:
+            raise VerifyException(
+                "the value's type must be the result's, "
+                f"got {cast(Any, value).type} and {self.y.type}"
+            )
+
+    @property
+    def array(self) -> Any:
+        """The value as a NumPy array."""
+        import numpy
+
+        element, shape = element_of(self.y.type), shape_of(self.y.type)
+        if NUMPY_NAMES[element] in ("bool", "bfloat16"):
+            values = numpy.array([float(cast(float, v)) for v in self.dense.get_values()])
+            return values.reshape(shape).astype(numpy_dtype(element))
+        data = numpy.frombuffer(self.dense.data.data, numpy_dtype(element))
+        return numpy.array(data if data.size > 1 else numpy.broadcast_to(data, shape)).reshape(
+            shape
+        )
+
+    @property
+    def splat(self) -> float | None:
+        """The number of which every element is a copy, if it is one."""
+        if self.dense.is_splat():
+            return float(cast(float, next(iter(self.dense.get_values()), 0.0)))
+        return None
+
+    def numpy(self, *arrays: Any) -> Any:
+        return self.array
+
+
+@irdl_op_definition
+class IotaOp(CreationOp):
+    """Counts 0, 1, ... along `axis`; the same in all others."""
+
+    name = "array.iota"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
+
+    @property
+    def axis(self) -> int:
+        return normalize_axis(integer(self.attributes, "axis"), len(shape_of(self.y.type)))
+
+    def verify_types(self) -> None:
+        super().verify_types()
+        require_elements(self.y.type, "number")
+        _ = self.axis
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        shape = shape_of(self.y.type)
+        line = [n if d == self.axis else 1 for d, n in enumerate(shape)]
+        return numpy.broadcast_to(numpy.arange(shape[self.axis]).reshape(line), shape)
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        shape, element = shape_of(self.y.type), element_of(self.y.type)
+
+        def count(at: Scalar) -> Scalar:
+            return b.from_compute(b.cast(b.index(at, self.axis), b.compute_type(element)), element)
+
+        return nest(emitter, shape, [], [Output(self.y.type, Access.identity(len(shape)))], count)
+
+
+def numpy_dtype(element: Attribute) -> Any:
+    """The NumPy dtype of an element type; bfloat16 is that of ml_dtypes."""
+    import numpy
+
+    name = NUMPY_NAMES[element]
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return numpy.dtype(ml_dtypes.bfloat16)
+    return numpy.dtype(name)
+
+
+OPS: tuple[type[TensorOp], ...] = (FullOp, ConstantOp, IotaOp)

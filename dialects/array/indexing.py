@@ -1,0 +1,228 @@
+"""array: gather and scatter by run-time indices, which are checked: never a wild read or write.
+
+An index in [-n, 0) counts from the end; one outside of [-n, n) is an error at run time that names
+the op, the index and the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access, Row, dim_row
+from gradir.dialects.attributes import Attributes, integer
+from gradir.dialects.diagnostics import location_text
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import require_elements
+from gradir.dialects.loopnest import Output
+from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.shapes import (
+    compatible,
+    element_of,
+    normalize_axis,
+    shape_of,
+    tensor,
+)
+from gradir.dialects.value import Emitter, Scalar, Value
+
+
+class IndexingOp(TensorOp):
+    """Reads or writes along `axis` where integers say."""
+
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
+    traits = traits_def(Pure())
+
+    @property
+    def axis(self) -> int:
+        rank = len(shape_of(self.operands[0].type))
+        return normalize_axis(integer(self.attributes, "axis", 0), rank)
+
+    @property
+    def message(self) -> str:
+        """What an index error says first."""
+        return f"{location_text(self)}{self.name}"
+
+
+def check_not_empty(extent: int, indices: Attribute) -> None:
+    """There must be something to index where there is an index."""
+    if extent == 0 and 0 not in shape_of(indices):
+        raise VerifyException("the indexed axis is empty, so that no index is valid")
+
+
+@irdl_op_definition
+class TakeOp(IndexingOp):
+    """Elements of x along `axis` (0 where absent) at `indices`, of any rank.
+
+    The result's shape is x's with the axis replaced by the shape of the indices.
+    vjp: scatter_add of ct into zeros; repeated indices add
+    """
+
+    name = "array.take"
+
+    x = operand_def()
+    indices = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, indices = operands
+        return [_taken_type(x, indices, attributes)]
+
+    def vjp(self, ct: Value, y: Value, x: Value, indices: Value) -> Cotangents:
+        return [ScatterAddOp.on(x.full(0), indices, ct, axis=self.axis), None]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        x, indices = operands
+        shape, axis, rank = shape_of(self.y.type), self.axis, len(shape_of(self.y.type))
+        places = range(axis, axis + len(shape_of(indices.type)))
+        reads = [Read(x, None), Read(indices, Access.of_dims(rank, places))]
+        bound = shape_of(x.type)[axis]
+
+        def pick(table: Scalar, at: Scalar) -> Scalar:
+            row = b.check_index(at, bound, self.message) if bound else b.index(at, 0)
+            others = [b.index(at, d) for d in range(rank) if d not in places]
+            return b.load(table, [*others[:axis], row, *others[axis:]])
+
+        return nest(emitter, shape, reads, [Output(self.y.type, Access.identity(rank))], pick)
+
+    def numpy(self, x: Any, indices: Any) -> Any:
+        import numpy
+
+        return numpy.take(x, indices, axis=self.axis)
+
+
+def _taken_type(x: Attribute, indices: Attribute, attributes: Attributes) -> Attribute:
+    require_elements(indices, "integer")
+    shape = shape_of(x)
+    axis = normalize_axis(integer(attributes, "axis", 0), len(shape))
+    check_not_empty(shape[axis], indices)
+    return tensor([*shape[:axis], *shape_of(indices), *shape[axis + 1 :]], element_of(x))
+
+
+@irdl_op_definition
+class ScatterAddOp(IndexingOp):
+    """x with `updates` added along `axis` at `indices`: the transpose of take.
+
+    Repeated indices add, in row-major order of the updates.
+    vjp: ct for x, take(ct, indices) for the updates
+    """
+
+    name = "array.scatter_add"
+
+    x = operand_def()
+    indices = operand_def()
+    updates = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, indices, updates = operands
+        require_elements(x, "number")
+        taken = _taken_type(x, indices, attributes)
+        if not compatible(shape_of(taken), shape_of(updates)) or element_of(taken) != element_of(
+            updates
+        ):
+            raise VerifyException(f"updates must be {taken}, got {updates}")
+        return [x]
+
+    def vjp(self, ct: Value, y: Value, x: Value, indices: Value, updates: Value) -> Cotangents:
+        return [ct, None, TakeOp.on(ct, indices, axis=self.axis)]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        x, indices, updates = operands
+        axis, shape = self.axis, shape_of(updates.type)
+        rank = len(shape)
+        places = range(axis, axis + len(shape_of(indices.type)))
+        rows = [dim_row(rank, d) for d in range(rank) if d not in places]
+        rows.insert(axis, Row((0,) * rank, 0, symbol=0))
+        reads = [
+            Read(indices, Access.of_dims(rank, places)),
+            Read(updates, Access.identity(rank)),
+        ]
+        bound = shape_of(x.type)[axis]
+
+        def add(at: Scalar, update: Scalar) -> Sequence[Scalar]:
+            return [update, b.check_index(at, bound, self.message) if bound else b.index(at, 0)]
+
+        output = Output(self.y.type, Access(rank, tuple(rows)), "add", x)
+        return nest(emitter, shape, reads, [output], add)
+
+    def numpy(self, x: Any, indices: Any, updates: Any) -> Any:
+        import numpy
+
+        result = numpy.array(x)
+        at: Any = (slice(None),) * self.axis + (indices,)
+        bound = x.shape[self.axis]
+        if indices.size and (indices.min() < -bound or indices.max() >= bound):
+            raise IndexError(f"index out of bounds for axis of size {bound}")
+        numpy.add.at(result, at, updates)
+        return result
+
+
+@irdl_op_definition
+class TakeAlongAxisOp(IndexingOp):
+    """y[.., i, ..] = x[.., indices[.., i, ..], ..] along `axis`; ranks are equal.
+
+    The other extents of the indices are x's. vjp: grad.take_along_axis_backward
+    """
+
+    name = "array.take_along_axis"
+
+    x = operand_def()
+    indices = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, indices = operands
+        require_elements(indices, "integer")
+        shape, wanted = shape_of(x), list(shape_of(indices))
+        axis = normalize_axis(integer(attributes, "axis", 0), len(shape))
+        others = [n for d, n in enumerate(shape) if d != axis]
+        if len(wanted) != len(shape) or wanted[:axis] + wanted[axis + 1 :] != others:
+            raise VerifyException(
+                f"shapes must agree but for axis {axis}, got {x} and indices {indices}"
+            )
+        check_not_empty(shape[axis], indices)
+        return [tensor(wanted, element_of(x))]
+
+    def vjp(self, ct: Value, y: Value, x: Value, indices: Value) -> Cotangents:
+        from gradir.dialects.grad import TakeAlongAxisBackwardOp
+
+        return [TakeAlongAxisBackwardOp.on(ct, indices, type=x.type, axis=self.axis), None]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        x, indices = operands
+        shape, axis, rank = shape_of(self.y.type), self.axis, len(shape_of(self.y.type))
+        reads = [Read(x, None), Read(indices, Access.identity(rank))]
+        bound = shape_of(x.type)[axis]
+
+        def pick(table: Scalar, at: Scalar) -> Scalar:
+            checked = b.check_index(at, bound, self.message) if bound else b.index(at, 0)
+            places = [checked if d == axis else b.index(at, d) for d in range(rank)]
+            return b.load(table, places)
+
+        return nest(emitter, shape, reads, [Output(self.y.type, Access.identity(rank))], pick)
+
+    def numpy(self, x: Any, indices: Any) -> Any:
+        import numpy
+
+        bound = x.shape[self.axis]
+        if indices.size and (indices.min() < -bound or indices.max() >= bound):
+            raise IndexError(f"index out of bounds for axis of size {bound}")
+        return numpy.take_along_axis(x, indices.astype(numpy.int64), axis=self.axis)
+
+
+OPS: tuple[type[TensorOp], ...] = (TakeOp, ScatterAddOp, TakeAlongAxisOp)

@@ -1,0 +1,235 @@
+"""array: reductions over `axis` (all axes where it is absent), with `keepdims = false`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, prod
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access, constant_row, dim_row
+from gradir.dialects.array.elementwise import AbsOp, AstypeOp, ExpOp, LogOp, WhereOp
+from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
+from gradir.dialects.attributes import Attributes, flag, integers
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import require_elements
+from gradir.dialects.loopnest import Output
+from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.shapes import (
+    DYNAMIC,
+    byte_size,
+    element_of,
+    is_float,
+    normalize_axes,
+    shape_of,
+    tensor,
+)
+from gradir.dialects.value import Emitter, Scalar, Value
+
+
+class ReductionOp(TensorOp):
+    """One result element for each line of elements along the reduced axes."""
+
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "keepdims")
+    DOMAIN: ClassVar[str] = "number"
+    NUMPY: ClassVar[str] = ""
+    COMBINER: ClassVar[str] = ""
+
+    x = operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_elements(operands[0], cls.DOMAIN)
+        shape = shape_of(operands[0])
+        axes = reduced_axes(attributes, len(shape))
+        kept = [1 if d in axes else n for d, n in enumerate(shape)]
+        if not flag(attributes, "keepdims", False):
+            kept = [n for d, n in enumerate(shape) if d not in axes]
+        return [tensor(kept, element_of(operands[0]))]
+
+    @property
+    def axes(self) -> list[int]:
+        return reduced_axes(self.attributes, len(shape_of(self.x.type)))
+
+    @property
+    def count(self) -> int:
+        """How many elements make one result element."""
+        shape = shape_of(self.x.type)
+        return prod(shape[d] for d in self.axes)
+
+    def spread(self, y: Value, x: Value) -> Value:
+        """A value of the result's shape repeated over the operand's."""
+        shape = [1 if d in self.axes else n for d, n in enumerate(x.shape)]
+        line = reshaped(y, shape)
+        return BroadcastToOp.on(line, type=tensor(x.shape, y.element))
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        keep = flag(self.attributes, "keepdims", False)
+        return getattr(numpy, self.NUMPY)(x, axis=tuple(self.axes), keepdims=keep)
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        shape, element = shape_of(self.x.type), element_of(self.x.type)
+        rank, axes = len(shape), self.axes
+        keep = flag(self.attributes, "keepdims", False)
+        rows = [
+            constant_row(rank, 0) if d in axes else dim_row(rank, d)
+            for d in range(rank)
+            if keep or d not in axes
+        ]
+        output = Output(self.y.type, Access(rank, tuple(rows)), self.COMBINER)
+        read = Read(operands[0], Access.identity(rank))
+
+        def widen(x: Scalar) -> Scalar:
+            return b.to_compute(x, element)
+
+        return nest(emitter, shape, [read], [output], widen)
+
+
+def reduced_axes(attributes: Attributes, rank: int) -> list[int]:
+    """Sorted; all where `axis` is absent."""
+    return sorted(normalize_axes(integers(attributes, "axis", range(rank)) or [], rank))
+
+
+def reshaped(x: Value, shape: Sequence[int]) -> Value:
+    """x under another shape; x itself where it is the same."""
+    if tuple(shape) == x.shape:
+        return x
+    return ReshapeOp.on(x, type=tensor(shape, x.element))
+
+
+def widened(x: Value) -> Value:
+    """f16 and bf16 as f32, for computing a compound op in one precision; others as they are."""
+    if is_float(x.element) and byte_size(x.element) == 2:
+        return AstypeOp.on(x, type=tensor(x.shape, f32))
+    return x
+
+
+def narrowed(x: Value, type_: Attribute) -> Value:
+    """x converted to a type, where it is of another."""
+    return x if x.type == type_ else AstypeOp.on(x, type=type_)
+
+
+@irdl_op_definition
+class SumOp(ReductionOp):
+    """Sum; 0 of no elements. f16 and bf16 are summed in f32.   vjp: ct, repeated"""
+
+    name = "array.sum"
+    NUMPY: ClassVar[str] = "sum"
+    COMBINER: ClassVar[str] = "add"
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        return [self.spread(ct, x)]
+
+    def simplify(self, x: Value) -> Value | None:
+        return x if not self.axes and self.y.type == x.type else None
+
+
+@irdl_op_definition
+class MeanOp(ReductionOp):
+    """Sum divided by the number of elements; nan of none.   vjp: ct / count, repeated"""
+
+    name = "array.mean"
+    DOMAIN: ClassVar[str] = "float"
+
+    def verify_types(self) -> None:
+        if DYNAMIC in shape_of(self.x.type):
+            raise VerifyException(f"the shape must be static, got {self.x.type}")
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        return [self.spread(ct / self.count, x)]
+
+    def decompose(self, x: Value) -> Value:
+        total = SumOp.on(widened(x), **self.attributes)
+        return narrowed(total / self.count, self.y.type)
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        keep = flag(self.attributes, "keepdims", False)
+        with numpy.errstate(invalid="ignore", divide="ignore"):
+            total = numpy.sum(x, axis=tuple(self.axes), keepdims=keep)
+            return total / numpy.asarray(self.count, total.dtype)
+
+
+class _ExtremumReductionOp(ReductionOp):
+    """Ties split evenly: the cotangents of all that are equal to the result sum to ct."""
+
+    def verify_types(self) -> None:
+        if self.count == 0:
+            raise VerifyException(f"no value of no elements; got {self.x.type}")
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        tied = x.equal(self.spread(y, x))
+        ones = AstypeOp.on(tied, type=x.type)
+        count = SumOp.on(ones, **self.attributes)
+        return [WhereOp.on(tied, self.spread(ct / count, x), x.full(0))]
+
+
+@irdl_op_definition
+class MaxOp(_ExtremumReductionOp):
+    """Largest element; nan where one is nan.   vjp: ct to the largest, split evenly at ties"""
+
+    name = "array.max"
+    NUMPY: ClassVar[str] = "max"
+    COMBINER: ClassVar[str] = "maximum"
+
+
+@irdl_op_definition
+class MinOp(_ExtremumReductionOp):
+    """Smallest element; nan where one is nan.   vjp: ct to the smallest, split evenly at ties"""
+
+    name = "array.min"
+    NUMPY: ClassVar[str] = "min"
+    COMBINER: ClassVar[str] = "minimum"
+
+
+@irdl_op_definition
+class LogsumexpOp(ReductionOp):
+    """log(sum(exp(x))) without overflow; -inf of all -inf, and of no elements.
+
+    vjp: ct * exp(x - y), 0 where y is -inf
+    """
+
+    name = "array.logsumexp"
+    DOMAIN: ClassVar[str] = "float"
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        shift = WhereOp.on(y.equal(-inf), y.full(0), y)
+        return [self.spread(ct, x) * ExpOp.on(x - self.spread(shift, x))]
+
+    def decompose(self, x: Value) -> Value:
+        wide = widened(x)
+        if self.count == 0:
+            return wide.emitter.value(self.y).full(-inf)
+        top = MaxOp.on(wide, axis=self.axes, keepdims=flag(self.attributes, "keepdims", False))
+        # an infinite maximum must not be subtracted: inf - inf is nan
+        shift = WhereOp.on(AbsOp.on(top) < inf, top, top.full(0))
+        total = SumOp.on(ExpOp.on(wide - self.spread(shift, wide)), **self.attributes)
+        return narrowed(LogOp.on(total) + shift, self.y.type)
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        keep = flag(self.attributes, "keepdims", False)
+        axes = tuple(self.axes)
+        if self.count == 0:
+            return numpy.full(shape_of(self.y.type), -numpy.inf)
+        top = numpy.max(x, axis=axes, keepdims=True)
+        shift = numpy.where(numpy.isfinite(top), top, 0).astype(x.dtype)
+        total = numpy.log(numpy.sum(numpy.exp(x - shift), axis=axes, keepdims=True)) + shift
+        return total if keep else numpy.squeeze(total, axis=axes)
+
+
+OPS: tuple[type[TensorOp], ...] = (SumOp, MeanOp, MaxOp, MinOp, LogsumexpOp)

@@ -1,0 +1,202 @@
+"""Scalar functions for the bodies of loop nests: each appends arith, math or loopnest ops.
+
+An op class writes its meaning on one element with these: `b.exp(x) / (1 + b.exp(x))`. Elements of
+f16 and bf16 are computed in f32, those of ui8 in i32 (`to_compute`), and rounded once at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    FloatAttr,
+    IntegerAttr,
+    Signedness,
+    f32,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+
+from gradir.dialects import loopnest
+from gradir.dialects.shapes import as_integer_type, is_float
+from gradir.dialects.value import Scalar
+
+
+def constant(like: Scalar, number: float) -> Scalar:
+    """`number` in the type of `like`."""
+    return literal(like, number, like.type)
+
+
+def literal(near: Scalar, number: float, type_: Attribute) -> Scalar:
+    """`number` in a given type, emitted where `near` is."""
+    if is_float(type_):
+        value: Attribute = FloatAttr(float(number), type_)  # pyright: ignore[reportArgumentType,reportCallIssue]
+    else:
+        integer = as_integer_type(type_)
+        assert integer is not None
+        value = IntegerAttr(int(number), integer, truncate_bits=True)
+    return near.emit(arith.ConstantOp(value))
+
+
+def _by_type(on_float: Callable[..., Any], on_integer: Callable[..., Any] | None):
+    def function(*operands: Scalar) -> Scalar:
+        make = on_float if is_float(operands[0].type) else on_integer
+        assert make is not None, f"no meaning on {operands[0].type}"
+        return operands[0].emit(make(*(o.ssa for o in operands)))
+
+    return function
+
+
+def _compare(float_predicate: str, integer_predicate: str):
+    def floats(x: SSAValue, y: SSAValue) -> arith.CmpfOp:
+        return arith.CmpfOp(x, y, float_predicate)
+
+    def integers(x: SSAValue, y: SSAValue) -> arith.CmpiOp:
+        return arith.CmpiOp(x, y, integer_predicate)
+
+    return _by_type(floats, integers)
+
+
+def _negate(x: Scalar) -> Scalar:
+    return x.emit(arith.NegfOp(x.ssa)) if is_float(x.type) else subtract(constant(x, 0), x)
+
+
+add = _by_type(arith.AddfOp, arith.AddiOp)
+subtract = _by_type(arith.SubfOp, arith.SubiOp)
+multiply = _by_type(arith.MulfOp, arith.MuliOp)
+divide = _by_type(arith.DivfOp, arith.FloorDivSIOp)
+maximum = _by_type(arith.MaximumfOp, arith.MaxSIOp)
+minimum = _by_type(arith.MinimumfOp, arith.MinSIOp)
+less = _compare("olt", "slt")
+less_equal = _compare("ole", "sle")
+greater = _compare("ogt", "sgt")
+greater_equal = _compare("oge", "sge")
+equal = _compare("oeq", "eq")
+not_equal = _compare("une", "ne")
+unordered = _compare("uno", "ne")
+absolute = _by_type(math.AbsFOp, math.AbsIOp)
+exp = _by_type(math.ExpOp, None)
+expm1 = _by_type(math.ExpM1Op, None)
+log = _by_type(math.LogOp, None)
+log1p = _by_type(math.Log1pOp, None)
+sqrt = _by_type(math.SqrtOp, None)
+rsqrt = _by_type(math.RsqrtOp, None)
+sin = _by_type(math.SinOp, None)
+cos = _by_type(math.CosOp, None)
+tanh = _by_type(math.TanhOp, None)
+erf = _by_type(math.ErfOp, None)
+floor = _by_type(math.FloorOp, None)
+copysign = _by_type(math.CopySignOp, None)
+fma = _by_type(math.FmaOp, None)
+logical_and = _by_type(arith.AndIOp, arith.AndIOp)
+logical_or = _by_type(arith.OrIOp, arith.OrIOp)
+logical_xor = _by_type(arith.XOrIOp, arith.XOrIOp)
+
+# What the operators of `Scalar` mean.
+ARITHMETIC: dict[str, Callable[..., Scalar]] = {
+    "add": add,
+    "subtract": subtract,
+    "multiply": multiply,
+    "divide": divide,
+    "negative": _negate,
+    "less": less,
+    "less_equal": less_equal,
+    "greater": greater,
+    "greater_equal": greater_equal,
+    "equal": equal,
+}
+
+
+def logical_not(x: Scalar) -> Scalar:
+    return logical_xor(x, literal(x, 1, i1))
+
+
+def select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
+    """x where the condition holds, else y."""
+    return x.emit(arith.SelectOp(condition.ssa, x.ssa, y.ssa))
+
+
+def index(near: Scalar, dim: int) -> Scalar:
+    """The current value of iteration dimension `dim`, i64."""
+    return near.emit(loopnest.IndexOp(dim))
+
+
+def load(source: Scalar, indices: Sequence[Scalar]) -> Scalar:
+    """An element of a tensor that the body was handed whole."""
+    return source.emit(loopnest.LoadOp(source.ssa, [i.ssa for i in indices]))
+
+
+def check_index(x: Scalar, bound: int, message: str) -> Scalar:
+    """x as an index in [0, bound): negative values count from the end; others are an error."""
+    wide = cast(x, i64, False)
+    return x.emit(loopnest.CheckIndexOp(wide.ssa, bound, message))
+
+
+def cast(x: Scalar, target: Attribute, unsigned: bool = False) -> Scalar:
+    """x converted to another scalar type; to i1 by comparing with 0; `unsigned` concerns x."""
+    source = x.type
+    if source == target:
+        return x
+    if target == i1:
+        return not_equal(x, constant(x, 0))
+    if is_float(source) and is_float(target):
+        return _resize_float(x, target)
+    if is_float(source):
+        return x.emit(arith.FPToSIOp(x.ssa, target))  # pyright: ignore[reportArgumentType]
+    if is_float(target):
+        to_float = arith.UIToFPOp if unsigned or source == i1 else arith.SIToFPOp
+        return x.emit(to_float(x.ssa, target))  # pyright: ignore[reportArgumentType]
+    return _resize_integer(x, target, unsigned)
+
+
+def _resize_float(x: Scalar, target: Attribute) -> Scalar:
+    """Between formats of equal width (f16, bf16) through f32."""
+    source = x.type
+    assert is_float(target)
+    if source.bitwidth == target.bitwidth:
+        return _resize_float(_resize_float(x, f32), target)
+    resize = arith.ExtFOp if source.bitwidth < target.bitwidth else arith.TruncFOp
+    return x.emit(resize(x.ssa, target))  # pyright: ignore[reportArgumentType]
+
+
+def _resize_integer(x: Scalar, target: Attribute, unsigned: bool) -> Scalar:
+    source = x.type
+    width, wanted = as_integer_type(source), as_integer_type(target)
+    assert width is not None and wanted is not None
+    if width.width.data > wanted.width.data:
+        return x.emit(arith.TruncIOp(x.ssa, wanted))
+    extend = arith.ExtUIOp if unsigned or source == i1 else arith.ExtSIOp
+    return x.emit(extend(x.ssa, wanted))
+
+
+def compute_type(element: Attribute) -> Attribute:
+    """The type in which bodies compute on elements of a tensor."""
+    if isinstance(element, Float16Type | BFloat16Type):
+        return f32
+    return i32 if is_unsigned(element) else element
+
+
+def to_compute(x: Scalar, element: Attribute) -> Scalar:
+    """An element as it comes from a tensor, in its compute type."""
+    return cast(x, compute_type(element), is_unsigned(element))
+
+
+def from_compute(x: Scalar, element: Attribute) -> Scalar:
+    """A computed value rounded to the element type of a tensor."""
+    return cast(x, loopnest.scalar_type(element))
+
+
+def is_unsigned(element: Attribute) -> bool:
+    integer = as_integer_type(element)
+    return integer is not None and integer.signedness.data == Signedness.UNSIGNED
+
+
+def values_of(block_args: Sequence[SSAValue], emitter: Any) -> list[Scalar]:
+    """Block arguments of a body as scalars (or whole tensors, for `load`)."""
+    return [Scalar(a, emitter) for a in block_args]

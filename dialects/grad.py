@@ -1,0 +1,189 @@
+"""The grad dialect: what exists because of differentiation: markers, sums of cotangents, zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, ClassVar, cast
+
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
+from xdsl.traits import Pure
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access, Row, dim_row
+from gradir.dialects.array.creation import CreationOp, FullOp
+from gradir.dialects.array.indexing import IndexingOp, TakeAlongAxisOp
+from gradir.dialects.attributes import Attributes, text
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_equal_types
+from gradir.dialects.loopnest import Output
+from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.nll import NllLossBackwardOp
+from gradir.dialects.shapes import shape_of
+from gradir.dialects.value import Emitter, Scalar, Value
+
+
+@irdl_op_definition
+class NoGradOp(IdentityOp):
+    """x, through which no cotangent flows."""
+
+    name = "grad.no_grad"
+    INACTIVE: ClassVar[bool] = True
+
+
+@irdl_op_definition
+class NameOp(IdentityOp):
+    """x under a name, by which `wrt`, `of` and policies can ask for it.   vjp: ct"""
+
+    name = "grad.name"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("name",)
+
+    def verify_types(self) -> None:
+        _ = self.label
+
+    @property
+    def label(self) -> str:
+        return text(self.attributes, "name")
+
+    def vjp(self, ct: Value, *args: Value) -> Cotangents:
+        return [ct]
+
+
+@irdl_op_definition
+class NegateGradientOp(IdentityOp):
+    """x, with the sign of its cotangent changed.   vjp: -ct"""
+
+    name = "grad.negate_gradient"
+
+    def vjp(self, ct: Value, *args: Value) -> Cotangents:
+        return [-ct]
+
+
+@irdl_op_definition
+class StartCheckpointOp(IdentityOp):
+    """x, and what is computed from it up to an end_checkpoint may be recomputed.   vjp: ct"""
+
+    name = "grad.start_checkpoint"
+
+
+@irdl_op_definition
+class EndCheckpointOp(IdentityOp):
+    """x, the end of a recomputed stage.   vjp: ct"""
+
+    name = "grad.end_checkpoint"
+
+
+@irdl_op_definition
+class BarrierOp(IdentityOp):
+    """x; ops on the result are never merged with equal ops on x.
+
+    It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
+    drops a dead one itself. vjp: ct
+    """
+
+    name = "grad.barrier"
+    traits = traits_def()
+
+
+@irdl_op_definition
+class ZeroOp(CreationOp):
+    """All zeros: the cotangent of what does not contribute."""
+
+    name = "grad.zero"
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return FullOp.fill(0, self.y.type).lower(emitter, operands)
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        return numpy.zeros(shape_of(self.y.type))
+
+
+@irdl_op_definition
+class AccumulateOp(ElementwiseOp):
+    """The sum of all operands from left to right: the contributions to one cotangent.
+
+    Operands stand in reverse program order of their users. vjp: ct for each
+    """
+
+    name = "grad.accumulate"
+    SAME_TYPE: ClassVar[bool] = True
+
+    xs = var_operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_equal_types(operands)
+        return operands[:1]
+
+    def vjp(self, ct: Value, y: Value, *xs: Value) -> Cotangents:
+        return [ct] * len(xs)
+
+    def body(self, *xs: Scalar) -> Scalar:
+        return reduce(b.add, xs)
+
+    def numpy(self, *xs: Any) -> Any:
+        return reduce(lambda x, y: x + y, xs)
+
+    def simplify(self, *xs: Value) -> Value | None:
+        kept = [x for x in xs if not isinstance(x.ssa.owner, ZeroOp)]
+        if len(kept) == len(xs):
+            return kept[0] if len(kept) == 1 else None
+        if not kept:
+            return xs[0]
+        return kept[0] if len(kept) == 1 else AccumulateOp.on(*kept)
+
+
+@irdl_op_definition
+class TakeAlongAxisBackwardOp(IndexingOp):
+    """Zeros of the result's type with ct added at the indices along `axis`.
+
+    The transpose of array.take_along_axis. vjp: take_along_axis(ct', indices)
+    """
+
+    name = "grad.take_along_axis_backward"
+
+    ct = operand_def()
+    indices = operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    def vjp(self, ct: Value, y: Value, inner: Value, indices: Value) -> Cotangents:
+        return [TakeAlongAxisOp.on(ct, indices, axis=self.axis), None]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        ct, indices = operands
+        axis, shape = self.axis, shape_of(ct.type)
+        rank, bound = len(shape), shape_of(self.y.type)[axis]
+        rows = [dim_row(rank, d) for d in range(rank)]
+        rows[axis] = Row((0,) * rank, 0, symbol=0)
+        [zeros] = FullOp.fill(0, self.y.type).lower(emitter, [])
+
+        def add(update: Scalar, at: Scalar) -> Sequence[Scalar]:
+            return [update, b.check_index(at, bound, self.message) if bound else b.index(at, 0)]
+
+        reads = [Read(ct, Access.identity(rank)), Read(indices, Access.identity(rank))]
+        output = Output(self.y.type, Access(rank, tuple(rows)), "add", zeros)
+        return nest(emitter, shape, reads, [output], add)
+
+    def numpy(self, ct: Any, indices: Any) -> Any:
+        import numpy
+
+        result = numpy.zeros(shape_of(self.y.type), ct.dtype)
+        places: list[Any] = list(cast(Any, numpy.indices(indices.shape)))
+        places[self.axis] = indices
+        numpy.add.at(result, tuple(places), ct)
+        return result
+
+
+OPS: tuple[type[TensorOp], ...] = (
+    NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
+    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp,
+)  # fmt: skip
+
+Grad = Dialect("grad", list(OPS), [])

@@ -1,0 +1,225 @@
+"""What an op answers for itself, and where ops of other dialects are given their answers.
+
+A `TensorOp` is one class that holds all facts about an op: types (`infer_types`), derivative
+(`vjp`), meaning on arrays (`numpy`), simplification (`simplify`) and one of three lowerings: a
+scalar `body` (elementwise ops), `lower` (loop nests), or `decompose` (simpler tensor ops).
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self, cast
+
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.attributes import Attributes, Plain, attribute, plain_text
+from gradir.dialects.shapes import compatible, element_of, is_tensor, shape_of
+from gradir.dialects.value import Emitter, Value
+
+Cotangents = Sequence[Value | None]
+
+
+class TensorOp(IRDLOperation, ABC):
+    """Base of all ops on ranked tensors."""
+
+    # No cotangent flows through the op: its results do not depend smoothly on any operand.
+    INACTIVE: ClassVar[bool] = False
+    # Operands through which no derivative is offered; an active one is refused.
+    NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
+    # One type stands for all operands and results in the custom form.
+    SAME_TYPE: ClassVar[bool] = False
+    # The attributes that the op knows; others are refused.
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
+
+    # Types.
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute] | None:
+        """The result types; None where they must be written. VerifyException on bad operands."""
+        del operands, attributes
+        return None
+
+    def verify_(self) -> None:
+        for value in (*self.operands, *self.results):
+            if not is_tensor(value.type):
+                raise VerifyException(f"{self.name}: expected ranked tensors, got {value.type}")
+        for name in self.attributes:
+            if name not in self.ATTRIBUTES and "." not in name:
+                known = ", ".join(self.ATTRIBUTES) or "none"
+                raise VerifyException(f"{self.name}: unknown attribute {name}; known: {known}")
+        try:
+            expected = self.infer_types([o.type for o in self.operands], self.attributes)
+            self.verify_types()
+        except VerifyException as error:
+            raise VerifyException(f"{self.name}: {error}") from None
+        if expected is not None:
+            self._verify_results(expected)
+
+    def verify_types(self) -> None:
+        """Further checks of an op; messages need not name it."""
+
+    def _verify_results(self, expected: Sequence[Attribute]) -> None:
+        if len(expected) != len(self.results):
+            raise VerifyException(
+                f"{self.name}: {len(expected)} results expected, got {len(self.results)}"
+            )
+        for result, type_ in zip(self.results, expected, strict=True):
+            same_element = element_of(result.type) == element_of(type_)
+            if not same_element or not compatible(shape_of(result.type), shape_of(type_)):
+                raise VerifyException(
+                    f"{self.name}: result type must be {type_}, got {result.type}"
+                )
+
+    # Building.
+
+    @classmethod
+    def of(
+        cls,
+        operands: Sequence[SSAValue],
+        types: Sequence[Attribute] | None = None,
+        **attributes: Plain | None,
+    ) -> Self:
+        """The op on SSA values, its result types inferred unless given."""
+        given = {k: attribute(v) for k, v in attributes.items() if v is not None}
+        inferred = types or cls.infer_types([o.type for o in operands], given)
+        assert inferred is not None, f"{cls.name} needs its result types"
+        return cls.create(operands=operands, result_types=inferred, attributes=given)
+
+    @classmethod
+    def on(cls, *values: Value, type: Attribute | None = None, **attributes: Plain | None) -> Value:
+        """Emit the op where the first value does; returns its first result."""
+        op = cls.of([v.ssa for v in values], [type] if type else None, **attributes)
+        return Value(values[0].emitter.insert(op).results[0], values[0].emitter)
+
+    @classmethod
+    def all_on(cls, *values: Value, types: Sequence[Attribute] | None = None, **attributes: Plain):
+        """Like `on`, for an op with several results: returns all."""
+        op = cls.of([v.ssa for v in values], types, **attributes)
+        emitter = values[0].emitter
+        return [Value(r, emitter) for r in emitter.insert(op).results]
+
+    # Derivative.
+
+    def vjp(self, ct: Value, *args: Value) -> Cotangents:
+        """Cotangents of the operands, given that of the one result: `vjp(ct, y, x0, x1, ...)`.
+
+        None where no cotangent flows. An op with several results overrides `vjp_all` instead.
+        """
+        del ct, args
+        raise NotImplementedError(self.name)
+
+    def vjp_all(
+        self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
+    ) -> Cotangents:
+        """Cotangents of the operands from those of all results (None is zero; not all are None)."""
+        assert len(cts) == 1 and cts[0] is not None
+        return self.vjp(cts[0], results[0], *operands)
+
+    @classmethod
+    def has_vjp(cls) -> bool:
+        return cls.vjp is not TensorOp.vjp or cls.vjp_all is not TensorOp.vjp_all
+
+    # Meaning and lowering.
+
+    def numpy(self, *arrays: Any) -> Any:
+        """The value on NumPy arrays; a tuple for several results. The caller casts to the types."""
+        raise NotImplementedError(self.name)
+
+    def simplify(self, *operands: Value) -> Value | None:
+        """An equal value that is cheaper (bit for bit the same), or None."""
+        return None
+
+    def decompose(self, *operands: Value) -> Value | Sequence[Value]:
+        """The same value by simpler ops."""
+        raise NotImplementedError(self.name)
+
+    @classmethod
+    def has_decomposition(cls) -> bool:
+        return cls.decompose is not TensorOp.decompose
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Emit loop nests for the op on lowered operands; returns its results."""
+        raise NotImplementedError(self.name)
+
+    # Text: `array.sum %x {axis = [1]} : tensor<2x3xf32> -> tensor<2xf32>`.
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" " if self.operands else "")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        if self.attributes:
+            entries = (f"{k} = {plain_text(v)}" for k, v in self.attributes.items())
+            printer.print_string(" {" + ", ".join(entries) + "}")
+        printer.print_string(" : ")
+        results = [r.type for r in self.results]
+        if not self.SAME_TYPE and self.operands:
+            printer.print_list([o.type for o in self.operands], printer.print_attribute)
+            printer.print_string(" -> ")
+        if len(results) == 1:
+            printer.print_attribute(results[0])
+        else:
+            with printer.in_parens():
+                printer.print_list(results, printer.print_attribute)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        operands = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        operands = operands or []
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_type, parser.parse_type
+        )
+        types = types or []
+        if parser.parse_optional_punctuation("->") is not None:
+            results = _parse_result_types(parser)
+        elif cls.SAME_TYPE or not operands:
+            results = types or _parse_result_types(parser)
+            types = results[:1] * len(operands)
+        else:
+            parser.raise_error(f"{cls.name}: expected `-> type` after the operand types")
+        values = parser.resolve_operands(operands, types, position)
+        return cls.create(operands=values, result_types=results, attributes=attributes)
+
+
+def _parse_result_types(parser: Parser) -> list[Attribute]:
+    types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    return [parser.parse_type()] if types is None else list(types)
+
+
+# Rules for ops of other dialects, by class.
+
+VjpRule = Callable[[Any, Cotangents, Sequence[Value], Sequence[Value]], Cotangents]
+_VJP_RULES: dict[type[Operation], VjpRule] = {}
+_INACTIVE: set[type[Operation]] = set()
+
+
+def register_vjp(op_class: type[Operation], rule: VjpRule) -> None:
+    """Give an op of another dialect a derivative: `rule(op, cts, results, operands)`."""
+    _VJP_RULES[op_class] = rule
+
+
+def register_inactive(op_class: type[Operation]) -> None:
+    """Say of an op of another dialect that no cotangent flows through it."""
+    _INACTIVE.add(op_class)
+
+
+def is_inactive(op: Operation) -> bool:
+    """No cotangent ever flows through `op`."""
+    return op.INACTIVE if isinstance(op, TensorOp) else type(op) in _INACTIVE
+
+
+def vjp_rule(op: Operation) -> VjpRule | None:
+    """The derivative of `op`, to be called as `rule(op, cts, results, operands)`."""
+    if isinstance(op, TensorOp):
+        return cast(VjpRule, type(op).vjp_all) if op.has_vjp() else None
+    return _VJP_RULES.get(type(op))

@@ -1,0 +1,155 @@
+"""Kinds of tensor ops: what unary, binary, comparing, and linear ops share."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.attributes import Attributes
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.nest_builder import elementwise
+from gradir.dialects.shapes import (
+    compatible,
+    element_of,
+    is_bool,
+    is_float,
+    is_tensor,
+    shape_of,
+    tensor,
+)
+from gradir.dialects.value import Emitter, Scalar, Value
+
+
+class ElementwiseOp(TensorOp, ABC):
+    """One result element from the operands' elements at the same place; shapes are equal."""
+
+    # The function of numpy that means the same, if there is one.
+    NUMPY: ClassVar[str] = ""
+
+    traits = traits_def(Pure())
+
+    def body(self, *xs: Scalar) -> Scalar:
+        """The meaning on one element of each operand, in compute types (f32 for f16 and bf16)."""
+        raise NotImplementedError(self.name)
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return elementwise(emitter, self.results[0].type, operands, self.body)
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        return getattr(numpy, self.NUMPY)(*arrays)
+
+
+def require_equal_types(operands: Sequence[Attribute]) -> None:
+    first = operands[0]
+    for other in operands[1:]:
+        same_shape = is_tensor(other) and compatible(shape_of(first), shape_of(other))
+        if not same_shape or element_of(first) != element_of(other):
+            raise VerifyException(
+                f"operand types must be equal, got {first} and {other}; "
+                "broadcast with array.broadcast_to or convert with array.astype"
+            )
+
+
+class UnaryOp(ElementwiseOp, ABC):
+    """y = f(x), one type."""
+
+    SAME_TYPE: ClassVar[bool] = True
+    # The element types: "float", or "number" (float and integer).
+    DOMAIN: ClassVar[str] = "float"
+
+    x = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_elements(operands[0], cls.DOMAIN)
+        return [operands[0]]
+
+
+class BinaryOp(ElementwiseOp, ABC):
+    """y = f(lhs, rhs), one type."""
+
+    SAME_TYPE: ClassVar[bool] = True
+    DOMAIN: ClassVar[str] = "number"
+
+    lhs = operand_def()
+    rhs = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_equal_types(operands)
+        require_elements(operands[0], cls.DOMAIN)
+        return [operands[0]]
+
+
+class CompareOp(ElementwiseOp, ABC):
+    """y = f(lhs, rhs) as bool; inactive."""
+
+    INACTIVE: ClassVar[bool] = True
+
+    lhs = operand_def()
+    rhs = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_equal_types(operands)
+        return [tensor(shape_of(operands[0]), i1)]
+
+
+class IdentityOp(TensorOp, ABC):
+    """y = x; what it means is in what it does to derivatives, or to other passes."""
+
+    SAME_TYPE: ClassVar[bool] = True
+
+    x = operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        return [operands[0]]
+
+    def vjp(self, ct: Value, *args: Value) -> Cotangents:
+        return [ct]
+
+    def numpy(self, *arrays: Any) -> Any:
+        return arrays[0]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return operands
+
+
+def require_elements(type_: Attribute, domain: str) -> None:
+    """`float`, `number` (float or integer), `bool`, `integer` or `any`."""
+    if not is_tensor(type_):
+        raise VerifyException(f"expected a ranked tensor, got {type_}")
+    element = type_.element_type
+    fits = {
+        "float": is_float(element),
+        "number": not is_bool(element),
+        "bool": is_bool(element),
+        "integer": not is_bool(element) and not is_float(element),
+        "any": True,
+    }[domain]
+    if not fits:
+        wanted = {"number": "floating or integer", "float": "floating", "bool": "i1"}
+        raise VerifyException(f"elements must be {wanted.get(domain, domain)}, got {type_}")

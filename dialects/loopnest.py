@@ -1,0 +1,429 @@
+"""The loopnest dialect: structured loops in the sense of `linalg.generic`, on tensors or buffers.
+
+A nest is an iteration space, an access for each operand, a scalar body (arith and math), and for
+each output a combiner. Fusion and code generation work on these ops alone.
+
+    %y, %s = loopnest.nest [64, 10] (%a = %x[d0, d1] : tensor<64x10xf32>,
+                                     %b = %bias[d1] : tensor<10xf32>)
+        -> ([d0, d1] : tensor<64x10xf32>, add [d0] : tensor<64xf32>) {
+      %0 = arith.addf %a, %b : f32
+      loopnest.yield %0, %0 : f32, f32
+    }
+
+Dimensions that an output's access leaves out are reduced by its combiner (add, multiply, maximum,
+minimum, and, or), in an order set by the bounds and the access alone. An output without a combiner
+is written at most once. `%a = %x[d0 - 1] pad 0.0 : f32` reads 0 outside of the tensor. An input
+without subscripts is handed to the body whole, for `loopnest.load`. An output row may be a symbol,
+`add [s0, d1]`: the index is yielded by the body after the values (scatter). An output may start
+from a tensor (`init %z`); at buffer level it then starts from the buffer's contents.
+The yielded type may be wider than the output's: it is accumulated so and rounded once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.utils import AbstractYieldOperation
+from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.access import Access, access_of
+from gradir.dialects.attributes import integers_of
+from gradir.dialects.loopnest_text import parse_loop_header, print_loop
+from gradir.dialects.shapes import as_integer_type
+
+COMBINERS = ("none", "add", "multiply", "maximum", "minimum", "and", "or")
+
+ShapedType = TensorType[Attribute] | MemRefType[Attribute]
+
+
+def scalar_type(element: Attribute) -> Attribute:
+    """The type of one element inside a body: arith knows signless integers only, so ui8 is i8."""
+    integer = as_integer_type(element)
+    if integer is not None and integer.signedness.data != Signedness.SIGNLESS:
+        return IntegerType(integer.width.data)
+    return element
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of a nest: its type, access and combiner, and the tensor that it starts from."""
+
+    type: Attribute
+    access: Access
+    combiner: str = "none"
+    init: SSAValue | None = None
+
+
+# Attributes repeat from nest to nest, and building one costs as much as all else in an op.
+
+
+@lru_cache(maxsize=4096)
+def _numbers(values: tuple[int, ...]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+@lru_cache(maxsize=4096)
+def _map_attribute(access: Access | None) -> Attribute:
+    return UnitAttr() if access is None else AffineMapAttr(access.to_map())
+
+
+@lru_cache(maxsize=4096)
+def _pads(values: tuple[Attribute | None, ...]) -> ArrayAttr[Attribute]:
+    return ArrayAttr(p or UnitAttr() for p in values)
+
+
+@lru_cache(maxsize=4096)
+def _names(values: tuple[str, ...]) -> ArrayAttr[StringAttr]:
+    return ArrayAttr(map(StringAttr, values))
+
+
+class LoopOp(IRDLOperation, ABC):
+    """What nest and contract share: bounds, inputs with accesses, outputs with combiners."""
+
+    inputs = var_operand_def()
+    inits = var_operand_def()
+    outputs = var_operand_def()
+    scratch = var_operand_def()
+    results_ = var_result_def()
+    bounds = prop_def(DenseArrayBase)
+    input_maps = prop_def(ArrayAttr[Attribute])
+    pads = prop_def(ArrayAttr[Attribute])
+    output_maps = prop_def(ArrayAttr[AffineMapAttr])
+    combiners = prop_def(ArrayAttr[StringAttr])
+    init_outputs = prop_def(DenseArrayBase)
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    # How many leading inputs the body does not see (the two factors of a contraction).
+    HIDDEN_INPUTS: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        bounds: Sequence[int],
+        inputs: Sequence[SSAValue],
+        accesses: Sequence[Access | None],
+        outputs: Sequence[Output],
+        body: Region | Block,
+        pads: Sequence[Attribute | None] | None = None,
+        buffers: Sequence[SSAValue] = (),
+        init_outputs: Sequence[int] | None = None,
+        scratch: SSAValue | None = None,
+    ):
+        """Build at tensor level, or at buffer level where `buffers` holds one memref an output.
+
+        `scratch` is a buffer of bytes, undefined before and after, that code generation asked for.
+        """
+        starts = [k for k, o in enumerate(outputs) if o.init is not None]
+        super().__init__(
+            operands=[
+                inputs,
+                [o.init for o in outputs if o.init is not None],
+                buffers,
+                [scratch] if scratch else [],
+            ],
+            result_types=[[] if buffers else [o.type for o in outputs]],
+            properties={
+                "bounds": _numbers(tuple(bounds)),
+                "input_maps": ArrayAttr(map(_map_attribute, accesses)),
+                "pads": _pads(tuple(pads or [None] * len(inputs))),
+                "output_maps": ArrayAttr(_map_attribute(o.access) for o in outputs),
+                "combiners": _names(tuple(o.combiner for o in outputs)),
+                "init_outputs": _numbers(tuple(init_outputs or starts)),
+            },
+            regions=[body if isinstance(body, Region) else Region(body)],
+        )
+
+    # What passes ask.
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The number of iterations of each dimension."""
+        return tuple(integers_of(self.bounds))
+
+    @property
+    def input_accesses(self) -> list[Access | None]:
+        """One access an input; None where the body is handed the whole tensor."""
+        return [
+            access_of(m.data) if isinstance(m, AffineMapAttr) else None for m in self.input_maps
+        ]
+
+    @property
+    def input_pads(self) -> list[Attribute | None]:
+        return [None if isinstance(p, UnitAttr) else p for p in self.pads]
+
+    @property
+    def output_accesses(self) -> list[Access]:
+        return [access_of(m.data) for m in self.output_maps]
+
+    @property
+    def output_combiners(self) -> list[str]:
+        return [c.data for c in self.combiners]
+
+    @property
+    def output_types(self) -> list[Attribute]:
+        """Tensor types at tensor level, memref types at buffer level."""
+        return [v.type for v in self.outputs or self.results_]
+
+    @property
+    def starting_outputs(self) -> list[int]:
+        """The outputs that start from `inits` (tensors) or from their buffer's contents."""
+        return integers_of(self.init_outputs)
+
+    @property
+    def output_list(self) -> list[Output]:
+        """The outputs as they were given to the constructor."""
+        inits = dict(zip(self.starting_outputs, self.inits, strict=False))
+        rows = zip(self.output_types, self.output_accesses, self.output_combiners, strict=True)
+        return [Output(t, a, c, inits.get(k)) for k, (t, a, c) in enumerate(rows)]
+
+    @property
+    def yielded(self) -> list[SSAValue]:
+        """The values the body yields: one per output, then the scattered indices."""
+        last = self.body.block.last_op
+        assert last is not None
+        return list(last.operands)
+
+    # Verification.
+
+    def verify_(self) -> None:
+        rank = len(self.extents)
+        if any(n < 0 for n in self.extents):
+            raise VerifyException(f"{self.name}: bounds must not be negative, got {self.extents}")
+        if not len(self.input_maps) == len(self.pads) == len(self.inputs):
+            raise VerifyException(f"{self.name}: one access and pad per input expected")
+        if not len(self.output_maps) == len(self.combiners) == len(self.output_types):
+            raise VerifyException(f"{self.name}: one access and combiner per output expected")
+        self._verify_accesses(rank)
+        self._verify_body()
+
+    def _verify_accesses(self, rank: int) -> None:
+        try:
+            inputs, outputs = self.input_accesses, self.output_accesses
+        except ValueError as error:
+            raise VerifyException(f"{self.name}: {error}") from None
+        kinds = list(zip(self.inputs.types, inputs, self.input_pads, strict=True))
+        kinds += [(t, a, None) for t, a in zip(self.output_types, outputs, strict=True)]
+        for type_, access, pad in kinds:
+            shape = cast(ShapedType, type_).get_shape()
+            if access is None:
+                continue
+            if access.num_dims != rank or len(access.rows) != len(shape):
+                raise VerifyException(
+                    f"{self.name}: access {access.to_map()} must map {rank} loops to {len(shape)} "
+                    "subscripts"
+                )
+            if pad is None and not access.is_in_bounds(self.extents, shape):
+                raise VerifyException(
+                    f"{self.name}: access {access.to_map()} leaves {type_} within {self.extents}"
+                )
+        for combiner in self.output_combiners:
+            if combiner not in COMBINERS:
+                raise VerifyException(f"{self.name}: unknown combiner {combiner}")
+
+    def _verify_body(self) -> None:
+        args = [a.type for a in self.body.block.args]
+        expected = self.body_argument_types()
+        if args != expected:
+            raise VerifyException(
+                f"{self.name}: body arguments must be {list(map(str, expected))}, "
+                f"got {list(map(str, args))}"
+            )
+        symbols = sum(r.symbol is not None for a in self.output_accesses for r in a.rows)
+        if not isinstance(self.body.block.last_op, YieldOp):
+            raise VerifyException(f"{self.name}: the body must end in loopnest.yield")
+        if len(self.yielded) != len(self.output_types) + symbols:
+            raise VerifyException(
+                f"{self.name}: the body must yield {len(self.output_types)} values and {symbols} "
+                f"indices, got {len(self.yielded)}"
+            )
+
+    def body_argument_types(self) -> list[Attribute]:
+        """The types that the body's block arguments must have."""
+        types: list[Attribute] = []
+        visible = list(zip(self.inputs.types, self.input_maps, strict=True))[self.HIDDEN_INPUTS :]
+        for type_, affine_map in visible:
+            whole = isinstance(affine_map, UnitAttr)
+            types.append(type_ if whole else scalar_type(cast(ShapedType, type_).element_type))
+        return types
+
+    # Text.
+
+    def print(self, printer: Printer) -> None:
+        print_loop(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser):
+        header = parse_loop_header(parser, cls.HIDDEN_INPUTS)
+        body = parser.parse_region(header.arguments(parser, cls.HIDDEN_INPUTS))
+        return header.build(parser, cls, body)
+
+
+@irdl_op_definition
+class NestOp(LoopOp):
+    """A perfect loop nest with a scalar body; see the head of this file."""
+
+    name = "loopnest.nest"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ContractOp(LoopOp):
+    """A contraction with an epilogue: sums the products of its two first inputs over the last
+    dimension, then applies the body to the accumulator.
+
+    Dimensions are (batch..., m, n, k). Each element is one chain `acc = fma(lhs, rhs, acc)` over
+    k = 0, 1, ..., whatever the tiling. Integers wrap.
+
+        %y = loopnest.contract [64, 10, 784] (%x[d0, d2] : tensor<64x784xf32>,
+            %w[d2, d1] : tensor<784x10xf32>, %b = %bias[d1] : tensor<10xf32>)
+            acc %acc : f32 -> ([d0, d1] : tensor<64x10xf32>) {
+          %0 = arith.addf %acc, %b : f32
+          loopnest.yield %0 : f32
+        }
+    """
+
+    name = "loopnest.contract"
+    traits = traits_def(Pure())
+    HIDDEN_INPUTS: ClassVar[int] = 2
+
+    @property
+    def accumulator_type(self) -> Attribute:
+        """The type the products are summed in."""
+        return self.body.block.args[0].type
+
+    def body_argument_types(self) -> list[Attribute]:
+        accumulators = [a.type for a in self.body.block.args[:1]]
+        return accumulators + super().body_argument_types()
+
+    def verify_(self) -> None:
+        super().verify_()
+        if len(self.inputs) < 2 or len(self.extents) < 3 or None in self.input_accesses[:2]:
+            raise VerifyException(f"{self.name}: two subscripted factors over m, n, k expected")
+
+
+@irdl_op_definition
+class ReshapeOp(IRDLOperation):
+    """The same elements in row-major order under another shape; costs nothing."""
+
+    name = "loopnest.reshape"
+    operand = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
+
+    def __init__(self, operand: SSAValue, type_: Attribute):
+        super().__init__(operands=[operand], result_types=[type_])
+
+    def verify_(self) -> None:
+        source, target = cast(ShapedType, self.operand.type), cast(ShapedType, self.result.type)
+        if prod(source.get_shape()) != prod(target.get_shape()):
+            raise VerifyException(f"{self.name}: sizes must match, got {source} and {target}")
+
+
+@irdl_op_definition
+class IndexOp(IRDLOperation):
+    """The current value of iteration dimension `dim`, as i64."""
+
+    name = "loopnest.index"
+    dim = prop_def(IntegerAttr)
+    result = result_def(i64)
+    traits = traits_def(Pure())
+    assembly_format = "$dim attr-dict"
+
+    def __init__(self, dim: int):
+        super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[i64])
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """One element of a tensor or buffer that the body was handed whole, at i64 indices in range."""
+
+    name = "loopnest.load"
+    source = operand_def()
+    indices = var_operand_def(i64)
+    result = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, indices: Sequence[SSAValue]):
+        element = scalar_type(cast(ShapedType, source.type).element_type)
+        super().__init__(operands=[source, list(indices)], result_types=[element])
+
+    def verify_(self) -> None:
+        rank = len(cast(ShapedType, self.source.type).get_shape())
+        if len(self.indices) != rank:
+            raise VerifyException(f"{self.name}: {rank} indices expected, got {len(self.indices)}")
+
+
+@irdl_op_definition
+class CheckIndexOp(IRDLOperation):
+    """An index in [-bound, bound), from the end where negative, as one in [0, bound).
+
+    Outside of that the result is clamped and the call fails after the nest with an error that
+    gives `message` (the op and its location), the index and the bound. `bound` is positive.
+    """
+
+    name = "loopnest.check_index"
+    index = operand_def(i64)
+    bound = prop_def(IntegerAttr)
+    message = prop_def(StringAttr)
+    result = result_def(i64)
+    traits = traits_def(Pure())
+    assembly_format = "$index `bound` $bound `message` $message attr-dict"
+
+    def __init__(self, index: SSAValue, bound: int, message: str):
+        super().__init__(
+            operands=[index],
+            properties={"bound": IntegerAttr(bound, i64), "message": StringAttr(message)},
+            result_types=[i64],
+        )
+
+
+@irdl_op_definition
+class YieldOp(AbstractYieldOperation[Attribute]):
+    """Ends a body: one value per output, then the scattered indices in the order of symbols."""
+
+    name = "loopnest.yield"
+    traits = traits_def(IsTerminator())
+
+
+Loopnest = Dialect(
+    "loopnest",
+    [NestOp, ContractOp, ReshapeOp, IndexOp, LoadOp, CheckIndexOp, YieldOp],
+    [],
+)

@@ -1,0 +1,123 @@
+"""Building loop nests from Python functions on scalars, for the `lower` of an op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, Block, SSAValue
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access, constant_row, dim_row
+from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, Output, YieldOp, scalar_type
+from gradir.dialects.shapes import element_of, shape_of
+from gradir.dialects.value import Emitter, Scalar
+
+
+@dataclass(frozen=True)
+class Read:
+    """An input of a nest: a value, its subscripts (None: whole), and what it is outside."""
+
+    value: SSAValue
+    access: Access | None
+    pad: Attribute | None = None
+
+    @property
+    def element(self) -> Attribute:
+        return element_of(self.value.type)
+
+
+Body = Callable[..., Scalar | Sequence[Scalar]]
+
+
+def nest(
+    emitter: Emitter,
+    bounds: Sequence[int],
+    reads: Sequence[Read],
+    outputs: Sequence[Output],
+    body: Body,
+) -> list[SSAValue]:
+    """Emit a `loopnest.nest`; `body` gets one scalar per read, as it is stored."""
+    block = Block(arg_types=[argument_type(r) for r in reads])
+    return _emit(emitter, NestOp, bounds, reads, outputs, block, body)
+
+
+def contract(
+    emitter: Emitter,
+    bounds: Sequence[int],
+    reads: Sequence[Read],
+    outputs: Sequence[Output],
+    accumulator: Attribute,
+    body: Body,
+) -> list[SSAValue]:
+    """Emit a `loopnest.contract` of the first two reads; `body` gets the sum and the rest."""
+    block = Block(arg_types=[accumulator, *(argument_type(r) for r in reads[2:])])
+    return _emit(emitter, ContractOp, bounds, reads, outputs, block, body)
+
+
+def _emit(
+    emitter: Emitter,
+    op_class: type[LoopOp],
+    bounds: Sequence[int],
+    reads: Sequence[Read],
+    outputs: Sequence[Output],
+    block: Block,
+    body: Body,
+) -> list[SSAValue]:
+    inner = Emitter(block, emitter.location)
+    if not block.args:
+        # A body without inputs starts from an index, so that it has a place to emit at.
+        yielded = body(b.index(Scalar(None, inner), 0) if bounds else Scalar(None, inner))  # pyright: ignore[reportArgumentType]
+    else:
+        yielded = body(*b.values_of(block.args, inner))
+    values = [yielded] if isinstance(yielded, Scalar) else list(yielded)
+    inner.insert(YieldOp(*(v.ssa for v in values)))
+    op = op_class(
+        bounds,
+        [r.value for r in reads],
+        [r.access for r in reads],
+        outputs,
+        block,
+        [r.pad for r in reads],
+    )
+    return list(emitter.insert(op).results)
+
+
+def argument_type(read: Read) -> Attribute:
+    return read.value.type if read.access is None else scalar_type(read.element)
+
+
+def elementwise(
+    emitter: Emitter, type_: Attribute, operands: Sequence[SSAValue], body: Callable[..., Scalar]
+) -> list[SSAValue]:
+    """One output element from the operands' elements at the same place, in compute types."""
+    shape = shape_of(type_)
+    reads = [Read(o, Access.identity(len(shape))) for o in operands]
+    elements = [r.element for r in reads]
+
+    def on_compute_types(*xs: Scalar) -> Scalar:
+        wide = [b.to_compute(x, e) for x, e in zip(xs, elements, strict=True)]
+        return b.from_compute(body(*wide), element_of(type_))
+
+    output = Output(type_, Access.identity(len(shape)))
+    return nest(emitter, shape, reads, [output], on_compute_types)
+
+
+def view(
+    emitter: Emitter,
+    type_: Attribute,
+    operand: SSAValue,
+    access: Access,
+    pad: Attribute | None = None,
+) -> list[SSAValue]:
+    """A copy of an operand's elements to other places: `result[d...] = operand[access(d...)]`."""
+    shape = shape_of(type_)
+    output = Output(type_, Access.identity(len(shape)))
+    return nest(emitter, shape, [Read(operand, access, pad)], [output], _same)
+
+
+def _same(x: Scalar) -> Scalar:
+    return x
+
+
+__all__ = ["Read", "constant_row", "contract", "dim_row", "elementwise", "nest", "view"]

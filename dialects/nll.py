@@ -1,0 +1,209 @@
+"""The negative log likelihood as a bilinear form: what the loss and its transpose share.
+
+loss_n = -(1 - s) * w[t_n] * lp[n, t_n] - s / C * sum_c w[c] * lp[n, c], and 0 where t_n is
+ignore_index; C classes, s the label smoothing, w ones where absent. `sum` adds all n; `mean`
+divides that by the sum of w[t_n] over the counted n. The loss is linear in lp, so that its
+transpose (`grad.nll_loss_backward`) and the transpose of that are closed under differentiation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import f32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.array.creation import IotaOp
+from gradir.dialects.array.elementwise import AstypeOp, WhereOp
+from gradir.dialects.array.indexing import TakeOp
+from gradir.dialects.array.movement import BroadcastToOp
+from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
+from gradir.dialects.attributes import integer, number, text
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import require_elements
+from gradir.dialects.shapes import byte_size, element_of, is_float, shape_of, tensor
+from gradir.dialects.value import Value
+
+NLL_ATTRIBUTES = ("reduction", "ignore_index", "label_smoothing")
+REDUCTIONS = ("mean", "sum", "none")
+
+
+class NllForm(TensorOp):
+    """Attributes and checks of the loss and of its transpose."""
+
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = NLL_ATTRIBUTES
+    # Operands through which no derivative is offered (class weights).
+    NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = (2,)
+
+    @property
+    def reduction(self) -> str:
+        return text(self.attributes, "reduction", "mean", REDUCTIONS)
+
+    @property
+    def ignore_index(self) -> int:
+        return integer(self.attributes, "ignore_index", -100)
+
+    @property
+    def smoothing(self) -> float:
+        return number(self.attributes, "label_smoothing", 0.0)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.attributes)
+
+
+def class_axis(shape: Sequence[int]) -> int:
+    """Log probabilities are [C], [N, C] or [N, C, d...]."""
+    return 0 if len(shape) == 1 else 1
+
+
+def loss_type(log_probs: Attribute, reduction: str) -> Attribute:
+    shape = list(shape_of(log_probs))
+    del shape[class_axis(shape)]
+    return tensor(shape if reduction == "none" else [], element_of(log_probs))
+
+
+def verify_nll(
+    log_probs: Attribute, targets: Attribute, weights: Attribute | None, what: str
+) -> None:
+    """Check the shapes of the operands; `what` names the first in messages."""
+    require_elements(log_probs, "float")
+    require_elements(targets, "integer")
+    shape = list(shape_of(log_probs))
+    if not shape:
+        raise VerifyException(f"{what} must have rank >= 1, got {log_probs}")
+    classes = shape.pop(class_axis(shape))
+    if tuple(shape) != shape_of(targets):
+        raise VerifyException(
+            f"targets must have shape {shape} for {what} {log_probs}, got {targets}"
+        )
+    if classes == 0 and 0 not in shape:
+        raise VerifyException(f"there must be at least one class, got {log_probs}")
+    if weights is not None and (
+        shape_of(weights) != (classes,) or element_of(weights) != element_of(log_probs)
+    ):
+        raise VerifyException(
+            f"weights must be {tensor([classes], element_of(log_probs))}, got {weights}"
+        )
+
+
+class Rows:
+    """What the loss needs of targets and weights: one entry per target."""
+
+    def __init__(self, op: NllForm, targets: Value, weights: Value | None, wide: Attribute):
+        # compared in i64: ignore_index need not be a value of the targets' type
+        targets = narrowed(targets, tensor(targets.shape, i64))
+        valid = targets.apply("not_equal", float(op.ignore_index))
+        self.valid = valid
+        self.targets = WhereOp.on(valid, targets, targets.full(0))
+        row_type = tensor(targets.shape, wide)
+        if weights is None:
+            self.weights = AstypeOp.on(valid, type=row_type)
+        else:
+            taken = TakeOp.on(narrowed(weights, tensor(weights.shape, wide)), self.targets, axis=0)
+            self.weights = WhereOp.on(valid, taken, taken.full(0))
+
+    def total_weight(self) -> Value:
+        return SumOp.on(self.weights)
+
+
+def wide_element(element: Attribute) -> Attribute:
+    return f32 if is_float(element) and byte_size(element) == 2 else element
+
+
+def along_classes(x: Value, shape: Sequence[int]) -> Value:
+    """One entry per target repeated over the classes of `shape`."""
+    line = [1 if d == class_axis(shape) else n for d, n in enumerate(shape)]
+    return BroadcastToOp.on(reshaped(x, line), type=tensor(shape, x.element))
+
+
+def class_weights(weights: Value, shape: Sequence[int], wide: Attribute) -> Value:
+    """Class weights repeated over everything but the classes."""
+    line = [n if d == class_axis(shape) else 1 for d, n in enumerate(shape)]
+    column = reshaped(narrowed(weights, tensor(weights.shape, wide)), line)
+    return BroadcastToOp.on(column, type=tensor(shape, wide))
+
+
+@irdl_op_definition
+class NllLossBackwardOp(NllForm):
+    """The transpose of nn.nll_loss in its log probabilities; of the result's type.
+
+    vjp: nll_loss(ct', targets, weights)
+    """
+
+    name = "grad.nll_loss_backward"
+
+    ct = operand_def()
+    targets = operand_def()
+    weights = opt_operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    def verify_types(self) -> None:
+        weights = self.weights.type if self.weights else None
+        verify_nll(self.y.type, self.targets.type, weights, "the result")
+        wanted = loss_type(self.y.type, self.reduction)
+        if self.ct.type != wanted:
+            raise VerifyException(f"the cotangent must be {wanted}, got {self.ct.type}")
+
+    def vjp(self, ct: Value, y: Value, *operands: Value) -> Cotangents:
+        from gradir.dialects.nn.losses import NllLossOp
+
+        return [NllLossOp.on(ct, *operands[1:], **self.settings), None, None][: len(operands)]
+
+    def decompose(self, ct: Value, targets: Value, weights: Value | None = None) -> Value:
+        shape, wide = shape_of(self.y.type), wide_element(ct.element)
+        rows = Rows(self, targets, weights, wide)
+        scale = widened(ct)
+        if self.reduction == "mean":
+            scale = scale / rows.total_weight()
+        row_type = tensor(targets.shape, wide)
+        scale = -BroadcastToOp.on(scale, type=row_type)
+        zero = scale.full(0)
+        share = WhereOp.on(rows.valid, scale * rows.weights * (1 - self.smoothing), zero)
+        emitter, axis = ct.emitter, class_axis(shape)
+        classes = IotaOp.of([], [tensor(shape, i64)], axis=axis)
+        wanted = along_classes(rows.targets, shape)
+        hit = wanted.equal(emitter.value(emitter.insert(classes).results[0]))
+        spread = along_classes(share, shape)
+        result = WhereOp.on(hit, spread, spread.full(0))
+        if self.smoothing:
+            rest = WhereOp.on(rows.valid, scale * (self.smoothing / shape[axis]), zero)
+            smooth = along_classes(rest, shape)
+            result += smooth if weights is None else smooth * class_weights(weights, shape, wide)
+        return narrowed(result, self.y.type)
+
+    def numpy(self, ct: Any, targets: Any, weights: Any = None) -> Any:
+        import numpy
+
+        shape = shape_of(self.y.type)
+        axis, valid = class_axis(shape), targets != self.ignore_index
+        safe, picked = checked_targets(targets, valid, weights, shape[axis], ct.dtype)
+        with numpy.errstate(invalid="ignore", divide="ignore"):
+            scale = -ct / numpy.sum(picked) if self.reduction == "mean" else -ct
+        scale = numpy.where(valid, scale, 0)
+        one_hot = numpy.expand_dims(safe, axis) == numpy.arange(shape[axis]).reshape(
+            [-1 if d == axis else 1 for d in range(len(shape))]
+        )
+        share = numpy.expand_dims(numpy.where(valid, scale * picked, 0), axis)
+        result = (1 - self.smoothing) * numpy.where(one_hot, share, 0)
+        line = [-1 if d == axis else 1 for d in range(len(shape))]
+        each = numpy.ones(shape[axis]) if weights is None else weights
+        smooth = numpy.expand_dims(scale, axis) * each.reshape(line)
+        return result + self.smoothing / shape[axis] * smooth if self.smoothing else result
+
+
+def checked_targets(targets: Any, valid: Any, weights: Any, classes: int, dtype: Any) -> Any:
+    """Targets in [0, classes) (0 where ignored), and their weights (0 where ignored), in NumPy."""
+    import numpy
+
+    safe = numpy.where(valid, targets, 0)
+    if safe.size and (safe.min() < -classes or safe.max() >= classes):
+        raise IndexError(f"target out of bounds for {classes} classes")
+    safe = safe % classes if classes else safe
+    picked = numpy.ones(safe.shape, dtype) if weights is None else weights[safe]
+    return safe, numpy.where(valid, picked, 0)

@@ -1,0 +1,73 @@
+"""nn: layers, with PyTorch's semantics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.array.contraction import MatmulOp
+from gradir.dialects.array.movement import BroadcastToOp, transposed
+from gradir.dialects.array.reductions import SumOp, reshaped
+from gradir.dialects.attributes import Attributes
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import require_elements
+from gradir.dialects.shapes import element_of, shape_of, tensor
+from gradir.dialects.value import Value
+
+
+@irdl_op_definition
+class LinearOp(TensorOp):
+    """x weight^T + bias: x [..., in], weight [out, in], bias [out], result [..., out].
+
+    vjp: ct weight, ct^T x, sum of ct over the rows
+    """
+
+    name = "nn.linear"
+
+    x = operand_def()
+    weight = operand_def()
+    bias = opt_operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, weight, *bias = operands
+        require_elements(x, "float")
+        if any(element_of(o) != element_of(x) for o in operands):
+            raise VerifyException(f"elements must agree, got {', '.join(map(str, operands))}")
+        if len(shape_of(weight)) != 2 or not shape_of(x) or shape_of(x)[-1] != shape_of(weight)[1]:
+            raise VerifyException(
+                f"x [..., in] and weight [out, in] expected, got {x} and {weight}"
+            )
+        size = shape_of(weight)[0]
+        if bias and shape_of(bias[0]) != (size,):
+            raise VerifyException(f"bias must be {tensor([size], element_of(x))}, got {bias[0]}")
+        return [tensor([*shape_of(x)[:-1], size], element_of(x))]
+
+    def vjp(self, ct: Value, y: Value, x: Value, weight: Value, *bias: Value) -> Cotangents:
+        rows = prod(x.shape[:-1])
+        flat_ct = reshaped(ct, [rows, weight.shape[0]])
+        flat_x = reshaped(x, [rows, weight.shape[1]])
+        to_weight = MatmulOp.on(transposed(flat_ct), flat_x)
+        to_bias = [SumOp.on(flat_ct, axis=0)] if bias else []
+        return [MatmulOp.on(ct, weight), to_weight, *to_bias]
+
+    def decompose(self, x: Value, weight: Value, *bias: Value) -> Value:
+        product = MatmulOp.on(x, transposed(weight))
+        return product + BroadcastToOp.on(bias[0], type=product.type) if bias else product
+
+    def numpy(self, x: Any, weight: Any, bias: Any = None) -> Any:
+        product = x @ weight.T
+        return product if bias is None else product + bias
+
+
+OPS: tuple[type[TensorOp], ...] = (LinearOp,)

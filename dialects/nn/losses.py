@@ -1,0 +1,162 @@
+"""nn: losses, with PyTorch's semantics and `reduction = "mean" | "sum" | "none"`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.array.elementwise import WhereOp
+from gradir.dialects.array.indexing import TakeAlongAxisOp
+from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
+from gradir.dialects.attributes import Attributes, integer, number, text
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.nll import (
+    REDUCTIONS,
+    NllForm,
+    NllLossBackwardOp,
+    Rows,
+    along_classes,
+    checked_targets,
+    class_axis,
+    class_weights,
+    loss_type,
+    verify_nll,
+    wide_element,
+)
+from gradir.dialects.nn.activations import LogSoftmaxOp
+from gradir.dialects.shapes import shape_of
+from gradir.dialects.value import Value
+
+
+def _infer(operands: Sequence[Attribute], attributes: Attributes, what: str) -> list[Attribute]:
+    verify_nll(operands[0], operands[1], operands[2] if len(operands) > 2 else None, what)
+    integer(attributes, "ignore_index", -100)
+    smoothing = number(attributes, "label_smoothing", 0.0)
+    if not 0 <= smoothing <= 1:
+        raise VerifyException(f"label_smoothing must be in [0, 1], got {smoothing}")
+    reduction = text(attributes, "reduction", "mean", REDUCTIONS)
+    return [loss_type(operands[0], reduction)]
+
+
+@irdl_op_definition
+class NllLossOp(NllForm):
+    """Negative log likelihood: -weights[t] * log_probs[n, t] for each target t.
+
+    log_probs [C], [N, C] or [N, C, d...], targets the same without C, weights [C] or absent.
+    Targets equal to `ignore_index` (any integer) count nothing; others outside of [-C, C) are an
+    error at run time. "mean" divides by the sum of the weights of the counted targets: nan of
+    none, with gradient 0. vjp: grad.nll_loss_backward(ct, targets, weights)
+    """
+
+    name = "nn.nll_loss"
+
+    log_probs = operand_def()
+    targets = operand_def()
+    weights = opt_operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        return _infer(operands, attributes, "log_probs")
+
+    def vjp(self, ct: Value, y: Value, log_probs: Value, *others: Value) -> Cotangents:
+        back = NllLossBackwardOp.on(ct, *others, type=log_probs.type, **self.settings)
+        return [back, None, None][: 1 + len(others)]
+
+    def decompose(self, log_probs: Value, targets: Value, weights: Value | None = None) -> Value:
+        shape, wide = log_probs.shape, wide_element(log_probs.element)
+        axis = class_axis(shape)
+        rows = Rows(self, targets, weights, wide)
+        lp = widened(log_probs)
+        column = [1 if d == axis else n for d, n in enumerate(shape)]
+        picked = TakeAlongAxisOp.on(lp, reshaped(rows.targets, column), axis=axis)
+        each = reshaped(picked, targets.shape) * rows.weights * (self.smoothing - 1)
+        if self.smoothing:
+            smooth = lp if weights is None else lp * class_weights(weights, shape, wide)
+            each -= SumOp.on(smooth, axis=axis) * (self.smoothing / shape[axis])
+        each = WhereOp.on(rows.valid, each, each.full(0))
+        if self.reduction == "none":
+            return narrowed(each, self.y.type)
+        total = SumOp.on(each)
+        mean = total / rows.total_weight() if self.reduction == "mean" else total
+        return narrowed(mean, self.y.type)
+
+    def numpy(self, log_probs: Any, targets: Any, weights: Any = None) -> Any:
+        import numpy
+
+        axis = class_axis(log_probs.shape)
+        classes, valid = log_probs.shape[axis], targets != self.ignore_index
+        safe, picked = checked_targets(targets, valid, weights, classes, log_probs.dtype)
+        taken = numpy.take_along_axis(log_probs, numpy.expand_dims(safe, axis), axis)
+        each = -(1 - self.smoothing) * numpy.squeeze(taken, axis) * picked
+        if self.smoothing:
+            line = [-1 if d == axis else 1 for d in range(log_probs.ndim)]
+            scaled = log_probs if weights is None else log_probs * weights.reshape(line)
+            each = each - self.smoothing / classes * numpy.sum(scaled, axis)
+        each = numpy.where(valid, each, 0)
+        if self.reduction == "none":
+            return each
+        with numpy.errstate(invalid="ignore", divide="ignore"):
+            return numpy.sum(each) / (numpy.sum(picked) if self.reduction == "mean" else 1)
+
+
+@irdl_op_definition
+class CrossEntropyOp(NllForm):
+    """nll_loss(log_softmax(logits), targets, weights), with `label_smoothing` s in [0, 1].
+
+    Shapes as in nn.nll_loss. With smoothing, a share s of each target is spread over all classes.
+    vjp: g - softmax(logits) * sum(g) along the classes, g = nll_loss_backward(ct, ...)
+    """
+
+    name = "nn.cross_entropy"
+
+    logits = operand_def()
+    targets = operand_def()
+    weights = opt_operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        return _infer(operands, attributes, "logits")
+
+    def vjp(self, ct: Value, y: Value, logits: Value, *others: Value) -> Cotangents:
+        from gradir.dialects.nn.activations import SoftmaxOp
+
+        axis = class_axis(logits.shape)
+        g = NllLossBackwardOp.on(ct, *others, type=logits.type, **self.settings)
+        total = reshaped(SumOp.on(g, axis=axis), shape_of(others[0].type))
+        probs = SoftmaxOp.on(logits, axis=axis)
+        to_logits = g - probs * along_classes(total, logits.shape)
+        return [to_logits, None, None][: 1 + len(others)]
+
+    def decompose(self, logits: Value, *others: Value) -> Value:
+        wide = widened(logits)
+        log_probs = LogSoftmaxOp.on(wide, axis=class_axis(logits.shape))
+        rest = [narrowed(o, o.type) for o in others]
+        if len(rest) > 1:
+            rest[1] = widened(rest[1])
+        loss = NllLossOp.on(log_probs, *rest, **self.settings)
+        return narrowed(loss, self.y.type)
+
+    def numpy(self, logits: Any, *others: Any) -> Any:
+        import numpy
+
+        axis = class_axis(logits.shape)
+        with numpy.errstate(invalid="ignore"):
+            low = logits - numpy.max(logits, axis=axis, keepdims=True, initial=-numpy.inf)
+            log_probs = low - numpy.log(numpy.sum(numpy.exp(low), axis=axis, keepdims=True))
+        return NllLossOp.numpy(self, log_probs, *others)  # pyright: ignore[reportArgumentType]
+
+
+OPS: tuple[type[TensorOp], ...] = (NllLossOp, CrossEntropyOp)

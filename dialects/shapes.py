@@ -1,0 +1,131 @@
+"""Facts about tensor types: elements, broadcasting, axes. Dynamic extents are DYNAMIC."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeGuard, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+DYNAMIC = DYNAMIC_INDEX
+AnyTensor = TensorType[Attribute]
+
+ui8 = IntegerType(8, Signedness.UNSIGNED)
+_FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
+_INTEGERS = (i64, i32, i8, ui8)
+
+# The name of each element type in NumPy (bfloat16 is ml_dtypes').
+NUMPY_NAMES: dict[Attribute, str] = {
+    f64: "float64",
+    f32: "float32",
+    f16: "float16",
+    bf16: "bfloat16",
+    i64: "int64",
+    i32: "int32",
+    i8: "int8",
+    ui8: "uint8",
+    i1: "bool",
+}
+
+
+def is_float(element: Attribute) -> TypeGuard[AnyFloat]:
+    return isinstance(element, _FLOATS)
+
+
+def is_integer(element: Attribute) -> bool:
+    """i64, i32, i8 or ui8; not bool."""
+    return element in _INTEGERS
+
+
+def is_bool(element: Attribute) -> bool:
+    return element == i1
+
+
+def tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
+    return TensorType(element, shape)
+
+
+def is_tensor(type_: Attribute) -> TypeGuard[AnyTensor]:
+    return isinstance(type_, TensorType)
+
+
+def is_float_tensor(type_: Attribute) -> bool:
+    return is_tensor(type_) and is_float(type_.element_type)
+
+
+def shape_of(type_: Attribute) -> tuple[int, ...]:
+    return cast(AnyTensor, type_).get_shape()
+
+
+def element_of(type_: Attribute) -> Attribute:
+    return cast(AnyTensor, type_).element_type
+
+
+def is_static(type_: Attribute) -> bool:
+    return DYNAMIC not in shape_of(type_)
+
+
+def as_integer_type(type_: Attribute) -> IntegerType | None:
+    """The type, if it is one of integers (bool too)."""
+    return cast(IntegerType, type_) if isinstance(type_, IntegerType) else None
+
+
+def byte_size(element: Attribute) -> int:
+    """Bytes of one element in memory; a bool takes one."""
+    if is_float(element):
+        return element.bitwidth // 8
+    integer = as_integer_type(element)
+    assert integer is not None
+    return max(1, integer.width.data // 8)
+
+
+def compatible(a: Sequence[int], b: Sequence[int]) -> bool:
+    """The shapes can be the same, given what is known."""
+    return len(a) == len(b) and all(x == y or DYNAMIC in (x, y) for x, y in zip(a, b, strict=True))
+
+
+def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
+    """An axis in [-rank, rank) as one in [0, rank); VerifyException outside."""
+    if not -rank <= axis < rank:
+        raise VerifyException(f"{what} must be in [{-rank}, {rank}), got {axis}")
+    return axis % rank
+
+
+def normalize_axes(axes: Sequence[int], rank: int, what: str = "axis") -> list[int]:
+    """Distinct axes, in the order given."""
+    found = [normalize_axis(a, rank, what) for a in axes]
+    if len(set(found)) != len(found):
+        raise VerifyException(f"{what} must name each axis once, got {list(axes)}")
+    return found
+
+
+def broadcast_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    """NumPy's broadcast of two shapes; VerifyException where they do not fit."""
+    rank = max(len(a), len(b))
+    padded = [(1,) * (rank - len(s)) + tuple(s) for s in (a, b)]
+    result: list[int] = []
+    for x, y in zip(*padded, strict=True):
+        if x != y and 1 not in (x, y) and DYNAMIC not in (x, y):
+            raise VerifyException(f"shapes must broadcast, got {list(a)} and {list(b)}")
+        result.append(y if x == 1 else x if y in (1, DYNAMIC) else y)
+    return tuple(result)

@@ -1,0 +1,229 @@
+"""Train a classifier of handwritten digits: text in, its gradient by a pass, native code out.
+
+    .venv/bin/python examples/digits.py
+
+The network is digits_mlp.mlir beside this file. The training loop is plain NumPy: all that it
+knows of the network is one function that gives the loss and its gradients. Writes the course of
+the training as digits_loss.svg to the current folder. Exit code 1 if the result is a bad one.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import gradir
+
+HERE = Path(__file__).parent
+CHART = Path("digits_loss.svg")
+
+SEED = 0
+BATCH, SIZES = 64, (64, 128, 64, 10)
+EPOCHS, RATE, MOMENTUM = 30, 0.1, 0.9
+WANTED_ACCURACY = 0.97
+
+Array = np.ndarray[Any, Any]
+
+
+class Part(NamedTuple):
+    """Images as rows of 64 numbers from 0 to 1, and the digits that they show."""
+
+    images: Array
+    labels: Array
+
+
+class Epoch(NamedTuple):
+    """What one pass over the training images came to."""
+
+    loss: float
+    accuracy: float
+    seconds: float
+
+
+def read_data() -> tuple[Part, Part]:
+    """The training and the held-out part."""
+    with np.load(HERE / "data" / "digits.npz") as data:
+        images = data["images"].astype(np.float32) / 16
+        labels, train, held_out = data["labels"], data["train"], data["held_out"]
+    return Part(images[train], labels[train]), Part(images[held_out], labels[held_out])
+
+
+def initial_parameters(random: np.random.Generator) -> list[Array]:
+    """w1, b1, w2, b2, w3, b3: He's normal weights, biases of zero."""
+    parameters: list[Array] = []
+    for fan_in, fan_out in pairwise(SIZES):
+        weight = random.normal(0, math.sqrt(2 / fan_in), (fan_in, fan_out))
+        parameters += [weight.astype(np.float32), np.zeros(fan_out, np.float32)]
+    return parameters
+
+
+class Trainer:
+    """Stochastic gradient descent with momentum, in place and on buffers made once."""
+
+    def __init__(self, module: gradir.Module, parameters: list[Array]):
+        # @main_grad takes what @main takes and returns the loss, then a gradient for each weight
+        self.loss_and_gradients = gradir.compile(module.gradient("main", mode="grad"), "main_grad")
+        self.predict = gradir.compile(module, "predict")
+        self.parameters = parameters
+        self.velocities = [np.zeros_like(p) for p in parameters]
+        self.outputs = [np.empty((), np.float32), *map(np.empty_like, parameters)]
+        self.x = np.zeros((BATCH, SIZES[0]), np.float32)
+        self.logits = np.empty((BATCH, SIZES[-1]), np.float32)
+
+    def epoch(self, part: Part, order: Array, rate: float) -> float:
+        """Take one step for each batch, in this order; the mean loss."""
+        total, batches = 0.0, order.reshape(-1, BATCH)
+        for batch in batches:
+            total += self.step(part.images[batch], part.labels[batch], rate)
+        return total / len(batches)
+
+    def step(self, x: Array, labels: Array, rate: float) -> float:
+        """Take a step down the gradient; the loss before it."""
+        loss, *gradients = self.loss_and_gradients(x, labels, *self.parameters, out=self.outputs)
+        for p, v, ct in zip(self.parameters, self.velocities, gradients, strict=True):
+            v *= MOMENTUM
+            ct *= rate
+            v -= ct
+            p += v
+        return float(loss)
+
+    def accuracy(self, part: Part) -> float:
+        """The share of images whose digit has the largest logit."""
+        correct = 0
+        for begin in range(0, len(part.images), BATCH):
+            images = part.images[begin : begin + BATCH]
+            # the last batch is not full: the rows behind it are computed and not looked at
+            self.x[: len(images)] = images
+            self.predict(self.x, *self.parameters, out=self.logits)
+            digits = self.logits[: len(images)].argmax(axis=1)
+            correct += np.count_nonzero(digits == part.labels[begin : begin + BATCH])
+        return correct / len(part.images)
+
+
+def train(
+    trainer: Trainer, data: Part, held_out: Part, random: np.random.Generator
+) -> Iterator[Epoch]:
+    """All epochs, one at a time; the step size falls linearly to zero."""
+    for done in range(EPOCHS):
+        order = random.permutation(len(data.images))
+        start = time.perf_counter()
+        loss = trainer.epoch(data, order, RATE * (1 - done / EPOCHS))
+        seconds = time.perf_counter() - start
+        yield Epoch(loss, trainer.accuracy(held_out), seconds)
+
+
+def show_progress(number: int, epoch: Epoch) -> None:
+    """A bar that is drawn over and over on a terminal, otherwise a line now and then."""
+    text = f"loss {epoch.loss:.4f}  held-out accuracy {epoch.accuracy:.1%}"
+    if sys.stdout.isatty():
+        bar = ("#" * round(30 * number / EPOCHS)).ljust(30, ".")
+        end = "\n" if number == EPOCHS else ""
+        print(f"\r[{bar}] {number:2}/{EPOCHS}  {text}", end=end, flush=True)
+    elif number % 5 == 0 or number in (1, EPOCHS):
+        print(f"epoch {number:2}/{EPOCHS}  {text}")
+
+
+# The chart
+
+
+class Axis(NamedTuple):
+    """A linear scale: its ends, and where it has ticks with which labels."""
+
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+
+    def place(self, value: float, begin: float, end: float) -> float:
+        """Where between two ends of a line on the page a value is."""
+        share = (value - self.low) / (self.high - self.low)
+        return begin + (end - begin) * min(max(share, 0.0), 1.0)
+
+
+def chart(epochs: Sequence[Epoch]) -> str:
+    """Two panels as SVG: the training loss on a logarithmic scale, and the held-out accuracy."""
+    losses = [math.log10(max(each.loss, 1e-9)) for each in epochs]
+    lowest, highest = math.floor(min(losses)), max(losses) + 0.2
+    decades = range(lowest, math.floor(highest) + 1)
+    loss_axis = Axis(lowest, highest, [(d, f"{10.0**d:g}") for d in decades])
+    accuracies = [100 * each.accuracy for each in epochs]
+    lowest = min(90, 10 * math.floor(min(accuracies) / 10))
+    percents = range(lowest, 101, 2 if lowest == 90 else 5 if lowest >= 70 else 20)
+    accuracy_axis = Axis(lowest, 100, [(percent, f"{percent}%") for percent in percents])
+    return "\n".join(
+        [
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 300" width="760" height="300"'
+            ' font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#444">',
+            '<rect width="760" height="300" fill="#fff"/>',
+            *panel(70, "Training loss", "#1f6fb4", losses, loss_axis, f"{epochs[-1].loss:.4f}"),
+            *panel(
+                *(440, "Held-out accuracy", "#c2571a", accuracies, accuracy_axis),
+                f"{accuracies[-1]:.1f}%",
+            ),
+            "</svg>\n",
+        ]
+    )
+
+
+def panel(
+    left: float, title: str, color: str, values: Sequence[float], vertical: Axis, last: str
+) -> Iterator[str]:
+    """A curve over the epochs in a frame of its own; `last` is written at its end."""
+    right, top, bottom = left + 260, 50, 250
+    horizontal = Axis(0, EPOCHS, [(n, str(n)) for n in range(0, EPOCHS + 1, 5)])
+    yield f'<text x="{left}" y="30" font-size="15" fill="#111">{title}</text>'
+    for value, label in vertical.ticks:
+        y = vertical.place(value, bottom, top)
+        yield f'<path d="M{left} {y:.1f}H{right}" stroke="#e4e4e4"/>'
+        yield f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
+    for value, label in horizontal.ticks:
+        x = horizontal.place(value, left, right)
+        yield f'<path d="M{x:.1f} {bottom}v5" stroke="#888"/>'
+        yield f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{label}</text>'
+    yield f'<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="#888"/>'
+    yield f'<text x="{(left + right) / 2}" y="{bottom + 36}" text-anchor="middle">epoch</text>'
+    points = [
+        (horizontal.place(n, left, right), vertical.place(value, bottom, top))
+        for n, value in enumerate(values, 1)
+    ]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    yield f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>'
+    x, y = points[-1]
+    yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color}"/>'
+    yield f'<text x="{x + 8:.1f}" y="{y + 4:.1f}" fill="{color}">{last}</text>'
+
+
+def main() -> int:
+    """Train, report, draw; the exit code."""
+    random = np.random.default_rng(SEED)
+    data, held_out = read_data()
+    module = gradir.parse(HERE / "digits_mlp.mlir")
+    start = time.perf_counter()
+    trainer = Trainer(module, initial_parameters(random))
+    print(f"differentiated and compiled in {time.perf_counter() - start:.2f} s")
+
+    epochs: list[Epoch] = []
+    for epoch in train(trainer, data, held_out, random):
+        epochs.append(epoch)
+        show_progress(len(epochs), epoch)
+
+    accuracy = epochs[-1].accuracy
+    rate = EPOCHS * len(data.images) / sum(epoch.seconds for epoch in epochs)
+    print(f"held-out accuracy: {accuracy:.1%} of {len(held_out.images)} images")
+    print(f"training speed: {rate:,.0f} examples per second")
+    CHART.write_text(chart(epochs))
+    print(f"wrote {CHART}")
+    if accuracy < WANTED_ACCURACY:
+        print(f"error: expected an accuracy of at least {WANTED_ACCURACY:.0%}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""From a module to native code: the stages, the plan for this machine, and the JIT."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from gradir.lowering.scratch import allocate_scratch
+from gradir.lowering.target import Target, host
+from gradir.pipeline import place_buffers, run_stages
+from gradir.runtime import executable
+from gradir.runtime.threads import thread_count
+from gradir.symbols import function_named
+
+
+def compile_function(
+    module: ModuleOp, function: str, threads: int | None = None, target: Target | None = None
+) -> executable.Executable:
+    """Native code for one function; uses up the module."""
+    from gradir.passes.inline import inline
+
+    target = target or host()
+    count = thread_count(threads)
+    inline(module, function)
+    for op in list(module.ops):
+        if op is not function_named(module, function):
+            op.detach()
+            op.erase()
+    run_stages(module)
+    allocate_scratch(module, target, count)
+    plan = place_buffers(module)[function]
+    return executable.compile_function(function_named(module, function), count, target, plan)

@@ -1,0 +1,144 @@
+"""Diagnostics as text: `file:line:col: error: message`, the source line, a caret; notes likewise.
+
+`Diagnostic` is what every error becomes before it is printed or matched by a test; `Sources` knows
+the text of each file that a location may name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
+from xdsl.utils.lexer import Span
+
+from gradir.dialects.diagnostics import LocatedError, file_location
+
+MAX_LINE_SHOWN = 160
+"""Longer source lines (hexadecimal constants) are cut to this many characters round the caret."""
+
+MAX_FILE_READ = 1 << 26
+"""A file larger than this (bytes) is not read back only to show one of its lines."""
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One error or note. `file` is None and `line` 0 where the place is unknown."""
+
+    severity: Literal["error", "note"]
+    message: str
+    file: str | None = None
+    line: int = 0
+    column: int = 0
+    notes: tuple[Diagnostic, ...] = ()
+
+    def head(self) -> str:
+        """`file:line:col: error: message`, without source line."""
+        place = "" if self.file is None else f"{self.file}:{self.line}:{self.column}: "
+        return f"{place}{self.severity}: {self.message}"
+
+
+class Sources:
+    """The text of source files by name; files that were not given are read from disk once."""
+
+    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
+        self._texts = dict(texts or {})
+        self._lines: dict[str, list[str]] = {}
+
+    def add(self, file: str, text: str) -> None:
+        """Remember `text` as the contents of `file`."""
+        self._texts[file] = text
+        self._lines.pop(file, None)
+
+    def line(self, file: str, number: int) -> str | None:
+        """Line `number` (from 1) of `file`, without its end; None if it is not known."""
+        if file not in self._lines:
+            text = self._texts[file] if file in self._texts else _read(file)
+            # not splitlines: only "\n" ends a line for the parser's line numbers
+            self._lines[file] = text.split("\n")
+        lines = self._lines[file]
+        return lines[number - 1].rstrip("\r") if 1 <= number <= len(lines) else None
+
+
+def _read(file: str) -> str:
+    try:
+        if not os.path.isfile(file) or os.path.getsize(file) > MAX_FILE_READ:
+            return ""
+        with open(file, encoding="utf-8", errors="replace", newline="") as stream:
+            return stream.read()
+    except (OSError, ValueError):
+        return ""
+
+
+def render(diagnostic: Diagnostic, sources: Sources) -> str:
+    """`diagnostic` and its notes as text, each with its source line and a caret; no end of line."""
+    parts = [diagnostic.head()]
+    if diagnostic.file is not None:
+        line = sources.line(diagnostic.file, diagnostic.line)
+        if line is not None and line.strip():
+            parts += _line_and_caret(line, diagnostic.column)
+    parts += [render(note, sources) for note in diagnostic.notes]
+    return "\n".join(parts)
+
+
+def _line_and_caret(line: str, column: int) -> tuple[str, str]:
+    """The source line, cut round `column` if it is long, and the line with the caret."""
+    column = min(max(column - 1, 0), len(line))
+    if len(line) > MAX_LINE_SHOWN:
+        begin = max(0, min(column - MAX_LINE_SHOWN // 2, len(line) - MAX_LINE_SHOWN))
+        end = begin + MAX_LINE_SHOWN
+        before, after = "..." if begin else "", "..." if end < len(line) else ""
+        line = before + line[begin:end] + after
+        column += len(before) - begin
+    # tabs are kept, so that the caret stays under its character whatever a tab's width
+    blank = "".join("\t" if character == "\t" else " " for character in line[:column])
+    return line, blank + "^"
+
+
+def diagnostic_of(error: Exception) -> Diagnostic:
+    """Any exception as a diagnostic; located if it carries a span or a location."""
+    if isinstance(error, MultipleSpansParseError):
+        notes = [
+            _at_span(span, "note", text or error.ref_text or "see here")
+            for span, text in error.refs
+        ]
+        return _at_span(error.span, "error", error.msg, tuple(notes))
+    if isinstance(error, ParseError):
+        return _at_span(error.span, "error", error.msg)
+    if isinstance(error, LocatedError):
+        notes = [_at_location(location, "note", text) for text, location in error.notes]
+        return _at_location(error.location, "error", error.message, tuple(notes))
+    return Diagnostic("error", str(error).strip() or type(error).__name__)
+
+
+def _at_location(
+    location: LocationAttr,
+    severity: Literal["error", "note"],
+    message: str,
+    notes: tuple[Diagnostic, ...] = (),
+) -> Diagnostic:
+    place = file_location(location)
+    if place is None:
+        return Diagnostic(severity, message, notes=notes)
+    file, line, column = place.filename.data, place.line.data, place.column.data
+    return Diagnostic(severity, message, file, line, column, notes)
+
+
+def _at_span(
+    span: Span[str] | Span[bytes],
+    severity: Literal["error", "note"],
+    message: str,
+    notes: tuple[Diagnostic, ...] = (),
+) -> Diagnostic:
+    content = span.input.content
+    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
+    start = min(span.start, len(text))
+    if not text[start:].strip():
+        # the end of the file: point behind the last thing written, not at an empty line
+        start = len(text.rstrip()) or start
+    line = text.count("\n", 0, start) + 1 + span.line_offset
+    column = start - text.rfind("\n", 0, start)
+    return Diagnostic(severity, message.strip(), span.input.name, line, column, notes)

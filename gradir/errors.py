@@ -1,0 +1,98 @@
+"""The exceptions of gradir's library interface, and the way the compiler's errors become them.
+
+`str()` of an error about a program is `file:line:col: error: message`, the source line and a caret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from xdsl.utils import exceptions as xdsl_exceptions
+
+from gradir.diagnostics import Diagnostic, Sources, diagnostic_of, render
+from gradir.dialects import diagnostics as located
+
+
+class GradirError(Exception):
+    """Every error that a user of gradir can cause. `diagnostic` says where, if that is known."""
+
+    diagnostic: Diagnostic | None
+
+    def __init__(self, message: str, diagnostic: Diagnostic | None = None) -> None:
+        super().__init__(message)
+        self.diagnostic = diagnostic
+
+
+class ParseError(GradirError):
+    """The text is not a program."""
+
+
+class VerifyError(GradirError):
+    """The program is not valid."""
+
+
+class PassError(GradirError):
+    """A pass refuses the program."""
+
+
+class CompileError(GradirError):
+    """The program cannot be turned into native code."""
+
+
+class ExecutionError(GradirError):
+    """The program failed while it ran."""
+
+
+class IndexOutOfRange(ExecutionError, IndexError):
+    """An index that the program read from an array does not fit what it subscripts."""
+
+
+class ArgumentError(GradirError, ValueError):
+    """An argument of a gradir function, an option of a pass or of a tool has a wrong value."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument of a gradir function has a wrong type."""
+
+
+_KINDS: tuple[tuple[type[Exception], type[GradirError]], ...] = (
+    (xdsl_exceptions.ParseError, ParseError),
+    (located.VerifyError, VerifyError),
+    (located.PassError, PassError),
+    (xdsl_exceptions.VerifyException, VerifyError),
+    (xdsl_exceptions.InterpretationError, ExecutionError),
+    (xdsl_exceptions.LLVMTranslationException, CompileError),
+    (xdsl_exceptions.JITException, CompileError),
+    (xdsl_exceptions.DiagnosticException, PassError),
+)
+
+
+def translate(error: Exception, sources: Sources | None = None) -> GradirError | None:
+    """The GradirError that says what `error` says; None if `error` is not about the program."""
+    if isinstance(error, GradirError):
+        return error
+    if isinstance(error, RecursionError):
+        diagnostic = Diagnostic("error", "the program is nested too deeply for this pass")
+        return PassError(render(diagnostic, Sources()), diagnostic)
+    kind = next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), None)
+    if kind is None:
+        return None
+    diagnostic = diagnostic_of(error)
+    return kind(render(diagnostic, sources or Sources()), diagnostic)
+
+
+@contextmanager
+def gradir_errors(sources: Sources | None = None) -> Generator[None]:
+    """Turn errors about the program that are raised inside into GradirErrors.
+
+    Other exceptions pass: they are bugs, and their traceback is wanted.
+    """
+    try:
+        yield
+    except Exception as error:
+        ours = translate(error, sources)
+        if ours is None or ours is error:
+            raise
+        # `from None`: the inner traceback tells a user nothing about his program
+        raise ours from None

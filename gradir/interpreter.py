@@ -1,0 +1,229 @@
+"""The reference interpreter: every op by its NumPy meaning, one at a time. The oracle of the tests.
+
+It never stands in for native code. f16 and bf16 are computed in f32 and rounded after each op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects import arith, func, math
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from gradir.dialects.diagnostics import LocatedError, location_text
+from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
+from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
+from gradir.runtime.arrays import ArraySpec, as_input, dtype_of
+from gradir.symbols import function_named
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Environment = dict[SSAValue, Array]
+
+_FLOAT_PREDICATES: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda x, y: False,
+    lambda x, y: x == y,
+    lambda x, y: x > y,
+    lambda x, y: x >= y,
+    lambda x, y: x < y,
+    lambda x, y: x <= y,
+    lambda x, y: (x < y) | (x > y),
+    lambda x, y: (x == x) & (y == y),
+    lambda x, y: ~((x < y) | (x > y)),
+    lambda x, y: ~(x <= y),
+    lambda x, y: ~(x < y),
+    lambda x, y: ~(x >= y),
+    lambda x, y: ~(x > y),
+    lambda x, y: x != y,
+    lambda x, y: (x != x) | (y != y),
+    lambda x, y: True,
+)
+_INTEGER_PREDICATES: tuple[Callable[[Any, Any], Any], ...] = (
+    np.equal,
+    np.not_equal,
+    np.less,
+    np.less_equal,
+    np.greater,
+    np.greater_equal,
+)
+
+
+def _rsqrt(x: Array) -> Array:
+    return 1 / np.sqrt(x)
+
+
+# Ops on scalars; those that convert have the identity, since each result is cast to its type.
+_SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
+    arith.AddfOp: np.add,
+    arith.SubfOp: np.subtract,
+    arith.MulfOp: np.multiply,
+    arith.DivfOp: np.divide,
+    arith.NegfOp: np.negative,
+    arith.MaximumfOp: np.maximum,
+    arith.MinimumfOp: np.minimum,
+    arith.AddiOp: np.add,
+    arith.SubiOp: np.subtract,
+    arith.MuliOp: np.multiply,
+    arith.AndIOp: np.bitwise_and,
+    arith.OrIOp: np.bitwise_or,
+    arith.XOrIOp: np.bitwise_xor,
+    arith.MaxSIOp: np.maximum,
+    arith.MinSIOp: np.minimum,
+    arith.SelectOp: np.where,
+    arith.ExtFOp: np.asarray,
+    arith.TruncFOp: np.asarray,
+    arith.SIToFPOp: np.asarray,
+    arith.FPToSIOp: np.asarray,
+    arith.ExtSIOp: np.asarray,
+    arith.TruncIOp: np.asarray,
+    arith.IndexCastOp: np.asarray,
+    math.AbsFOp: np.abs,
+    math.CeilOp: np.ceil,
+    math.FloorOp: np.floor,
+    math.ExpOp: np.exp,
+    math.ExpM1Op: np.expm1,
+    math.LogOp: np.log,
+    math.Log1pOp: np.log1p,
+    math.SqrtOp: np.sqrt,
+    math.RsqrtOp: _rsqrt,
+    math.SinOp: np.sin,
+    math.CosOp: np.cos,
+    math.TanOp: np.tan,
+    math.SinhOp: np.sinh,
+    math.CoshOp: np.cosh,
+    math.TanhOp: np.tanh,
+    math.AsinOp: np.arcsin,
+    math.AcosOp: np.arccos,
+    math.AtanOp: np.arctan,
+    math.Atan2Op: np.arctan2,
+    math.PowFOp: np.power,
+    math.CopySignOp: np.copysign,
+}
+
+
+def interpret(module: ModuleOp, function: str, arguments: Sequence[Any]) -> tuple[Array, ...]:
+    """The results of `@function`, as NumPy arrays of the declared types.
+
+    Raises ArgumentError where arguments do not have the types of the parameters.
+    """
+    op = function_named(module, function)
+    return _Interpreter(module).call(op, check_arguments(op, arguments))
+
+
+def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Array]:
+    """The arguments as arrays of exactly the parameters' types."""
+    name, parameters = function.sym_name.data, function.body.block.args
+    if len(arguments) != len(parameters):
+        raise ArgumentTypeError(
+            f"{name}: expected {len(parameters)} arguments, got {len(arguments)}"
+        )
+    arrays: list[Array] = []
+    for k, (given, parameter) in enumerate(zip(arguments, parameters, strict=True)):
+        label, type_ = parameter.name_hint or str(k), parameter.type
+        place = f"{name}: argument {k} (%{label})"
+        if is_tensor(type_) and not is_static(type_):
+            raise ArgumentError(f"{place}: the interpreter needs static shapes, got {type_}")
+        shape, element = _shape_and_element(type_)
+        arrays.append(as_input(given, ArraySpec(label, shape, dtype_of(element)), place))
+    return arrays
+
+
+def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute]:
+    """Of a tensor; a scalar is like a tensor of rank 0."""
+    return (shape_of(type_), element_of(type_)) if is_tensor(type_) else ((), type_)
+
+
+class _Interpreter:
+    def __init__(self, module: ModuleOp):
+        self.module = module
+
+    def call(self, function: func.FuncOp, arguments: Sequence[Array]) -> tuple[Array, ...]:
+        block = function.body.block
+        environment: Environment = dict(zip(block.args, arguments, strict=True))
+        with np.errstate(all="ignore"):
+            return self.run(block, environment)
+
+    def run(self, block: Block, environment: Environment) -> tuple[Array, ...]:
+        """Run a block to its terminator; returns the terminator's operands."""
+        for op in block.ops:
+            operands = [environment[o] for o in op.operands]
+            if op is block.last_op:
+                return tuple(operands)
+            environment.update(zip(op.results, self.results(op, operands), strict=True))
+        return ()
+
+    def results(self, op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
+        """The results of one op on arrays, in the types declared."""
+        if isinstance(op, func.CallOp):
+            return self.call(function_named(self.module, op.callee.root_reference.data), operands)
+        values = _values(op, [_wide(o) for o in operands])
+        return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]
+
+
+def _values(op: Operation, operands: Sequence[Array]) -> tuple[Any, ...]:
+    match op:
+        case TensorOp():
+            return _tensor_values(op, operands)
+        case arith.ConstantOp(value=FloatAttr() | IntegerAttr() as number):
+            return (number.value.data,)
+        case arith.CmpfOp():
+            return (_FLOAT_PREDICATES[op.predicate.value.data](*operands),)
+        case arith.CmpiOp() if op.predicate.value.data < len(_INTEGER_PREDICATES):
+            return (_INTEGER_PREDICATES[op.predicate.value.data](*operands),)
+        case _ if (function := _SCALAR_OPS.get(type(op))) is not None:
+            return (function(*operands),)
+        case _:
+            raise LocatedError(f"{op.name}: the interpreter does not know this op", op)
+
+
+def _tensor_values(op: TensorOp, operands: Sequence[Array]) -> tuple[Any, ...]:
+    try:
+        values = op.numpy(*operands)
+    except IndexError as error:
+        raise IndexOutOfRange(f"{location_text(op)}{op.name}: {error}") from None
+    return cast(tuple[Any, ...], values) if isinstance(values, tuple) else (values,)
+
+
+def _wide(value: Array) -> Array:
+    """Half-precision arrays as f32."""
+    is_half = value.dtype.itemsize == 2 and value.dtype.kind not in "iub"
+    return value.astype(np.float32) if is_half else value
+
+
+def cast_to(value: Any, type_: Attribute) -> Array:
+    """A value as an array of exactly the given type, as native code converts.
+
+    Floats are rounded once; floats to integers go towards 0 and saturate, nan to 0.
+    """
+    array = np.asarray(value)
+    shape, element = _shape_and_element(type_)
+    dtype = dtype_of(element)
+    if array.dtype.kind == "f" and dtype.kind in "iu":
+        result = _saturated(array, dtype)
+    elif dtype.name == "bfloat16" and array.dtype.itemsize == 8:
+        result = _rounded_to_odd(array).astype(dtype)
+    else:
+        result = array.astype(dtype, copy=False)
+    assert result.shape == shape, f"{result.shape} for {type_}"
+    return result
+
+
+def _saturated(array: Array, dtype: np.dtype[Any]) -> Array:
+    limits = np.iinfo(dtype)
+    # 2**63 is a float, the largest i64 is not: what reaches it is replaced behind the cast
+    above, below = array >= float(limits.max), array <= float(limits.min)
+    inside = np.where(above | below | np.isnan(array), 0, array).astype(dtype)
+    return np.where(above, limits.max, np.where(below, limits.min, inside)).astype(dtype)
+
+
+def _rounded_to_odd(array: Array) -> Array:
+    """f64 or i64 as f32 such that rounding the result to bf16 gives what one rounding would."""
+    exact = array.astype(np.float64)
+    single = exact.astype(np.float32)
+    back = single.astype(np.float64)
+    inexact = (back != exact) & np.isfinite(exact)
+    bits = single.view(np.int32) - (np.abs(back) > np.abs(exact))
+    return np.where(inexact, bits | 1, bits).astype(np.int32).view(np.float32)

@@ -1,0 +1,81 @@
+"""Contraction kernels as LLVM IR text: C = epilogue(sum over k of A[b, m, k] * B[b, k, n]).
+
+    p = plan(contraction, target, threads)   # tiles, packing, phases, scratch bytes
+    text = emit(p, "dense", epilogue)        # @dense.compute and before it perhaps @dense.pack
+
+Each phase is one function that does the work items [%begin, %end). Items of one phase are
+independent of each other; a barrier stands between phases.
+
+Every output element is one chain acc = fma(a, b, acc) for k = 0, 1, 2, ... from 0, so its bits
+depend on neither the vectors, the tiles nor the number of threads. (On a target without fma the
+product is rounded before it is added.) The text is good code as it stands: it needs no optimizer
+pass, and is compiled in half the time without.
+"""
+
+from __future__ import annotations
+
+from gradir.lowering.gemm_choose import plan
+from gradir.lowering.gemm_compute import (
+    Epilogue,
+    at_batch,
+    batch_indices,
+    divide,
+    emit_compute,
+    packed_rhs,
+)
+from gradir.lowering.gemm_pack import Panels, pack_rhs
+from gradir.lowering.gemm_plan import Contraction, GemmPlan, Operand, Phase
+from gradir.lowering.gemm_tile import add, minimum, multiply
+from gradir.lowering.llvm_text import FunctionText
+
+__all__ = ["Contraction", "Epilogue", "GemmPlan", "Operand", "Phase", "emit", "plan"]
+
+PARAMETERS = (
+    "ptr noalias readonly %lhs, ptr noalias readonly %rhs, ptr noalias %scratch, "
+    "ptr noalias %out, i64 %begin, i64 %end"
+)
+
+
+def emit(
+    plan: GemmPlan,
+    name: str,
+    epilogue: Epilogue,
+    parameters: str = PARAMETERS,
+    linkage: str = "internal",
+) -> str:
+    """The text of all phases, `void @name.suffix(parameters)`.
+
+    `parameters` declares %lhs, %rhs, %scratch (`scratch_bytes` aligned to `alignment`, or anything
+    if that is 0), %begin, %end and what the epilogue reads and writes.
+    """
+    emitters = {"pack": _emit_pack, "compute": emit_compute}
+    functions: list[str] = []
+    for phase in plan.phases:
+        f = FunctionText()
+        emitters[phase.suffix](f, plan, epilogue)
+        functions.append(
+            f"define {linkage} void @{name}.{phase.suffix}({parameters}) "
+            f"{plan.target.attributes} {{\nentry:\n{f.text()}\n  ret void\n}}\n"
+        )
+    return "\n".join(functions)
+
+
+def _emit_pack(f: FunctionText, plan: GemmPlan, epilogue: Epilogue) -> None:
+    """An item is a few rows of the right operand of one batch element."""
+    del epilogue
+    c = plan.contraction
+    chunks = -(-c.k // plan.pack_rows)
+    with f.loop("%begin", "%end", hint="item") as item:
+        chunk, batch = divide(f, item, chunks)
+        rhs = at_batch(f, "%rhs", c.rhs, batch_indices(f, batch, plan.rhs_batch))
+        begin = multiply(f, chunk, plan.pack_rows)
+        end = minimum(f, add(f, begin, plan.pack_rows), c.k)
+        panels = Panels(
+            pointer=packed_rhs(f, plan, batch),
+            panel_stride=c.k * plan.width,
+            origin="0",
+            first="0",
+            last=str(plan.full_panels),
+            tail="true" if plan.tail else None,
+        )
+        pack_rhs(f, plan, rhs, panels, begin, end)

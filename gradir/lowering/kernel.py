@@ -1,0 +1,42 @@
+"""What code generation makes of one loop op: functions in LLVM text, and how to call them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One function of a kernel; all threads must have finished a phase before the next begins.
+
+    `symbol` has the signature `void (ptr... inputs, ptr... outputs, ptr scratch, ptr error, i64
+    begin, i64 end)` and does the work items begin ... end - 1 of `items`. Items are independent
+    of each other, so any split gives the same bits. `cost` estimates the nanoseconds of the
+    whole phase on one thread; it decides whether to use several.
+    """
+
+    symbol: str
+    items: int
+    cost: float
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The code of one loop op. `text` defines the functions of `phases` and constants they use.
+
+    `functions` are (name, bits, lanes) requests for vector math; `declarations` are the LLVM
+    `declare` lines of the intrinsics in `text`. `messages` are the error texts that
+    loopnest.check_index reports, by the code that is stored (see `ERROR_*`).
+    """
+
+    text: str
+    phases: tuple[Phase, ...]
+    functions: frozenset[tuple[str, int, int]] = frozenset()
+    declarations: frozenset[str] = frozenset()
+    messages: tuple[str, ...] = field(default=())
+
+
+# The error record that every phase is handed: three i64. A failing index check stores its message
+# code (1, 2, ...; 0 is no error) by compare-and-swap from 0, and then the index and the bound.
+ERROR_CODE, ERROR_INDEX, ERROR_BOUND = 0, 1, 2
+ERROR_RECORD_BYTES = 24

@@ -1,0 +1,84 @@
+"""Loop nests to LLVM text: `emit_nest` makes the functions of one `loopnest.nest` at buffer level.
+
+The bits of every result are set by the op and `target.vector_bytes`: how a reduction is split, and
+in which order it combines, depends on the bounds, the output's access and its accumulator's type
+alone (see `nest_space.choose_chunk`, `nest_reductions`, `nest_columns`). Vectors are explicit, so
+that LLVM's vectorizers are not needed; tails are masked.
+
+An output that starts from its buffer's contents is `contents combiner total`. A reduction over no
+iterations gives the combiner's identity. Outputs with different reduced dimensions are computed by
+several passes, each of which computes the body again.
+"""
+
+from __future__ import annotations
+
+from gradir.dialects.loopnest import NestOp
+from gradir.lowering.kernel import Kernel, Phase
+from gradir.lowering.nest_columns import write_column_reduction
+from gradir.lowering.nest_maps import write_map
+from gradir.lowering.nest_plan import plan_nest
+from gradir.lowering.nest_reductions import write_row_reduction
+from gradir.lowering.nest_space import Pass
+from gradir.lowering.nest_transposes import (
+    find_transposition,
+    tile_lanes,
+    write_transposed_map,
+)
+from gradir.lowering.nest_writer import PassWriter
+from gradir.lowering.scalar_instructions import Needs
+from gradir.lowering.target import Target
+
+__all__ = ["emit_nest", "nest_scratch_bytes"]
+
+
+def nest_scratch_bytes(op: NestOp, target: Target) -> int:
+    """The bytes of scratch that `emit_nest`'s functions need, for an op at either level."""
+    return plan_nest(op, target).scratch_bytes
+
+
+def emit_nest(op: NestOp, name: str, target: Target) -> Kernel:
+    """The functions of a nest on row-major contiguous buffers, called `name.0`, `name.1`, ..."""
+    needs = Needs()
+    parameters = _parameters(op)
+    texts: list[str] = []
+    phases: list[Phase] = []
+    for number, one in enumerate(plan_nest(op, target).passes):
+        writer = _write(one, target, needs)
+        symbol = f"{name}.{number}"
+        texts.append(writer.text(f"@{symbol}", parameters))
+        phases.append(Phase(symbol, writer.item_count, writer.cost()))
+    return Kernel(
+        "\n".join(texts),
+        tuple(phases),
+        frozenset(needs.functions),
+        frozenset(needs.declarations),
+        tuple(needs.messages),
+    )
+
+
+def _write(one: Pass, target: Target, needs: Needs) -> PassWriter:
+    """Write the function of one pass."""
+    transposition = find_transposition(one)
+    writer = PassWriter(tile_lanes(one) if transposition else one, target, needs)
+    if transposition is not None:
+        write_transposed_map(writer, transposition)
+    elif one.is_map:
+        write_map(writer)
+    elif one.reduces_lanes:
+        write_row_reduction(writer)
+    else:
+        write_column_reduction(writer)
+    return writer
+
+
+def _parameters(op: NestOp) -> list[str]:
+    """Buffers that the op writes and names once can not overlap another one."""
+    values = [*op.inputs, *op.outputs]
+    names = [f"%in{k}" for k in range(len(op.inputs))]
+    names += [f"%out{k}" for k in range(len(op.outputs))]
+    written = set(op.outputs)
+    parameters: list[str] = []
+    for value, name in zip(values, names, strict=True):
+        shared = value in written and sum(v is value for v in values) > 1
+        parameters.append(f"ptr {name}" if shared else f"ptr noalias {name}")
+    return [*parameters, "ptr noalias %scratch", "ptr noalias %error", "i64 %begin", "i64 %end"]

@@ -1,0 +1,344 @@
+"""A whole function at buffer level to one LLVM module: kernels, and a driver that calls them.
+
+All threads run the driver together, inside one parallel region. Each phase of a kernel is split
+into contiguous shares of its items, or left to thread 0 where it is too short to share. Threads
+wait for each other only where a phase touches memory that another thread may have touched since
+the last barrier, and one of the two wrote. The same share of the items goes to the same thread in
+every kernel, so that rows stay in one core's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar, cast
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FixedBitwidthType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from gradir.dialects.diagnostics import LocatedError, value_name
+from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
+from gradir.lowering.contractions import emit_contract
+from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel
+from gradir.lowering.kernel_key import kernel_key
+from gradir.lowering.llvm_text import FunctionText
+from gradir.lowering.nests import emit_nest
+from gradir.lowering.spmd import SharedWork, Use, entry_text
+from gradir.lowering.target import Target
+from gradir.lowering.vector_math import collect
+
+ENTRY = "gradir_entry"
+
+# The table that the entry is handed, in words of 8 bytes: the error record, the number of threads,
+# then one address for each argument of the function. After these follow, as the walk finds them,
+# addresses of constants and error records of kernels.
+TABLE_ERROR, TABLE_THREADS, TABLE_ARGUMENTS = 0, 3, 4
+
+BufferType = MemRefType[Attribute]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of the function: its name and type."""
+
+    name: str
+    type: BufferType
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A tensor that the caller keeps in memory; word `word` of the table points to it."""
+
+    name: str
+    type: BufferType
+    data: bytes
+    word: int
+
+
+@dataclass(frozen=True)
+class PhaseReport:
+    """How one phase of a kernel is run."""
+
+    items: int
+    cost: float
+    is_shared: bool
+
+
+@dataclass
+class KernelReport:
+    """What was emitted for a loop op, and how often it is called."""
+
+    name: str
+    op: str
+    phases: tuple[PhaseReport, ...]
+    calls: int = 0
+
+
+@dataclass(frozen=True)
+class Program:
+    """One function as LLVM text, and what a caller must know to run `entry(ptr table)`.
+
+    The arena must be aligned to 64 bytes. A failed index check leaves a number in the error record
+    that counts `messages` from 1.
+    """
+
+    name: str
+    text: str
+    arena_bytes: int | None
+    inputs: tuple[Parameter, ...]
+    results: tuple[Parameter, ...]
+    constants: tuple[Constant, ...]
+    messages: tuple[str, ...]
+    table_words: int
+    is_parallel: bool
+    barriers: int
+    kernels: tuple[KernelReport, ...]
+    entry: str = ENTRY
+
+
+def emit_program(function: func.FuncOp, target: Target, threads: int) -> Program:
+    """The LLVM module of `function`, for at most `threads` threads."""
+    driver = _Driver(function, target, threads)
+    driver.block(function.body.block)
+    return driver.program()
+
+
+@dataclass(frozen=True)
+class _Buffer:
+    """A value of memref type: bytes of an argument or a constant, and the pointer to them."""
+
+    root: int
+    low: int
+    high: int
+    pointer: str
+
+    @property
+    def place(self) -> Hashable:
+        return self.root, self.low, self.high
+
+
+@dataclass(frozen=True)
+class _Emitted:
+    """A kernel in the module, and the error record that it is handed."""
+
+    kernel: Kernel
+    error: str
+    report: KernelReport
+
+
+class _Driver:
+    """Walks the function's blocks and writes the driver; `EMITTERS` says how for each op."""
+
+    def __init__(self, function: func.FuncOp, target: Target, threads: int):
+        self.function, self.target, self.threads = function, target, threads
+        self.text = FunctionText()
+        self.work = SharedWork(self.text, threads)
+        self.buffers: dict[SSAValue, _Buffer] = {}
+        self.offsets: dict[SSAValue, int] = {}
+        self.kernels: dict[Hashable, _Emitted] = {}
+        self.constants: dict[str, tuple[Constant, _Buffer]] = {}
+        self.messages: list[str] = []
+        self.records: list[tuple[int, int]] = []
+        self.words = TABLE_ARGUMENTS
+        for argument in function.body.block.args:
+            self.buffers[argument] = self.new_buffer(cast(BufferType, argument.type))
+
+    # Ops.
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            emitter = self.EMITTERS.get(type(op))
+            if emitter is None:
+                raise LocatedError(f"{op.name}: no native code for this op at buffer level", op)
+            emitter(self, op)
+
+    def loop(self, op: LoopOp) -> None:
+        emitted = self.emitted(op)
+        buffers = [self.buffers[operand] for operand in op.operands]
+        pointers = [f"ptr {buffer.pointer}" for buffer in buffers]
+        if not op.scratch:
+            pointers.append("ptr null")
+        pointers.append(f"ptr {emitted.error}")
+        reads = len(op.inputs)
+        uses = [Use(b.root, b.low, b.high, k >= reads) for k, b in enumerate(buffers)]
+        for phase in emitted.kernel.phases:
+            self.work.phase(phase, ", ".join(pointers), uses)
+        emitted.report.calls += 1
+
+    def emitted(self, op: LoopOp) -> _Emitted:
+        """The kernel of `op`, which is written to the module if no equal op was before."""
+        key = kernel_key(op, [self.buffers[operand].place for operand in op.operands])
+        if key not in self.kernels:
+            kind = op.name.partition(".")[2]
+            name = f"{kind}_{len(self.kernels)}"
+            kernel = self.emit(op, name)
+            phases = [PhaseReport(p.items, p.cost, self.work.is_shared(p)) for p in kernel.phases]
+            report = KernelReport(name, op.name, tuple(phases))
+            self.kernels[key] = _Emitted(kernel, self.error_record(kernel), report)
+        return self.kernels[key]
+
+    def emit(self, op: LoopOp, name: str) -> Kernel:
+        if isinstance(op, ContractOp):
+            return emit_contract(op, name, self.target, self.threads)
+        assert isinstance(op, NestOp)
+        return emit_nest(op, name, self.target)
+
+    def error_record(self, kernel: Kernel) -> str:
+        """The record of a kernel: codes of different kernels mean different messages."""
+        if not kernel.messages:
+            return "%table"
+        self.records.append((self.words, len(self.messages)))
+        record = self.work.early(f"getelementptr i64, ptr %table, i64 {self.words}", "error")
+        self.words += ERROR_RECORD_BYTES // 8
+        self.messages += kernel.messages
+        return record
+
+    def constant(self, op: arith.ConstantOp) -> None:
+        if isinstance(op.value, IntegerAttr):
+            self.offsets[op.result] = cast(IntegerAttr[Any], op.value).value.data
+
+    def view(self, op: memref.ViewOp) -> None:
+        offset = self.offsets.get(op.byte_shift)
+        if offset is None:
+            raise LocatedError("memref.view: the byte shift must be an arith.constant", op)
+        source, size = self.buffers[op.source], byte_size(op.result.type)
+        low = source.low + offset
+        if offset < 0 or low + size > source.high:
+            raise LocatedError(
+                f"memref.view: {size} bytes at {offset} do not fit {value_name(op.source)} of "
+                f"{source.high - source.low} bytes",
+                op,
+            )
+        pointer = self.work.early(f"getelementptr i8, ptr {source.pointer}, i64 {offset}", "view")
+        self.buffers[op.result] = _Buffer(source.root, low, low + size, pointer)
+
+    def reshape(self, op: ReshapeOp) -> None:
+        self.buffers[op.result] = self.buffers[op.operand]
+
+    def get_global(self, op: memref.GetGlobalOp) -> None:
+        name = op.name_.string_value()
+        if name not in self.constants:
+            word, buffer = self.words, self.new_buffer(op.memref.type)
+            data = _global_data(self.function, name, op)
+            constant = Constant(name, op.memref.type, data, word)
+            self.constants[name] = constant, buffer
+        self.buffers[op.memref] = self.constants[name][1]
+
+    def done(self, op: func.ReturnOp) -> None:
+        if op.operands:
+            raise LocatedError("func.return: results go to buffers at this level", op)
+
+    EMITTERS: ClassVar[dict[type[Operation], Callable[[Any, Any], None]]] = {
+        NestOp: loop,
+        ContractOp: loop,
+        ReshapeOp: reshape,
+        arith.ConstantOp: constant,
+        memref.ViewOp: view,
+        memref.GetGlobalOp: get_global,
+        func.ReturnOp: done,
+    }
+
+    def new_buffer(self, type_: BufferType) -> _Buffer:
+        """A buffer whose address is the next word of the table."""
+        word = self.words
+        self.words += 1
+        slot = self.work.early(f"getelementptr i64, ptr %table, i64 {word}")
+        return _Buffer(word, 0, byte_size(type_), self.work.early(f"load ptr, ptr {slot}, align 8"))
+
+    # The module.
+
+    def program(self) -> Program:
+        """What the walk has gathered."""
+        self.work.finish()
+        arena, inputs, results = self.parameters()
+        return Program(
+            name=self.function.sym_name.data,
+            text=self.module_text(),
+            arena_bytes=byte_size(arena.type) if arena else None,
+            inputs=inputs,
+            results=results,
+            constants=tuple(constant for constant, _ in self.constants.values()),
+            messages=tuple(self.messages),
+            table_words=self.words,
+            is_parallel=self.work.shared_phases > 0,
+            barriers=self.work.barriers,
+            kernels=tuple(e.report for e in self.kernels.values()),
+        )
+
+    def parameters(self) -> tuple[Parameter | None, tuple[Parameter, ...], tuple[Parameter, ...]]:
+        """The arena, if the first argument is one, the inputs and the results."""
+        arguments = self.function.body.block.args
+        parameters = [
+            Parameter(value_name(a).removeprefix("%"), cast(BufferType, a.type)) for a in arguments
+        ]
+        inputs, results = (_count(self.function, name) for name in ("inputs", "results"))
+        arenas = len(parameters) - inputs - results
+        if arenas not in (0, 1):
+            raise LocatedError(
+                f"func.func: expected an arena, {inputs} inputs and {results} results as "
+                f"gradir.inputs and gradir.results say, got {len(parameters)} arguments",
+                self.function,
+            )
+        first = arenas + inputs
+        arena = parameters[0] if arenas else None
+        return arena, tuple(parameters[arenas:first]), tuple(parameters[first:])
+
+    def module_text(self) -> str:
+        kernels = [emitted.kernel for emitted in self.kernels.values()]
+        functions = frozenset[tuple[str, int, int]]().union(*(k.functions for k in kernels))
+        declarations = frozenset[str]().union(*(k.declarations for k in kernels))
+        is_parallel = self.work.shared_phases > 0
+        parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
+        parts.append(self.driver_text())
+        parts.append(entry_text(ENTRY, TABLE_THREADS, self.records, self.target, is_parallel))
+        return "\n".join(parts)
+
+    def driver_text(self) -> str:
+        """`@gradir_driver`, which every thread runs."""
+        lines = [*self.work.prologue, self.text.text(), "  ret void"]
+        return (
+            "define internal void @gradir_driver(ptr %table, i64 %thread, i64 %threads, "
+            f"ptr %barrier) noinline {self.target.attributes} {{\nentry:\n"
+            "  %first = icmp eq i64 %thread, 0\n" + "\n".join(lines) + "\n}\n"
+        )
+
+
+def byte_size(type_: BufferType) -> int:
+    """The bytes of a contiguous buffer; a bool takes one, an index eight."""
+    element = type_.element_type
+    if isinstance(element, IndexType):
+        size = 8
+    elif isinstance(element, IntegerType):
+        size = max(cast(IntegerType, element).width.data, 8) // 8
+    elif isinstance(element, FixedBitwidthType):
+        size = element.size
+    else:
+        raise ValueError(f"no memory layout for elements of type {element}")
+    return size * prod(type_.get_shape())
+
+
+def _count(function: func.FuncOp, name: str) -> int:
+    attribute = function.attributes.get(f"gradir.{name}")
+    if not isinstance(attribute, IntegerAttr):
+        raise LocatedError(f"func.func: needs the integer attribute gradir.{name}", function)
+    return cast(IntegerAttr[Any], attribute).value.data
+
+
+def _global_data(function: func.FuncOp, name: str, op: Operation) -> bytes:
+    module = function.parent_op()
+    for other in module.body.block.ops if isinstance(module, ModuleOp) else ():
+        if isinstance(other, memref.GlobalOp) and other.sym_name.data == name:
+            value = other.initial_value
+            if isinstance(value, DenseIntOrFPElementsAttr):
+                return value.data.data
+    raise LocatedError(f"memref.get_global: no constant @{name} with an initial value", op)

@@ -1,0 +1,158 @@
+"""sin, cos, tan: x = n pi + r (tan: n pi/2 + r), a polynomial in r, a sign from n.
+
+Moderate x: Cody and Waite's reduction, three fma with pi in three parts. The first is exact, as its
+result is below 2 and both terms are multiples of its last place. Larger x take a branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradir.lowering.vector_math import huge_reduction
+from gradir.lowering.vector_math.lanes import (
+    INFINITY,
+    NAN,
+    ROUNDING_MAGIC,
+    Value,
+    fma,
+    polynomial,
+)
+
+PI = {
+    32: (3.1415927410125732, -8.742277657347586e-08, -3.4302490200117637e-15),
+    64: (3.141592653589793, 1.2246467991473532e-16, -2.9947698097183397e-33),
+}
+HALF_PI = {bits: tuple(part / 2 for part in parts) for bits, parts in PI.items()}
+ONE_OVER_PI = 0.3183098861837907
+# Up to here three parts of pi are enough.
+MODERATE = {32: 2.0**17, 64: 2.0**30}
+
+# (sin(r) - r) / r**3 in r**2 for |r| <= 1.58: error 2**-26 and 2**-61 of sin; our own minimax fits.
+SIN = {
+    32: (-0.16666661, 0.008333096, -0.00019811257, 2.608607e-06),
+    64: (
+        *(-0.16666666666666666, 0.008333333333333243, -0.00019841269841236917),
+        *(2.7557319217878035e-06, -2.5052107737403808e-08, 1.6059002801091842e-10),
+        *(-7.645626861126647e-13, 2.779876143519915e-15, -5.408548114760691e-18),
+    ),
+}
+# The same for |r| <= pi/4: Cephes sinf.c; FreeBSD k_sin.c, S1 to S6.
+SHORT_SIN = {
+    32: (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
+    64: (
+        *(-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04),
+        *(2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10),
+    ),
+}
+# (cos(r) - 1 + r**2 / 2) / r**4 for |r| <= pi/4: Cephes sinf.c; FreeBSD k_cos.c, C1 to C6.
+SHORT_COS = {
+    32: (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
+    64: (
+        *(4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05),
+        *(-2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11),
+    ),
+}
+
+
+def sin(x: Value) -> Value:
+    shifted, n = nearest_integer(x * ONE_OVER_PI)
+    r, flip = beyond_moderate(x, subtract_multiple(x, n, PI), shifted << (x.bits - 1), turns=0)
+    return x.equals(0.0).select(x, signed_sin(r, flip))
+
+
+def cos(x: Value) -> Value:
+    """-sin(r), the other sign for odd k, where |x| = (2k + 1) pi/2 + r."""
+    x = abs(x)
+    # One more than k, so that its last bit says when to change the sign of sin(r).
+    shifted, following = nearest_integer(fma(x, ONE_OVER_PI, 0.5))
+    n = fma(following, 2.0, -1.0)
+    flip = shifted << (x.bits - 1)
+    r, flip = beyond_moderate(x, subtract_multiple(x, n, HALF_PI), flip, turns=1)
+    return signed_sin(r, flip)
+
+
+def tan(x: Value) -> Value:
+    shifted, n = nearest_integer(x * (2 * ONE_OVER_PI))
+    r, r_low = subtract_quarter_turns(x, n)
+    huge = ~(abs(x) < MODERATE[x.bits])
+    r, r_low, n = x.function.where_any(
+        huge, (r, r_low, shifted), lambda: huge_tan_arguments(x, huge, (r, r_low, shifted))
+    )
+    z = r * r
+    sine = fma(r * z, polynomial(z, SHORT_SIN[x.bits]), r_low) + r
+    cosine_tail = fma(z, polynomial(z, SHORT_COS[x.bits]), -0.5)
+    cosine = fma(z, cosine_tail, -r * r_low) + 1.0
+    odd = (n & 1).equals(1)
+    quotient = odd.select(-cosine, sine) / odd.select(sine, cosine)
+    return x.equals(0.0).select(x, quotient)
+
+
+def nearest_integer(quotient: Value) -> tuple[Value, Value]:
+    """A word whose last bits are n, and n, the nearest integer."""
+    magic = ROUNDING_MAGIC[quotient.bits]
+    shifted = quotient + magic
+    return shifted.as_int(), shifted - magic
+
+
+def subtract_multiple(x: Value, n: Value, parts: dict[int, tuple[float, ...]]) -> Value:
+    """x - n (parts[0] + parts[1] + ...)."""
+    for part in parts[x.bits]:
+        x = fma(n, -part, x)
+    return x
+
+
+def subtract_quarter_turns(x: Value, n: Value) -> tuple[Value, Value]:
+    """x - n pi/2, and what its rounding dropped."""
+    first, second, third = HALF_PI[x.bits]
+    rest = fma(n, -first, x)
+    product = n * second
+    r = rest - product
+    r_low = ((rest - r) - product) + fma(n, -second, product)
+    return r, fma(n, -third, r_low)
+
+
+def signed_sin(r: Value, flip: Value) -> Value:
+    """sin(r) for |r| <= pi/2, the sign changed where `flip` has the sign bit."""
+    z = r * r
+    sine = fma(r * z, polynomial(z, SIN[r.bits]), r)
+    return (sine.as_int() ^ flip).as_float()
+
+
+def beyond_moderate(x: Value, r: Value, flip: Value, turns: int) -> tuple[Value, Value]:
+    """r and flip of `signed_sin`, right for huge x too: those of sin(x + turns * pi/2)."""
+    huge = ~(abs(x) < MODERATE[x.bits])
+
+    def rare() -> tuple[Value, Value]:
+        quarter, q = reduce_huge(x)
+        q = q + turns
+        # sin(quarter + pi/2) = sin(pi/2 - |quarter|)
+        folded = HALF_PI[x.bits][0] - abs(quarter)
+        angle = (q & 1).equals(1).select(folded, quarter)
+        sign = (q >> 1) << (x.bits - 1)
+        return huge.select(angle, r), huge.select(sign, flip)
+
+    r, flip = x.function.where_any(huge, (r, flip), rare)
+    return r, flip
+
+
+def huge_tan_arguments(
+    x: Value, huge: Value, usual: tuple[Value, Value, Value]
+) -> tuple[Value, Value, Value]:
+    r, r_low, n = usual
+    quarter, q = reduce_huge(x)
+    return huge.select(quarter, r), huge.select(0.0, r_low), huge.select(q, n)
+
+
+def reduce_huge(x: Value) -> tuple[Value, Value]:
+    """r and q with x = q pi/2 + r, |r| <= pi/4; r is nan where x is not finite."""
+    function = x.function
+    function.calls_huge_reduction = True
+    callee = huge_reduction.symbol(x.bits, function.lanes)
+    pair_type = f"{{ {x.type}, {function.int_type} }}"
+    pair = function.emit(pair_type, f"call {pair_type} {callee}({x.type} {x.name})")
+    r = function.emit(x.type, f"extractvalue {pair_type} {pair.name}, 0")
+    q = function.emit(function.int_type, f"extractvalue {pair_type} {pair.name}, 1")
+    return (abs(x) < INFINITY).select(r, NAN), q
+
+
+FUNCTIONS: dict[str, Callable[[Value], Value]] = {"sin": sin, "cos": cos, "tan": tan}

@@ -1,0 +1,156 @@
+"""All dialects and passes by name, each behind a function that imports it when it is needed.
+
+`make_context` gives an xDSL context with every dialect; `parse_passes` reads a pass pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from difflib import get_close_matches
+from importlib import import_module
+from types import NoneType
+from typing import Any, TypeAlias, get_args, get_type_hints
+
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass, PassPipeline, PassPipelineCallbackType
+from xdsl.transforms import get_all_passes
+from xdsl.utils.arg_spec import ArgSpec, ParameterListType, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.utils.hints import isa, type_repr
+
+from gradir.errors import ArgumentError, GradirError
+
+Dialects: TypeAlias = dict[str, Callable[[], Dialect]]
+Passes: TypeAlias = dict[str, Callable[[], type[ModulePass]]]
+
+DIALECTS: dict[str, str] = {
+    "array": "gradir.dialects.array:Array",
+    "nn": "gradir.dialects.nn:NN",
+    "grad": "gradir.dialects.grad:Grad",
+    "loopnest": "gradir.dialects.loopnest:Loopnest",
+}
+"""gradir's own dialects: name to `module:Dialect object`."""
+
+PASSES: dict[str, str] = {
+    "gradir-allocate-scratch": "gradir.lowering.scratch:AllocateScratchPass",
+    "gradir-bufferize": "gradir.passes.bufferize:BufferizePass",
+    "gradir-dce": "gradir.passes.dce:DcePass",
+    "gradir-decompose": "gradir.passes.decompose:DecomposePass",
+    "gradir-fuse": "gradir.passes.fuse:FusePass",
+    "gradir-gradient": "gradir.passes.gradient:GradientPass",
+    "gradir-inline": "gradir.passes.inline:InlinePass",
+    "gradir-lower": "gradir.passes.lower:LowerPass",
+    "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",
+    "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
+    "gradir-verify": "gradir.passes.verify:VerifyPass",
+}
+"""gradir's own passes: name to `module:class`."""
+
+
+def own_dialects() -> Dialects:
+    """gradir's dialects by name."""
+    return {name: _load(target) for name, target in DIALECTS.items()}
+
+
+def own_passes() -> Passes:
+    """gradir's passes by name."""
+    return {name: _load(target) for name, target in PASSES.items()}
+
+
+def dialects() -> Dialects:
+    """gradir's and xDSL's dialects by name. Where both have a name, it means gradir's."""
+    return get_all_dialects() | own_dialects()
+
+
+def passes() -> Passes:
+    """gradir's and xDSL's passes by name."""
+    return own_passes() | get_all_passes()
+
+
+def make_context(*, allow_unregistered: bool = False) -> Context:
+    """A context in which every dialect is registered; each is loaded at its first use."""
+    context = Context(allow_unregistered=allow_unregistered)
+    for name, dialect in dialects().items():
+        context.register_dialect(name, dialect)
+    return context
+
+
+def _load(target: str) -> Callable[[], Any]:
+    module, _, attribute = target.partition(":")
+    return lambda: getattr(import_module(module), attribute)
+
+
+def parse_passes(
+    spec: str,
+    available: Passes | None = None,
+    callback: PassPipelineCallbackType | None = None,
+) -> PassPipeline:
+    """The pipeline that `spec` spells, as in `a,b{x=1 y=2,3}`; an ArgumentError if it is wrong."""
+    if available is None:
+        available = passes()
+    try:
+        specs = tuple(parse_pipeline(spec))
+    except ArgSpecParseError as error:
+        raise ArgumentError(syntax_error(error)) from None
+    return PassPipeline(tuple(_make_pass(each, available) for each in specs), callback)
+
+
+def syntax_error(error: ArgSpecParseError) -> str:
+    """xDSL's message about a pipeline: `title, place, line, caret, text` on a line each."""
+    match str(error).splitlines():
+        case [_, place, line, caret, text, *_]:
+            return f"{place}: error: {text.strip()}\n{line}\n{caret}"
+        case _:
+            return f"error: {error}"
+
+
+def _make_pass(spec: ArgSpec, available: Passes) -> ModulePass:
+    if spec.name not in available:
+        raise ArgumentError(_unknown_pass(spec.name, available))
+    pass_type = available[spec.name]()
+    _check_options(spec, pass_type)
+    try:
+        return pass_type.from_spec(spec)
+    except GradirError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"error: pass '{spec.name}': {error}") from None
+
+
+def _unknown_pass(name: str, available: Passes) -> str:
+    close = get_close_matches(name, available, n=3, cutoff=0.5)
+    close += [other for other in available if name in other and other not in close][:5]
+    candidates = close or [other for other in available if other.startswith("gradir-")]
+    return f"error: unknown pass '{name}'; did you mean {', '.join(candidates)}?"
+
+
+def _check_options(spec: ArgSpec, pass_type: type[ModulePass]) -> None:
+    """Raise an ArgumentError that names the first option which is unknown, missing or ill-typed."""
+    given = spec.normalize_parameter_names().parameters
+    types = get_type_hints(pass_type)
+    options = [option.name for option in fields(pass_type) if option.init]
+    for name in given:
+        if name not in options:
+            listed = ", ".join(options) or "none"
+            raise ArgumentError(
+                f"error: pass '{spec.name}' has no option '{name}'; its options: {listed}"
+            )
+    for name in sorted(pass_type.required_fields() - given.keys()):
+        raise ArgumentError(f"error: pass '{spec.name}' needs option '{name}'")
+    for name, values in given.items():
+        if not _fits(values, types[name]):
+            wanted = type_repr(types[name]).replace("typing.", "").replace("|", " | ")
+            got = ",".join(map(str, values)) or "nothing"
+            raise ArgumentError(
+                f"error: pass '{spec.name}': option '{name}' must be {wanted}, got {got}"
+            )
+
+
+def _fits(values: ParameterListType, type: Any) -> bool:
+    """Whether xDSL accepts `values` for an option of this type: as one value, or as a tuple."""
+    if not values:
+        return NoneType in get_args(type)
+    return (len(values) == 1 and isa(values[0], type)) or isa(values, type)

@@ -1,0 +1,265 @@
+"""A compiled function that is called with arrays.
+
+A call checks its arguments, fills a table of addresses, and makes one native call with the GIL
+released. Calls are re-entrant: each takes a table and an arena of its own. Results are new arrays,
+large ones on pooled memory, or the arrays given as `out`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+from xdsl.dialects.func import FuncOp
+
+from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
+from gradir.lowering import spmd
+from gradir.lowering.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
+from gradir.lowering.program import (
+    TABLE_ARGUMENTS,
+    TABLE_ERROR,
+    TABLE_THREADS,
+    Program,
+    emit_program,
+)
+from gradir.lowering.target import Target, host
+from gradir.runtime import jit, threads
+from gradir.runtime.arrays import Array, ArraySpec, address_of, as_input, as_output, spec_of
+from gradir.runtime.memory import Block, ResultBuffer, shared_pool
+
+# From this size on a result is placed on pooled memory: the system would give fresh pages for it.
+POOLED_RESULT_BYTES = 1 << 16
+# Up to this size the arena of an idle call is kept with its table.
+KEPT_ARENA_BYTES = 1 << 16
+
+
+class _Call:
+    """What a running call owns: the table, and an arena if a small one does."""
+
+    __slots__ = ("address", "block", "table")
+
+    def __init__(self, words: int):
+        self.table: Any = (ctypes.c_int64 * words)()
+        self.address = ctypes.addressof(self.table)
+        self.block: Block | None = None
+
+
+class Executable:
+    """One compiled function: `executable(*arrays, out=None)` gives a tuple of arrays.
+
+    Inputs are NumPy arrays, CPU arrays that speak DLPack, and for rank 0 also Python numbers; dtype
+    and shape must be exactly those of the function. Contiguous arrays are read in place, others are
+    copied. `out` holds one array, or None, for each result: C-contiguous, of the result's dtype
+    and shape, sharing no memory with an input or another entry.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        code: jit.LoadedCode,
+        target: Target,
+        thread_count: int,
+        plan: Any = None,
+        times: jit.CompileTimes | None = None,
+    ):
+        self.program = program
+        self.plan = plan
+        self.target = target
+        self.threads = thread_count
+        self.compile_times = times
+        self.inputs = tuple(spec_of(p.name, p.type) for p in program.inputs)
+        self.results = tuple(spec_of(p.name, p.type) for p in program.results)
+        self._code = code
+        self._run = code.function()
+        self._pool = shared_pool()
+        self._idle: list[_Call] = []
+        self._constants = [np.frombuffer(c.data, np.uint8) for c in program.constants]
+        self._arena_bytes = program.arena_bytes or 0
+        self._first_input = TABLE_ARGUMENTS + (program.arena_bytes is not None)
+        self._first_result = self._first_input + len(self.inputs)
+        self._makers = [_result_maker(spec) for spec in self.results]
+
+    @property
+    def name(self) -> str:
+        return self.program.name
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM module as gradir wrote it."""
+        return self.program.text
+
+    @property
+    def asm(self) -> str:
+        """The machine code as assembly text."""
+        return jit.assembly(self.program.text, self.target)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"%{s.name}: {s}" for s in self.inputs)
+        results = ", ".join(map(str, self.results))
+        return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
+
+    def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
+        if len(arrays) != len(self.inputs):
+            raise self._wrong_count(len(arrays))
+        try:
+            call = self._idle.pop()
+        except IndexError:
+            call = self._new_call()
+        table = call.table
+        copies: list[Array] = []
+        word = self._first_input
+        for array, spec in zip(arrays, self.inputs, strict=True):
+            if not _fits(array, spec):
+                array = as_input(array, spec, self._input_place(word - self._first_input))
+                copies.append(array)
+            table[word] = address_of(array)
+            word += 1
+        results = self._new_results(table) if out is None else self._given_results(table, out)
+        block = call.block
+        if block is None and self._arena_bytes:
+            block = self._pool.take(self._arena_bytes)
+            table[TABLE_ARGUMENTS] = block.address
+        table[TABLE_THREADS] = threads.usable(self.threads)
+        self._run(call.address)
+        if block is not call.block and block is not None:
+            self._pool.give(block)
+        if table[TABLE_ERROR]:
+            raise self._index_error(table)
+        self._idle.append(call)
+        return results
+
+    # Parts of a call.
+
+    def _new_call(self) -> _Call:
+        call = _Call(self.program.table_words)
+        for constant, array in zip(self.program.constants, self._constants, strict=True):
+            call.table[constant.word] = array.ctypes.data
+        if 0 < self._arena_bytes <= KEPT_ARENA_BYTES:
+            call.block = self._pool.take(self._arena_bytes)
+            call.table[TABLE_ARGUMENTS] = call.block.address
+        return call
+
+    def _new_results(self, table: Any) -> tuple[Array, ...]:
+        results: list[Array] = []
+        for word, make in enumerate(self._makers, self._first_result):
+            array, table[word] = make()
+            results.append(array)
+        return tuple(results)
+
+    def _given_results(self, table: Any, out: object) -> tuple[Array, ...]:
+        """Results in the arrays of `out`, new ones where it says None."""
+        taken = [
+            (table[word], table[word] + spec.nbytes)
+            for word, spec in enumerate(self.inputs, self._first_input)
+        ]
+        results: list[Array] = []
+        word = self._first_result
+        for entry, spec, make in zip(self._entries(out), self.results, self._makers, strict=True):
+            if entry is None:
+                array, address = make()
+            else:
+                array = (
+                    entry if _fits(entry, spec) else as_output(entry, spec, self._out_place(word))
+                )
+                address = address_of(array)
+                end = address + spec.nbytes
+                for low, high in taken:
+                    if address < high and low < end:
+                        raise self._overlap(table, word, address, spec)
+            taken.append((address, address + spec.nbytes))
+            table[word] = address
+            results.append(array)
+            word += 1
+        return tuple(results)
+
+    def _entries(self, out: object) -> Sequence[object]:
+        entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)
+        if len(entries) != len(self.results):
+            raise ArgumentError(
+                f"{self.name}: out: expected {len(self.results)} entries, one for each result, "
+                f"got {len(entries)}"
+            )
+        return entries
+
+    # Messages.
+
+    def _input_place(self, index: int) -> str:
+        return f"{self.name}: argument {index} (%{self.inputs[index].name})"
+
+    def _out_place(self, word: int) -> str:
+        return f"{self.name}: out[{word - self._first_result}]"
+
+    def _overlap(self, table: Any, word: int, address: int, spec: ArraySpec) -> ArgumentError:
+        places = [f"argument {k} (%{s.name})" for k, s in enumerate(self.inputs)]
+        places += [f"out[{k}]" for k in range(len(self.results))]
+        specs = (*self.inputs, *self.results)
+        for other, (name, taken) in enumerate(zip(places, specs, strict=True), self._first_input):
+            start = table[other]
+            if other < word and address < start + taken.nbytes and start < address + spec.nbytes:
+                return ArgumentError(f"{self._out_place(word)} shares memory with {name}")
+        raise AssertionError("no overlap")
+
+    def _wrong_count(self, count: int) -> ArgumentError:
+        names = ", ".join(f"%{spec.name}" for spec in self.inputs)
+        return ArgumentTypeError(
+            f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {count}"
+        )
+
+    def _index_error(self, table: Any) -> IndexOutOfRange:
+        words = (ERROR_CODE, ERROR_INDEX, ERROR_BOUND)
+        code, index, bound = (int(table[TABLE_ERROR + word]) for word in words)
+        message = self.program.messages[code - 1]
+        return IndexOutOfRange(f"{message}: index {index} is out of range for a size of {bound}")
+
+
+def compile_function(
+    function: FuncOp,
+    thread_count: int | None = None,
+    target: Target | None = None,
+    plan: Any = None,
+) -> Executable:
+    """Native code for a function at buffer level, for the given number of threads at most."""
+    target = target or host()
+    count = threads.thread_count(thread_count)
+    program = emit_program(function, target, count)
+    compiled = jit.compile_object(program.text, target)
+    code = jit.LoadedCode(compiled.data, program.entry, _symbols(program))
+    return Executable(program, code, target, count, plan, compiled.times)
+
+
+def _symbols(program: Program) -> dict[str, int]:
+    """The addresses of the functions that the module calls."""
+    runtime = threads.openmp() if program.is_parallel else None
+    if runtime is None:
+        return {}
+    return {
+        spmd.PARALLEL_SYMBOL: runtime.parallel,
+        spmd.THREAD_SYMBOL: runtime.thread_num,
+        spmd.THREADS_SYMBOL: runtime.num_threads,
+        spmd.YIELD_SYMBOL: threads.yield_address(),
+    }
+
+
+def _fits(array: object, spec: ArraySpec) -> TypeGuard[Array]:
+    """The common case, quickly: an array that the code can read and write in place."""
+    return (
+        type(array) is np.ndarray
+        and array.dtype is spec.dtype
+        and array.shape == spec.shape
+        and array.flags.carray
+    )
+
+
+def _result_maker(spec: ArraySpec) -> Callable[[], tuple[Array, int]]:
+    """What makes a new result array: it gives the array and its address."""
+    if spec.nbytes >= POOLED_RESULT_BYTES:
+        return ResultBuffer(shared_pool(), spec.shape, spec.dtype, spec.nbytes).make
+    shape, dtype = spec.shape, spec.dtype
+
+    def make() -> tuple[Array, int]:
+        array = np.empty(shape, dtype)
+        return array, address_of(array)
+
+    return make

@@ -1,0 +1,157 @@
+"""Memory that outlives calls: a pool of page-aligned blocks for arenas and for large results.
+
+Fresh pages cost more than the arithmetic on them, so blocks are kept and handed out again. A block
+that backs a result array comes back when the last array that shows it is gone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import threading
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from gradir.errors import GradirError
+
+POOL_BYTES_VARIABLE = "GRADIR_POOL_BYTES"
+DEFAULT_POOL_BYTES = 1 << 30
+HUGE_PAGE_BYTES = 1 << 21
+GRANULE_BYTES = 1 << 16
+
+
+class Block:
+    """`size` bytes at `address`, which is a multiple of 4096 (of 2 MB for large blocks)."""
+
+    __slots__ = ("_pages", "address", "size")
+
+    def __init__(self, size: int):
+        huge = size >= HUGE_PAGE_BYTES
+        # the extra room is address space only: pages that are never touched cost nothing
+        pages = mmap.mmap(-1, size + HUGE_PAGE_BYTES if huge else size)
+        if huge and hasattr(mmap, "MADV_HUGEPAGE"):
+            _advise_huge_pages(pages)
+        self._pages = pages
+        self.size = size
+        start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+        self.address = -(-start // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES if huge else start
+
+
+def _advise_huge_pages(pages: mmap.mmap) -> None:
+    try:
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    except OSError:
+        pass  # a kernel without huge pages: only slower
+
+
+class Pool:
+    """Free blocks by size, oldest out first where `limit` bytes are exceeded. Thread-safe.
+
+    `give` may run inside a finalizer, that is at any point of any thread, and so never waits.
+    """
+
+    def __init__(self, limit: int):
+        self.limit = limit
+        self.held = 0
+        self._free: dict[int, deque[Block]] = {}
+        self._order: deque[Block] = deque()
+        self._returned: deque[Block] = deque()
+        self._lock = threading.Lock()
+
+    def take(self, nbytes: int) -> Block:
+        """A block of at least `nbytes` with undefined contents."""
+        granule = HUGE_PAGE_BYTES if nbytes >= HUGE_PAGE_BYTES else GRANULE_BYTES
+        size = max(1, -(-nbytes // granule)) * granule
+        with self._lock:
+            self._sort_in()
+            blocks = self._free.get(size)
+            if blocks:
+                self.held -= size
+                block = blocks.pop()
+                self._order.remove(block)
+                return block
+        try:
+            return Block(size)
+        except (OSError, ValueError, OverflowError) as error:
+            raise GradirError(f"no memory for a buffer of {nbytes} bytes: {error}") from None
+
+    def give(self, block: Block) -> None:
+        """Hand a block back."""
+        self._returned.append(block)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._sort_in()
+            finally:
+                self._lock.release()
+
+    def clear(self) -> None:
+        """Return all free blocks to the system."""
+        with self._lock:
+            self._sort_in()
+            self._free.clear()
+            self._order.clear()
+            self.held = 0
+
+    def _sort_in(self) -> None:
+        while self._returned:
+            block = self._returned.popleft()
+            self._free.setdefault(block.size, deque()).append(block)
+            self._order.append(block)
+            self.held += block.size
+        while self.held > self.limit:
+            oldest = self._order.popleft()
+            self._free[oldest.size].remove(oldest)
+            self.held -= oldest.size
+
+
+class ResultBuffer:
+    """Makes arrays of one shape on pooled blocks: `make()` gives the array and its address."""
+
+    def __init__(self, pool: Pool, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int):
+        self._pool, self._shape, self._dtype, self._nbytes = pool, shape, dtype, nbytes
+        self._owner = _owner_type(nbytes)
+
+    def make(self) -> tuple[np.ndarray[Any, Any], int]:
+        block = self._pool.take(self._nbytes)
+        address = block.address
+        owner = self._owner.from_address(address)
+        owner.pool, owner.block = self._pool, block
+        return np.ndarray(self._shape, self._dtype, owner), address
+
+
+def _owner_type(nbytes: int) -> Any:
+    """The type of the base object of result arrays: its end gives the block back."""
+
+    class Owner(ctypes.c_char * nbytes):
+        pool: Pool
+        block: Block
+
+        def __del__(self) -> None:
+            self.pool.give(self.block)
+
+    return Owner
+
+
+def _limit_from_environment() -> int:
+    text = os.environ.get(POOL_BYTES_VARIABLE, "")
+    if not text:
+        return DEFAULT_POOL_BYTES
+    if not text.isdigit():
+        raise GradirError(f"{POOL_BYTES_VARIABLE}: a number of bytes expected, got {text!r}")
+    return int(text)
+
+
+_shared: Pool | None = None
+_shared_lock = threading.Lock()
+
+
+def shared_pool() -> Pool:
+    """The pool of this process."""
+    global _shared
+    with _shared_lock:
+        if _shared is None:
+            _shared = Pool(_limit_from_environment())
+        return _shared

@@ -1,0 +1,182 @@
+"""Where parallel regions run: an OpenMP runtime found at run time, and how many threads to use.
+
+A runtime that the process has loaded already is preferred, so that there is one thread pool.
+Without any, functions run on the calling thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gradir.errors import GradirError
+
+THREADS_VARIABLE = "GRADIR_NUM_THREADS"
+OPENMP_THREADS_VARIABLE = "OMP_NUM_THREADS"
+LIBRARY_STEMS = ("libgomp", "libomp", "libiomp5")
+SYSTEM_NAMES = ("libgomp.so.1", "libomp.so", "libomp.so.5", "libiomp5.so")
+WHEEL_PATTERNS = (
+    "torch/lib/libgomp*",
+    "*.libs/libgomp*",
+    "*.libs/libomp*",
+    "*.libs/libiomp5*",
+    "torch/lib/libiomp5*",
+)
+MAX_THREADS = 1024
+
+# Threads that wait in the runtime spin before they sleep, by default for milliseconds: where
+# another process wants a core too, each region then takes as long (100 times its work, measured).
+# A tenth of a millisecond covers the time from call to call. A runtime reads this when loaded.
+SPIN_SETTINGS = {"GOMP_SPINCOUNT": "3000", "KMP_BLOCKTIME": "1"}
+SPIN_OVERRIDE = "OMP_WAIT_POLICY"
+
+
+@dataclass(frozen=True)
+class OpenMP:
+    """An OpenMP runtime: its path, and the addresses of the three functions that gradir calls."""
+
+    path: str
+    parallel: int
+    thread_num: int
+    num_threads: int
+
+
+@cache
+def openmp() -> OpenMP | None:
+    """The runtime to use, or None where there is none."""
+    for path in _candidates():
+        found = _load(path)
+        if found is not None:
+            return found
+    return None
+
+
+def thread_count(requested: int | None = None) -> int:
+    """How many threads to use: the argument, the environment, or the number of physical cores.
+
+    It is 1 where there is no OpenMP runtime.
+    """
+    if requested is not None:
+        if requested < 1:
+            raise GradirError(f"threads: a positive number expected, got {requested}")
+        wanted = requested
+    else:
+        wanted = _from_environment() or _physical_cores()
+    return min(wanted, MAX_THREADS) if openmp() is not None else 1
+
+
+def yield_address() -> int:
+    """The address of the C library's sched_yield."""
+    address = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value
+    assert address
+    return address
+
+
+_forked = False
+
+
+def usable(threads: int) -> int:
+    """`threads`, or 1 in a forked child, where the parent's pool of threads does not exist."""
+    return 1 if _forked else threads
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def _from_environment() -> int | None:
+    for variable in (THREADS_VARIABLE, OPENMP_THREADS_VARIABLE):
+        text = os.environ.get(variable, "").split(",")[0].strip()
+        if not text:
+            continue
+        if text.isdigit() and int(text) > 0:
+            return int(text)
+        if variable == THREADS_VARIABLE:
+            raise GradirError(f"{variable}: a positive number expected, got {text!r}")
+    return None
+
+
+def _physical_cores() -> int:
+    """The cores that this process may use; hardware threads of one core count once."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    cores: set[str] = set()
+    for cpu in os.sched_getaffinity(0):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        try:
+            cores.add(siblings.read_text())
+        except OSError:
+            cores.add(str(cpu))
+    return max(1, min(len(cores), _quota()))
+
+
+def _quota() -> int:
+    """The CPUs that a container's control group grants."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return MAX_THREADS if quota == "max" else -(-int(quota) // int(period))
+    except (OSError, ValueError):
+        return MAX_THREADS
+
+
+def _candidates() -> Iterator[str]:
+    yield from _loaded_libraries()
+    yield from SYSTEM_NAMES
+    for stem in LIBRARY_STEMS:
+        name = ctypes.util.find_library(stem.removeprefix("lib"))
+        if name is not None:
+            yield name
+    for folder in dict.fromkeys(sys.path):
+        for pattern in WHEEL_PATTERNS:
+            yield from map(str, sorted(Path(folder or ".").glob(pattern)))
+
+
+def _loaded_libraries() -> list[str]:
+    """OpenMP runtimes that are mapped into this process."""
+    try:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:
+        return []
+    paths = dict.fromkeys(line.split(maxsplit=5)[5] for line in lines if "/" in line)
+    return [path for path in paths if Path(path).name.startswith(LIBRARY_STEMS)]
+
+
+@contextmanager
+def _spin_settings() -> Generator[None]:
+    """The settings in the environment, where the user has none of his own."""
+    mine = {} if SPIN_OVERRIDE in os.environ else SPIN_SETTINGS
+    mine = {name: value for name, value in mine.items() if name not in os.environ}
+    os.environ.update(mine)
+    try:
+        yield
+    finally:
+        for name in mine:
+            del os.environ[name]
+
+
+def _load(path: str) -> OpenMP | None:
+    try:
+        with _spin_settings():
+            library = ctypes.CDLL(path)
+        addresses = [
+            ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+            for name in ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
+        ]
+    except (OSError, AttributeError):
+        return None  # not there, or an OpenMP without the GNU entry points
+    parallel, thread_num, num_threads = addresses
+    if not (parallel and thread_num and num_threads):
+        return None
+    return OpenMP(path, parallel, thread_num, num_threads)

@@ -1,0 +1,77 @@
+"""gradir's dialects and passes for xDSL's own tools.
+
+gradir-opt and gradir-run know them without this. xDSL's tools learn them from an entry point in
+the group `xdsl.universe`, which a project that wants them writes into its pyproject.toml:
+
+    [project.entry-points."xdsl.universe"]
+    gradir = "gradir.universe:COURTEOUS_UNIVERSE"
+
+Two universes with one name in common are an error in every xDSL tool of the environment, and
+`array`, `nn`, `grad` are names others may use too. So COURTEOUS_UNIVERSE leaves out every name that
+another installed universe has. GRADIR_UNIVERSE has all names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
+
+from xdsl.universe import Universe
+
+from gradir.registry import Dialects, Passes, own_dialects, own_passes
+
+T = TypeVar("T")
+
+
+class CourteousUniverse(Universe):
+    """A universe without the names that other installed universes have.
+
+    The names are looked up when they are asked for, not at import: by then xDSL has loaded all
+    universes, so that neither the order nor a cycle of imports matters.
+    """
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+
+    @property
+    def all_dialects(self) -> Dialects:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The dialects whose names are free."""
+        taken = {name for other in self._others() for name in other.all_dialects}
+        return _without(self._universe.all_dialects, taken)
+
+    @property
+    def all_passes(self) -> Passes:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The passes whose names are free."""
+        taken = {name for other in self._others() for name in other.all_passes}
+        return _without(self._universe.all_passes, taken)
+
+    @property
+    def all_targets(self):  # pyright: ignore
+        """gradir has no targets."""
+        return self._universe.all_targets
+
+    def _others(self) -> Iterator[Universe]:
+        # another courteous universe is not asked: each would wait for the other
+        return (other for other in installed_universes() if not isinstance(other, type(self)))
+
+
+def installed_universes() -> Iterator[Universe]:
+    """The universes of the environment that can be loaded."""
+    points: list[EntryPoint] = sorted(entry_points(group="xdsl.universe"), key=lambda e: e.name)
+    for point in points:
+        try:
+            universe = point.load()
+        except Exception:
+            # broken plugins are reported by xDSL's tools; they do not concern gradir
+            continue
+        if isinstance(universe, Universe):
+            yield universe
+
+
+def _without(table: dict[str, Callable[[], T]], names: set[str]) -> dict[str, Callable[[], T]]:
+    return {name: thunk for name, thunk in table.items() if name not in names}
+
+
+GRADIR_UNIVERSE = Universe(all_dialects=own_dialects(), all_passes=own_passes())
+COURTEOUS_UNIVERSE = CourteousUniverse(GRADIR_UNIVERSE)

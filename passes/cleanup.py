@@ -1,0 +1,45 @@
+"""Dead code removal that knows which ops are gradir's own to drop, and a walk over all blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.traits import is_side_effect_free
+
+from gradir.dialects.interfaces import TensorOp
+
+
+def remove_dead_ops(block: Block) -> None:
+    """Erase the ops of a block (not of regions in it) whose results nobody reads.
+
+    Every tensor op is free of effects as far as its value goes, a barrier too.
+    """
+    op = block.last_op
+    while op is not None:
+        previous = op.prev_op
+        if is_dead(op):
+            op.detach()
+            op.erase()
+        op = previous
+
+
+def is_dead(op: Operation) -> bool:
+    """No result is read and no effect is lost."""
+    if not op.results or any(r.first_use is not None for r in op.results):
+        return False
+    return isinstance(op, TensorOp) or is_side_effect_free(op)
+
+
+def blocks_inside_out(module: ModuleOp) -> Iterator[Block]:
+    """Every block of the module, inner ones before those around them; no recursion."""
+    found: list[Block] = []
+    pending: list[Operation] = [module]
+    while pending:
+        op = pending.pop()
+        for region in op.regions:
+            for block in region.blocks:
+                found.append(block)
+                pending.extend(inner for inner in block.ops if inner.regions)
+    return reversed(found)

@@ -1,0 +1,52 @@
+"""gradir-decompose: replace compound ops (softmax, losses, ...) by simpler ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.value import Emitter, Value
+from gradir.passes.cleanup import blocks_inside_out
+
+
+def decompose(module: ModuleOp) -> None:
+    """Leaves no op that has a decomposition."""
+    for block in blocks_inside_out(module):
+        op = block.first_op
+        while op is not None:
+            if isinstance(op, TensorOp) and op.has_decomposition():
+                op = _decompose_op(block, op)
+            else:
+                op = op.next_op
+
+
+def _decompose_op(block: Block, op: TensorOp) -> Operation | None:
+    """Replace one op; returns the first of its replacements, which may be compound too."""
+    emitter = Emitter(block, op.location, before=op)
+    previous = op.prev_op
+    made = op.decompose(*(emitter.value(o) for o in op.operands))
+    values: Sequence[Value] = [made] if isinstance(made, Value) else made
+    for result, value in zip(op.results, values, strict=True):
+        assert value.type == result.type, f"{op.name} decomposes to {value.type}"
+        hint = result.name_hint
+        result.replace_all_uses_with(value.ssa)
+        value.named(hint)
+    op.detach()
+    op.erase()
+    return block.first_op if previous is None else previous.next_op
+
+
+@dataclass(frozen=True)
+class DecomposePass(ModulePass):
+    """Replace compound ops by simpler ones."""
+
+    name = "gradir-decompose"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        decompose(op)

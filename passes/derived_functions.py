@@ -1,0 +1,202 @@
+"""From forward and backward code to functions in the module, and the module's symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from gradir.dialects.diagnostics import PassError
+from gradir.dialects.interfaces import TensorOp
+from gradir.passes.targets import argument_attributes
+
+
+class Program:
+    """The functions of a module by name, and what differentiation has made of them so far."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self.functions: dict[str, FuncOp] = {
+            op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)
+        }
+        self.halves: dict[tuple[FuncOp, tuple[int, ...], tuple[int, ...]], tuple[FuncOp, FuncOp]]
+        self.halves = {}
+        self.dependences: dict[tuple[FuncOp, tuple[bool, ...]], Sequence[bool]] = {}
+        self._entered: list[FuncOp] = []
+
+    def function(self, name: str, place: Operation | None = None) -> FuncOp:
+        """The function @name; PassError that names the candidates if there is none."""
+        if name not in self.functions:
+            known = ", ".join(f"@{n}" for n in self.functions) or "none"
+            raise PassError(f"no function @{name}; functions: {known}", place or self.module)
+        return self.functions[name]
+
+    def block(self, function: FuncOp) -> Block:
+        """The one block of a function; PassError if it has none or several."""
+        name = function.sym_name.data
+        if function.is_declaration:
+            raise PassError(f"@{name} has no body, so that it has no derivative", function)
+        first = function.body.blocks.first
+        assert first is not None
+        if first is not function.body.blocks.last:
+            raise PassError(
+                f"@{name} has several blocks; write branches and loops with scf", function
+            )
+        return first
+
+    def results(self, function: FuncOp) -> Sequence[SSAValue]:
+        """The values that a function returns."""
+        last = self.block(function).last_op
+        assert last is not None
+        return last.operands
+
+    @contextmanager
+    def entering(self, function: FuncOp, call: Operation) -> Generator[None]:
+        """While a callee is looked at; PassError if it is being looked at already."""
+        if function in self._entered:
+            raise PassError(
+                f"func.call: @{function.sym_name.data} is recursive; only calls without "
+                "recursion can be differentiated",
+                call,
+            )
+        self._entered.append(function)
+        try:
+            yield
+        finally:
+            self._entered.pop()
+
+    def add(self, function: FuncOp, after: FuncOp) -> FuncOp:
+        """Insert a new function; PassError if its name is taken."""
+        name = function.sym_name.data
+        if name in self.functions:
+            raise PassError(f"@{name} exists already; rename it, or differentiate once", after)
+        return self._insert(function, after)
+
+    def share(self, function: FuncOp, after: FuncOp) -> FuncOp:
+        """Insert a function that calls need, unless it is there already; under a free name."""
+        name = wanted = function.sym_name.data
+        copies = 0
+        while (found := self.functions.get(name)) is not None:
+            if found.is_structurally_equivalent(function):
+                return found
+            copies += 1
+            name = f"{wanted}__{copies}"
+            function.sym_name = StringAttr(name)
+        return self._insert(function, after)
+
+    def _insert(self, function: FuncOp, after: FuncOp) -> FuncOp:
+        block = after.parent
+        assert block is not None
+        function.location = after.location
+        block.insert_op_after(function, after)
+        self.functions[function.sym_name.data] = function
+        return function
+
+
+@dataclass
+class Derived:
+    """The code of a differentiated function, not yet in functions.
+
+    `backward` reads values of `forward` freely; its arguments are the cotangents.
+    """
+
+    source: FuncOp
+    forward: Block
+    backward: Block
+    results: list[SSAValue]
+    cotangents: list[SSAValue]
+    grads: list[SSAValue]
+    suffix: str = field(default="")
+
+    def clean(self, simplify: Callable[[Block], None], prune: Callable[[Block], None]) -> None:
+        """Simplify the backward code and prune both; a temporary use holds what is returned."""
+        returned = ReturnOp(*self.results, *self.grads)
+        self.backward.add_op(returned)
+        simplify(self.backward)
+        prune(self.forward)
+        self.results = list(returned.operands[: len(self.results)])
+        self.grads = list(returned.operands[len(self.results) :])
+        returned.detach()
+        returned.erase()
+
+    def name(self, ending: str) -> str:
+        return f"{self.source.sym_name.data}_{ending}{self.suffix}"
+
+
+def joint_function(program: Program, derived: Derived, ending: str) -> FuncOp:
+    """`@f_<ending>(primals, cotangents) -> (results, grads)`."""
+    block = derived.forward
+    for ct in list(derived.backward.args):
+        ours = block.insert_arg(ct.type, len(block.args))
+        ours.name_hint = ct.name_hint
+        derived.grads = [ours if g is ct else g for g in derived.grads]
+        ct.replace_all_uses_with(ours)
+    for op in list(derived.backward.ops):
+        op.detach()
+        block.add_op(op)
+    block.add_op(ReturnOp(*derived.results, *derived.grads))
+    attributes = argument_attributes(derived.source)
+    return program.add(_function(derived.name(ending), block, attributes), derived.source)
+
+
+def split_functions(program: Program, derived: Derived) -> list[FuncOp]:
+    """`@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals, cotangents) -> (grads)`."""
+    _clone_constants(derived)
+    residuals = _residuals(derived)
+    block = derived.backward
+    for k, residual in enumerate(residuals):
+        ours = block.insert_arg(residual.type, k)
+        ours.name_hint = residual.name_hint
+        for use in list(residual.uses):
+            if use.operation.parent is block:
+                use.operation.operands[use.index] = ours
+        derived.grads = [ours if g is residual else g for g in derived.grads]
+    block.add_op(ReturnOp(*derived.grads))
+    derived.forward.add_op(ReturnOp(*derived.results, *residuals))
+    attributes = argument_attributes(derived.source)
+    forward = _function(derived.name("fwd"), derived.forward, attributes)
+    backward = _function(derived.name("bwd"), block, [])
+    insert = program.share if derived.suffix else program.add
+    forward = insert(forward, derived.source)
+    return [forward, insert(backward, forward)]
+
+
+def _clone_constants(derived: Derived) -> None:
+    """What is made without operands is made again in the backward code, not kept."""
+    copies: dict[SSAValue, SSAValue] = {}
+    for op in list(derived.backward.ops):
+        for index, operand in enumerate(op.operands):
+            owner = operand.owner
+            if not isinstance(owner, TensorOp) or owner.parent is not derived.forward:
+                continue
+            if owner.operands:
+                continue
+            if operand not in copies:
+                copy = owner.clone()
+                copy.location = owner.location
+                derived.backward.insert_op_before(copy, op)
+                copies[operand] = copy.results[0]
+            op.operands[index] = copies[operand]
+
+
+def _residuals(derived: Derived) -> list[SSAValue]:
+    """The forward values that the backward code reads, in the order of their definition."""
+    read = {o for op in derived.backward.ops for o in op.operands} | set(derived.grads)
+    in_order: list[SSAValue] = list(derived.forward.args)
+    in_order += [r for op in derived.forward.ops for r in op.results]
+    return [v for v in in_order if v in read]
+
+
+def _function(name: str, block: Block, attributes: Sequence[dict[str, Attribute]]) -> FuncOp:
+    """A function around a block that ends in its return."""
+    last = block.last_op
+    assert last is not None
+    inputs = [a.type for a in block.args]
+    given = [DictionaryAttr(a) for a in attributes]
+    given += [DictionaryAttr({})] * (len(inputs) - len(given))
+    attrs = ArrayAttr(given) if any(a.data for a in given) else None
+    return FuncOp(name, (inputs, [o.type for o in last.operands]), Region(block), arg_attrs=attrs)

@@ -1,0 +1,198 @@
+"""Which loop ops run as one: groups of nests over one iteration space, without cycles.
+
+A nest joins the group of a producer that it reads element for element, or of a nest that reads the
+same tensor, if all of it can run at one time: nothing outside of the group may lie on a path
+between two members. Sets of ops are bit masks over their positions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp
+
+# A group that reads more tensors than this would do little but spill their addresses.
+MOST_INPUTS = 64
+
+
+@dataclass(eq=False)
+class Group:
+    """Ops that will run as one: a contraction, if there is one, then nests.
+
+    `space` is the iteration space, None where nothing may join; `reduced` the dimensions that its
+    reductions leave out. `members` and `needs` are masks of positions. `inputs` are the values from
+    outside, and whether each is read only where the iteration stands.
+    """
+
+    ops: list[Operation]
+    space: tuple[int, ...] | None
+    reduced: frozenset[int]
+    members: int
+    needs: int
+    inputs: dict[SSAValue, bool]
+
+    @property
+    def is_contraction(self) -> bool:
+        return isinstance(self.ops[0], ContractOp)
+
+
+class Grouping:
+    """The groups of one block; `groups` are in an order in which they can run."""
+
+    def __init__(self, block: Block):
+        self.group_of: dict[Operation, Group] = {}
+        self._all: list[Group] = []
+        self._readers: dict[tuple[SSAValue, tuple[int, ...]], Group] = {}
+        self._positions = {op: position for position, op in enumerate(block.ops)}
+        for op, position in self._positions.items():
+            self._place(op, position)
+
+    @property
+    def groups(self) -> list[Group]:
+        """By the last member, each after what it needs."""
+        for group in self._all:
+            group.ops.sort(key=self._order)
+        ordered: list[Group] = []
+        done = 0
+        waiting = sorted(self._all, key=lambda g: g.members.bit_length())
+        while waiting:
+            late: list[Group] = []
+            for group in waiting:
+                if group.needs & ~done:
+                    late.append(group)
+                else:
+                    ordered.append(group)
+                    done |= group.members
+            assert len(late) < len(waiting), "fusion made a cycle"
+            waiting = late
+        return ordered
+
+    def _place(self, op: Operation, position: int) -> None:
+        """Give an op to the best group that it may join, else to one of its own."""
+        owners = (o.owner for o in op.operands)
+        known = (o for o in owners if isinstance(o, Operation) and o in self.group_of)
+        producers = [self.group_of[o] for o in known]
+        needs = 0
+        for group in producers:
+            needs |= group.needs | group.members
+        own = Group([op], _space(op), _reduced(op), 1 << position, needs, _inputs(op))
+        self.group_of[op] = own
+        self._all.append(own)
+        if own.space is not None:
+            for candidate in self._candidates(op, own):
+                if self._may_merge(candidate, own):
+                    self._merge(candidate, own)
+                    own = candidate
+        if own.space is not None and isinstance(op, NestOp):
+            for value in op.inputs:
+                self._readers[value, own.space] = own
+
+    def _candidates(self, op: Operation, own: Group) -> list[Group]:
+        """Producers' groups first, the latest first; then groups that read the same tensors."""
+        if not isinstance(op, NestOp) or own.space is None:
+            return []
+        found: list[Group] = []
+        for value, access in zip(reversed(op.inputs), reversed(op.input_accesses), strict=True):
+            owner = value.owner
+            if access is not None and access.is_identity and isinstance(owner, LoopOp):
+                found.append(self.group_of[owner])
+        for value in op.inputs:
+            reader = self._readers.get((value, own.space))
+            if reader is not None and not reader.is_contraction:
+                found.append(self.group_of[reader.ops[0]])
+        return list(dict.fromkeys(g for g in found if g is not own))
+
+    def _may_merge(self, early: Group, late: Group) -> bool:
+        early = self.group_of[early.ops[0]]
+        if early is late or early.space != late.space or early.space is None:
+            return False
+        if late.is_contraction or (early.is_contraction and late.reduced):
+            return False
+        if early.reduced and late.reduced and early.reduced != late.reduced:
+            return False
+        if len(early.inputs.keys() | late.inputs.keys()) > MOST_INPUTS:
+            return False
+        # `late` may have grown by members that stand before those of `early`
+        in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
+        return in_place and not self._between(early, late)
+
+    def _reads_in_place(self, early: Group, late: Group) -> bool:
+        """What late reads of early it reads element for element, and not of a reduction."""
+        return all(
+            in_place and _writes_in_place(value)
+            for value, in_place in late.inputs.items()
+            if isinstance(value.owner, Operation) and self.group_of.get(value.owner) is early
+        )
+
+    def _between(self, early: Group, late: Group) -> bool:
+        """Some other group needs early and is needed by late, or the other way round."""
+        for one, other in ((early, late), (late, early)):
+            if not other.needs & one.members:
+                continue
+            for group in self._all:
+                if group is one or group is other or not group.members & other.needs:
+                    continue
+                if group.needs & one.members:
+                    return True
+        return False
+
+    def _merge(self, early: Group, late: Group) -> None:
+        early.ops += late.ops
+        early.members |= late.members
+        early.needs = (early.needs | late.needs) & ~early.members
+        early.reduced |= late.reduced
+        for value, in_place in late.inputs.items():
+            early.inputs[value] = in_place and early.inputs.get(value, True)
+        for op in late.ops:
+            self.group_of[op] = early
+            for result in op.results:
+                early.inputs.pop(result, None)
+        self._all.remove(late)
+        reach = early.members | early.needs
+        for group in self._all:
+            if group is not early and group.needs & early.members:
+                group.needs |= reach
+
+    def _order(self, op: Operation) -> tuple[bool, int]:
+        """Program order, but a contraction first: the rest of its group is its epilogue."""
+        return isinstance(op, NestOp), self._positions[op]
+
+
+def _space(op: Operation) -> tuple[int, ...] | None:
+    """The space over which others may join: of a contraction that of its output."""
+    if isinstance(op, NestOp):
+        scattered = any(r.symbol is not None for a in op.output_accesses for r in a.rows)
+        return None if scattered or op.inits else op.extents
+    if isinstance(op, ContractOp):
+        last = len(op.extents) - 1
+        plain = all(a.dims == tuple(range(last)) for a in op.output_accesses)
+        return op.extents[:last] if plain else None
+    return None
+
+
+def _reduced(op: Operation) -> frozenset[int]:
+    if not isinstance(op, NestOp):
+        return frozenset()
+    dims = range(len(op.extents))
+    kinds = zip(op.output_accesses, op.output_combiners, strict=True)
+    return frozenset(d for a, c in kinds if c != "none" for d in dims if d not in a.used)
+
+
+def _inputs(op: Operation) -> dict[SSAValue, bool]:
+    found = dict.fromkeys(op.operands, False)
+    if isinstance(op, LoopOp):
+        rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
+        moved = {v for v, access, pad in rows if access is None or pad or not access.is_identity}
+        found |= {v: v not in moved and v not in op.inits for v in op.inputs}
+    return found
+
+
+def _writes_in_place(value: SSAValue) -> bool:
+    """The value is written once an element, at the place of the iteration."""
+    op = value.owner
+    assert isinstance(op, LoopOp)
+    k = list(op.results).index(value)  # pyright: ignore[reportArgumentType]
+    access, combiner = op.output_accesses[k], op.output_combiners[k]
+    return combiner == "none" and access.dims == tuple(range(len(access.rows)))

@@ -1,0 +1,52 @@
+"""gradir-lower: replace tensor ops by loop nests, as their classes say (`lower`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+from xdsl.traits import ConstantLike
+
+from gradir.dialects.diagnostics import PassError
+from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.shapes import is_static
+from gradir.dialects.value import Emitter
+from gradir.passes.cleanup import blocks_inside_out
+
+
+def lower(module: ModuleOp) -> None:
+    """Needs: no compound op. Leaves: loopnest ops and constants only, of the tensor ops."""
+    for block in blocks_inside_out(module):
+        for op in list(block.ops):
+            if isinstance(op, TensorOp) and not op.has_trait(ConstantLike):
+                _lower_op(block, op)
+
+
+def _lower_op(block: Block, op: TensorOp) -> None:
+    for value in (*op.operands, *op.results):
+        if not is_static(value.type):
+            raise PassError(
+                f"{op.name}: native code needs static shapes, got {value.type}; write the extents",
+                op,
+            )
+    made = op.lower(Emitter(block, op.location, before=op), op.operands)
+    for result, value in zip(op.results, made, strict=True):
+        hint = result.name_hint
+        result.replace_all_uses_with(value)
+        if value.name_hint is None:
+            value.name_hint = hint
+    op.detach()
+    op.erase()
+
+
+@dataclass(frozen=True)
+class LowerPass(ModulePass):
+    """Replace tensor ops by structured loop nests."""
+
+    name = "gradir-lower"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lower(op)

@@ -1,0 +1,139 @@
+"""gradir-plan-memory: one arena for all buffers of a function, with offsets from live ranges.
+
+Each `memref.alloc` becomes a view of the new first argument `%arena`. Buffers that are alive at
+the same time do not overlap; the largest are placed first, each at the lowest offset where it fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i8, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from gradir.dialects.loopnest import ReshapeOp
+from gradir.dialects.shapes import byte_size, element_of, shape_of
+
+# Of every offset: a cache line, and the widest vector.
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class PlannedBuffer:
+    """A buffer in the arena: bytes [offset, offset + size) while ops first ... last run."""
+
+    name: str
+    size: int
+    offset: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Where each buffer of a function lives. `peak_bytes` is the size of the arena."""
+
+    buffers: tuple[PlannedBuffer, ...]
+    peak_bytes: int
+
+
+def plan_memory(module: ModuleOp) -> dict[str, MemoryPlan]:
+    """Needs: allocs at the top of each function's block. Leaves: no alloc; returns the plans."""
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]
+    return {f.sym_name.data: _plan_function(f) for f in functions}
+
+
+def _plan_function(function: FuncOp) -> MemoryPlan:
+    block = function.body.block
+    ranges = _live_ranges(block)
+    plan = assign_offsets(ranges)
+    arena_type = MemRefType(i8, [plan.peak_bytes])
+    arena = block.insert_arg(arena_type, 0)
+    arena.name_hint = "arena"
+    offsets = {b.name: b.offset for b in plan.buffers}
+    allocs = [op for op in block.ops if isinstance(op, memref.AllocOp)]
+    for alloc, (name, _, _, _) in zip(allocs, ranges, strict=True):
+        _replace_alloc(block, alloc, arena, offsets[name])
+    function.function_type = function.function_type.from_lists([a.type for a in block.args], [])
+    function.attributes["gradir.arena"] = IntegerAttr(plan.peak_bytes, i64)
+    return plan
+
+
+def _replace_alloc(block: Block, alloc: memref.AllocOp, arena: SSAValue, offset: int) -> None:
+    at = arith.ConstantOp(IntegerAttr(offset, IndexType()))
+    view = memref.ViewOp.build(operands=[arena, at.result, []], result_types=[alloc.memref.type])
+    for op in (at, view):
+        op.location = alloc.location
+        block.insert_op_before(op, alloc)
+    view.results[0].name_hint = alloc.memref.name_hint
+    alloc.memref.replace_all_uses_with(view.results[0])
+    alloc.detach()
+    alloc.erase()
+
+
+Range = tuple[str, int, int, int]
+
+
+def _live_ranges(block: Block) -> list[Range]:
+    """(name, bytes, first position, last position) of each alloc, in program order."""
+    position = {op: k for k, op in enumerate(block.ops)}
+    ranges: list[Range] = []
+    for op in block.ops:
+        if isinstance(op, memref.AllocOp):
+            uses = [position[user] for user in _users(op.memref)]
+            hint = op.memref.name_hint or "buffer"
+            first = min(uses, default=position[op])
+            name = f"{len(ranges)}:{hint}"
+            ranges.append((name, _bytes(op.memref.type), first, max(uses, default=first)))
+    return ranges
+
+
+def _users(buffer: SSAValue) -> list[Operation]:
+    """The ops that read or write a buffer, also through reshapes."""
+    users: list[Operation] = []
+    pending = [buffer]
+    while pending:
+        for use in pending.pop().uses:
+            if isinstance(use.operation, ReshapeOp):
+                pending.append(use.operation.result)
+            else:
+                users.append(use.operation)
+    return users
+
+
+def _bytes(type_: Attribute) -> int:
+    return byte_size(element_of(type_)) * prod(shape_of(type_))
+
+
+def assign_offsets(ranges: list[Range]) -> MemoryPlan:
+    """Offsets for live ranges: by size, the lowest that no overlapping range occupies."""
+    placed: list[PlannedBuffer] = []
+    for name, size, first, last in sorted(ranges, key=lambda r: (-r[1], r[2])):
+        neighbours = [b for b in placed if b.first <= last and first <= b.last and b.size]
+        offset = 0
+        for other in sorted(neighbours, key=lambda b: b.offset):
+            if offset + size <= other.offset:
+                break
+            offset = max(offset, _aligned(other.offset + other.size))
+        placed.append(PlannedBuffer(name, size, offset, first, last))
+    peak = max((b.offset + b.size for b in placed), default=0)
+    return MemoryPlan(tuple(sorted(placed, key=lambda b: b.first)), peak)
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT
+
+
+@dataclass(frozen=True)
+class PlanMemoryPass(ModulePass):
+    """Place all buffers of a function in one arena."""
+
+    name = "gradir-plan-memory"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        plan_memory(op)

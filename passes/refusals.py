@@ -1,0 +1,59 @@
+"""What the gradient pass refuses before it begins: all offenders at once, with paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from gradir.dialects.diagnostics import PassError, value_name
+from gradir.dialects.interfaces import TensorOp, vjp_rule
+from gradir.dialects.shapes import is_static, is_tensor
+from gradir.passes.activity import Activity
+
+
+def check_differentiable(
+    function: FuncOp,
+    block: Block,
+    activity: Activity,
+    structural: Callable[[Operation], object | None],
+) -> None:
+    """PassError that lists every active op without a derivative, and how it is reached."""
+    offenders: list[tuple[Operation, str]] = []
+    for op in block.ops:
+        if op is block.last_op and op.has_trait(IsTerminator):
+            continue
+        if any(map(activity.is_active, op.results)) and (why := _problem(op, activity, structural)):
+            offenders.append((op, why))
+    if not offenders:
+        return
+    first, why = offenders[0]
+    notes = [(f"reached by {_path_text(first, activity)}", first)]
+    notes += [(f"{text}; reached by {_path_text(op, activity)}", op) for op, text in offenders[1:]]
+    raise PassError(f"{why}; wrap it in grad.no_grad to leave it out", first, notes)
+
+
+def _problem(
+    op: Operation, activity: Activity, structural: Callable[[Operation], object | None]
+) -> str | None:
+    if structural(op) is None and vjp_rule(op) is None:
+        what = "its regions cannot be differentiated yet" if op.regions else "it has no derivative"
+        return f"{op.name}: {what}, and its result depends on wrt and reaches a target"
+    for value in (*op.operands, *op.results):
+        if is_tensor(value.type) and not is_static(value.type) and activity.is_active(value):
+            return f"{op.name}: active values must have static shapes, got {value.type}"
+    if isinstance(op, TensorOp):
+        for k in op.NOT_DIFFERENTIABLE:
+            if k < len(op.operands) and activity.is_active(op.operands[k]):
+                return f"{op.name}: no derivative in operand {k} ({value_name(op.operands[k])})"
+    return None
+
+
+def _path_text(op: Operation, activity: Activity) -> str:
+    result = next(r for r in op.results if activity.is_active(r))
+    steps: list[SSAValue] = activity.path_to(result)
+    names = [value_name(v) for v in steps]
+    shown = names if len(names) <= 6 else [*names[:3], "...", *names[-2:]]
+    return " -> ".join(shown)

@@ -1,0 +1,658 @@
+"""One table of cases for all ops: a new op gets its rows here, and all its tests follow.
+
+    *unary("array.tanh"),                                  # compared with the op's NumPy function
+    *unary("array.rsqrt", lambda x: x**-0.5, (0.4, 3)),    # or with an independent reference
+    Case("array.matmul", [(3, 4), (4, 5)], reference=np.matmul),
+
+An operand is a shape, which stands for random floats in the case's domain, or an array: integers,
+bools, or floats that matter. tests/test_ops.py says what is tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, nan, pi, prod, sqrt
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f64, i64
+from xdsl.ir import Attribute
+
+from gradir.dialects import array, grad, nn
+from gradir.dialects.attributes import Plain
+from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.shapes import NUMPY_NAMES, is_float, tensor
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Operand = tuple[int, ...] | Array
+Reference = Callable[..., Any]
+
+OP_CLASSES: dict[str, type[TensorOp]] = {
+    op.name: op for op in (*array.OPS, *nn.OPS, *grad.OPS)
+}
+ELEMENTS: dict[str, Attribute] = {name: element for element, name in NUMPY_NAMES.items()}
+
+# Samples keep this distance from the points where a function is not smooth.
+MARGIN = 0.05
+
+
+@dataclass(frozen=True)
+class Case:
+    """An op on operands. Whatever is not given is inferred, or not needed by the op."""
+
+    op: str
+    operands: Sequence[Operand] = ()
+    attributes: Mapping[str, Plain] = field(default_factory=dict[str, Plain])
+    # `reference(*arrays, **attributes)` in float64; None: the op's own function is NumPy's.
+    reference: Reference | None = None
+    domain: tuple[float, float] = (-2, 2)
+    # Where the function is not smooth: samples stay away.
+    kinks: Sequence[float] = ()
+    # Result shapes, each with the element type's NumPy name (None: that of the floats).
+    results: Sequence[tuple[tuple[int, ...], str | None]] | None = None
+    # False: the gradient is not the derivative, and ANSWERS say what it is.
+    is_derivative: bool = True
+
+    @property
+    def op_class(self) -> type[TensorOp]:
+        return OP_CLASSES[self.op]
+
+    @property
+    def wrt(self) -> list[int]:
+        """The operands that a gradient is taken of."""
+        return [
+            k
+            for k, operand in enumerate(self.operands)
+            if k not in self.op_class.NOT_DIFFERENTIABLE
+            and (isinstance(operand, tuple) or operand.dtype.kind == "f")
+        ]
+
+    def __str__(self) -> str:
+        shapes = ["x".join(map(str, np.shape(o) if isinstance(o, np.ndarray) else o)) or "0d"
+                  for o in self.operands]  # fmt: skip
+        given = [f"{k}={v}" for k, v in self.attributes.items() if not isinstance(v, Attribute)]
+        return "-".join([self.op, *shapes, *given]).replace(" ", "")
+
+    def arrays(self, element: Attribute) -> list[Array]:
+        """The operands, floats as `element`; the same ones each time."""
+        dtype = array.creation.numpy_dtype(element)
+        generator = np.random.default_rng(crc32(str(self).encode()))
+        values = iter(self._samples(generator))
+        made: list[Array] = []
+        for operand in self.operands:
+            if isinstance(operand, tuple):
+                count = prod(operand)
+                numbers = np.array([next(values) for _ in range(count)]).reshape(operand)
+                made.append(numbers.astype(dtype))
+            else:
+                made.append(operand.astype(dtype) if operand.dtype.kind == "f" else operand)
+        return made
+
+    def _samples(self, generator: np.random.Generator) -> Array:
+        """Distinct numbers, as far from each other as the domain lets them be."""
+        count = sum(prod(o) for o in self.operands if isinstance(o, tuple))
+        low, high = self.domain
+        width = (high - low) / max(count, 1)
+        numbers = low + width * (np.arange(count) + generator.uniform(0.3, 0.7, count))
+        for kink in self.kinks:
+            off = numbers - kink
+            away = np.copysign(MARGIN + np.abs(off), off)
+            numbers = np.where(np.abs(off) < MARGIN, kink + away, numbers)
+        return generator.permutation(numbers)
+
+    def result_types(self, element: Attribute) -> list[Attribute] | None:
+        if self.results is None:
+            return None
+        return [tensor(shape, ELEMENTS[name] if name else element) for shape, name in self.results]
+
+
+# Rows of several cases.
+
+SHAPES = ((3, 4), (), (0,), (1,), (17,))
+INTEGERS = range(-8, 9)
+
+
+def unary(
+    op: str, reference: Reference | None = None, domain: tuple[float, float] = (-2, 2), **rest: Any
+) -> list[Case]:
+    return [Case(op, [s], reference=reference, domain=domain, **rest) for s in SHAPES]
+
+
+def binary(
+    op: str, reference: Reference | None = None, domain: tuple[float, float] = (-2, 2), **rest: Any
+) -> list[Case]:
+    return [Case(op, [s, s], reference=reference, domain=domain, **rest) for s in SHAPES]
+
+
+def compare(op: str) -> list[Case]:
+    tied = np.array([1.0, 2.0, 3.0, nan, inf]), np.array([1.0, 3.0, 2.0, nan, inf])
+    ints = np.array([1, -2, 3], np.int32), np.array([1, 2, -3], np.int32)
+    return [*binary(op), Case(op, tied), Case(op, ints)]
+
+
+def reduction(op: str, reference: Reference | None = None) -> list[Case]:
+    rows: list[tuple[tuple[int, ...], dict[str, Plain]]] = [
+        ((3, 4), {}),
+        ((3, 4), {"axis": [1]}),
+        ((3, 4), {"axis": [-2], "keepdims": True}),
+        ((2, 3, 4), {"axis": [2, 0]}),
+        ((2, 3, 1), {"axis": 1, "keepdims": True}),
+        ((17,), {}),
+        ((2, 70), {"axis": [1]}),
+        ((33, 3), {"axis": [0]}),
+        ((), {}),
+        ((3, 4), {"axis": []}),
+        ((0, 4), {"axis": [1]}),
+    ]
+    return [Case(op, [s], a, reference) for s, a in rows]
+
+
+def empty_reduction(op: str, reference: Reference | None = None) -> list[Case]:
+    # sums are finite, and so have a derivative; others are not
+    rows: list[tuple[tuple[int, ...], dict[str, Plain]]] = [
+        ((0,), {}),
+        ((3, 0), {"axis": [-1]}),
+        ((3, 0), {"keepdims": True}),
+    ]
+    return [Case(op, [s], a, reference, is_derivative=op == "array.sum") for s, a in rows]
+
+
+def integers(*values: Any, dtype: Any = np.int64) -> Array:
+    return np.array(values[0] if len(values) == 1 else values, dtype)
+
+
+def bools(*values: int) -> Array:
+    return np.array(values, bool)
+
+
+# References.
+
+
+def _as_axis(axis: Any, x: Array) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(x.ndim))
+    return (axis,) if isinstance(axis, int) else tuple(axis)
+
+
+def erf(x: Array) -> Array:
+    """By quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    half = np.expand_dims(x, -1) / 2
+    return 2 / sqrt(pi) * np.sum(half * weights * np.exp(-((half * (nodes + 1)) ** 2)), -1)
+
+
+def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    axes = _as_axis(axis, x)
+    count = prod(x.shape[a] for a in axes)
+    return np.sum(x, axis=axes, keepdims=keepdims) / np.float64(count)
+
+
+def logsumexp(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    return np.log(np.sum(np.exp(x), axis=_as_axis(axis, x), keepdims=keepdims))
+
+
+def softmax(x: Array, axis: int = -1) -> Array:
+    return np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=True)
+
+
+def log_softmax(x: Array, axis: int = -1) -> Array:
+    return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=True))
+
+
+def flip(x: Array, axis: Any = None) -> Array:
+    for a in _as_axis(axis, x):
+        x = np.take(x, range(x.shape[a] - 1, -1, -1), axis=a)
+    return x
+
+
+def slice_(x: Array, start: Any = 0, stop: Any = None, step: Any = 1) -> Array:
+    bounds = (np.broadcast_to(b, x.ndim) for b in (start, x.shape if stop is None else stop, step))
+    for a, (n, first, last, by) in enumerate(zip(x.shape, *bounds, strict=True)):
+        first, last = first % n if first < 0 else first, last % n if last < 0 else last
+        x = np.take(x, np.arange(first, last, by), axis=a)
+    return x
+
+
+def pad(x: Array, low: Any, high: Any, value: float = 0.0) -> Array:
+    low, high = np.broadcast_to(low, x.ndim), np.broadcast_to(high, x.ndim)
+    shape = [lo + n + hi for lo, n, hi in zip(low, x.shape, high, strict=True)]
+    result = np.full(shape, value)
+    result[tuple(slice(lo, lo + n) for lo, n in zip(low, x.shape, strict=True))] = x
+    return result
+
+
+def scatter_add(x: Array, indices: Array, updates: Array, axis: int = 0) -> Array:
+    axis %= x.ndim
+    result = np.moveaxis(np.array(x), axis, 0)
+    k = indices.ndim
+    rows = np.moveaxis(updates, range(axis, axis + k), range(k)).reshape(-1, *result.shape[1:])
+    for i, row in zip(indices.ravel(), rows, strict=True):
+        result[i] += row
+    return np.moveaxis(result, 0, axis)
+
+
+def take_along_axis(x: Array, indices: Array, axis: int = 0) -> Array:
+    result = np.zeros(indices.shape)
+    for place in np.ndindex(*indices.shape):
+        source = list(place)
+        source[axis] = indices[place]
+        result[place] = x[tuple(source)]
+    return result
+
+
+def take_along_axis_backward(shape: tuple[int, ...]) -> Reference:
+    def function(ct: Array, indices: Array, axis: int = 0) -> Array:
+        result = np.zeros(shape)
+        for place in np.ndindex(*indices.shape):
+            target = list(place)
+            target[axis] = indices[place]
+            result[tuple(target)] += ct[place]
+        return result
+
+    return function
+
+
+def nll_loss(
+    log_probs: Array,
+    targets: Array,
+    weights: Array | None = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Array:
+    """One target after the other, as PyTorch's documentation defines it."""
+    table = log_probs if log_probs.ndim == 1 else np.moveaxis(log_probs, 1, -1)
+    classes = table.shape[-1]
+    scale = np.ones(classes) if weights is None else weights
+    losses, total = np.zeros(targets.shape), 0.0
+    for place in np.ndindex(*targets.shape):
+        t = int(targets[place])
+        if t == ignore_index:
+            continue
+        line = table[place]
+        losses[place] = -(1 - label_smoothing) * scale[t] * line[t]
+        losses[place] -= label_smoothing / classes * float(np.sum(scale * line))
+        total += scale[t]
+    if reduction == "none":
+        return losses
+    return np.sum(losses) / (np.float64(total) if reduction == "mean" else 1)
+
+
+def cross_entropy(logits: Array, *others: Array, **attributes: Any) -> Array:
+    axis = 0 if logits.ndim == 1 else 1
+    return nll_loss(log_softmax(logits, axis), *others, **attributes)
+
+
+def nll_loss_backward(shape: tuple[int, ...]) -> Reference:
+    def function(ct: Array, *others: Array, **attributes: Any) -> Array:
+        """The loss is linear in the log probabilities: its transpose, column by column."""
+        units = np.eye(prod(shape)).reshape(prod(shape), *shape)
+        columns = [np.sum(ct * nll_loss(u, *others, **attributes)) for u in units]
+        return np.array(columns).reshape(shape)
+
+    return function
+
+
+# The rows.
+
+
+def _elementwise() -> list[Case]:
+    return [
+        *unary("array.abs", kinks=[0]),
+        *unary("array.negative"),
+        *unary("array.exp"),
+        *unary("array.expm1"),
+        *unary("array.log", domain=(0.4, 3)),
+        *unary("array.log1p", domain=(-0.6, 2)),
+        *unary("array.sqrt", domain=(0.4, 3)),
+        *unary("array.rsqrt", lambda x: x**-0.5, (0.4, 3)),
+        *unary("array.square"),
+        *unary("array.reciprocal", domain=(-3, -0.4)),
+        *unary("array.sin", domain=(-4, 4)),
+        *unary("array.cos", domain=(-4, 4)),
+        *unary("array.tanh"),
+        *unary("array.erf", erf),
+        *unary("array.sign", kinks=[0]),
+        *unary("array.floor", kinks=INTEGERS),
+        *binary("array.add"),
+        *binary("array.subtract"),
+        *binary("array.multiply"),
+        *binary("array.divide", domain=(0.4, 3)),
+        *binary("array.maximum"),
+        *binary("array.minimum"),
+        *compare("array.equal"),
+        *compare("array.not_equal"),
+        *compare("array.less"),
+        *compare("array.less_equal"),
+        *compare("array.greater"),
+        *compare("array.greater_equal"),
+        Case("array.logical_and", [bools(0, 0, 1, 1), bools(0, 1, 0, 1)]),
+        Case("array.logical_not", [bools(0, 1)]),
+        Case("array.where", [bools(0, 1, 1), (3,), (3,)]),
+        Case("array.where", [np.array(True), (), ()]),
+        Case("array.where", [np.zeros((2, 0), bool), (2, 0), (2, 0)]),
+        Case("array.astype", [(3, 4)], reference=np.copy, results=[((3, 4), None)]),
+        Case("array.astype", [(3,)], reference=np.trunc, results=[((3,), "int32")]),
+        Case("array.astype", [integers(-3, 0, 5)], reference=np.copy, results=[((3,), None)]),
+    ]
+
+
+def _creation() -> list[Case]:
+    table = np.array([[1.5, -2.0], [0.0, 7.0]])
+    counts = np.array([-1, 2**40])
+    dense = DenseIntOrFPElementsAttr.from_list
+    return [
+        Case("array.full", [], {"value": 2.5}, lambda value: np.full((2, 3), value),
+             results=[((2, 3), None)]),
+        Case("array.full", [], {"value": -7.0}, lambda value: np.full((), value),
+             results=[((), "int8")]),
+        Case("array.constant", [], {"value": dense(tensor([2, 2], f64), table.ravel().tolist())},
+             lambda value: table, results=[((2, 2), "float64")]),
+        Case("array.constant", [], {"value": dense(tensor([2], i64), counts.tolist())},
+             lambda value: counts, results=[((2,), "int64")]),
+        Case("array.constant", [], {"value": dense(tensor([2, 2], f64), [3.0])},
+             lambda value: np.full((2, 2), 3.0), results=[((2, 2), "float64")]),
+        Case("array.iota", [], {"axis": 1}, lambda axis: np.array([[0, 1, 2]] * 2),
+             results=[((2, 3), "int64")]),
+        Case("array.iota", [], {"axis": -2}, lambda axis: np.array([[0] * 3, [1] * 3]),
+             results=[((2, 3), None)]),
+    ]  # fmt: skip
+
+
+def _movement() -> list[Case]:
+    def reshape(source: tuple[int, ...], target: tuple[int, ...]) -> Case:
+        numbers: Reference = lambda x: np.array(x.ravel().tolist()).reshape(target)  # noqa: E731
+        return Case("array.reshape", [source], reference=numbers, results=[(target, None)])
+
+    def broadcast(source: tuple[int, ...], target: tuple[int, ...]) -> Case:
+        return Case(
+            "array.broadcast_to",
+            [source],
+            reference=lambda x: np.ones(target) * x,
+            results=[(target, None)],
+        )
+
+    def permute(x: Array, axes: Sequence[int]) -> Array:
+        return np.einsum(x, list(range(x.ndim)), [a % x.ndim for a in axes])
+
+    def concat(*xs: Array, axis: int = 0) -> Array:
+        return np.moveaxis(np.array([row for x in xs for row in np.moveaxis(x, axis, 0)]), 0, axis)
+
+    return [
+        reshape((3, 4), (2, 6)),
+        reshape((2, 3, 4), (4, 6)),
+        reshape((3, 4), (3, 1, 4, 1)),
+        reshape((1,), ()),
+        reshape((0, 4), (2, 0)),
+        reshape((), (1, 1)),
+        Case("array.permute_dims", [(3, 4)], {"axes": [1, 0]}, permute),
+        Case("array.permute_dims", [(2, 3, 4)], {"axes": [-1, 0, 1]}, permute),
+        Case("array.permute_dims", [(2, 3, 4)], {"axes": [1, 0, 2]}, permute),
+        Case("array.permute_dims", [()], {"axes": []}, lambda x, axes: x),
+        Case("array.permute_dims", [(0, 3)], {"axes": [1, 0]}, permute),
+        broadcast((3, 1), (3, 4)),
+        broadcast((4,), (2, 3, 4)),
+        broadcast((), (5,)),
+        broadcast((), ()),
+        broadcast((1, 3, 1), (2, 3, 2)),
+        broadcast((1,), (0,)),
+        Case("array.expand_dims", [(3, 4)], {"axis": 1}, lambda x, axis: x[:, None]),
+        Case("array.expand_dims", [(3,)], {"axis": [0, -1]}, lambda x, axis: x[None, :, None]),
+        Case("array.expand_dims", [()], {"axis": [0]}, lambda x, axis: x[None]),
+        Case("array.squeeze", [(1, 3, 1)], {"axis": [0]}, lambda x, axis: x[0]),
+        Case("array.squeeze", [(1, 3, 1)], {"axis": -1}, lambda x, axis: x[..., 0]),
+        Case("array.squeeze", [(1, 3, 1)], {}, lambda x: x[0, :, 0]),
+        Case("array.flip", [(3, 4)], {}, flip),
+        Case("array.flip", [(3, 4)], {"axis": [-1]}, flip),
+        Case("array.flip", [(2, 3, 2)], {"axis": [0, 2]}, flip),
+        Case("array.flip", [()], {}, flip),
+        Case("array.flip", [(0,)], {"axis": 0}, flip),
+        Case("array.slice", [(5, 4)], {"start": [1, 0], "stop": [4, -1]}, slice_),
+        Case("array.slice", [(7, 4)], {"start": [0, 1], "stop": [7, 4], "step": [3, 2]}, slice_),
+        Case("array.slice", [(8,)], {"start": [-7], "stop": [-1], "step": [4]}, slice_),
+        Case("array.slice", [(6,)], {"start": 2, "stop": 2}, slice_),
+        Case("array.slice", [(5,)], {"stop": 3}, slice_),
+        Case("array.slice", [(2, 3)], {}, slice_),
+        Case("array.slice", [()], {}, slice_),
+        Case("array.pad", [(3, 4)], {"low": [1, 0], "high": [2, 3]}, pad),
+        Case("array.pad", [(3,)], {"low": 2, "high": 1, "value": -1.5}, pad),
+        Case("array.pad", [(0,)], {"low": 2, "high": 1, "value": 0.5}, pad),
+        Case("array.pad", [()], {"low": [], "high": []}, pad),
+        Case("array.concat", [(2, 3), (1, 3), (4, 3)], {}, concat),
+        Case("array.concat", [(2, 3), (2, 1), (2, 4)], {"axis": -1}, concat),
+        Case("array.concat", [(2, 2, 3), (2, 5, 3)], {"axis": 1}, concat),
+        Case("array.concat", [(2,), (0,), (3,)], {"axis": 0}, concat),
+        Case("array.concat", [(17,)], {"axis": 0}, concat),
+    ]
+
+
+def _indexing() -> list[Case]:
+    def case(op: str, operands: Sequence[Operand], reference: Reference, **axis: int) -> Case:
+        return Case(op, operands, axis, reference)
+
+    def take(x: Array, indices: Array, axis: int = 0) -> Array:
+        axis %= x.ndim
+        lines = [np.moveaxis(x, axis, 0)[i] for i in indices.ravel()]
+        stacked = np.array(lines).reshape((*indices.shape, *x.shape[:axis], *x.shape[axis + 1 :]))
+        return np.moveaxis(stacked, range(indices.ndim), range(axis, axis + indices.ndim))
+
+    repeated = integers(0, 2, 2, -1, 1)
+    square = integers([[0, 2], [-3, 0]], dtype=np.int32)
+    along = integers([[2, 0, -1, 2], [0, 0, -3, 1]])
+    return [
+        case("array.take", [(3, 4), repeated], take),
+        case("array.take", [(2, 3), square], take, axis=-1),
+        case("array.take", [(2, 3, 4), square], take, axis=1),
+        case("array.take", [(3,), integers(-1, dtype=np.int8)], take),
+        case("array.take", [(3, 2), integers([], dtype=np.int64)],
+             lambda x, indices: np.zeros((0, 2))),
+        case("array.take", [(0,), integers([], dtype=np.int64)], lambda x, indices: np.zeros(0)),
+        case("array.take", [(300,), np.array([255, 0, 7], np.uint8)], take),
+        case("array.scatter_add", [(3, 4), repeated, (5, 4)], scatter_add),
+        case("array.scatter_add", [(2, 3), square, (2, 2, 2)], scatter_add, axis=-1),
+        case("array.scatter_add", [(2, 3, 4), square, (2, 2, 2, 4)], scatter_add, axis=1),
+        case("array.scatter_add", [(3,), integers(-1, dtype=np.int8), ()], scatter_add),
+        case("array.scatter_add", [(3, 2), integers([], dtype=np.int64), (0, 2)], scatter_add),
+        case("array.take_along_axis", [(3, 4), along], take_along_axis),
+        case("array.take_along_axis", [(4, 3), along.T], take_along_axis, axis=-1),
+        case("array.take_along_axis", [(3,), integers([2, 2], dtype=np.int32)], take_along_axis),
+        case("array.take_along_axis", [(0, 2), np.zeros((0, 2), np.int64)], take_along_axis),
+    ]  # fmt: skip
+
+
+def _contraction() -> list[Case]:
+    pairs = [
+        ((3, 4), (4, 5)), ((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 5)), ((2, 3, 4), (2, 4, 5)),
+        ((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)), ((2, 1, 3, 4), (3, 4, 2)), ((2, 3, 4), (4,)),
+        ((3, 0), (0, 5)), ((0, 4), (4, 5)), ((1, 1), (1, 1)), ((17, 33), (33, 18)),
+    ]  # fmt: skip
+
+    def product(lhs: Array, rhs: Array) -> Array:
+        left, right = lhs[None] if lhs.ndim == 1 else lhs, rhs[:, None] if rhs.ndim == 1 else rhs
+        result = np.sum(left[..., :, :, None] * right[..., None, :, :], axis=-2)
+        result = result[..., 0, :] if lhs.ndim == 1 else result
+        return result[..., 0] if rhs.ndim == 1 else result
+
+    return [Case("array.matmul", pair, reference=product) for pair in pairs]
+
+
+def _nn() -> list[Case]:
+    def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
+        product = np.einsum("...i,oi->...o", x, weight)
+        return product if bias is None else product + bias
+
+    return [
+        *unary("nn.relu", lambda x: np.where(x > 0, x, 0), kinks=[0]),
+        *unary("nn.sigmoid", lambda x: 0.5 + 0.5 * np.tanh(x / 2), domain=(-6, 6)),
+        *(
+            Case(op, [shape], attributes, reference)
+            for op, reference in (("nn.softmax", softmax), ("nn.log_softmax", log_softmax))
+            for shape, attributes in (
+                ((3, 4), {}), ((3, 4), {"axis": 0}), ((2, 3, 4), {"axis": -2}), ((17,), {}),
+                ((1,), {}), ((3, 0), {}), ((0, 3), {}),
+            )
+        ),
+        Case("nn.linear", [(3, 4), (5, 4), (5,)], reference=linear),
+        Case("nn.linear", [(3, 4), (5, 4)], reference=linear),
+        Case("nn.linear", [(4,), (5, 4), (5,)], reference=linear),
+        Case("nn.linear", [(2, 3, 4), (2, 4), (2,)], reference=linear),
+        Case("nn.linear", [(0, 4), (5, 4), (5,)], reference=linear),
+        Case("nn.linear", [(3, 0), (5, 0), (5,)], reference=linear),
+        *_losses(),
+    ]  # fmt: skip
+
+
+# Shapes, targets, class weights and attributes of the likelihood losses.
+_WEIGHTS = np.array([0.5, 2.0, 1.0, 0.25])
+_LIKELIHOODS: list[tuple[tuple[int, ...], list[Array], dict[str, Plain]]] = [
+    ((3, 4), [integers(0, 3, 1)], {}),
+    ((3, 4), [integers(0, 3, 1)], {"reduction": "none"}),
+    ((3, 4), [integers(0, 3, 1), _WEIGHTS], {}),
+    ((3, 4), [integers(0, 3, 1), _WEIGHTS], {"reduction": "sum", "label_smoothing": 0.3}),
+    ((3, 4), [integers(0, -1, 1), _WEIGHTS], {"ignore_index": -1}),
+    ((3, 4), [integers(0, 255, 1), _WEIGHTS], {"ignore_index": 255, "label_smoothing": 0.1}),
+    ((3, 4), [integers(0, -100, -2, dtype=np.int32)], {"label_smoothing": 0.2}),
+    ((3, 4), [integers(-4, -1, 2)], {"reduction": "none", "label_smoothing": 1.0}),
+    ((4,), [integers(2)], {}),
+    ((2, 4, 3), [integers([[0, 3, -100], [1, 1, 2]]), _WEIGHTS], {"reduction": "none"}),
+    ((2, 4, 3), [integers([[0, 3, -100], [1, 1, 2]], dtype=np.int8)], {"label_smoothing": 0.1}),
+    ((0, 4), [integers([], dtype=np.int64)], {"reduction": "sum"}),
+    ((0, 4), [integers([], dtype=np.int64)], {"reduction": "none"}),
+    ((17, 4), [np.arange(17) % 4], {}),
+]  # fmt: skip
+
+
+def _losses() -> list[Case]:
+    return [
+        Case(op, [shape, *others], attributes, reference)
+        for op, reference in (("nn.nll_loss", nll_loss), ("nn.cross_entropy", cross_entropy))
+        for shape, others, attributes in _LIKELIHOODS
+    ]
+
+
+def _grad() -> list[Case]:
+    along = integers([[2, 0, -1, 2], [0, 0, -3, 1]])
+
+    def backward(shape: tuple[int, ...], others: list[Array], attributes: dict[str, Plain]) -> Case:
+        ct = others[0].shape if attributes.get("reduction") == "none" else ()
+        reference = nll_loss_backward(shape)
+        operands = [ct, *others]
+        return Case("grad.nll_loss_backward", operands, attributes, reference,
+                    results=[(shape, None)])  # fmt: skip
+
+    def scatter(shape: tuple[int, ...], indices: Array, **axis: int) -> Case:
+        reference = take_along_axis_backward(shape)
+        operands = [indices.shape, indices]
+        return Case("grad.take_along_axis_backward", operands, axis, reference,
+                    results=[(shape, None)])  # fmt: skip
+
+    return [
+        *unary("grad.no_grad", np.copy, is_derivative=False),
+        *unary("grad.name", lambda x, name: x, attributes={"name": "h"}),
+        *unary("grad.negate_gradient", np.copy, is_derivative=False),
+        *unary("grad.start_checkpoint", np.copy),
+        *unary("grad.end_checkpoint", np.copy),
+        *unary("grad.barrier", np.copy),
+        Case("grad.zero", [], {}, lambda: np.zeros((2, 3)), results=[((2, 3), None)]),
+        Case("grad.accumulate", [(3, 4)] * 3, reference=lambda x, y, z: x + y + z),
+        Case("grad.accumulate", [()] * 2, reference=lambda x, y: x + y),
+        Case("grad.accumulate", [(0,)], reference=np.copy),
+        scatter((3, 4), along),
+        scatter((4, 3), along.T, axis=-1),
+        scatter((3,), integers([2, 2], dtype=np.int32)),
+        scatter((0, 2), np.zeros((0, 2), np.int64)),
+        *(backward(*row) for row in _LIKELIHOODS),
+    ]
+
+
+CASES: tuple[Case, ...] = (
+    *_elementwise(),
+    *_creation(),
+    *reduction("array.sum"),
+    *empty_reduction("array.sum"),
+    *reduction("array.mean", mean),
+    *empty_reduction("array.mean", mean),
+    *reduction("array.max"),
+    *reduction("array.min"),
+    *reduction("array.logsumexp", logsumexp),
+    *empty_reduction("array.logsumexp", logsumexp),
+    *_movement(),
+    *_indexing(),
+    *_contraction(),
+    *_nn(),
+    *_grad(),
+)
+
+# Element types in which every case is compiled and compared.
+FLOATS = tuple(e for e in ELEMENTS.values() if is_float(e))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an op gives, and its gradients for cotangents of ones, where a rule decides that."""
+
+    what: str
+    op: str
+    operands: Sequence[Array]
+    value: Any
+    # One for each floating operand; None is not looked at.
+    grads: Sequence[Any]
+    attributes: Mapping[str, Plain] = field(default_factory=dict[str, Plain])
+    results: Sequence[tuple[tuple[int, ...], str | None]] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.op}-{self.what}".replace(" ", "-")
+
+    def case(self) -> Case:
+        return Case(self.op, self.operands, self.attributes, results=self.results)
+
+
+def _of(*values: float) -> Array:
+    return np.array(values, np.float64)
+
+
+def _rows(*values: Sequence[float]) -> Array:
+    return np.array(values, np.float64)
+
+
+_EMPTY_ROWS = _rows([-inf, -inf], [-inf, 0])
+_LARGE = _rows([1e4, 1e4], [-1e4, 1e4])
+
+ANSWERS: tuple[Answer, ...] = (
+    Answer("at 0", "array.abs", [_of(-2, 0, 3)], [2, 0, 3], [[-1, 0, 1]]),
+    Answer("at 0", "nn.relu", [_of(-2, 0, 3)], [0, 0, 3], [[0, 0, 1]]),
+    Answer("at 0", "array.sqrt", [_of(0, 4)], [0, 2], [[inf, 0.25]]),
+    Answer("at 0", "array.log", [_of(0, 4)], [-inf, np.log(4)], [[inf, 0.25]]),
+    Answer("steps", "array.sign", [_of(-2, 0, 3)], [-1, 0, 1], [[0, 0, 0]]),
+    Answer("steps", "array.floor", [_of(-1.5, 2, 2.5)], [-2, 2, 2], [[0, 0, 0]]),
+    Answer("ties", "array.maximum", [_of(1, 2, 3), _of(1, 3, 2)], [1, 3, 3],
+           [[0.5, 0, 1], [0.5, 1, 0]]),
+    Answer("ties", "array.minimum", [_of(1, 2, 3), _of(1, 3, 2)], [1, 2, 2],
+           [[0.5, 1, 0], [0.5, 0, 1]]),
+    Answer("ties", "array.max", [_rows([3, 1, 3], [1, 2, 0])], [3, 2], [[[0.5, 0, 0.5], [0, 1, 0]]],
+           {"axis": 1}),
+    Answer("ties", "array.min", [_rows([3, 1, 3], [2, 2, 2])], [1, 2], [[[0, 1, 0], [1 / 3] * 3]],
+           {"axis": 1}),
+    Answer("all -inf", "array.logsumexp", [_EMPTY_ROWS], [-inf, 0], [[[0, 0], [0, 1]]],
+           {"axis": 1}),
+    Answer("large", "array.logsumexp", [_LARGE], [1e4 + np.log(2), 1e4], [[[0.5, 0.5], [0, 1]]],
+           {"axis": 1}),
+    Answer("with inf", "array.logsumexp", [_of(inf, 1)], inf, [None]),
+    Answer("large", "nn.softmax", [_LARGE], [[0.5, 0.5], [0, 1]], [[[0, 0], [0, 0]]]),
+    Answer("all -inf", "nn.softmax", [_EMPTY_ROWS], [[nan, nan], [0, 1]], [None]),
+    Answer("large", "nn.log_softmax", [_LARGE], [[-np.log(2)] * 2, [-2e4, 0]], [[[0, 0], [1, -1]]]),
+    Answer("large", "nn.sigmoid", [_of(-1000, 0, 1000)], [0, 0.5, 1], [[0, 0.25, 0]]),
+    Answer("no branch leaks", "array.where", [bools(1, 0), _of(1, inf), _of(nan, 2)], [1, 2],
+           [[1, 0], [0, 1]]),
+    Answer("all ignored", "nn.nll_loss", [_rows([1, 2]), integers([-100])], nan, [[[0, 0]]]),
+    Answer("all ignored", "nn.cross_entropy", [_rows([1, 2]), integers([-100])], nan, [[[0, 0]]]),
+    Answer("empty", "array.mean", [np.zeros((0,))], nan, [np.zeros((0,))]),
+    Answer("empty", "array.logsumexp", [np.zeros((2, 0))], [-inf, -inf], [np.zeros((2, 0))],
+           {"axis": 1}),
+    Answer("stops", "grad.no_grad", [_of(1, 2)], [1, 2], [[0, 0]]),
+    Answer("changes the sign", "grad.negate_gradient", [_of(1, 2)], [1, 2], [[-1, -1]]),
+    Answer("repeated indices add", "array.take", [_of(5, 6), integers(1, 1, -1, 0)], [6, 6, 6, 5],
+           [[1, 3]]),
+)  # fmt: skip

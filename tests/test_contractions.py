@@ -1,0 +1,247 @@
+"""Contractions as native code, against NumPy in float64 (or exactly, for integers)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from runtime_harness import Array, compiled, contraction_of, function, function_of, memref
+
+from gradir.dialects.diagnostics import LocatedError
+from gradir.lowering.contractions import contract_scratch_bytes, emit_contract
+from gradir.lowering.program import emit_program
+from gradir.lowering.target import host
+
+DTYPES: dict[str, Any] = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i32": np.int32,
+    "i8": np.int8,
+    "ui8": np.uint8,
+    "i64": np.int64,
+}
+SHAPES = [(3, 5, 7), (1, 40, 33), (40, 1, 33), (33, 1, 64), (1, 1, 100), (17, 70, 1), (50, 64, 130)]
+LAYOUTS = ["nn", "nt", "tn", "tt"]
+
+
+def values(shape: tuple[int, ...], element: str, seed: int) -> Array:
+    random = np.random.default_rng(seed)
+    dtype = np.dtype(DTYPES[element])
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return random.integers(info.min, info.max, shape, dtype)
+    return random.standard_normal(shape).astype(dtype)
+
+
+def contraction(
+    bounds: tuple[int, ...],
+    factors: tuple[tuple[str, str], tuple[str, str]],
+    accumulator: str,
+    others: str,
+    outputs: str,
+    body: str,
+    scratch: int = 0,
+) -> str:
+    """The op; a factor is (its subscripts, its type)."""
+    (left, left_type), (right, right_type) = factors
+    behind = f"scratch %arena : memref<{scratch}xi8>" if scratch else ""
+    return f"""
+  loopnest.contract {list(bounds)} (%x[{left}] : {left_type}, %w[{right}] : {right_type}{others})
+      acc %acc : {accumulator} -> ({outputs}) {behind} {{
+    {body}
+  }}"""
+
+
+def with_scratch(arguments: str, inputs: int, results: int, threads: int = 1, **op: Any) -> str:
+    """A function around a contraction that has the scratch it asks for."""
+    plain = function(f"%arena: memref<1xi8>, {arguments}", inputs, results, contraction(**op))
+    size = contract_scratch_bytes(contraction_of(plain), host(), threads)
+    body = contraction(**op, scratch=size)
+    return function(f"%arena: memref<{max(size, 1)}xi8>, {arguments}", inputs, results, body)
+
+
+def product(m: int, n: int, k: int, layout: str, element: str, accumulator: str) -> str:
+    """@f(x, w) -> x @ w, each factor plain or transposed."""
+    left, left_shape = ("d0, d2", (m, k)) if layout[0] == "n" else ("d2, d0", (k, m))
+    right, right_shape = ("d2, d1", (k, n)) if layout[1] == "n" else ("d1, d2", (n, k))
+    x, w, r = memref(left_shape, element), memref(right_shape, element), memref((m, n), accumulator)
+    return with_scratch(
+        f"%x: {x}, %w: {w}, %r: {r}",
+        2,
+        1,
+        bounds=(m, n, k),
+        factors=((left, x), (right, w)),
+        accumulator=accumulator,
+        others="",
+        outputs=f"[d0, d1] to %r : {r}",
+        body=f"loopnest.yield %acc : {accumulator}",
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_layouts_and_shapes(shape: tuple[int, int, int], layout: str):
+    m, n, k = shape
+    fn = compiled(product(m, n, k, layout, "f32", "f32"))
+    x, w = values((m, k), "f32", 0), values((k, n), "f32", 1)
+    left = x if layout[0] == "n" else np.ascontiguousarray(x.T)
+    right = w if layout[1] == "n" else np.ascontiguousarray(w.T)
+    exact = x.astype(np.float64) @ w.astype(np.float64)
+    np.testing.assert_allclose(fn(left, right)[0], exact, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("element", "accumulator"),
+    [("f64", "f64"), ("f16", "f32"), ("bf16", "f32"), ("f32", "f64"), ("f16", "f16")],
+)
+@pytest.mark.parametrize("shape", [(9, 20, 30), (20, 1, 64)], ids=str)
+def test_float_types(shape: tuple[int, int, int], element: str, accumulator: str):
+    m, n, k = shape
+    fn = compiled(product(m, n, k, "nn", element, accumulator))
+    x, w = values((m, k), element, 0), values((k, n), element, 1)
+    exact = x.astype(np.float64) @ w.astype(np.float64)
+    tolerance = {"f64": 1e-12, "f32": 1e-5, "f16": 5e-2}[accumulator]
+    np.testing.assert_allclose(
+        fn(x, w)[0].astype(np.float64), exact, rtol=tolerance, atol=tolerance
+    )
+
+
+@pytest.mark.parametrize(
+    ("element", "accumulator"), [("i32", "i32"), ("i8", "i32"), ("ui8", "i32"), ("i64", "i64")]
+)
+def test_integers_wrap(element: str, accumulator: str):
+    fn = compiled(product(6, 9, 40, "nn", element, accumulator))
+    x, w = values((6, 40), element, 0), values((40, 9), element, 1)
+    dtype = DTYPES[accumulator]
+    with np.errstate(over="ignore"):
+        exact = (x.astype(object) @ w.astype(object)) % (1 << 64)
+    wrapped = exact.astype(np.uint64).astype(np.int64).astype(dtype)
+    np.testing.assert_array_equal(fn(x, w)[0], wrapped)
+
+
+EPILOGUE = """%0 = arith.addf %acc, %b1 : f32
+    %1 = arith.mulf %0, %c1 : f32
+    %2 = arith.maximumf %1, %d1 : f32
+    %3 = arith.cmpf ogt, %1, %d1 : f32
+    loopnest.yield %2, %0, %3 : f32, f32, i1"""
+
+
+@pytest.mark.parametrize("shape", [(20, 37, 19), (21, 1, 50), (1, 30, 70)], ids=str)
+@pytest.mark.parametrize("layout", ["nn", "tt"])
+def test_epilogues_read_and_write_through_their_accesses(shape: tuple[int, int, int], layout: str):
+    """A bias by column, a scale by row, a full operand that is transposed; three outputs."""
+    m, n, k = shape
+    left, x_shape = ("d0, d2", (m, k)) if layout[0] == "n" else ("d2, d0", (k, m))
+    right, w_shape = ("d2, d1", (k, n)) if layout[1] == "n" else ("d1, d2", (n, k))
+    x, w = memref(x_shape), memref(w_shape)
+    b, c, d = memref((n,)), memref((m,)), memref((n, m))
+    r, s, t = memref((m, n)), memref((n, m)), memref((m, n), "i1")
+    text = with_scratch(
+        f"%x: {x}, %w: {w}, %b: {b}, %c: {c}, %d: {d}, %r: {r}, %s: {s}, %t: {t}",
+        5,
+        3,
+        bounds=(m, n, k),
+        factors=((left, x), (right, w)),
+        accumulator="f32",
+        others=f", %b1 = %b[d1] : {b}, %c1 = %c[d0] : {c}, %d1 = %d[d1, d0] : {d}",
+        outputs=f"[d0, d1] to %r : {r}, [d1, d0] to %s : {s}, [d0, d1] to %t : {t}",
+        body=EPILOGUE,
+    )
+    arrays = [values(shape_, "f32", seed) for seed, shape_ in enumerate((x_shape, w_shape))]
+    bias, scale, full = (values(s_, "f32", 9 + k_) for k_, s_ in enumerate(((n,), (m,), (n, m))))
+    first, second, third = compiled(text)(*arrays, bias, scale, full)
+    x_, w_ = (
+        a.astype(np.float64).T if transposed == "t" else a.astype(np.float64)
+        for a, transposed in zip(arrays, layout, strict=True)
+    )
+    shifted = x_ @ w_ + bias
+    scaled = shifted * scale[:, None]
+    np.testing.assert_allclose(first, np.maximum(scaled, full.T), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(second, shifted.T, rtol=1e-4, atol=1e-4)
+    clear = np.abs(scaled - full.T) > 1e-3
+    np.testing.assert_array_equal(third[clear], (scaled > full.T)[clear])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_batches_repeat_factors(threads: int):
+    x, w, r = memref((3, 1, 12, 10)), memref((4, 10, 33)), memref((3, 4, 12, 33), "f16")
+    text = with_scratch(
+        f"%x: {x}, %w: {w}, %r: {r}",
+        2,
+        1,
+        threads,
+        bounds=(3, 4, 12, 33, 10),
+        factors=(("d0, 0, d2, d4", x), ("d1, d4, d3", w)),
+        accumulator="f32",
+        others="",
+        outputs=f"[d0, d1, d2, d3] to %r : {r}",
+        body="%0 = arith.truncf %acc : f32 to f16\n    loopnest.yield %0 : f16",
+    )
+    left, right = values((3, 1, 12, 10), "f32", 0), values((4, 10, 33), "f32", 1)
+    (result,) = compiled(text, threads)(left, right)
+    np.testing.assert_allclose(result, left @ right, rtol=2e-3, atol=2e-3)
+
+
+def test_an_epilogue_may_reduce():
+    x, w, r = memref((12, 10)), memref((10, 33)), memref((12,))
+    text = with_scratch(
+        f"%x: {x}, %w: {w}, %r: {r}",
+        2,
+        1,
+        bounds=(12, 33, 10),
+        factors=(("d0, d2", x), ("d2, d1", w)),
+        accumulator="f32",
+        others="",
+        outputs=f"maximum [d0] to %r : {r}",
+        body="loopnest.yield %acc : f32",
+    )
+    left, right = values((12, 10), "f32", 0), values((10, 33), "f32", 1)
+    (result,) = compiled(text)(left, right)
+    np.testing.assert_allclose(result, (left @ right).max(1), rtol=1e-5, atol=1e-5)
+
+
+def test_no_products_sum_to_zero():
+    fn = compiled(product(4, 5, 0, "nn", "f32", "f32"))
+    result = fn(np.empty((4, 0), np.float32), np.empty((0, 5), np.float32))[0]
+    np.testing.assert_array_equal(result, np.zeros((4, 5)))
+
+
+@pytest.mark.parametrize("shape", [(128, 128, 128), (256, 1, 512), (1, 2048, 64)], ids=str)
+def test_the_bits_do_not_depend_on_the_number_of_threads(shape: tuple[int, int, int]):
+    m, n, k = shape
+    fn, shared = (compiled(product(m, n, k, "nt", "f32", "f32"), count) for count in (1, 2))
+    assert shared.program.is_parallel or shared.threads == 1
+    x, w = values((m, k), "f32", 0), values((n, k), "f32", 1)
+    assert fn(x, w)[0].tobytes() == shared(x, w)[0].tobytes()
+
+
+def test_chains_are_in_order():
+    """Each element is fma(fma(fma(0, ...)...)) over k, whatever the tiling."""
+    fn = compiled(product(5, 20, 40, "nn", "f64", "f64"))
+    x, w = values((5, 40), "f64", 0), values((40, 20), "f64", 1)
+    x, w = x.astype(np.float32).astype(np.float64), w.astype(np.float32).astype(np.float64)
+    chain = np.zeros((5, 20))
+    for j in range(40):
+        chain += np.multiply.outer(x[:, j], w[j])  # products of floats are exact in double
+    np.testing.assert_array_equal(fn(x, w)[0], chain)
+
+
+def test_too_little_scratch_is_refused():
+    text = product(64, 64, 64, "nt", "f32", "f32")
+    size = contract_scratch_bytes(contraction_of(text), host(), 1)
+    if size == 0:
+        pytest.skip("this machine's plan needs no scratch")
+    small = text.replace(f"memref<{size}xi8>", "memref<64xi8>")
+    with pytest.raises(LocatedError, match=r"needs \d+ bytes of scratch, got 64"):
+        emit_program(function_of(small), host(), 1)
+
+
+def test_a_kernel_tells_its_cost():
+    op = contraction_of(product(64, 64, 64, "nn", "f32", "f32"))
+    small = contraction_of(product(8, 64, 64, "nn", "f32", "f32"))
+    costs = [sum(p.cost for p in emit_contract(o, "k", host(), 1).phases) for o in (op, small)]
+    assert costs[0] > 4 * costs[1] > 0

@@ -1,0 +1,283 @@
+"""Every op by the table in op_cases.py: text, values, gradients of first and second order, native code.
+
+Values and gradients come from the interpreter, in float64, and are held against references and
+central differences; native code is held against the interpreter, in all floating types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from io import StringIO
+from itertools import product
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from op_cases import ANSWERS, CASES, ELEMENTS, FLOATS, OP_CLASSES, Answer, Case, bools
+from xdsl.dialects.builtin import ModuleOp, f16, f32, f64, i1
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.printer import Printer
+
+import gradir
+from gradir import Module
+from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.attributes import Plain
+from gradir.dialects.interfaces import TensorOp, is_inactive, vjp_rule
+from gradir.dialects.kinds import BinaryOp, CompareOp, ElementwiseOp, UnaryOp
+from gradir.dialects.shapes import element_of, is_bool, is_float, is_integer, shape_of, tensor
+from gradir.dialects.value import Emitter
+from gradir.errors import GradirError, IndexOutOfRange
+from gradir.passes.gradient import gradient
+from gradir.passes.verify import verify
+from gradir.testing import check_grads
+
+Array = np.ndarray[Any, np.dtype[Any]]
+ELEMENT_OF = {numpy_dtype(element): element for element in ELEMENTS.values()}
+
+case_of = pytest.mark.parametrize("case", CASES, ids=str)
+op_of = pytest.mark.parametrize("op", OP_CLASSES)
+
+
+# Building programs.
+
+
+def function(case: Case, arrays: Sequence[Array], element: Attribute, name: str = "f") -> FuncOp:
+    """`@name`: the op on arguments that are like the arrays."""
+    types = [tensor(a.shape, ELEMENT_OF[a.dtype]) for a in arrays]
+    block = Block(arg_types=types)
+    op = case.op_class.of(block.args, case.result_types(element), **case.attributes)
+    block.add_ops([op, ReturnOp(*op.results)])
+    return FuncOp(name, (types, [r.type for r in op.results]), Region(block))
+
+
+def module_of(*functions: FuncOp) -> ModuleOp:
+    module = ModuleOp(list(functions))
+    verify(module)
+    return module
+
+
+def is_active(case: Case) -> bool:
+    """A gradient can be taken: floats flow from an operand to a result."""
+    results = function(case, case.arrays(f64), f64).function_type.outputs
+    floating = any(is_float(element_of(t)) for t in results)
+    return bool(case.wrt) and floating
+
+
+def text_of(op: Operation, generic: bool) -> str:
+    stream = StringIO()
+    Printer(stream, print_generic_format=generic).print_op(op)
+    return stream.getvalue()
+
+
+# The table.
+
+
+def test_every_op_has_a_case():
+    missing = OP_CLASSES.keys() - {case.op for case in CASES}
+    assert not missing, f"no case in tests/op_cases.py for {', '.join(sorted(missing))}"
+
+
+def test_references_are_independent():
+    """Only the op's NumPy function may stand for itself."""
+    own = [
+        case.op
+        for case in CASES
+        if case.reference is None and case.op_class.numpy is not ElementwiseOp.numpy
+        and not getattr(case.op_class, "NUMPY", "")
+    ]  # fmt: skip
+    assert not own, f"a reference is needed in tests/op_cases.py for {', '.join(sorted(set(own)))}"
+
+
+# Text, value, gradients: by the interpreter.
+
+
+@case_of
+def test_text_parses_back(case: Case):
+    module = module_of(function(case, case.arrays(f32), f32))
+    custom, generic = text_of(module, False), text_of(module, True)
+    assert f'"{case.op}"' in generic and f'"{case.op}"' not in custom
+    for text in (custom, generic):
+        parsed = gradir.parse(text)
+        assert text_of(parsed.op, False) == custom
+        assert text_of(parsed.op, True) == generic
+
+
+@case_of
+def test_value(case: Case):
+    arrays = case.arrays(f64)
+    found = interpret(module_of(function(case, arrays, f64)), "f", arrays)
+    for one, expected in zip(found, reference_results(case, arrays), strict=True):
+        assert one.shape == np.shape(expected)
+        np.testing.assert_allclose(one, expected, rtol=1e-13, atol=1e-13)
+
+
+def reference_results(case: Case, arrays: Sequence[Array]) -> Sequence[Any]:
+    if case.reference is None:
+        op = function(case, arrays, f64).body.block.first_op
+        assert isinstance(op, TensorOp)
+        expected = op.numpy(*arrays)
+    else:
+        with np.errstate(all="ignore"):
+            expected = case.reference(*arrays, **case.attributes)
+    return expected if isinstance(expected, tuple) else (expected,)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.is_derivative and is_active(c)], ids=str
+)
+def test_gradients(case: Case):
+    """First and second order against central differences, also with one value for two operands."""
+    arrays = case.arrays(f64)
+    whole = function(case, arrays, f64)
+    check(whole, arrays, case.wrt)
+    for op, kept in shared_operands(whole, case.wrt):
+        check(op, [arrays[k] for k in kept], [kept.index(k) for k in case.wrt if k in kept])
+
+
+def check(op: FuncOp, arrays: Sequence[Array], wrt: Sequence[int]) -> None:
+    module = Module(module_of(op))
+    check_grads((module, "f"), arrays, order=2, wrt=wrt, atol=1e-8, rtol=1e-8, native=False)
+
+
+def shared_operands(op: FuncOp, wrt: Sequence[int]) -> Iterator[tuple[FuncOp, list[int]]]:
+    """The function with active arguments of one type made one, and the arguments left."""
+    arguments = op.body.block.args
+    first = {arguments[k].type: k for k in reversed(wrt)}
+    kept = [a.index for a in arguments if a.index not in wrt or first[a.type] == a.index]
+    if len(kept) == len(arguments):
+        return
+    copy = op.clone()
+    block = copy.body.block
+    merged = {a: block.args[first[a.type]] for a in block.args if a.index not in kept}
+    for argument, same in merged.items():
+        argument.replace_all_uses_with(same)
+        block.erase_arg(argument)
+    copy.update_function_type()
+    yield copy, kept
+
+
+@op_of
+def test_rules_emit_ops_with_rules(op: str):
+    for case in (c for c in CASES if c.op == op and is_active(c)):
+        source = function(case, case.arrays(f64), f64).body.block.first_op
+        assert source is not None
+        if (rule := vjp_rule(source)) is None:
+            assert is_inactive(source), f"{op} has no derivative, and is not inactive"
+            continue
+        block = Block(arg_types=[o.type for o in source.operands])
+        emitter = Emitter(block)
+        operands = [emitter.value(a) for a in block.args]
+        block.add_op(copy := source.clone(dict(zip(source.operands, block.args, strict=True))))
+        cts = [emitter.value(block.insert_arg(r.type, len(block.args))) for r in source.results]
+        rule(copy, cts, [emitter.value(r) for r in copy.results], operands)
+        for emitted in block.ops:
+            closed = is_inactive(emitted) or vjp_rule(emitted) is not None
+            assert closed, f"{op}: its vjp emits {emitted.name}, which has no derivative"
+
+
+# Answers where a rule decides.
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=str)
+def test_answer(answer: Answer):
+    case = answer.case()
+    arrays = case.arrays(f64)
+    module = Module(module_of(function(case, arrays, f64))).gradient("f", mode="vjp")
+    ct = np.ones(np.shape(answer.value))
+    for run in (gradir.interpret, run_native):
+        value, *grads = run(module, "f_vjp", *arrays, ct)
+        np.testing.assert_allclose(value, answer.value, rtol=1e-12)
+        for found, expected in zip(grads, answer.grads, strict=True):
+            if expected is not None:
+                np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-300)
+
+
+# Native code against the interpreter.
+
+
+@dataclass
+class Batch:
+    """Functions that are compiled as one, by a driver that calls each on arguments of its own."""
+
+    module: ModuleOp = field(default_factory=lambda: ModuleOp([]))
+    calls: list[tuple[str, list[Array]]] = field(default_factory=list[tuple[str, list[Array]]])
+
+    def add(self, op: FuncOp, arrays: Sequence[Array], wrt: Sequence[int] = (), order: int = 0):
+        """Have a function called, or its vjp of some order, on random cotangents."""
+        self.module.body.block.add_op(op)
+        name, count = op.sym_name.data, len(arrays)
+        for _ in range(order):
+            moved = [*wrt, *range(count, len(op.body.block.args))]
+            [op] = gradient(self.module, name, moved, mode="vjp")
+            name = op.sym_name.data
+        generator = np.random.default_rng(len(self.calls))
+        cts = [
+            generator.uniform(-1, 1, shape_of(a.type)).astype(numpy_dtype(element_of(a.type)))
+            for a in op.body.block.args[count:]
+        ]
+        self.calls.append((name, [*arrays, *cts]))
+
+    def expected(self) -> list[tuple[Array, ...]]:
+        return [interpret(self.module, name, arrays) for name, arrays in self.calls]
+
+    def found(self) -> list[tuple[Array, ...]]:
+        functions = {f.sym_name.data: f for f in self.module.ops if isinstance(f, FuncOp)}
+        arguments = [a for name, _ in self.calls for a in functions[name].function_type.inputs]
+        block = Block(arg_types=arguments)
+        left, results = iter(block.args), list[SSAValue]()
+        for name, arrays in self.calls:
+            given = [next(left) for _ in arrays]
+            call = CallOp(name, given, functions[name].function_type.outputs.data)
+            block.add_op(call)
+            results += call.results
+        block.add_op(ReturnOp(*results))
+        driver = FuncOp("driver", (arguments, [r.type for r in results]), Region(block))
+        self.module.body.block.add_op(driver)
+        verify(self.module)
+        compiled = gradir.compile(Module(self.module), "driver")
+        values = iter(compiled(*(a for _, arrays in self.calls for a in arrays)))
+        counts = [len(functions[name].function_type.outputs) for name, _ in self.calls]
+        return [tuple(next(values) for _ in range(count)) for count in counts]
+
+    def compare(self) -> None:
+        calls = zip(self.calls, self.expected(), self.found(), strict=True)
+        for (name, arrays), expected, found in calls:
+            for k, (one, other) in enumerate(zip(found, expected, strict=True)):
+                assert_close(one, other, f"@{name}, result {k}", arrays)
+
+
+def assert_close(found: Array, expected: Array, what: str, arrays: Sequence[Array]) -> None:
+    assert found.dtype == expected.dtype and found.shape == expected.shape, what
+    if found.dtype.kind in "biu":
+        np.testing.assert_array_equal(found, expected, what)
+        return
+    eps = float(ml_dtypes.finfo(found.dtype).eps)
+    one, other = found.astype(np.float64), expected.astype(np.float64)
+    finite = np.abs(other[np.isfinite(other)])
+    scale = float(finite.max()) if finite.size else 0.0
+    np.testing.assert_allclose(one, other, rtol=ULPS * eps, atol=ULPS * eps * scale, err_msg=what)
+
+ULPS = 8
+
+@op_of
+def test_native(op: str):
+    batch = Batch()
+    for k, case in enumerate(c for c in CASES if c.op == op):
+        order = 2 if is_active(case) else 0
+        for name in ("float64", "float32", "float16", "bfloat16"):
+            element = ELEMENTS[name]
+            arrays = case.arrays(element)
+            batch.add(function(case, arrays, element, f"f{k}_{name}"), arrays, case.wrt, order)
+    batch.compare()
+
+
+def run_native(module: Module, name: str, *arrays: Array) -> tuple[Array, ...]:
+    return gradir.compile(module, name)(*arrays)
+
+
+def interpret(module: ModuleOp, name: str, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    return gradir.interpret(Module(module), name, *arrays)

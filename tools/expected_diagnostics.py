@@ -1,0 +1,108 @@
+"""`// expected-error @+1 {{text}}` comments, and matching them with the diagnostics that came.
+
+The syntax is MLIR's: `expected-error` or `expected-note`; `@+N`, `@-N`, `@above`, `@below`, or
+nothing for the comment's own line, `@unknown` for a diagnostic without place; the text in braces
+must occur in the message. Each comment matches one diagnostic, each diagnostic one comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradir.diagnostics import Diagnostic
+
+_COMMENT = re.compile(
+    r"expected-(?P<severity>error|note|warning|remark)\s*"
+    r"(?P<place>@(?:[+-]\d+|above|below|unknown)\s*)?\{\{(?P<text>.*?)\}\}",
+    re.DOTALL,
+)
+_MALFORMED = re.compile(r"//.*?expected-(?:error|note|warning|remark)(?!\w)")
+
+UNKNOWN_LINE = 0
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One comment: what it expects, at which line, and where it is written itself."""
+
+    severity: str
+    text: str
+    line: int
+    comment_line: int
+    comment_column: int
+
+
+def expectations(text: str, file: str) -> tuple[list[Expectation], list[Diagnostic]]:
+    """The comments of `text`, and an error for each one that is malformed."""
+    lines = text.split("\n")
+    found: list[Expectation] = []
+    errors: list[Diagnostic] = []
+    for number, line in enumerate(lines, 1):
+        if "expected-" not in line or _MALFORMED.search(line) is None:
+            continue
+        matches = list(_COMMENT.finditer(line))
+        if not matches:
+            message = "malformed comment; write expected-error @+1 {{text}}"
+            errors.append(Diagnostic("error", message, file, number, line.find("expected-") + 1))
+        for match in matches:
+            target = _line_of(match["place"], number, lines)
+            column = match.start() + 1
+            found.append(Expectation(match["severity"], match["text"], target, number, column))
+    return found, errors
+
+
+def _line_of(place: str | None, number: int, lines: list[str]) -> int:
+    """The line that a comment on line `number` means. `@above` and `@below` pass over comments."""
+    match (place or "@+0").strip()[1:]:
+        case "unknown":
+            return UNKNOWN_LINE
+        case "above":
+            return _first_program_line(lines, range(number - 1, 0, -1), number)
+        case "below":
+            return _first_program_line(lines, range(number + 1, len(lines) + 1), number)
+        case offset:
+            return number + int(offset)
+
+
+def _first_program_line(lines: list[str], candidates: range, number: int) -> int:
+    for candidate in candidates:
+        if "expected-" not in lines[candidate - 1]:
+            return candidate
+    return number
+
+
+def compare(wanted: list[Expectation], got: list[Diagnostic], file: str) -> list[Diagnostic]:
+    """An error for each diagnostic that no comment expects and each comment that is left over."""
+    left = list(wanted)
+    errors: list[Diagnostic] = []
+    for diagnostic in _flat(got):
+        # a place in another file has no line here that a comment could stand at
+        line = diagnostic.line if diagnostic.file == file else UNKNOWN_LINE
+        expected = next(
+            (
+                each
+                for each in left
+                if each.severity == diagnostic.severity
+                and each.line == line
+                and each.text in diagnostic.message
+            ),
+            None,
+        )
+        if expected is None:
+            message = f"unexpected {diagnostic.severity}: {diagnostic.message}"
+            place = (diagnostic.file, diagnostic.line, diagnostic.column)
+            errors.append(Diagnostic("error", message, *place))
+        else:
+            left.remove(expected)
+    for each in left:
+        message = f'expected {each.severity} "{each.text}" was not produced'
+        errors.append(Diagnostic("error", message, file, each.comment_line, each.comment_column))
+    return errors
+
+
+def _flat(diagnostics: list[Diagnostic]) -> Iterator[Diagnostic]:
+    for diagnostic in diagnostics:
+        yield diagnostic
+        yield from _flat(list(diagnostic.notes))

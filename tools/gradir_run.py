@@ -1,0 +1,401 @@
+"""gradir-run: read a program, run one of its functions once, print the results.
+
+Inputs are .npy files or random; results are printed in a form that tests can match, and written as
+.npy files if asked. Native code, or the interpreter under --interpret: never one for the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import traceback
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from gradir.api import Module, compile, interpret
+from gradir.diagnostics import Diagnostic, Sources, render
+from gradir.dialects.diagnostics import LocatedError, Place, value_name
+from gradir.errors import ArgumentError, GradirError, gradir_errors
+from gradir.parser import parse_module
+from gradir.passes.verify import verify
+from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
+from gradir.source_text import decode
+from gradir.symbols import function_named, functions_of
+
+PROGRAM = "gradir-run"
+STANDARD_INPUT = "<stdin>"
+
+INTEGER_BOUND = 8
+"""Random integers are drawn from [0, INTEGER_BOUND)."""
+
+SHOWN_WHOLE = 100
+"""Arrays of more elements than this are printed in part: three entries from each end of an axis."""
+
+DESCRIPTION = "Run a function of a program in MLIR syntax once and print its results."
+
+EPILOG = f"""\
+inputs:
+  The files of --input are the first arguments of the function, in order. Their shapes and element
+  types must be exactly those of the function. --random-inputs makes the other arguments: floats
+  are standard normal, integers uniform in [0, {INTEGER_BOUND}), booleans true or false alike.
+  Each depends on the seed, its position, shape and type only. A bf16 array is the file that
+  numpy.save makes of an ml_dtypes.bfloat16 array.
+
+output:
+  For each result a line `result0: float32[64,10]` and its values, on the same line if there is only
+  one: `result0: float32[] = 2.302585`. The name of the returned value follows, as in `// %loss`.
+  Arrays of more than {SHOWN_WHOLE} elements are shortened.
+
+examples:
+  gradir-run program.mlir --function f --random-inputs 0
+  gradir-run program.mlir --function f --input x.npy --input w.npy --output-dir results
+  gradir-run program.mlir -p 'gradir-gradient{{function=f mode=grad}}' --function f_grad \\
+    --random-inputs 0
+"""
+
+_PLACE = re.compile(r"(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): (?P<error>error: )?")
+
+
+class Arguments(argparse.Namespace):
+    """The command line."""
+
+    file: str
+    function: str | None
+    input: list[str]
+    random_inputs: int | None
+    output_dir: str | None
+    passes: str | None
+    threads: int | None
+    interpret: bool
+    precision: int
+    traceback: bool
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("file", metavar="FILE", help="the program; - reads standard input")
+    add("--function", metavar="NAME", help="the function to run; not needed if there is only one")
+    add("--input", metavar="FILE.npy", action="append", default=[], help="an argument's array")
+    add(
+        "--random-inputs",
+        metavar="SEED",
+        type=_seed,
+        help="make the arguments for which there is no --input from this seed",
+    )
+    add("--output-dir", metavar="DIR", help="write result0.npy, result1.npy, ... to this folder")
+    add("-p", "--passes", metavar="PIPELINE", help="run these passes first, as with gradir-opt -p")
+    add(
+        "--threads",
+        metavar="N",
+        type=_count,
+        help="use at most so many threads; default: all cores",
+    )
+    add("--interpret", action="store_true", help="use the NumPy interpreter, not native code")
+    add(
+        "--precision",
+        metavar="DIGITS",
+        type=_count,
+        default=6,
+        help="print so many digits after the point; default: %(default)s",
+    )
+    add("--traceback", action="store_true", help="show where in gradir an error comes from")
+    return parser
+
+
+def _seed(text: str) -> int:
+    return _integer(text, 0, (1 << 32) - 1)
+
+
+def _count(text: str) -> int:
+    return _integer(text, 1, 1024)
+
+
+def _integer(text: str, low: int, high: int) -> int:
+    if not (text.isascii() and text.isdigit() and low <= int(text) <= high):
+        message = f"expected an integer from {low} to {high}, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def run(arguments: Arguments, sources: Sources) -> None:
+    """Do what the command line says; `sources` learns the program's text, for messages."""
+    if arguments.interpret and arguments.threads is not None:
+        raise ArgumentError("--threads is for native code; leave it out with --interpret")
+    module = _read_module(arguments.file, sources)
+    if arguments.passes is not None:
+        module = module.run_passes(arguments.passes)
+    function = _choose_function(module, arguments.function)
+    with gradir_errors(sources):
+        arrays = _inputs(function, arguments.input, arguments.random_inputs)
+    folder = None if arguments.output_dir is None else _make_folder(arguments.output_dir)
+    name = function.sym_name.data
+    if arguments.interpret:
+        results = interpret(module, name, *arrays)
+    else:
+        results = compile(module, name, arguments.threads)(*arrays)
+    if folder is not None:
+        _write(results, folder)
+    labels = _result_names(function)
+    texts = [
+        shown(f"result{index}", array, label, arguments.precision)
+        for index, (array, label) in enumerate(zip(results, labels, strict=True))
+    ]
+    _print(texts)
+
+
+# The program
+
+
+def _read_module(file: str, sources: Sources) -> Module:
+    name = STANDARD_INPUT if file == "-" else file
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"cannot read '{file}': {_reason(error)}") from None
+    sources.add(name, data.decode("utf-8", "replace"))
+    with gradir_errors(sources):
+        text = decode(data, name)
+        sources.add(name, text)
+        module = parse_module(text, name)
+        verify(module)
+    return Module(module, sources)
+
+
+def _choose_function(module: Module, name: str | None) -> FuncOp:
+    """The function of this name, or the only one."""
+    if name is not None:
+        return function_named(module.op, name.removeprefix("@"))
+    functions = functions_of(module.op)
+    if len(functions) != 1:
+        known = ", ".join(f"@{each}" for each in functions) or "none"
+        raise ArgumentError(f"--function must say which function to run; functions: {known}")
+    return function_named(module.op, next(iter(functions)))
+
+
+def _result_names(function: FuncOp) -> list[str | None]:
+    """The names in the source of the values that a function returns."""
+    returned = function.get_return_op()
+    return [] if returned is None else [operand.name_hint for operand in returned.operands]
+
+
+# Inputs
+
+
+def _inputs(function: FuncOp, files: Sequence[str], seed: int | None) -> list[Array]:
+    """One array for each argument: those of the files, then random ones."""
+    specs = _signature(function)
+    where = f"@{function.sym_name.data}"
+    if len(files) > len(specs):
+        raise ArgumentError(f"{where} takes {_arguments(specs)}, got {len(files)} --input")
+    missing = specs[len(files) :]
+    if missing and seed is None:
+        raise ArgumentError(
+            f"{where} takes {_arguments(specs)}, got {len(files)} --input; "
+            f"no input for {', '.join(f'%{s.name}: {_type(s)}' for s in missing)}; "
+            "--random-inputs SEED makes random ones"
+        )
+    arrays = [
+        _load(file, spec, f"argument {index} (%{spec.name}) of {where}")
+        for index, (file, spec) in enumerate(zip(files, specs, strict=False))
+    ]
+    for index, spec in enumerate(missing, len(files)):
+        arrays.append(random_input(spec, seed or 0, index))
+    return arrays
+
+
+def _arguments(specs: Sequence[ArraySpec]) -> str:
+    names = ", ".join(f"%{spec.name}" for spec in specs)
+    count = f"{len(specs)} argument{'' if len(specs) == 1 else 's'}"
+    return f"{count} ({names})" if specs else count
+
+
+def _signature(function: FuncOp) -> list[ArraySpec]:
+    """What each argument must be; a LocatedError if one, or a result, cannot be an array."""
+    specs: list[ArraySpec] = []
+    where = f"@{function.sym_name.data}"
+    for index, argument in enumerate(function.args):
+        place = f"{where}: argument {index} ({value_name(argument)})"
+        type_ = _array_type(argument.type, place, argument)
+        specs.append(spec_of(argument.name_hint or f"arg{index}", type_))
+    for index, type_ in enumerate(function.function_type.outputs):
+        _array_type(type_, f"{where}: result {index}", function)
+    return specs
+
+
+def _array_type(type_: Attribute, where: str, place: Place) -> TensorType[Attribute]:
+    if not isinstance(type_, TensorType):
+        raise LocatedError(f"{where}: {PROGRAM} runs functions of tensors only, got {type_}", place)
+    tensor = cast(TensorType[Attribute], type_)
+    if not tensor.has_static_shape():
+        raise LocatedError(f"{where}: {PROGRAM} needs static shapes, got {type_}", place)
+    try:
+        dtype = dtype_of(tensor.element_type)
+    except ArgumentError as error:
+        raise LocatedError(f"{where}: {error}", place) from None
+    if prod(tensor.get_shape()) * dtype.itemsize > sys.maxsize:
+        raise LocatedError(f"{where}: no memory holds a {type_}", place)
+    return tensor
+
+
+def _load(file: str, spec: ArraySpec, role: str) -> Array:
+    """The array in a .npy file, of exactly the dtype and shape that the argument has."""
+    try:
+        with open(file, "rb") as stream:
+            array: Array = np.lib.format.read_array(stream, allow_pickle=False)
+    except OSError as error:
+        raise ArgumentError(f"cannot read '{file}': {_reason(error)}") from None
+    except (ValueError, EOFError, OverflowError, MemoryError) as error:
+        raise ArgumentError(f"cannot read '{file}' as an .npy file of numbers: {error}") from None
+    if spec.dtype.name == "bfloat16" and array.dtype == np.dtype("V2"):
+        # all that a .npy file tells of a bfloat16 array is that elements have two bytes
+        array = array.view(spec.dtype)
+    return as_input(array, spec, f"{file}: {role}")
+
+
+def random_input(spec: ArraySpec, seed: int, index: int) -> Array:
+    """A random array that depends on its seed, position, shape and type only."""
+    # NumPy promises that RandomState never changes; its newer generators may, with a release
+    random = np.random.RandomState([seed, index])
+    if spec.dtype.kind == "b":
+        return random.randint(0, 2, spec.shape).astype(spec.dtype)
+    if spec.dtype.kind in "iu":
+        return random.randint(0, INTEGER_BOUND, spec.shape).astype(spec.dtype)
+    return np.asarray(random.standard_normal(spec.shape)).astype(spec.dtype)
+
+
+# Results
+
+
+def shown(name: str, array: Array, label: str | None = None, precision: int = 6) -> str:
+    """An array as text: `result0: float32[2,3]`, then the values as NumPy prints them."""
+    head = f"{name}: {array.dtype.name}[{','.join(map(str, array.shape))}]"
+    note = "" if label is None else f"  // %{label}"
+    plain = array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+    values = np.array2string(
+        plain.reshape(()) if plain.size == 1 else plain,
+        max_line_width=100,
+        precision=precision,
+        floatmode="fixed",
+        threshold=SHOWN_WHOLE,
+        edgeitems=3,
+    )
+    return f"{head} = {values}{note}" if array.size == 1 else f"{head}{note}\n{values}"
+
+
+def _print(texts: Sequence[str]) -> None:
+    try:
+        for text in texts:
+            print(text)
+        # here rather than at the end of the process, where nothing is made of a failure
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # what is left in the buffer would fail again when Python closes standard output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise ArgumentError(f"cannot write to standard output: {_reason(error)}") from None
+
+
+def _type(spec: ArraySpec) -> str:
+    return f"{spec.dtype}[{','.join(map(str, spec.shape))}]"
+
+
+def _make_folder(folder: str) -> Path:
+    """The output folder, made and tried before anything runs."""
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentError(f"cannot write to '{folder}': {_reason(error)}") from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise ArgumentError(f"cannot write to '{folder}': Permission denied")
+    return path
+
+
+def _write(results: Sequence[Any], folder: Path) -> None:
+    for index, array in enumerate(results):
+        file = folder / f"result{index}.npy"
+        try:
+            np.save(file, array, allow_pickle=False)
+        except OSError as error:
+            raise ArgumentError(f"cannot write '{file}': {_reason(error)}") from None
+
+
+# Errors
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _message(error: GradirError, sources: Sources) -> str:
+    """`file:line:col: error: ...` with the source line, or `gradir-run: error: ...`."""
+    text = str(error) if error.diagnostic is None else render(error.diagnostic, sources)
+    place = _PLACE.match(text)
+    if place is None:
+        return f"{PROGRAM}: error: {text.removeprefix('error: ')}"
+    if place["error"]:
+        return text
+    # what fails at run time has its place in its text
+    line, column = int(place["line"]), int(place["column"])
+    return render(Diagnostic("error", text[place.end() :], place["file"], line, column), sources)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run gradir-run with these arguments; the exit code."""
+    try:
+        arguments = _parser().parse_args(argv, Arguments())
+        return _run(arguments)
+    except SystemExit as error:
+        # argparse: 0 for --help, 2 for arguments it does not understand
+        return 0 if not error.code else 1
+    except BrokenPipeError:
+        # the reader has gone; keep Python from complaining when it closes standard output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(arguments: Arguments) -> int:
+    sources = Sources()
+    try:
+        run(arguments, sources)
+        return 0
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if arguments.traceback:
+            traceback.print_exc()
+        print(_error_text(error, sources), file=sys.stderr)
+        return 1
+
+
+def _error_text(error: Exception, sources: Sources) -> str:
+    if isinstance(error, GradirError):
+        return _message(error, sources)
+    if isinstance(error, MemoryError):
+        return f"{PROGRAM}: error: not enough memory"
+    return (
+        f"{PROGRAM}: error: internal error: {type(error).__name__}: {error}; "
+        "--traceback shows where"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,9 +19,8 @@ from xdsl.dialects.builtin import (
     f32,
     i1,
     i32,
-    i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from gradir.dialects import loopnest
 from gradir.dialects.shapes import as_integer_type, is_float
@@ -133,13 +132,17 @@ def load(source: Scalar, indices: Sequence[Scalar]) -> Scalar:
 
 
 def check_index(x: Scalar, bound: int, message: str) -> Scalar:
-    """x as an index in [0, bound): negative values count from the end; others are an error."""
-    wide = cast(x, i64, False)
-    return x.emit(loopnest.CheckIndexOp(wide.ssa, bound, message))
+    """x (i64) as an index in [0, bound): negative values count from the end; others are errors."""
+    return x.emit(loopnest.CheckIndexOp(x.ssa, bound, message))
 
 
-def cast(x: Scalar, target: Attribute, unsigned: bool = False) -> Scalar:
-    """x converted to another scalar type; to i1 by comparing with 0; `unsigned` concerns x."""
+def cast(
+    x: Scalar, target: Attribute, unsigned: bool = False, to_unsigned: bool = False
+) -> Scalar:
+    """x converted to another scalar type; to i1 by comparing with 0.
+
+    `unsigned` says how x is to be read, `to_unsigned` in which range a float saturates.
+    """
     source = x.type
     if source == target:
         return x
@@ -148,7 +151,8 @@ def cast(x: Scalar, target: Attribute, unsigned: bool = False) -> Scalar:
     if is_float(source) and is_float(target):
         return _resize_float(x, target)
     if is_float(source):
-        return x.emit(arith.FPToSIOp(x.ssa, target))  # pyright: ignore[reportArgumentType]
+        to_integer = arith.FPToUIOp if to_unsigned else arith.FPToSIOp
+        return x.emit(to_integer(x.ssa, target))  # pyright: ignore[reportArgumentType]
     if is_float(target):
         to_float = arith.UIToFPOp if unsigned or source == i1 else arith.SIToFPOp
         return x.emit(to_float(x.ssa, target))  # pyright: ignore[reportArgumentType]
@@ -195,6 +199,21 @@ def from_compute(x: Scalar, element: Attribute) -> Scalar:
 def is_unsigned(element: Attribute) -> bool:
     integer = as_integer_type(element)
     return integer is not None and integer.signedness.data == Signedness.UNSIGNED
+
+
+# Ops of a body that cost next to nothing where an access or a constant is folded.
+_FREE = (
+    arith.ConstantOp,
+    loopnest.IndexOp,
+    arith.IndexCastOp,
+    arith.SIToFPOp,
+    arith.TruncIOp,
+)
+
+
+def computes(block: Block) -> bool:
+    """A body does more than to hand on an element, a constant or an index."""
+    return any(not isinstance(op, (*_FREE, loopnest.YieldOp)) for op in block.ops)
 
 
 def values_of(block_args: Sequence[SSAValue], emitter: Any) -> list[Scalar]:

@@ -13,10 +13,10 @@ from xdsl.traits import Pure
 from gradir.dialects import body as b
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.array.creation import CreationOp, FullOp
-from gradir.dialects.array.indexing import IndexingOp, TakeAlongAxisOp
+from gradir.dialects.array.indexing import IndexingOp, TakeAlongAxisOp, wrapped
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_equal_types
+from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
@@ -119,6 +119,7 @@ class AccumulateOp(ElementwiseOp):
         cls, operands: Sequence[Attribute], attributes: Attributes
     ) -> Sequence[Attribute]:
         require_equal_types(operands)
+        require_elements(operands[0], "number")
         return operands[:1]
 
     def vjp(self, ct: Value, y: Value, *xs: Value) -> Cotangents:
@@ -165,7 +166,7 @@ class TakeAlongAxisBackwardOp(IndexingOp):
         [zeros] = FullOp.fill(0, self.y.type).lower(emitter, [])
 
         def add(update: Scalar, at: Scalar) -> Sequence[Scalar]:
-            return [update, b.check_index(at, bound, self.message) if bound else b.index(at, 0)]
+            return [update, self.checked(at, bound)]
 
         reads = [Read(ct, Access.identity(rank)), Read(indices, Access.identity(rank))]
         output = Output(self.y.type, Access(rank, tuple(rows)), "add", zeros)
@@ -176,9 +177,27 @@ class TakeAlongAxisBackwardOp(IndexingOp):
 
         result = numpy.zeros(shape_of(self.y.type), ct.dtype)
         places: list[Any] = list(cast(Any, numpy.indices(indices.shape)))
-        places[self.axis] = indices
+        places[self.axis] = wrapped(indices, result.shape[self.axis])
         numpy.add.at(result, tuple(places), ct)
         return result
+
+
+# What the gradient pass builds with.
+
+
+def ones(type_: Attribute, emitter: Emitter) -> Value:
+    """The seed of a target whose cotangent is not asked for."""
+    return emitter.value(emitter.insert(FullOp.fill(1, type_)).y)
+
+
+def zero(type_: Attribute, emitter: Emitter) -> Value:
+    """The cotangent of what does not contribute."""
+    return emitter.value(emitter.insert(ZeroOp.create(result_types=[type_])).y)
+
+
+def accumulated(contributions: Sequence[Value]) -> Value:
+    """The cotangent of a value, from its contributions in reverse program order."""
+    return contributions[0] if len(contributions) == 1 else AccumulateOp.on(*contributions)
 
 
 OPS: tuple[type[TensorOp], ...] = (

@@ -103,7 +103,7 @@ def _map_attribute(access: Access | None) -> Attribute:
 
 @lru_cache(maxsize=4096)
 def _pads(values: tuple[Attribute | None, ...]) -> ArrayAttr[Attribute]:
-    return ArrayAttr(p or UnitAttr() for p in values)
+    return ArrayAttr(UnitAttr() if p is None else p for p in values)
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.elementwise import AstypeOp, WhereOp
-from gradir.dialects.array.indexing import TakeOp
+from gradir.dialects.array.indexing import TakeOp, wrapped
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.attributes import integer, number, text
@@ -165,10 +165,10 @@ class NllLossBackwardOp(NllForm):
         scale = -BroadcastToOp.on(scale, type=row_type)
         zero = scale.full(0)
         share = WhereOp.on(rows.valid, scale * rows.weights * (1 - self.smoothing), zero)
-        emitter, axis = ct.emitter, class_axis(shape)
-        classes = IotaOp.of([], [tensor(shape, i64)], axis=axis)
-        wanted = along_classes(rows.targets, shape)
-        hit = wanted.equal(emitter.value(emitter.insert(classes).results[0]))
+        axis = class_axis(shape)
+        # taken from the classes, a target is checked, and counts from the end if it is negative
+        classes = TakeOp.on(_counts(ct, [shape[axis]], 0), rows.targets, axis=0)
+        hit = along_classes(classes, shape).equal(_counts(ct, shape, axis))
         spread = along_classes(share, shape)
         result = WhereOp.on(hit, spread, spread.full(0))
         if self.smoothing:
@@ -197,13 +197,16 @@ class NllLossBackwardOp(NllForm):
         return result + self.smoothing / shape[axis] * smooth if self.smoothing else result
 
 
+def _counts(near: Value, shape: Sequence[int], axis: int) -> Value:
+    """0, 1, ... along an axis, emitted where `near` is."""
+    iota = near.emitter.insert(IotaOp.of([], [tensor(shape, i64)], axis=axis))
+    return near.emitter.value(iota.y)
+
+
 def checked_targets(targets: Any, valid: Any, weights: Any, classes: int, dtype: Any) -> Any:
     """Targets in [0, classes) (0 where ignored), and their weights (0 where ignored), in NumPy."""
     import numpy
 
-    safe = numpy.where(valid, targets, 0)
-    if safe.size and (safe.min() < -classes or safe.max() >= classes):
-        raise IndexError(f"target out of bounds for {classes} classes")
-    safe = safe % classes if classes else safe
+    safe = wrapped(numpy.where(valid, targets, 0), classes)
     picked = numpy.ones(safe.shape, dtype) if weights is None else weights[safe]
     return safe, numpy.where(valid, picked, 0)

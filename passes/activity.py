@@ -56,16 +56,24 @@ def analyze(
     op = block.last_op
     while op is not None:
         if any(r in activity.useful for r in op.results) and not is_inactive(op):
-            activity.useful.update(op.operands)
+            activity.useful.update(values_read(op))
         op = op.prev_op
     return activity
 
 
+def values_read(op: Operation) -> Sequence[SSAValue]:
+    """The operands of an op, and those of the ops in its regions."""
+    if not op.regions:
+        return op.operands
+    return [operand for inner in op.walk() for operand in inner.operands]
+
+
 def _vary(op: Operation, activity: Activity, own: Dependence | None) -> None:
-    flags = [o in activity.varied for o in op.operands]
+    read = values_read(op)
+    flags = [o in activity.varied for o in read]
     if not any(flags) or is_inactive(op):
         return
-    source = op.operands[flags.index(True)]
+    source = read[flags.index(True)]
     depends = own(op, flags) if own is not None else [True] * len(op.results)
     for result, varied in zip(op.results, depends, strict=True):
         if varied and carries_cotangent(result) and result not in activity.varied:

@@ -15,7 +15,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.grad import ZeroOp
+from gradir.dialects.grad import zero
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Dependence, analyze, carries_cotangent
@@ -96,7 +96,7 @@ class CallRule:
                     [Target(results[k], results[k].name_hint or f"result{k}") for k in of],
                 ).run(seed_with_ones=False)
                 derived.suffix = _suffix(callee, results, wrt, of)
-                forward, backward = split_functions(program, derived)
+                forward, backward = split_functions(program, derived, program.share)
                 program.halves[key] = (forward, backward)
         return program.halves[key]
 
@@ -114,9 +114,7 @@ class CallRule:
         return flowing
 
     def _seed(self, ct: Value | None, result: SSAValue, emitter: Emitter) -> SSAValue:
-        if ct is not None:
-            return ct.ssa
-        return emitter.insert(ZeroOp.create(result_types=[result.type])).y
+        return zero(result.type, emitter).ssa if ct is None else ct.ssa
 
 
 def _suffix(

@@ -70,14 +70,16 @@ class Program:
             self._entered.pop()
 
     def add(self, function: FuncOp, after: FuncOp) -> FuncOp:
-        """Insert a new function; PassError if its name is taken."""
+        """Insert a function, unless it is there already; PassError if another has its name."""
         name = function.sym_name.data
-        if name in self.functions:
+        if (found := self.functions.get(name)) is not None:
+            if found.is_structurally_equivalent(function):
+                return found
             raise PassError(f"@{name} exists already; rename it, or differentiate once", after)
         return self._insert(function, after)
 
     def share(self, function: FuncOp, after: FuncOp) -> FuncOp:
-        """Insert a function that calls need, unless it is there already; under a free name."""
+        """Insert a function, unless it is there already, under a name that is free."""
         name = wanted = function.sym_name.data
         copies = 0
         while (found := self.functions.get(name)) is not None:
@@ -123,6 +125,14 @@ class Derived:
         returned.detach()
         returned.erase()
 
+    def add_return(self, block: Block, *values: SSAValue) -> None:
+        """End a block in a return that stands for the source's."""
+        op = ReturnOp(*values)
+        last = self.source.body.block.last_op
+        assert last is not None
+        op.location = last.location
+        block.add_op(op)
+
     def name(self, ending: str) -> str:
         return f"{self.source.sym_name.data}_{ending}{self.suffix}"
 
@@ -138,12 +148,17 @@ def joint_function(program: Program, derived: Derived, ending: str) -> FuncOp:
     for op in list(derived.backward.ops):
         op.detach()
         block.add_op(op)
-    block.add_op(ReturnOp(*derived.results, *derived.grads))
+    derived.add_return(block, *derived.results, *derived.grads)
     attributes = argument_attributes(derived.source)
     return program.add(_function(derived.name(ending), block, attributes), derived.source)
 
 
-def split_functions(program: Program, derived: Derived) -> list[FuncOp]:
+Insert = Callable[[FuncOp, FuncOp], FuncOp]
+
+
+def split_functions(
+    program: Program, derived: Derived, insert: Insert | None = None
+) -> list[FuncOp]:
     """`@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals, cotangents) -> (grads)`."""
     _clone_constants(derived)
     residuals = _residuals(derived)
@@ -155,12 +170,12 @@ def split_functions(program: Program, derived: Derived) -> list[FuncOp]:
             if use.operation.parent is block:
                 use.operation.operands[use.index] = ours
         derived.grads = [ours if g is residual else g for g in derived.grads]
-    block.add_op(ReturnOp(*derived.grads))
-    derived.forward.add_op(ReturnOp(*derived.results, *residuals))
+    derived.add_return(block, *derived.grads)
+    derived.add_return(derived.forward, *derived.results, *residuals)
     attributes = argument_attributes(derived.source)
     forward = _function(derived.name("fwd"), derived.forward, attributes)
     backward = _function(derived.name("bwd"), block, [])
-    insert = program.share if derived.suffix else program.add
+    insert = insert or program.add
     forward = insert(forward, derived.source)
     return [forward, insert(backward, forward)]
 

@@ -70,7 +70,9 @@ class _Merged:
         self.first = ops[0]
         self.inside = {r for op in ops for r in op.results}
         self.block = Block()
-        self.inputs: dict[Input, SSAValue | None] = {}
+        # The factors of a contraction, which the body does not see, and the inputs that it sees.
+        self.factors: list[Input] = []
+        self.inputs: dict[Input, SSAValue] = {}
         self.forwarded: dict[SSAValue, SSAValue] = {}
         self.kept: list[SSAValue] = []
         self.outputs: list[Output] = []
@@ -80,14 +82,13 @@ class _Merged:
         if isinstance(self.first, ContractOp):
             accumulator = self.block.insert_arg(self.first.accumulator_type, 0)
             self.first.body.block.args[0].replace_all_uses_with(accumulator)
-            for one in inputs_of(self.first)[:2]:
-                self.inputs[one] = None
+            self.factors = inputs_of(self.first)[: self.first.HIDDEN_INPUTS]
         for op in self.ops:
             self._take_body(op)
         for op in self.ops:
             self._take_outputs(op)
         self.block.add_op(YieldOp(*self.yields))
-        inputs = list(self.inputs)
+        inputs = [*self.factors, *self.inputs]
         op = type(self.first)(
             self.first.extents, [i.value for i in inputs], [i.access for i in inputs],
             self.outputs, self.block, [i.pad for i in inputs],

@@ -108,7 +108,7 @@ class Grouping:
         early = self.group_of[early.ops[0]]
         if early is late or early.space != late.space or early.space is None:
             return False
-        if late.is_contraction or (early.is_contraction and late.reduced):
+        if late.is_contraction or (early.is_contraction and not _is_plain(late)):
             return False
         if early.reduced and late.reduced and early.reduced != late.reduced:
             return False
@@ -172,6 +172,12 @@ def _space(op: Operation) -> tuple[int, ...] | None:
     return None
 
 
+def _is_plain(group: Group) -> bool:
+    """May be an epilogue: with one that reduces or pads, a contraction sums in another order."""
+    ops = [op for op in group.ops if isinstance(op, LoopOp)]
+    return not group.reduced and all(pad is None for op in ops for pad in op.input_pads)
+
+
 def _reduced(op: Operation) -> frozenset[int]:
     if not isinstance(op, NestOp):
         return frozenset()
@@ -184,7 +190,11 @@ def _inputs(op: Operation) -> dict[SSAValue, bool]:
     found = dict.fromkeys(op.operands, False)
     if isinstance(op, LoopOp):
         rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
-        moved = {v for v, access, pad in rows if access is None or pad or not access.is_identity}
+        moved = {
+            v
+            for v, access, pad in rows
+            if access is None or pad is not None or not access.is_identity
+        }
         found |= {v: v not in moved and v not in op.inits for v in op.inputs}
     return found
 

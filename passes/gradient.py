@@ -22,9 +22,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from gradir.dialects.array.creation import FullOp
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.grad import AccumulateOp, ZeroOp
+from gradir.dialects.grad import accumulated, ones, zero
 from gradir.dialects.interfaces import Cotangents, vjp_rule
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity, Dependence, analyze
@@ -53,13 +52,13 @@ def gradient(
     """
     program = Program(module)
     source = program.function(function)
+    results = list(program.results(source))
     wanted = resolve_wrt(source, wrt)
     unwanted = resolve_wrt(source, null) if null else []
     if missing := [t.hint for t in unwanted if t.value not in {w.value for w in wanted}]:
         names = ", ".join(missing)
         raise PassError(f"req: null was asked for what is not in wrt: {names}", source)
     pruned = {t.value for t in unwanted}
-    results = list(program.results(source))
     targets = resolve_of(source, results, of, mode)
     return derive(program, source, [t for t in wanted if t.value not in pruned], targets, mode)
 
@@ -151,7 +150,7 @@ class Differentiator:
         for target in self.of:
             type_ = target.value.type
             if with_ones:
-                seed = self.emitter.insert(FullOp.fill(1, type_)).y
+                seed = ones(type_, self.emitter).ssa
             else:
                 seed = self.backward.insert_arg(type_, len(self.backward.args))
                 arguments.append(seed)
@@ -183,8 +182,7 @@ class Differentiator:
         parts = self.contributions.pop(value, None)
         if parts is None:
             return None
-        total = parts[0] if len(parts) == 1 else AccumulateOp.on(*parts)
-        return total.named(_cotangent_hint(value))
+        return accumulated(parts).named(_cotangent_hint(value))
 
     def _propagate(self, op: Operation, cts: Cotangents) -> None:
         """Append the derivative of one op and hand its operands their cotangents."""
@@ -225,8 +223,7 @@ class Differentiator:
         value = target.value
         ct = self.found.get(value) or self._cotangent(value)
         if ct is None:
-            zero = ZeroOp.create(result_types=[value.type])
-            ct = Value(self.emitter.insert(zero).y, self.emitter).named(f"{target.hint}_ct")
+            ct = zero(value.type, self.emitter).named(f"{target.hint}_ct")
         return ct.ssa
 
 

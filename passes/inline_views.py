@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.access import Access, Row
+from gradir.dialects.body import computes
 from gradir.dialects.loopnest import ContractOp, IndexOp, LoopOp, NestOp
 
 
@@ -68,15 +69,11 @@ def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp) -> bool:
         return False
     if isinstance(op, ContractOp) and k < op.HIDDEN_INPUTS:
         return _is_pure_view(producer)
-    if _computes(producer):
+    if isinstance(op, ContractOp) and any(pad is not None for pad in producer.input_pads):
+        return False
+    if computes(producer.body.block):
         return _reads_once(op, one, producer)
     return True
-
-
-def _computes(producer: NestOp) -> bool:
-    """The body does more than to hand on an element, a constant or an index."""
-    free = (arith.ConstantOp, IndexOp, arith.IndexCastOp, arith.SIToFPOp, arith.TruncIOp)
-    return any(not isinstance(o, free) for o in list(producer.body.block.ops)[:-1])
 
 
 def _is_pure_view(producer: NestOp) -> bool:
@@ -156,6 +153,8 @@ def _index_of(row: Row, block: Block, before: Operation) -> SSAValue:
         block.insert_op_before(op, before)
         return op.results[0]
 
+    if row.dim is not None:
+        return emit(IndexOp(row.dim))
     total = emit(arith.ConstantOp(IntegerAttr(row.constant, i64)))
     for d in row.used:
         factor = emit(arith.ConstantOp(IntegerAttr(row.coefficients[d], i64)))

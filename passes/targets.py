@@ -10,8 +10,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from gradir.dialects.diagnostics import PassError
+from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.grad import NameOp
+from gradir.dialects.shapes import is_tensor
 from gradir.passes.activity import carries_cotangent
 
 Selector = int | str
@@ -44,6 +45,8 @@ def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[
             for a, given in zip(arguments, attributes, strict=True)
             if carries_cotangent(a) and "grad.inactive" not in given
         ]
+        for argument in chosen:
+            _check_tensor("wrt", function, argument)
         return [Target(a, _hint(a, f"arg{a.index}")) for a in chosen]
     targets = [_argument_or_name(function, s, attributes) for s in selectors]
     _check("wrt", function, selectors, targets)
@@ -61,6 +64,8 @@ def resolve_of(
         selectors = [0]
     if selectors is None:
         chosen = [(k, r) for k, r in enumerate(results) if carries_cotangent(r)]
+        for _, result in chosen:
+            _check_tensor("of", function, result)
         return [Target(r, _hint(r, f"result{k}")) for k, r in chosen]
     attributes = argument_attributes(function)
     targets: list[Target] = []
@@ -155,12 +160,23 @@ def _check_floating(
     what: str, function: FuncOp, selectors: Sequence[Selector], targets: Sequence[Target]
 ) -> None:
     for selector, target in zip(selectors, targets, strict=True):
+        _check_tensor(what, function, target.value)
         if not carries_cotangent(target.value):
             raise PassError(
                 f"{what}: {selector!r} of @{_name(function)} must be floating, "
                 f"got {target.value.type}",
                 function,
             )
+
+
+def _check_tensor(what: str, function: FuncOp, value: SSAValue) -> None:
+    """Derivatives of floating scalars are not there yet; to leave them out would be wrong."""
+    if not is_tensor(value.type):
+        raise PassError(
+            f"{what}: {value_name(value)} of @{_name(function)} must be a tensor, "
+            f"got {value.type}; use tensor<{value.type}>, or mark it {{grad.inactive}}",
+            function,
+        )
 
 
 def _hint(value: SSAValue, default: str) -> str:

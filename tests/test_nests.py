@@ -246,4 +246,4 @@ def random_writes(draw: st.DrawFn, bounds: list[int], dtype: str) -> str:
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(random_nests(), st.sampled_from([None, *NARROWER]))
 def test_random_nests(description: Description, vector_bytes: int | None) -> None:
-    check(nest(*description), vector_bytes, scale=100)
+    check(nest(*description), vector_bytes, scale=1000)

@@ -197,7 +197,7 @@ def test_views_conflict_by_bytes():
 def test_short_phases_stay_on_one_thread():
     fn = compiled(chain_function(64, 3), threads=2)
     assert not fn.program.is_parallel
-    assert "gradir_omp_parallel" not in fn.llvm_ir
+    assert "gradir_parallel" not in fn.llvm_ir
 
 
 # Arguments.

@@ -26,7 +26,9 @@ from xdsl.dialects.builtin import f32
 from gradir.dialects.diagnostics import LocatedError
 from gradir.dialects.loopnest import NestOp
 from gradir.lowering.nests import emit_nest
+from gradir.lowering.scalar_ops import VECTOR_MATH
 from gradir.lowering.target import host
+from gradir.lowering.vector_math import FUNCTIONS
 
 FLOATS = ("f64", "f32", "f16", "bf16")
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.5, 2.5, 1e-40, 3e-8, 65519.0, 65520.0]
@@ -198,6 +200,21 @@ def test_math_functions_in_maps_and_reductions(dtype: str) -> None:
 loopnest.yield %4, %4 : {dtype}, {dtype}"""
     line = f"[d0, d1] : 9x200x{dtype}"
     check(nest([9, 200], [line], [line, f"add [d0] : 9x{dtype}"], body), scale=100)
+
+
+def test_every_math_function_exists() -> None:
+    assert FUNCTIONS.issuperset(VECTOR_MATH.values())
+
+
+def test_binary_math_functions() -> None:
+    body = """%0 = math.powf %a, %b : f32
+%1 = math.atan2 %a, %b : f32
+loopnest.yield %0, %1 : f32, f32"""
+    op = nest([100], ["[d0] : 100xf32"] * 2, ["[d0] : 100xf32"] * 2, body)
+    x, y = (np.abs(a) for a in operands(op)[0])
+    power, angle = results(compile_nest(op), [x, y], operands(op)[1])
+    assert_close(power, x**y)
+    assert_close(angle, np.arctan2(x, y))
 
 
 def test_an_unknown_op_is_named() -> None:

@@ -22,6 +22,7 @@ from gradir.dialects.kinds import (
     require_elements,
     require_equal_types,
 )
+from gradir.dialects.loopnest import scalar_type
 from gradir.dialects.shapes import element_of, is_bool, is_float, shape_of, tensor
 from gradir.dialects.value import Scalar, Value
 
@@ -529,8 +530,10 @@ class WhereOp(ElementwiseOp):
 
 @irdl_op_definition
 class AstypeOp(ElementwiseOp):
-    """Converted to the result's element type; floats truncate toward 0 to integers.
+    """Converted to the result's element type, rounded once.
 
+    Floats become integers toward 0, the nearest end where out of range, 0 of nan; integers wrap;
+    what is not 0 is true.
     vjp: astype(ct) between floats; from or to an integer none flows.
     """
 
@@ -553,7 +556,8 @@ class AstypeOp(ElementwiseOp):
         source, target = element_of(self.x.type), element_of(self.y.type)
         if is_bool(target):
             return b.not_equal(x, b.constant(x, 0))
-        return b.cast(x, b.compute_type(target), b.is_unsigned(source))
+        # at once, not by way of the compute type: that would round, or saturate, twice
+        return b.cast(x, scalar_type(target), b.is_unsigned(source), b.is_unsigned(target))
 
     def numpy(self, x: Any) -> Any:
         return x  # the interpreter casts to the result type

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -47,6 +48,24 @@ class IndexingOp(TensorOp):
     def message(self) -> str:
         """What an index error says first."""
         return f"{location_text(self)}{self.name}"
+
+    def checked(self, at: Scalar, bound: int) -> Scalar:
+        """An element of the indices, operand 1, as an index in [0, bound)."""
+        if bound == 0:
+            return b.index(at, 0)  # never run: nothing can index an empty axis
+        wide = b.cast(at, i64, b.is_unsigned(element_of(self.operands[1].type)))
+        return b.check_index(wide, bound, self.message)
+
+
+def wrapped(indices: Any, bound: int) -> Any:
+    """NumPy indices as ones in [0, bound); IndexError at the first that is out of range."""
+    import numpy
+
+    wide = indices.astype(numpy.int64)
+    outside = wide[(wide < -bound) | (wide >= bound)]
+    if outside.size:
+        raise IndexError(f"index {outside[0]} is out of range for a size of {bound}")
+    return numpy.where(wide < 0, wide + bound, wide)
 
 
 def check_not_empty(extent: int, indices: Attribute) -> None:
@@ -87,7 +106,7 @@ class TakeOp(IndexingOp):
         bound = shape_of(x.type)[axis]
 
         def pick(table: Scalar, at: Scalar) -> Scalar:
-            row = b.check_index(at, bound, self.message) if bound else b.index(at, 0)
+            row = self.checked(at, bound)
             others = [b.index(at, d) for d in range(rank) if d not in places]
             return b.load(table, [*others[:axis], row, *others[axis:]])
 
@@ -96,7 +115,7 @@ class TakeOp(IndexingOp):
     def numpy(self, x: Any, indices: Any) -> Any:
         import numpy
 
-        return numpy.take(x, indices, axis=self.axis)
+        return numpy.take(x, wrapped(indices, x.shape[self.axis]), axis=self.axis)
 
 
 def _taken_type(x: Attribute, indices: Attribute, attributes: Attributes) -> Attribute:
@@ -152,7 +171,7 @@ class ScatterAddOp(IndexingOp):
         bound = shape_of(x.type)[axis]
 
         def add(at: Scalar, update: Scalar) -> Sequence[Scalar]:
-            return [update, b.check_index(at, bound, self.message) if bound else b.index(at, 0)]
+            return [update, self.checked(at, bound)]
 
         output = Output(self.y.type, Access(rank, tuple(rows)), "add", x)
         return nest(emitter, shape, reads, [output], add)
@@ -161,10 +180,8 @@ class ScatterAddOp(IndexingOp):
         import numpy
 
         result = numpy.array(x)
-        at: Any = (slice(None),) * self.axis + (indices,)
-        bound = x.shape[self.axis]
-        if indices.size and (indices.min() < -bound or indices.max() >= bound):
-            raise IndexError(f"index out of bounds for axis of size {bound}")
+        places = wrapped(indices, x.shape[self.axis])
+        at: Any = (slice(None),) * self.axis + (places,)
         numpy.add.at(result, at, updates)
         return result
 
@@ -210,7 +227,7 @@ class TakeAlongAxisOp(IndexingOp):
         bound = shape_of(x.type)[axis]
 
         def pick(table: Scalar, at: Scalar) -> Scalar:
-            checked = b.check_index(at, bound, self.message) if bound else b.index(at, 0)
+            checked = self.checked(at, bound)
             places = [checked if d == axis else b.index(at, d) for d in range(rank)]
             return b.load(table, places)
 
@@ -219,10 +236,8 @@ class TakeAlongAxisOp(IndexingOp):
     def numpy(self, x: Any, indices: Any) -> Any:
         import numpy
 
-        bound = x.shape[self.axis]
-        if indices.size and (indices.min() < -bound or indices.max() >= bound):
-            raise IndexError(f"index out of bounds for axis of size {bound}")
-        return numpy.take_along_axis(x, indices.astype(numpy.int64), axis=self.axis)
+        places = wrapped(indices, x.shape[self.axis])
+        return numpy.take_along_axis(x, places, axis=self.axis)
 
 
 OPS: tuple[type[TensorOp], ...] = (TakeOp, ScatterAddOp, TakeAlongAxisOp)

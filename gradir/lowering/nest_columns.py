@@ -1,4 +1,4 @@
-"""Reductions that keep the last dimension, and scattered outputs: every lane is its own element.
+"""Reductions that keep the vector dimension, and scattered outputs: a lane is its own element.
 
 Each output element is combined in the lexicographic order of the reduced dimensions. A block of
 several vectors of elements goes through all of them at once. A scattered output is combined in

@@ -3,7 +3,7 @@
 An output of f32 keeps L = four vectors of partial results (see `accumulator_lanes`). Iteration d of
 the last dimension goes to partial result d mod L, over all reduced dimensions in lexicographic
 order; at the end they are folded in halves. So the order depends on the bounds, the output's access
-and type and the vector width alone.
+and type and the vector width alone. (Small windows are in `nest_columns`, see `choose_vector_dim`.)
 """
 
 from __future__ import annotations

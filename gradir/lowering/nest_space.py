@@ -185,7 +185,7 @@ def choose_vector_dim(bounds: Sequence[int], reduced: frozenset[int]) -> int | N
     """The dimension that the lanes of a reduction's vectors run along; None if all extents are 1.
 
     It is the last one, but where that belongs to a small window (of a pooling, say) the last one
-    that is kept. Set by bounds and reduced dims alone, since the order of combination depends on it.
+    that is kept. The order of combination depends on it, so bounds and reduced dims alone set it.
     """
     wide = [d for d, n in enumerate(bounds) if n > 1]
     if not wide:

@@ -33,11 +33,10 @@ from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel
 from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.nests import emit_nest
-from gradir.lowering.spmd import SharedWork, Use, entry_text
+from gradir.lowering.region import ENTRY, parallel_entry, serial_entry
+from gradir.lowering.spmd import SharedWork, Use
 from gradir.lowering.target import Target
 from gradir.lowering.vector_math import collect
-
-ENTRY = "gradir_entry"
 
 # The table that the entry is handed, in words of 8 bytes: the error record, the number of threads,
 # then one address for each argument of the function. After these follow, as the walk finds them,
@@ -230,6 +229,11 @@ class _Driver:
         if name not in self.constants:
             word, buffer = self.words, self.new_buffer(op.memref.type)
             data = _global_data(self.function, name, op)
+            if len(data) != buffer.high:
+                raise LocatedError(
+                    f"memref.get_global: {buffer.high} bytes expected in @{name}, got {len(data)}",
+                    op,
+                )
             constant = Constant(name, op.memref.type, data, word)
             self.constants[name] = constant, buffer
         self.buffers[op.memref] = self.constants[name][1]
@@ -279,7 +283,7 @@ class _Driver:
         """The arena, if the first argument is one, the inputs and the results."""
         arguments = self.function.body.block.args
         parameters = [
-            Parameter(value_name(a).removeprefix("%"), cast(BufferType, a.type)) for a in arguments
+            Parameter(a.name_hint or f"arg{a.index}", cast(BufferType, a.type)) for a in arguments
         ]
         inputs, results = (_count(self.function, name) for name in ("inputs", "results"))
         arenas = len(parameters) - inputs - results
@@ -300,7 +304,10 @@ class _Driver:
         is_parallel = self.work.shared_phases > 0
         parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
         parts.append(self.driver_text())
-        parts.append(entry_text(ENTRY, TABLE_THREADS, self.records, self.target, is_parallel))
+        if is_parallel:
+            parts.append(parallel_entry(self.target, self.records, TABLE_THREADS))
+        else:
+            parts.append(serial_entry(self.target, self.records))
         return "\n".join(parts)
 
     def driver_text(self) -> str:

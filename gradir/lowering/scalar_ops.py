@@ -54,8 +54,7 @@ VECTOR_MATH: dict[type[Operation], str] = {
     math.AtanhOp: "atanh",
     math.Atan2Op: "atan2",
     math.ErfOp: "erf",
-    math.CbrtOp: "cbrt",
-    math.PowFOp: "powf",
+    math.PowFOp: "pow",
 }
 
 
@@ -321,19 +320,19 @@ OPS: dict[type[Operation], Emit] = {
     **{op: _vector_math(name) for op, name in VECTOR_MATH.items()},
 }
 
-# Nanoseconds of one vector operation, roughly; every op not listed takes 0.3.
-CHEAP_COST = 0.3
+# Nanoseconds of one vector operation, roughly; every op not listed takes CHEAP_COST.
+CHEAP_COST = 0.2
 _COSTS: dict[type[Operation], float] = {
     arith.ConstantOp: 0.0,
-    arith.DivfOp: 3.0,
-    math.SqrtOp: 4.0,
-    math.RsqrtOp: 7.0,
+    arith.DivfOp: 1.0,
+    math.SqrtOp: 1.0,
+    math.RsqrtOp: 2.0,
     **dict.fromkeys(
         (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp), 30.0
     ),
-    **dict.fromkeys(VECTOR_MATH, 10.0),
-    math.ExpOp: 5.0,
-    math.Exp2Op: 5.0,
+    **dict.fromkeys(VECTOR_MATH, 3.0),
+    **dict.fromkeys((math.AsinhOp, math.AcoshOp, math.AtanhOp, math.Atan2Op), 6.0),
+    math.PowFOp: 20.0,
 }
 
 

@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradir.lowering.kernel import ERROR_RECORD_BYTES, Phase
+from gradir.lowering.kernel import Phase
 from gradir.lowering.llvm_text import FunctionText
-from gradir.lowering.target import Target
 
 # A phase that one thread finishes in less than this many nanoseconds is not worth a barrier.
 PARALLEL_COST = 6000.0
-# Pauses (of about 30 ns) before a waiting thread starts to offer its core to others.
-SPIN_TRIPS = 200
-BARRIER_BYTES = 128
-
-# The functions that the module leaves to be resolved when it is loaded.
-PARALLEL_SYMBOL = "gradir_omp_parallel"
-THREAD_SYMBOL = "gradir_omp_thread"
-THREADS_SYMBOL = "gradir_omp_threads"
-YIELD_SYMBOL = "gradir_yield"
 
 
 @dataclass(frozen=True)
@@ -146,134 +136,3 @@ class SharedWork:
 
 def _any_conflict(uses: Sequence[Use], earlier: Sequence[Use]) -> bool:
     return any(use.conflicts(other) for use in uses for other in earlier)
-
-
-def entry_text(
-    entry: str,
-    threads_word: int,
-    records: Sequence[tuple[int, int]],
-    target: Target,
-    is_shared: bool,
-) -> str:
-    """`@entry(ptr %table)`, which runs `@gradir_driver` on as many threads as the table asks for.
-
-    `records` are the kernels' error records: their word in the table, and what to add to the code.
-    """
-    errors = _error_text(records, target)
-    if not is_shared:
-        return f"""
-define internal void @gradir_barrier(ptr %barrier, i64 %threads) {target.attributes} {{
-  ret void
-}}
-
-define void @{entry}(ptr %table) {target.attributes} {{
-  call void @gradir_driver(ptr %table, i64 0, i64 1, ptr null)
-  call void @gradir_errors(ptr %table)
-  ret void
-}}
-{errors}"""
-    return f"""
-declare void @{PARALLEL_SYMBOL}(ptr, ptr, i32, i32)
-declare i32 @{THREAD_SYMBOL}()
-declare i32 @{THREADS_SYMBOL}()
-declare i32 @{YIELD_SYMBOL}()
-
-define void @{entry}(ptr %table) {target.attributes} {{
-  %data = alloca {{ ptr, ptr }}, align 8
-  %barrier = alloca [{BARRIER_BYTES} x i8], align 64
-  %generation = getelementptr i8, ptr %barrier, i64 64
-  store i64 0, ptr %barrier, align 64
-  store i64 0, ptr %generation, align 64
-  store ptr %table, ptr %data, align 8
-  %second = getelementptr i8, ptr %data, i64 8
-  store ptr %barrier, ptr %second, align 8
-  %word = getelementptr i64, ptr %table, i64 {threads_word}
-  %threads = load i64, ptr %word, align 8
-  %several = icmp sgt i64 %threads, 1
-  br i1 %several, label %fork, label %direct
-fork:
-  %count = trunc i64 %threads to i32
-  call void @{PARALLEL_SYMBOL}(ptr @gradir_region, ptr %data, i32 %count, i32 0)
-  br label %done
-direct:
-  call void @gradir_driver(ptr %table, i64 0, i64 1, ptr %barrier)
-  br label %done
-done:
-  call void @gradir_errors(ptr %table)
-  ret void
-}}
-
-define internal void @gradir_region(ptr %data) {target.attributes} {{
-  %table = load ptr, ptr %data, align 8
-  %second = getelementptr i8, ptr %data, i64 8
-  %barrier = load ptr, ptr %second, align 8
-  %thread = call i32 @{THREAD_SYMBOL}()
-  %threads = call i32 @{THREADS_SYMBOL}()
-  %t = sext i32 %thread to i64
-  %n = sext i32 %threads to i64
-  call void @gradir_driver(ptr %table, i64 %t, i64 %n, ptr %barrier)
-  ret void
-}}
-{_barrier_text(target)}{errors}"""
-
-
-def _error_text(records: Sequence[tuple[int, int]], target: Target) -> str:
-    """`@gradir_errors(ptr %table)` moves the first error of the program to the table's start."""
-    f = FunctionText()
-    for word, base in records:
-        record = f.emit(f"getelementptr i64, ptr %table, i64 {word}")
-        code = f.emit(f"load i64, ptr {record}, align 8")
-        with f.when(f.emit(f"icmp ne i64 {code}, 0")):
-            f.line(f"store i64 0, ptr {record}, align 8")
-            earlier = f.emit("load i64, ptr %table, align 8")
-            with f.when(f.emit(f"icmp eq i64 {earlier}, 0")):
-                f.line(f"store i64 {f.emit(f'add i64 {code}, {base}')}, ptr %table, align 8")
-                for offset in range(1, ERROR_RECORD_BYTES // 8):
-                    here = f.emit(f"getelementptr i64, ptr {record}, i64 {offset}")
-                    there = f.emit(f"getelementptr i64, ptr %table, i64 {offset}")
-                    value = f.emit(f"load i64, ptr {here}, align 8")
-                    f.line(f"store i64 {value}, ptr {there}, align 8")
-    return (
-        f"define internal void @gradir_errors(ptr %table) {target.attributes} {{\nentry:\n"
-        f"{f.text()}\n  ret void\n}}\n"
-    )
-
-
-def _barrier_text(target: Target) -> str:
-    """A counter of arrivals, and on another cache line a generation that the last arrival bumps."""
-    declaration, pause = "", ""
-    if "sse2" in target.features:
-        declaration = "declare void @llvm.x86.sse2.pause()"
-        pause = "call void @llvm.x86.sse2.pause()"
-    return f"""
-{declaration}
-define internal void @gradir_barrier(ptr %barrier, i64 %threads) noinline {target.attributes} {{
-entry:
-  %generation = getelementptr i8, ptr %barrier, i64 64
-  %before = load atomic i64, ptr %generation acquire, align 8
-  %arrived = atomicrmw add ptr %barrier, i64 1 acq_rel
-  %others = sub i64 %threads, 1
-  %is_last = icmp eq i64 %arrived, %others
-  br i1 %is_last, label %open, label %spin
-open:
-  store atomic i64 0, ptr %barrier monotonic, align 8
-  %after = add i64 %before, 1
-  store atomic i64 %after, ptr %generation release, align 8
-  ret void
-spin:
-  %trips = phi i64 [ 0, %entry ], [ %more, %wait ], [ %more, %yield ]
-  %now = load atomic i64, ptr %generation acquire, align 8
-  %is_open = icmp ne i64 %now, %before
-  br i1 %is_open, label %leave, label %wait
-wait:
-  {pause}
-  %more = add i64 %trips, 1
-  %is_patient = icmp ult i64 %more, {SPIN_TRIPS}
-  br i1 %is_patient, label %spin, label %yield
-yield:
-  call i32 @{YIELD_SYMBOL}()
-  br label %spin
-leave:
-  ret void
-}}
-"""

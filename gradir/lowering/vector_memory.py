@@ -17,7 +17,6 @@ from gradir.lowering.scalar_instructions import (
     splat_literal,
 )
 
-
 # Elements up to this far apart are loaded as whole vectors, with those between them.
 CLOSE_STRIDE = 4
 
@@ -92,31 +91,43 @@ class Memory(Instructions):
             first = self.address(kind, pointer, 1 - lanes)
             loaded = self.load(kind, lanes, first, self.reverse_mask(lanes, mask), other)
             return self.reverse(kind, lanes, loaded)
-        if mask is None and 2 <= stride <= CLOSE_STRIDE and lanes >= 4:
-            return self._load_close(kind, lanes, pointer, stride)
+        if 2 <= stride <= CLOSE_STRIDE and lanes >= 4:
+            return self._load_close(kind, lanes, pointer, stride, mask, other)
         offsets = self.lane_offsets(lanes, stride)
         return self.gather(kind, lanes, pointer, offsets, mask, other)
 
-    def _load_close(self, kind: str, lanes: int, pointer: str, stride: int) -> str:
-        """Elements a few apart: all that lie between are loaded, and the others dropped."""
+    def _load_close(
+        self, kind: str, lanes: int, pointer: str, stride: int, mask: str | None, other: str
+    ) -> str:
+        """Elements a few apart: what lies between them is loaded as well and dropped."""
         stored = memory_kind(kind)
         type_ = llvm_type(stored, lanes)
         result = "poison"
         for part in range(stride):
-            # the elements after the last that is wanted may be outside of the buffer
-            inside = (lanes - 1) * stride + 1 - part * lanes
-            mask = None if inside >= lanes else constant_mask(lanes, inside)
             address = self.address(stored, pointer, part * lanes)
-            loaded = self.load(stored, lanes, address, mask)
-            order = [
-                lanes + lane * stride - part * lanes if lane * stride // lanes == part else lane
-                for lane in range(lanes)
-            ]
+            inside = self._part_mask(lanes, stride, part, mask)
+            loaded = self.load(stored, lanes, address, inside, other)
+            places = [lane * stride - part * lanes for lane in range(lanes)]
+            order = [lanes + p if 0 <= p < lanes else lane for lane, p in enumerate(places)]
             result = self.f.emit(
                 f"shufflevector {type_} {result}, {type_} {loaded}, "
                 f"<{lanes} x i32> {integers(order)}"
             )
         return self.from_memory(kind, lanes, result)
+
+    def _part_mask(self, lanes: int, stride: int, part: int, mask: str | None) -> str | None:
+        """Which elements of vector `part` of a strided load may be read."""
+        if mask is None:
+            # those after the last that is wanted may be outside of the buffer
+            inside = (lanes - 1) * stride + 1 - part * lanes
+            return None if inside >= lanes else constant_mask(lanes, inside)
+        numbers = range(part * lanes, (part + 1) * lanes)
+        order = [n // stride if n % stride == 0 else lanes for n in numbers]
+        type_ = llvm_type("i1", lanes)
+        return self.f.emit(
+            f"shufflevector {type_} {mask}, {type_} zeroinitializer, "
+            f"<{lanes} x i32> {integers(order)}"
+        )
 
     def store_strided(
         self, kind: str, lanes: int, pointer: str, stride: int, value: str, mask: str | None

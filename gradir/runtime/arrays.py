@@ -99,7 +99,7 @@ def as_input(value: object, spec: ArraySpec, place: str) -> Array:
     if array.dtype != spec.dtype or array.shape != spec.shape:
         raise _mismatch(array, spec, place)
     if not (array.flags.c_contiguous and array.flags.aligned):
-        return np.require(array, requirements=["C", "A"]).copy(order="C")
+        return array.copy(order="C")
     return array
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.func import FuncOp
 
 from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
-from gradir.lowering import spmd
+from gradir.lowering import region
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
 from gradir.lowering.program import (
     TABLE_ARGUMENTS,
@@ -75,7 +75,7 @@ class Executable:
         self._run = code.function()
         self._pool = shared_pool()
         self._idle: list[_Call] = []
-        self._constants = [np.frombuffer(c.data, np.uint8) for c in program.constants]
+        self._constants = [np.frombuffer(c.data or b"\0", np.uint8) for c in program.constants]
         self._arena_bytes = program.arena_bytes or 0
         self._first_input = TABLE_ARGUMENTS + (program.arena_bytes is not None)
         self._first_result = self._first_input + len(self.inputs)
@@ -231,15 +231,14 @@ def compile_function(
 
 def _symbols(program: Program) -> dict[str, int]:
     """The addresses of the functions that the module calls."""
-    runtime = threads.openmp() if program.is_parallel else None
-    if runtime is None:
+    if not program.is_parallel:
         return {}
-    return {
-        spmd.PARALLEL_SYMBOL: runtime.parallel,
-        spmd.THREAD_SYMBOL: runtime.thread_num,
-        spmd.THREADS_SYMBOL: runtime.num_threads,
-        spmd.YIELD_SYMBOL: threads.yield_address(),
+    functions = {
+        symbol: threads.openmp_function(name) for symbol, name in region.OPENMP_SYMBOLS.items()
     }
+    for symbol, name in region.LIBRARY_SYMBOLS.items():
+        functions[symbol] = threads.library_function(name)
+    return functions
 
 
 def _fits(array: object, spec: ArraySpec) -> TypeGuard[Array]:

@@ -10,7 +10,7 @@ import ctypes
 import ctypes.util
 import os
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -29,23 +29,22 @@ WHEEL_PATTERNS = (
     "*.libs/libiomp5*",
     "torch/lib/libiomp5*",
 )
+FUNCTIONS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
 MAX_THREADS = 1024
 
-# Threads that wait in the runtime spin before they sleep, by default for milliseconds: where
-# another process wants a core too, each region then takes as long (100 times its work, measured).
-# A tenth of a millisecond covers the time from call to call. A runtime reads this when loaded.
-SPIN_SETTINGS = {"GOMP_SPINCOUNT": "3000", "KMP_BLOCKTIME": "1"}
+# Threads that wait in the runtime spin before they sleep, by default for milliseconds: time that
+# they take from whatever else wants the core. A third of a millisecond covers the time from call
+# to call. A runtime reads this when it is loaded.
+SPIN_SETTINGS = {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}
 SPIN_OVERRIDE = "OMP_WAIT_POLICY"
 
 
 @dataclass(frozen=True)
 class OpenMP:
-    """An OpenMP runtime: its path, and the addresses of the three functions that gradir calls."""
+    """An OpenMP runtime: its path, and the addresses of the functions that gradir calls."""
 
     path: str
-    parallel: int
-    thread_num: int
-    num_threads: int
+    functions: Mapping[str, int]
 
 
 @cache
@@ -72,11 +71,16 @@ def thread_count(requested: int | None = None) -> int:
     return min(wanted, MAX_THREADS) if openmp() is not None else 1
 
 
-def yield_address() -> int:
-    """The address of the C library's sched_yield."""
-    address = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value
-    assert address
-    return address
+def openmp_function(name: str) -> int:
+    """The address of a function of the runtime, which must exist."""
+    runtime = openmp()
+    assert runtime is not None
+    return runtime.functions[name]
+
+
+def library_function(name: str) -> int:
+    """The address of a function of the C library."""
+    return _address(ctypes.CDLL(None), name)
 
 
 _forked = False
@@ -170,13 +174,12 @@ def _load(path: str) -> OpenMP | None:
     try:
         with _spin_settings():
             library = ctypes.CDLL(path)
-        addresses = [
-            ctypes.cast(getattr(library, name), ctypes.c_void_p).value
-            for name in ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
-        ]
+        return OpenMP(path, {name: _address(library, name) for name in FUNCTIONS})
     except (OSError, AttributeError):
         return None  # not there, or an OpenMP without the GNU entry points
-    parallel, thread_num, num_threads = addresses
-    if not (parallel and thread_num and num_threads):
-        return None
-    return OpenMP(path, parallel, thread_num, num_threads)
+
+
+def _address(library: ctypes.CDLL, name: str) -> int:
+    address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+    assert address
+    return address

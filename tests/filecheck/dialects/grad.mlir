@@ -1,0 +1,40 @@
+// RUN: gradir-opt %s | filecheck %s
+// RUN: GRADIR_ROUNDTRIP
+
+func.func @markers(%x: tensor<3xf32> {grad.name = "x"}, %y: tensor<3xf32> {grad.inactive}) -> tensor<3xf32> {
+  %no_grad = grad.no_grad %x : tensor<3xf32>
+  %name = grad.name %no_grad {name = "h"} : tensor<3xf32>
+  %negated = grad.negate_gradient %name : tensor<3xf32>
+  %start = grad.start_checkpoint %negated : tensor<3xf32>
+  %end = grad.end_checkpoint %start : tensor<3xf32>
+  %barrier = grad.barrier %end : tensor<3xf32>
+  %zero = grad.zero : tensor<3xf32>
+  %sum = grad.accumulate %barrier, %zero, %y : tensor<3xf32>
+  %one = grad.accumulate %sum : tensor<3xf32>
+  func.return %one : tensor<3xf32>
+}
+func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, %t: tensor<2xi64>, %w: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
+  %taken = grad.take_along_axis_backward %ct, %i {axis = 1} : tensor<2x3xf32>, tensor<2x3xi64> -> tensor<2x4xf32>
+  %nll = grad.nll_loss_backward %l, %t : tensor<f32>, tensor<2xi64> -> tensor<2x4xf32>
+  %weighted = grad.nll_loss_backward %l, %t, %w {reduction = "sum", ignore_index = 0, label_smoothing = 0.5} : tensor<f32>, tensor<2xi64>, tensor<4xf32> -> tensor<2x4xf32>
+  func.return %taken, %nll, %weighted : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+//      CHECK: func.func @markers(%x: tensor<3xf32> {grad.name = "x"}, %y: tensor<3xf32> {grad.inactive}) -> tensor<3xf32> {
+// CHECK-NEXT:   %no_grad = grad.no_grad %x : tensor<3xf32>
+// CHECK-NEXT:   %name = grad.name %no_grad {name = "h"} : tensor<3xf32>
+// CHECK-NEXT:   %negated = grad.negate_gradient %name : tensor<3xf32>
+// CHECK-NEXT:   %start = grad.start_checkpoint %negated : tensor<3xf32>
+// CHECK-NEXT:   %end = grad.end_checkpoint %start : tensor<3xf32>
+// CHECK-NEXT:   %barrier = grad.barrier %end : tensor<3xf32>
+// CHECK-NEXT:   %zero = grad.zero : tensor<3xf32>
+// CHECK-NEXT:   %sum = grad.accumulate %barrier, %zero, %y : tensor<3xf32>
+// CHECK-NEXT:   %one = grad.accumulate %sum : tensor<3xf32>
+// CHECK-NEXT:   func.return %one : tensor<3xf32>
+// CHECK-NEXT: }
+//      CHECK: func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, %t: tensor<2xi64>, %w: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
+// CHECK-NEXT:   %taken = grad.take_along_axis_backward %ct, %i {axis = 1} : tensor<2x3xf32>, tensor<2x3xi64> -> tensor<2x4xf32>
+// CHECK-NEXT:   %nll = grad.nll_loss_backward %l, %t : tensor<f32>, tensor<2xi64> -> tensor<2x4xf32>
+// CHECK-NEXT:   %weighted = grad.nll_loss_backward %l, %t, %w {reduction = "sum", ignore_index = 0, label_smoothing = 0.5} : tensor<f32>, tensor<2xi64>, tensor<4xf32> -> tensor<2x4xf32>
+// CHECK-NEXT:   func.return %taken, %nll, %weighted : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+// CHECK-NEXT: }

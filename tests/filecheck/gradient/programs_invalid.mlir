@@ -1,0 +1,135 @@
+// RUN: gradir-opt %s --split-input-file --verify-diagnostics -p "gradir-gradient{function=f mode=vjp}"
+
+// expected-error @+1 {{no function @f; functions: @g}}
+module {
+  func.func @g(%x: tensor<4xf64>) -> tensor<4xf64> {
+    func.return %x : tensor<4xf64>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{@f has no body, so that it has no derivative}}
+func.func private @f(tensor<4xf64>) -> tensor<4xf64>
+
+// -----
+
+// expected-error @+1 {{@f has several blocks; write branches and loops with scf}}
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  cf.br ^next
+^next:
+  func.return %x : tensor<4xf64>
+}
+
+// -----
+
+// Every op without a derivative is listed, with the path that leads to it.
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %square = array.square %x : tensor<4xf64>
+  // expected-error @+2 {{tensor.cast: it has no derivative, and its result depends on wrt and reaches a target; wrap it in grad.no_grad to leave it out}}
+  // expected-note @+1 {{reached by %x -> %square -> %dynamic}}
+  %dynamic = tensor.cast %square : tensor<4xf64> to tensor<?xf64>
+  // expected-note @+1 {{tensor.cast: it has no derivative, and its result depends on wrt and reaches a target; reached by %x -> %square -> %dynamic -> %static}}
+  %static = tensor.cast %dynamic : tensor<?xf64> to tensor<4xf64>
+  func.return %static : tensor<4xf64>
+}
+
+// -----
+
+// A long path is shortened.
+func.func @f(%x: tensor<4xf64>) -> tensor<?xf64> {
+  %a = array.exp %x : tensor<4xf64>
+  %b = array.exp %a : tensor<4xf64>
+  %c = array.exp %b : tensor<4xf64>
+  %d = array.exp %c : tensor<4xf64>
+  %e = array.exp %d : tensor<4xf64>
+  // expected-error @+2 {{tensor.cast: it has no derivative}}
+  // expected-note @+1 {{reached by %x -> %a -> %b -> ... -> %e -> %y}}
+  %y = tensor.cast %e : tensor<4xf64> to tensor<?xf64>
+  func.return %y : tensor<?xf64>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf64>, %c: i1) -> tensor<4xf64> {
+  // expected-error @+2 {{scf.execute_region: its regions cannot be differentiated yet, and its result depends on wrt and reaches a target}}
+  // expected-note @+1 {{reached by %x -> %y}}
+  %y = scf.execute_region -> (tensor<4xf64>) {
+    %z = array.exp %x : tensor<4xf64>
+    scf.yield %z : tensor<4xf64>
+  }
+  func.return %y : tensor<4xf64>
+}
+
+// -----
+
+func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> {
+  // expected-error @+2 {{array.exp: active values must have static shapes, got tensor<?xf64>}}
+  // expected-note @+1 {{reached by %x -> %y}}
+  %y = array.exp %x : tensor<?xf64>
+  func.return %y : tensor<?xf64>
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xf64>, %t: tensor<4xi64>, %w: tensor<3xf64>) -> tensor<f64> {
+  // expected-error @+2 {{nn.nll_loss: no derivative in operand 2 (%w)}}
+  // expected-note @+1 {{reached by %x -> %y}}
+  %y = nn.nll_loss %x, %t, %w : tensor<4x3xf64>, tensor<4xi64>, tensor<3xf64> -> tensor<f64>
+  func.return %y : tensor<f64>
+}
+
+// -----
+
+// expected-error @+1 {{@f_vjp exists already; rename it, or differentiate once}}
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  func.return %x : tensor<4xf64>
+}
+func.func @f_vjp(%x: tensor<4xf64>) -> tensor<4xf64> {
+  func.return %x : tensor<4xf64>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  // expected-error @+1 {{func.call: @f is recursive; only calls without recursion can be differentiated}}
+  %y = func.call @f(%x) : (tensor<4xf64>) -> tensor<4xf64>
+  func.return %y : tensor<4xf64>
+}
+
+// -----
+
+func.func @g(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %y = func.call @f(%x) : (tensor<4xf64>) -> tensor<4xf64>
+  func.return %y : tensor<4xf64>
+}
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  // expected-error @+1 {{func.call: @g is recursive; only calls without recursion can be differentiated}}
+  %y = func.call @g(%x) : (tensor<4xf64>) -> tensor<4xf64>
+  func.return %y : tensor<4xf64>
+}
+
+// -----
+
+func.func private @g(tensor<4xf64>) -> tensor<4xf64>
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  // expected-error @+1 {{func.call: @g has no body, so that it has no derivative}}
+  %y = func.call @g(%x) : (tensor<4xf64>) -> tensor<4xf64>
+  func.return %y : tensor<4xf64>
+}
+
+// -----
+
+// What cannot be differentiated in a callee is reported there.
+func.func @g(%x: tensor<4xf64>) -> tensor<4xf64> {
+  // expected-error @+2 {{tensor.cast: it has no derivative}}
+  // expected-note @+1 {{reached by %x -> %y}}
+  %y = tensor.cast %x : tensor<4xf64> to tensor<?xf64>
+  // expected-note @+1 {{tensor.cast: it has no derivative}}
+  %z = tensor.cast %y : tensor<?xf64> to tensor<4xf64>
+  func.return %z : tensor<4xf64>
+}
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %y = func.call @g(%x) : (tensor<4xf64>) -> tensor<4xf64>
+  func.return %y : tensor<4xf64>
+}

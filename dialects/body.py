@@ -136,9 +136,7 @@ def check_index(x: Scalar, bound: int, message: str) -> Scalar:
     return x.emit(loopnest.CheckIndexOp(x.ssa, bound, message))
 
 
-def cast(
-    x: Scalar, target: Attribute, unsigned: bool = False, to_unsigned: bool = False
-) -> Scalar:
+def cast(x: Scalar, target: Attribute, unsigned: bool = False, to_unsigned: bool = False) -> Scalar:
     """x converted to another scalar type; to i1 by comparing with 0.
 
     `unsigned` says how x is to be read, `to_unsigned` in which range a float saturates.

@@ -9,18 +9,24 @@ from typing import Any, ClassVar, cast
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.array.creation import CreationOp, FullOp
-from gradir.dialects.array.indexing import IndexingOp, TakeAlongAxisOp, wrapped
+from gradir.dialects.array.indexing import (
+    IndexingOp,
+    TakeAlongAxisOp,
+    check_not_empty,
+    wrapped,
+)
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
-from gradir.dialects.shapes import shape_of
+from gradir.dialects.shapes import agree_but_for, element_of, shape_of
 from gradir.dialects.value import Emitter, Scalar, Value
 
 
@@ -105,7 +111,8 @@ class ZeroOp(CreationOp):
 class AccumulateOp(ElementwiseOp):
     """The sum of all operands from left to right: the contributions to one cotangent.
 
-    Operands stand in reverse program order of their users. vjp: ct for each
+    Operands stand in reverse program order of their users; a grad.zero counts as nothing.
+    vjp: ct for each
     """
 
     name = "grad.accumulate"
@@ -118,6 +125,8 @@ class AccumulateOp(ElementwiseOp):
     def infer_types(
         cls, operands: Sequence[Attribute], attributes: Attributes
     ) -> Sequence[Attribute]:
+        if not operands:
+            raise VerifyException("at least one operand expected, got none")
         require_equal_types(operands)
         require_elements(operands[0], "number")
         return operands[:1]
@@ -153,6 +162,16 @@ class TakeAlongAxisBackwardOp(IndexingOp):
     indices = operand_def()
     y = result_def()
     traits = traits_def(Pure())
+
+    def verify_types(self) -> None:
+        ct, indices, y = self.ct.type, self.indices.type, self.y.type
+        require_elements(indices, "integer")
+        if shape_of(ct) != shape_of(indices):
+            raise VerifyException(f"indices must have the shape of {ct}, got {indices}")
+        axis, shape = self.axis, shape_of(y)
+        if element_of(y) != element_of(ct) or not agree_but_for(axis, shape, shape_of(ct)):
+            raise VerifyException(f"the result must be like {ct} but for axis {axis}, got {y}")
+        check_not_empty(shape[axis], indices)
 
     def vjp(self, ct: Value, y: Value, inner: Value, indices: Value) -> Cotangents:
         return [TakeAlongAxisOp.on(ct, indices, axis=self.axis), None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import i1
@@ -16,6 +17,7 @@ from gradir.dialects.attributes import Attributes
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.nest_builder import elementwise
 from gradir.dialects.shapes import (
+    byte_size,
     compatible,
     element_of,
     is_bool,
@@ -23,6 +25,7 @@ from gradir.dialects.shapes import (
     is_tensor,
     shape_of,
     tensor,
+    ui8,
 )
 from gradir.dialects.value import Emitter, Scalar, Value
 
@@ -153,3 +156,17 @@ def require_elements(type_: Attribute, domain: str) -> None:
     if not fits:
         wanted = {"number": "floating or integer", "float": "floating", "bool": "i1"}
         raise VerifyException(f"elements must be {wanted.get(domain, domain)}, got {type_}")
+
+
+def require_number(value: float, type_: Attribute) -> None:
+    """An element of the type can be `value`; floats are rounded, integers must be exact."""
+    element = element_of(type_)
+    if is_float(element):
+        return
+    bits = 1 if is_bool(element) else 8 * byte_size(element)
+    is_unsigned = is_bool(element) or element == ui8
+    low, high = (0, 1 << bits) if is_unsigned else (-(1 << bits - 1), 1 << bits - 1)
+    if not (isfinite(value) and value == int(value) and low <= value < high):
+        raise VerifyException(
+            f"value must be an integer in [{low}, {high}) for {type_}, got {value}"
+        )

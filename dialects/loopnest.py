@@ -62,7 +62,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.access import Access, access_of
 from gradir.dialects.attributes import integers_of
-from gradir.dialects.loopnest_text import parse_loop_header, print_loop
+from gradir.dialects.loopnest_text import parse_loop_header, print_loop, subscripts
 from gradir.dialects.shapes import as_integer_type
 
 COMBINERS = ("none", "add", "multiply", "maximum", "minimum", "and", "or")
@@ -223,7 +223,9 @@ class LoopOp(IRDLOperation, ABC):
     def verify_(self) -> None:
         rank = len(self.extents)
         if any(n < 0 for n in self.extents):
-            raise VerifyException(f"{self.name}: bounds must not be negative, got {self.extents}")
+            raise VerifyException(
+                f"{self.name}: bounds must not be negative, got {list(self.extents)}"
+            )
         if not len(self.input_maps) == len(self.pads) == len(self.inputs):
             raise VerifyException(f"{self.name}: one access and pad per input expected")
         if not len(self.output_maps) == len(self.combiners) == len(self.output_types):
@@ -244,28 +246,36 @@ class LoopOp(IRDLOperation, ABC):
                 continue
             if access.num_dims != rank or len(access.rows) != len(shape):
                 raise VerifyException(
-                    f"{self.name}: access {access.to_map()} must map {rank} loops to {len(shape)} "
-                    "subscripts"
+                    f"{self.name}: {len(shape)} subscripts over {rank} loops expected for {type_}, "
+                    f"got {subscripts(access)} over {access.num_dims}"
                 )
             if pad is None and not access.is_in_bounds(self.extents, shape):
                 raise VerifyException(
-                    f"{self.name}: access {access.to_map()} leaves {type_} within {self.extents}"
+                    f"{self.name}: subscripts must stay inside {type_} over bounds "
+                    f"{list(self.extents)}, got {subscripts(access)}"
                 )
         for combiner in self.output_combiners:
             if combiner not in COMBINERS:
-                raise VerifyException(f"{self.name}: unknown combiner {combiner}")
+                known = ", ".join(COMBINERS[1:])
+                raise VerifyException(f"{self.name}: unknown combiner {combiner}; known: {known}")
 
     def _verify_body(self) -> None:
         args = [a.type for a in self.body.block.args]
         expected = self.body_argument_types()
         if args != expected:
             raise VerifyException(
-                f"{self.name}: body arguments must be {list(map(str, expected))}, "
-                f"got {list(map(str, args))}"
+                f"{self.name}: body arguments must be ({', '.join(map(str, expected))}), "
+                f"got ({', '.join(map(str, args))})"
             )
         symbols = sum(r.symbol is not None for a in self.output_accesses for r in a.rows)
         if not isinstance(self.body.block.last_op, YieldOp):
             raise VerifyException(f"{self.name}: the body must end in loopnest.yield")
+        for op in self.body.block.ops:
+            if isinstance(op, IndexOp) and not 0 <= op.dim.value.data < len(self.extents):
+                raise VerifyException(
+                    f"{self.name}: loopnest.index must be below {len(self.extents)}, "
+                    f"got {op.dim.value.data}"
+                )
         if len(self.yielded) != len(self.output_types) + symbols:
             raise VerifyException(
                 f"{self.name}: the body must yield {len(self.output_types)} values and {symbols} "
@@ -353,6 +363,8 @@ class ReshapeOp(IRDLOperation):
         source, target = cast(ShapedType, self.operand.type), cast(ShapedType, self.result.type)
         if prod(source.get_shape()) != prod(target.get_shape()):
             raise VerifyException(f"{self.name}: sizes must match, got {source} and {target}")
+        if source.element_type != target.element_type:
+            raise VerifyException(f"{self.name}: elements must agree, got {source} and {target}")
 
 
 @irdl_op_definition

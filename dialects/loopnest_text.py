@@ -53,7 +53,7 @@ def _print_inputs(printer: Printer, op: LoopOp) -> None:
             printer.print_ssa_value(argument)
             printer.print_string(" = ")
         printer.print_ssa_value(value)
-        printer.print_string("" if access is None else _subscripts(access))
+        printer.print_string("" if access is None else subscripts(access))
         if pad is not None:
             printer.print_string(" pad ")
             printer.print_attribute(pad)
@@ -67,7 +67,7 @@ def _print_outputs(printer: Printer, op: LoopOp) -> None:
     for k, (type_, access, combiner) in enumerate(rows):
         printer.print_string(", " if k else "")
         printer.print_string("" if combiner == "none" else combiner + " ")
-        printer.print_string(_subscripts(access))
+        printer.print_string(subscripts(access))
         if k in starts:
             printer.print_string(" init")
             if op.inits:
@@ -80,7 +80,8 @@ def _print_outputs(printer: Printer, op: LoopOp) -> None:
         printer.print_attribute(type_)
 
 
-def _subscripts(access: Access) -> str:
+def subscripts(access: Access) -> str:
+    """The rows as they are written: `[d0, 2 * d1 + 1]`."""
     return "[" + ", ".join(_row_text(row) for row in access.rows) + "]"
 
 

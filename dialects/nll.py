@@ -22,7 +22,7 @@ from gradir.dialects.array.elementwise import AstypeOp, WhereOp
 from gradir.dialects.array.indexing import TakeOp, wrapped
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
-from gradir.dialects.attributes import integer, number, text
+from gradir.dialects.attributes import Attributes, integer, number, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.shapes import byte_size, element_of, is_float, shape_of, tensor
@@ -91,6 +91,15 @@ def verify_nll(
         )
 
 
+def verify_settings(attributes: Attributes) -> None:
+    """Check the attributes of the loss."""
+    integer(attributes, "ignore_index", -100)
+    text(attributes, "reduction", "mean", REDUCTIONS)
+    smoothing = number(attributes, "label_smoothing", 0.0)
+    if not 0 <= smoothing <= 1:
+        raise VerifyException(f"label_smoothing must be in [0, 1], got {smoothing}")
+
+
 class Rows:
     """What the loss needs of targets and weights: one entry per target."""
 
@@ -149,6 +158,7 @@ class NllLossBackwardOp(NllForm):
         wanted = loss_type(self.y.type, self.reduction)
         if self.ct.type != wanted:
             raise VerifyException(f"the cotangent must be {wanted}, got {self.ct.type}")
+        verify_settings(self.attributes)
 
     def vjp(self, ct: Value, y: Value, *operands: Value) -> Cotangents:
         from gradir.dialects.nn.losses import NllLossOp

@@ -104,6 +104,13 @@ def compatible(a: Sequence[int], b: Sequence[int]) -> bool:
     return len(a) == len(b) and all(x == y or DYNAMIC in (x, y) for x, y in zip(a, b, strict=True))
 
 
+def agree_but_for(axis: int, a: Sequence[int], b: Sequence[int]) -> bool:
+    """The shapes are the same at all axes but one."""
+    return len(a) == len(b) and all(
+        x == y or d == axis for d, (x, y) in enumerate(zip(a, b, strict=True))
+    )
+
+
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
     """An axis in [-rank, rank) as one in [0, rank); VerifyException outside."""
     if not -rank <= axis < rank:

@@ -115,7 +115,7 @@ def _looks_like_path(text: str) -> bool:
 
 
 def _selectors(given: Sequence[Selector] | Selector | None) -> Sequence[Selector] | None:
-    return [given] if isinstance(given, int | str) else given
+    return given if given is None or isinstance(given, list | tuple | range) else [given]  # pyright: ignore[reportReturnType]
 
 
 def interpret(module: Module, function: str, *arrays: Any) -> tuple[Any, ...]:

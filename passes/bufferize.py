@@ -38,6 +38,11 @@ from gradir.dialects.shapes import element_of, is_tensor, shape_of
 def bufferize(module: ModuleOp) -> None:
     """Needs: static shapes, one block a function, loopnest ops. Leaves: no tensor type."""
     for function in [op for op in module.ops if isinstance(op, FuncOp)]:
+        if function.is_declaration:
+            continue
+        if function.body.first_block is not function.body.last_block:
+            name = function.sym_name.data
+            raise PassError(f"@{name}: native code needs one block, got several", function)
         _Bufferizer(module, function).run()
 
 

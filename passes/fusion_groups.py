@@ -175,7 +175,8 @@ def _space(op: Operation) -> tuple[int, ...] | None:
 def _is_plain(group: Group) -> bool:
     """May be an epilogue: with one that reduces or pads, a contraction sums in another order."""
     ops = [op for op in group.ops if isinstance(op, LoopOp)]
-    return not group.reduced and all(pad is None for op in ops for pad in op.input_pads)
+    combiners = {combiner for op in ops for combiner in op.output_combiners}
+    return combiners == {"none"} and all(pad is None for op in ops for pad in op.input_pads)
 
 
 def _reduced(op: Operation) -> frozenset[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import ConstantLike, Pure
@@ -15,13 +15,12 @@ from gradir.dialects import body as b
 from gradir.dialects.access import Access
 from gradir.dialects.attributes import attribute, integer, number
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.kinds import require_elements
+from gradir.dialects.kinds import require_elements, require_number
 from gradir.dialects.loopnest import Output, scalar_type
 from gradir.dialects.nest_builder import nest
 from gradir.dialects.shapes import (
     NUMPY_NAMES,
     element_of,
-    is_float,
     is_static,
     normalize_axis,
     shape_of,
@@ -55,13 +54,15 @@ class FullOp(CreationOp):
 
     @property
     def number(self) -> float:
-        return number(self.attributes, "value")
+        match self.attributes.get("value"):
+            case IntegerAttr() as exact:
+                return exact.value.data
+            case _:
+                return number(self.attributes, "value")
 
     def verify_types(self) -> None:
         super().verify_types()
-        value, element = self.number, element_of(self.y.type)
-        if not is_float(element) and value != int(value):
-            raise VerifyException(f"value must be an integer for {self.y.type}, got {value}")
+        require_number(self.number, self.y.type)
 
     def numpy(self, *arrays: Any) -> Any:
         import numpy
@@ -95,7 +96,9 @@ class ConstantOp(TensorOp):
     def verify_types(self) -> None:
         value = self.attributes.get("value")
         if not isinstance(value, DenseIntOrFPElementsAttr):
-            raise VerifyException(f"value must be dense<...> : tensor<...>, got {value}")
+            raise VerifyException(
+                f"value must be dense<...> : tensor<...>, got {value or 'nothing'}"
+            )
         if cast(Any, value).type != self.y.type:
             raise VerifyException(
                 "the value's type must be the result's, "

@@ -24,6 +24,7 @@ from gradir.dialects.kinds import require_elements
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.shapes import (
+    agree_but_for,
     compatible,
     element_of,
     normalize_axis,
@@ -59,13 +60,11 @@ class IndexingOp(TensorOp):
 
 def wrapped(indices: Any, bound: int) -> Any:
     """NumPy indices as ones in [0, bound); IndexError at the first that is out of range."""
-    import numpy
-
-    wide = indices.astype(numpy.int64)
+    wide: Any = indices.astype("int64")
     outside = wide[(wide < -bound) | (wide >= bound)]
     if outside.size:
         raise IndexError(f"index {outside[0]} is out of range for a size of {bound}")
-    return numpy.where(wide < 0, wide + bound, wide)
+    return wide + bound * (wide < 0)
 
 
 def check_not_empty(extent: int, indices: Attribute) -> None:
@@ -207,8 +206,7 @@ class TakeAlongAxisOp(IndexingOp):
         require_elements(indices, "integer")
         shape, wanted = shape_of(x), list(shape_of(indices))
         axis = normalize_axis(integer(attributes, "axis", 0), len(shape))
-        others = [n for d, n in enumerate(shape) if d != axis]
-        if len(wanted) != len(shape) or wanted[:axis] + wanted[axis + 1 :] != others:
+        if not agree_but_for(axis, wanted, shape):
             raise VerifyException(
                 f"shapes must agree but for axis {axis}, got {x} and indices {indices}"
             )

@@ -16,6 +16,7 @@ from gradir.dialects import body as b
 from gradir.dialects.access import Access, constant_row, dim_row
 from gradir.dialects.attributes import Attributes, integer, integers, number
 from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import require_number
 from gradir.dialects.loopnest import Output, scalar_type
 from gradir.dialects.loopnest import ReshapeOp as LoopnestReshapeOp
 from gradir.dialects.nest_builder import Read, nest, view
@@ -397,6 +398,7 @@ class PadOp(MovementOp):
                 raise VerifyException(
                     f"{name} must be {len(shape)} numbers >= 0, got {values}; cut with array.slice"
                 )
+        require_number(number(attributes, "value", 0.0), operands[0])
         sums = [lo + n + hi for lo, n, hi in zip(low, shape, high, strict=True)]
         return [tensor(sums, element_of(operands[0]))]
 

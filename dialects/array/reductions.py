@@ -76,6 +76,8 @@ class ReductionOp(TensorOp):
     def numpy(self, x: Any) -> Any:
         import numpy
 
+        if not self.axes:
+            return x  # to the bit: numpy.sum makes 0 of -0
         keep = flag(self.attributes, "keepdims", False)
         return getattr(numpy, self.NUMPY)(x, axis=tuple(self.axes), keepdims=keep)
 
@@ -148,7 +150,8 @@ class MeanOp(ReductionOp):
             raise VerifyException(f"the shape must be static, got {self.x.type}")
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [self.spread(ct / self.count, x)]
+        # f16 has no room for a large count
+        return [self.spread(narrowed(widened(ct) / self.count, ct.type), x)]
 
     def decompose(self, x: Value) -> Value:
         total = SumOp.on(widened(x), **self.attributes)
@@ -168,13 +171,14 @@ class _ExtremumReductionOp(ReductionOp):
 
     def verify_types(self) -> None:
         if self.count == 0:
-            raise VerifyException(f"no value of no elements; got {self.x.type}")
+            raise VerifyException(f"there must be elements to reduce, got {self.x.type}")
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         tied = x.equal(self.spread(y, x))
-        ones = AstypeOp.on(tied, type=x.type)
-        count = SumOp.on(ones, **self.attributes)
-        return [WhereOp.on(tied, self.spread(ct / count, x), x.full(0))]
+        wide = widened(ct)
+        ones = AstypeOp.on(tied, type=tensor(x.shape, wide.element))
+        share = narrowed(wide / SumOp.on(ones, **self.attributes), ct.type)
+        return [WhereOp.on(tied, self.spread(share, x), x.full(0))]
 
 
 @irdl_op_definition

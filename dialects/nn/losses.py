@@ -8,12 +8,11 @@ from typing import Any
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.elementwise import WhereOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
-from gradir.dialects.attributes import Attributes, integer, number, text
+from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.nll import (
     REDUCTIONS,
@@ -26,6 +25,7 @@ from gradir.dialects.nll import (
     class_weights,
     loss_type,
     verify_nll,
+    verify_settings,
     wide_element,
 )
 from gradir.dialects.nn.activations import LogSoftmaxOp
@@ -35,10 +35,7 @@ from gradir.dialects.value import Value
 
 def _infer(operands: Sequence[Attribute], attributes: Attributes, what: str) -> list[Attribute]:
     verify_nll(operands[0], operands[1], operands[2] if len(operands) > 2 else None, what)
-    integer(attributes, "ignore_index", -100)
-    smoothing = number(attributes, "label_smoothing", 0.0)
-    if not 0 <= smoothing <= 1:
-        raise VerifyException(f"label_smoothing must be in [0, 1], got {smoothing}")
+    verify_settings(attributes)
     reduction = text(attributes, "reduction", "mean", REDUCTIONS)
     return [loss_type(operands[0], reduction)]
 

@@ -39,8 +39,10 @@ def _block(writer: PassWriter) -> int:
     """Vectors of columns that are reduced at once."""
     size = writer.one.body.size
     most = 8 if size <= 4 else 4 if size <= 12 else 2
+    most //= writer.one.interleaved
     if writer.target.vector_registers < 32:
-        most = max(1, most // 2)
+        most //= 2
+    most = max(1, most)
     if any(w.in_memory for w in writer.one.writes):
         most = min(most, 4, max(1, writer.extent // (16 * writer.lanes)))
     vectors = -(-writer.extent // writer.lanes)

@@ -28,6 +28,7 @@ from gradir.lowering.nest_space import (
     Read,
     Write,
     choose_chunk,
+    interleave,
     narrow_lanes,
     normalize,
     vector_lanes,
@@ -159,7 +160,8 @@ class _Planner:
 
     def _add(self, one: Pass) -> None:
         if 0 not in one.bounds:
-            self.result.passes.append(narrow_lanes(normalize(one)))
+            one = narrow_lanes(normalize(one))
+            self.result.passes.append(interleave(one, self.target))
 
     # Outputs.
 

@@ -23,6 +23,8 @@ LANE_MULTIPLE = 256
 LARGEST_WINDOW = 16
 # The most pieces that a reduction is cut in.
 MOST_CHUNKS = 64
+# Bodies of at least this size are computed for several machine vectors at once.
+INTERLEAVED_SIZE = 20
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,8 @@ class Pass:
     # Whether iterations can not be done in vectors at all.
     scalar: bool = False
     lanes: int = 1
+    # How many machine vectors the lanes come to.
+    interleaved: int = 1
     # The dimension of this pass for each dimension of the op that the body asks the index of.
     index_of: dict[int, int | None] = field(default_factory=dict[int, int | None])
 
@@ -314,3 +318,22 @@ def narrow_lanes(one: Pass) -> Pass:
     """No more lanes than the vector dimension has elements, rounded up to a power of two."""
     extent = one.bounds[one.vector_dim]
     return replace(one, lanes=min(one.lanes, 1 << (extent - 1).bit_length()))
+
+
+def interleave(one: Pass, target: Target) -> Pass:
+    """Vectors of several machine vectors for a large body.
+
+    The processor then always has a few independent chains of instructions to choose from; those of
+    the next iterations are too far away. Order and bits of reductions do not depend on it.
+    """
+    v = one.vector_dim
+    steps = [r.offset.coefficients[v] if r.offset else 2 for r in one.reads if r]
+    steps += [w.offset.coefficients[v] for w in one.writes]
+    if one.scalar or one.lanes == 1 or any(w.in_memory for w in one.writes) or not {0, 1}.issuperset(steps):
+        return one
+    kinds = [w.value_kind for w in one.writes if w.combiner != "none"]
+    most = min([one.bounds[v] // 16, *(accumulator_lanes(k, target) for k in kinds)])
+    for vectors in (4, 2):
+        if one.body.size >= INTERLEAVED_SIZE and one.lanes * vectors <= most:
+            return replace(one, lanes=one.lanes * vectors, interleaved=vectors)
+    return one

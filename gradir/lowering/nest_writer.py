@@ -194,7 +194,8 @@ class PassWriter:
         multiples of `multiple`.
         """
         size, position = inner, len(dims)
-        wanted = max(256, min(ITEM_ELEMENTS, int(4000 * self.lanes / (1 + self.one.body.cost))))
+        vector = self.lanes // self.one.interleaved
+        wanted = max(256, min(ITEM_ELEMENTS, int(4000 * vector / (1 + self.one.body.cost))))
         while position and size * self.one.bounds[dims[position - 1]] <= wanted:
             position -= 1
             size *= self.one.bounds[dims[position]]
@@ -460,6 +461,7 @@ class PassWriter:
         one = self.one
         vectors = one.size // self.extent * -(-self.extent // self.lanes)
         operations = one.body.cost + 0.3 * (len(one.reads) + len(one.writes))
+        operations *= one.interleaved
         # bytes a nanosecond that a thread moves in its own cache, in the shared one, in memory
         moved = sum(self._bytes(r.offset, r.kind) for r in one.reads if r and r.offset is not None)
         moved += sum(self._bytes(w.offset, w.kind) for w in one.writes)

@@ -1,0 +1,95 @@
+"""Streaming stores: outputs of large passes go past the caches.
+
+An ordinary store reads the line that it writes to, and pushes another one out of the cache. Where
+the tensors of a pass are larger than the caches that is traffic for nothing. A streaming store has
+to be aligned, which is known at run time only: the function tests its pointers at the start, and
+each group of stores is there twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from math import prod
+
+from gradir.lowering.llvm_text import FunctionText
+from gradir.lowering.nest_space import Linear, Pass, Write
+from gradir.lowering.scalar_instructions import bytes_of
+from gradir.lowering.target import Target
+from gradir.lowering.vector_memory import memory_kind
+
+LINE_BYTES = 64
+METADATA = "!0 = !{i32 1}"
+
+
+def streamed_outputs(one: Pass, target: Target, in_place: frozenset[str]) -> frozenset[str]:
+    """The pointers of the outputs that are worth it; `in_place` are those that are read as well."""
+    if not target.streaming or bytes_moved(one) <= target.l3_bytes:
+        return frozenset()
+    read = {r.pointer for r in one.reads if r is not None} | in_place
+    return frozenset(w.pointer for w in one.writes if w.pointer not in read and _fits(w, one))
+
+
+def bytes_moved(one: Pass) -> int:
+    """The bytes of all the elements that a pass reads and writes."""
+    reads = [(r.offset, r.kind) for r in one.reads if r is not None and r.offset is not None]
+    return sum(_bytes(linear, kind, one) for linear, kind in reads) + sum(
+        _bytes(w.offset, w.kind, one) for w in one.writes
+    )
+
+
+def _bytes(linear: Linear, kind: str, one: Pass) -> int:
+    extents = zip(linear.coefficients, one.bounds, strict=True)
+    return bytes_of(memory_kind(kind)) * prod(n for c, n in extents if c)
+
+
+def _fits(write: Write, one: Pass) -> bool:
+    """All full vectors of an output are whole lines if its buffer is aligned to one."""
+    if write.combiner != "none" or write.in_memory or write.chunk_step:
+        return False
+    v, size = one.vector_dim, bytes_of(memory_kind(write.kind))
+    steps = write.offset.coefficients
+    starts = [write.offset.constant, *(c for d, c in enumerate(steps) if d != v)]
+    return (
+        steps[v] == 1
+        and one.lanes * size % LINE_BYTES == 0
+        and all(start * size % LINE_BYTES == 0 for start in starts)
+    )
+
+
+class Streams:
+    """The streamed outputs of one function; `pointers` is empty where nothing is streamed."""
+
+    def __init__(self, f: FunctionText, pointers: frozenset[str]):
+        self.f = f
+        self.pointers = pointers
+        self.entry = self._entry() if pointers else []
+        self.exit = ["  call void @llvm.x86.sse.sfence()"] if pointers else []
+
+    def _entry(self) -> list[str]:
+        """Whether all outputs are aligned, in `%streams`."""
+        lines: list[str] = []
+        every = "0"
+        for pointer in sorted(self.pointers):
+            address, bits = "%" + self.f.fresh("address"), "%" + self.f.fresh("bits")
+            lines.append(f"  {address} = ptrtoint ptr {pointer} to i64")
+            lines.append(f"  {bits} = or i64 {every}, {address}")
+            every = bits
+        low = "%" + self.f.fresh("low")
+        lines.append(f"  {low} = and i64 {every}, {LINE_BYTES - 1}")
+        return [*lines, f"  %streams = icmp eq i64 {low}, 0"]
+
+    @contextmanager
+    def either(self) -> Generator[Callable[[], None]]:
+        """Write streaming stores, call what this yields, write the same as ordinary ones."""
+        stream, other, done = (self.f.fresh(f"stream.{k}") for k in ("yes", "no", "done"))
+        self.f.line(f"br i1 %streams, label %{stream}, label %{other}")
+        self.f.label(stream)
+
+        def ordinary() -> None:
+            self.f.line(f"br label %{done}")
+            self.f.label(other)
+
+        yield ordinary
+        self.f.line(f"br label %{done}")
+        self.f.label(done)

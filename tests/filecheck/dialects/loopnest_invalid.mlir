@@ -1,0 +1,248 @@
+// RUN: gradir-opt %s --split-input-file --verify-diagnostics
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: bounds must not be negative, got [-1]}}
+  %y = loopnest.nest [-1] (%a = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: subscripts must stay inside tensor<4xf32> over bounds [5], got [d0]}}
+  %y = loopnest.nest [5] (%a = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<5xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: subscripts must stay inside tensor<4xf32> over bounds [4], got [d0 + -1]}}
+  %y = loopnest.nest [4] (%a = %x[d0 + -1] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: subscripts must stay inside tensor<4xf32> over bounds [4], got [2 * d0]}}
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>) -> ([2 * d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected one of d0 ... d0, got d1}}
+  %y = loopnest.nest [4] (%a = %x[d1] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: 1 subscripts over 1 loops expected for tensor<4xf32>, got [d0, d0] over 1}}
+  %y = loopnest.nest [4] (%a = %x[d0, d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: unknown combiner first; known: add, multiply, maximum, minimum, and, or}}
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>) -> (first [d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected the subscripts of an output: `[d0, ...]`}}
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>) -> (d0 : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected a tensor or memref type}}
+  %y = loopnest.nest [4] (%a = %x[d0] : f32) -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected `%name = %value[...]` for an input of the body}}
+  %y = loopnest.nest [4] (%x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %x : tensor<4xf32>
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: the body must yield 1 values and 0 indices, got 2}}
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a, %a : f32, f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: the body must yield 1 values and 1 indices, got 1}}
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>) -> (add [s0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+    // expected-error @+1 {{func.return: 'func.return' expects parent op 'func.func'}}
+    func.return
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: (d0 floordiv 2) is not linear in the loop dimensions}}
+  %y = "loopnest.nest"(%x) <{bounds = array<i64: 4>, input_maps = [affine_map<(d0) -> (d0 floordiv 2)>], pads = [unit], output_maps = [affine_map<(d0) -> (d0)>], combiners = ["none"], init_outputs = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+  ^bb0(%a: f32):
+    "loopnest.yield"(%a) : (f32) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: one access and pad per input expected}}
+  %y = "loopnest.nest"(%x) <{bounds = array<i64: 4>, input_maps = [], pads = [unit], output_maps = [affine_map<(d0) -> (d0)>], combiners = ["none"], init_outputs = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+  ^bb0(%a: f32):
+    "loopnest.yield"(%a) : (f32) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: one access and combiner per output expected}}
+  %y = "loopnest.nest"(%x) <{bounds = array<i64: 4>, input_maps = [affine_map<(d0) -> (d0)>], pads = [unit], output_maps = [], combiners = ["none"], init_outputs = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+  ^bb0(%a: f32):
+    "loopnest.yield"(%a) : (f32) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: body arguments must be (f32), got (f64)}}
+  %y = "loopnest.nest"(%x) <{bounds = array<i64: 4>, input_maps = [affine_map<(d0) -> (d0)>], pads = [unit], output_maps = [affine_map<(d0) -> (d0)>], combiners = ["none"], init_outputs = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+  ^bb0(%a: f64):
+    "loopnest.yield"(%a) : (f64) -> ()
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.contract: two subscripted factors over m, n, k expected}}
+  %y = loopnest.contract [4, 4] (%x[d0] : tensor<4xf32>, %x[d1] : tensor<4xf32>) acc %a: f32 -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.contract: two subscripted factors over m, n, k expected}}
+  %y = loopnest.contract [4, 1, 4] (%x[d0] : tensor<4xf32>) acc %a: f32 -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.contract: two subscripted factors over m, n, k expected}}
+  %y = loopnest.contract [4, 1, 4] (%x[d0] : tensor<4xf32>, %x : tensor<4xf32>) acc %a: f32 -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{Expected 'acc'}}
+  %y = loopnest.contract [4, 1, 4] (%x[d0] : tensor<4xf32>, %x[d2] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.reshape: sizes must match, got tensor<4xf32> and tensor<5xf32>}}
+  %y = loopnest.reshape %x : tensor<4xf32> -> tensor<5xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.reshape: elements must agree, got tensor<4xf32> and tensor<4xf64>}}
+  %y = loopnest.reshape %x : tensor<4xf32> -> tensor<4xf64>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %i: i64) {
+  // expected-error @+1 {{loopnest.load: 1 indices expected, got 2}}
+  %y = loopnest.load %x[%i, %i] : tensor<4xf32> -> f32
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: loopnest.index must be below 1, got 1}}
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xi64>) {
+    %0 = loopnest.index 1 : i64
+    loopnest.yield %0 : i64
+  }
+  func.return
+}

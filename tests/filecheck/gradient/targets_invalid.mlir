@@ -1,0 +1,77 @@
+// RUN: gradir-opt %s --split-input-file --verify-diagnostics -p "gradir-gradient{function=f wrt=0,w of=0,h}"
+
+// expected-error @+1 {{wrt: @f has 0 arguments, got index 0}}
+func.func @f() {
+  func.return
+}
+
+// -----
+
+// expected-error @+1 {{wrt: 0 of @f must be floating, got tensor<4xi64>}}
+func.func @f(%n: tensor<4xi64>, %w: tensor<4xf64> {grad.name = "w"}) -> tensor<4xf64> {
+  %h = grad.name %w {name = "h"} : tensor<4xf64>
+  func.return %h : tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{wrt: no value of @f is named 'w'; names: x, h (set by grad.name or an argument attribute grad.name)}}
+func.func @f(%x: tensor<4xf64> {grad.name = "x"}) -> tensor<4xf64> {
+  %h = grad.name %x {name = "h"} : tensor<4xf64>
+  func.return %h : tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{wrt: no value of @f is named 'w'; names: none (set by grad.name or an argument attribute grad.name)}}
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  func.return %x : tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{wrt: each value must be given once, got 0 and 'w'}}
+func.func @f(%w: tensor<4xf64> {grad.name = "w"}) -> tensor<4xf64> {
+  %h = grad.name %w {name = "h"} : tensor<4xf64>
+  func.return %h : tensor<4xf64>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}) -> tensor<4xf64> {
+  // expected-error @+1 {{grad.name: each name must be given once, got 'w' again}}
+  %h = grad.name %x {name = "w"} : tensor<4xf64>
+  func.return %h : tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{of: @f has 0 results, got index 0}}
+func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}) {
+  func.return
+}
+
+// -----
+
+// expected-error @+1 {{of: no value of @f is named 'h'; names: w}}
+func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}) -> tensor<4xf64> {
+  func.return %x : tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{of: 'h' of @f must be floating, got tensor<4xi64>}}
+func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}) -> tensor<4xf64> {
+  %whole = array.astype %x : tensor<4xf64> -> tensor<4xi64>
+  %h = grad.name %whole {name = "h"} : tensor<4xi64>
+  func.return %x : tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{of: 0 of @f must be floating, got tensor<4xi1>}}
+func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}) -> tensor<4xi1> {
+  %h = grad.name %x {name = "h"} : tensor<4xf64>
+  %c = array.less %h, %w : tensor<4xf64>, tensor<4xf64> -> tensor<4xi1>
+  func.return %c : tensor<4xi1>
+}

@@ -1,0 +1,62 @@
+// RUN: gradir-opt %s --split-input-file --verify-diagnostics -p "gradir-inline,gradir-lower,gradir-bufferize"
+
+func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @+1 {{array.exp: native code needs static shapes, got tensor<?xf32>; write the extents}}
+  %y = array.exp %x : tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{@f: native code takes tensors, got f32; use a tensor of rank 0}}
+func.func @f(%x: f32) -> f32 {
+  func.return %x : f32
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{tensor.cast: native code for this op is not there yet}}
+  %y = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
+  %z = tensor.cast %y : tensor<?xf32> to tensor<4xf32>
+  func.return %z : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{func.call: @f is recursive}}
+  %y = func.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @g(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^next
+^next:
+  func.return %x : tensor<4xf32>
+}
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{func.call: @g has several blocks}}
+  %y = func.call @g(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func private @g(tensor<4xf32>) -> tensor<4xf32>
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{func.call: native code for this op is not there yet}}
+  %y = func.call @g(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{@f: native code needs one block, got several}}
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^next
+^next:
+  func.return %x : tensor<4xf32>
+}

@@ -1,0 +1,85 @@
+"""What ops give where a convention decides: at kinks, at ties, of infinities, of nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+from op_cases import Case, bools, integers
+from op_references import Array
+
+from gradir.dialects.attributes import Plain
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an op gives, and its gradients for cotangents of ones, where a rule decides that."""
+
+    what: str
+    op: str
+    operands: Sequence[Array]
+    value: Any
+    # One for each floating operand; None is not looked at.
+    grads: Sequence[Any]
+    attributes: Mapping[str, Plain] = field(default_factory=dict[str, Plain])
+    results: Sequence[tuple[tuple[int, ...], str | None]] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.op}-{self.what}".replace(" ", "-")
+
+    def case(self) -> Case:
+        return Case(self.op, self.operands, self.attributes, results=self.results)
+
+
+def _of(*values: float) -> Array:
+    return np.array(values, np.float64)
+
+
+def _rows(*values: Sequence[float]) -> Array:
+    return np.array(values, np.float64)
+
+
+_EMPTY_ROWS = _rows([-inf, -inf], [-inf, 0])
+_LARGE = _rows([1e4, 1e4], [-1e4, 1e4])
+
+ANSWERS: tuple[Answer, ...] = (
+    Answer("at 0", "array.abs", [_of(-2, 0, 3)], [2, 0, 3], [[-1, 0, 1]]),
+    Answer("at 0", "nn.relu", [_of(-2, 0, 3)], [0, 0, 3], [[0, 0, 1]]),
+    Answer("at 0", "array.sqrt", [_of(0, 4)], [0, 2], [[inf, 0.25]]),
+    Answer("at 0", "array.log", [_of(0, 4)], [-inf, np.log(4)], [[inf, 0.25]]),
+    Answer("steps", "array.sign", [_of(-2, 0, 3)], [-1, 0, 1], [[0, 0, 0]]),
+    Answer("steps", "array.floor", [_of(-1.5, 2, 2.5)], [-2, 2, 2], [[0, 0, 0]]),
+    Answer("ties", "array.maximum", [_of(1, 2, 3), _of(1, 3, 2)], [1, 3, 3],
+           [[0.5, 0, 1], [0.5, 1, 0]]),
+    Answer("ties", "array.minimum", [_of(1, 2, 3), _of(1, 3, 2)], [1, 2, 2],
+           [[0.5, 1, 0], [0.5, 0, 1]]),
+    Answer("ties", "array.max", [_rows([3, 1, 3], [1, 2, 0])], [3, 2], [[[0.5, 0, 0.5], [0, 1, 0]]],
+           {"axis": 1}),
+    Answer("ties", "array.min", [_rows([3, 1, 3], [2, 2, 2])], [1, 2], [[[0, 1, 0], [1 / 3] * 3]],
+           {"axis": 1}),
+    Answer("all -inf", "array.logsumexp", [_EMPTY_ROWS], [-inf, 0], [[[0, 0], [0, 1]]],
+           {"axis": 1}),
+    Answer("large", "array.logsumexp", [_LARGE], [1e4 + np.log(2), 1e4], [[[0.5, 0.5], [0, 1]]],
+           {"axis": 1}),
+    Answer("with inf", "array.logsumexp", [_of(inf, 1)], inf, [None]),
+    Answer("large", "nn.softmax", [_LARGE], [[0.5, 0.5], [0, 1]], [[[0, 0], [0, 0]]]),
+    Answer("all -inf", "nn.softmax", [_EMPTY_ROWS], [[nan, nan], [0, 1]], [None]),
+    Answer("large", "nn.log_softmax", [_LARGE], [[-np.log(2)] * 2, [-2e4, 0]], [[[0, 0], [1, -1]]]),
+    Answer("large", "nn.sigmoid", [_of(-1000, 0, 1000)], [0, 0.5, 1], [[0, 0.25, 0]]),
+    Answer("no branch leaks", "array.where", [bools(1, 0), _of(1, inf), _of(nan, 2)], [1, 2],
+           [[1, 0], [0, 1]]),
+    Answer("all ignored", "nn.nll_loss", [_rows([1, 2]), integers([-100])], nan, [[[0, 0]]]),
+    Answer("all ignored", "nn.cross_entropy", [_rows([1, 2]), integers([-100])], nan, [[[0, 0]]]),
+    Answer("empty", "array.mean", [np.zeros((0,))], nan, [np.zeros((0,))]),
+    Answer("empty", "array.logsumexp", [np.zeros((2, 0))], [-inf, -inf], [np.zeros((2, 0))],
+           {"axis": 1}),
+    Answer("stops", "grad.no_grad", [_of(1, 2)], [1, 2], [[0, 0]]),
+    Answer("changes the sign", "grad.negate_gradient", [_of(1, 2)], [1, 2], [[-1, -1]]),
+    Answer("through f32", "array.astype", [_of(1.5, 2)], [1.5, 2], [[1, 1]],
+           results=[((2,), "float32")]),
+    Answer("repeated indices add", "array.take", [_of(5, 6), integers(1, 1, -1, 0)], [6, 6, 6, 5],
+           [[1, 3]]),
+)  # fmt: skip

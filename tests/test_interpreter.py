@@ -1,0 +1,109 @@
+"""The reference interpreter: conversions, scalars, arguments, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import gradir
+from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, IndexOutOfRange
+
+SCALARS = """
+func.func @f(%x: f32, %n: i64) -> (f32, i64, i1, f64) {
+  %half = arith.constant 0.5 : f32
+  %y = arith.mulf %x, %half : f32
+  %e = math.exp %y : f32
+  %c = arith.cmpf ogt, %e, %x : f32
+  %z = arith.select %c, %e, %x : f32
+  %k = arith.fptosi %x : f32 to i64
+  %m = arith.addi %k, %n : i64
+  %w = arith.extf %z : f32 to f64
+  func.return %z, %m, %c, %w : f32, i64, i1, f64
+}
+"""
+
+
+def convert(values: Any, source: str, target: str) -> Any:
+    count = len(values)
+    module = gradir.parse(
+        f"func.func @f(%x: tensor<{count}x{source}>) -> tensor<{count}x{target}> {{\n"
+        f"  %y = array.astype %x : tensor<{count}x{source}> -> tensor<{count}x{target}>\n"
+        f"  func.return %y : tensor<{count}x{target}>\n}}"
+    )
+    return gradir.interpret(module, "f", values)[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("i8", [0, 127, -128, 127, -128, -1, 2]),
+        ("ui8", [0, 255, 0, 255, 0, 0, 2]),
+        ("i64", [0, 2**63 - 1, -(2**63), 300, -300, -1, 2]),
+        ("i1", [1, 1, 1, 1, 1, 1, 1]),
+    ],
+)
+def test_floats_to_integers_saturate(target: str, expected: list[int]):
+    values = np.array([np.nan, np.inf, -1e30, 300.0, -300.0, -1.9, 2.9])
+    assert convert(values, "f64", target).tolist() == expected
+
+
+def test_integers_wrap():
+    assert convert(np.array([300, -1]), "i64", "i8").tolist() == [44, -1]
+    assert convert(np.array([300, -1]), "i64", "ui8").tolist() == [44, 255]
+
+
+def test_rounded_once():
+    # just above the middle of two bf16 numbers, where f32 lies on it
+    values = np.array([1 + 2**-8 + 2**-40, -1 - 2**-8 - 2**-40, 1 + 2**-8, np.inf])
+    found = convert(values, "f64", "bf16")
+    assert found.dtype == ml_dtypes.bfloat16
+    assert found.astype(np.float64).tolist() == [1 + 2**-7, -1 - 2**-7, 1, np.inf]
+    assert convert(np.array([2**40 + 2**32 + 1]), "i64", "bf16").astype(float) == 2**40 + 2**33
+
+
+def test_scalars():
+    z, m, c, w = gradir.interpret(gradir.parse(SCALARS), "f", 2.0, 5)
+    assert (z.dtype, m.dtype, c.dtype, w.dtype) == (np.float32, np.int64, np.bool_, np.float64)
+    assert z == np.exp(np.float32(1)) and m == 7 and c and w == z
+
+
+def test_arguments_are_checked():
+    module = gradir.parse(SCALARS)
+    with pytest.raises(ArgumentTypeError, match="f: expected 2 arguments, got 1"):
+        gradir.interpret(module, "f", 2.0)
+    with pytest.raises(ArgumentTypeError, match=r"f: argument 1 \(%n\): expected a int64 number"):
+        gradir.interpret(module, "f", 2.0, 1.5)
+    with pytest.raises(ArgumentError, match="no function @g; functions: @f"):
+        gradir.interpret(module, "g")
+
+
+def test_dynamic_shapes_are_refused():
+    module = gradir.parse(
+        "func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
+        "  %y = array.exp %x : tensor<?xf32>\n  func.return %y : tensor<?xf32>\n}"
+    )
+    with pytest.raises(ArgumentError, match=r"needs static shapes, got tensor<\?xf32>"):
+        gradir.interpret(module, "f", np.zeros(3, np.float32))
+
+
+def test_unknown_op_is_located():
+    module = gradir.parse(
+        "func.func @f(%x: i64) -> i64 {\n  %y = arith.divsi %x, %x : i64\n  func.return %y : i64\n}"
+    )
+    with pytest.raises(GradirError, match=r"<string>:2:3: .*arith.divsi: the interpreter does not"):
+        gradir.interpret(module, "f", 3)
+
+
+def test_index_error_names_place_and_op():
+    module = gradir.parse(
+        "func.func @f(%x: tensor<3xf32>, %i: tensor<1xi64>) -> tensor<1xf32> {\n"
+        "  %y = array.take %x, %i : tensor<3xf32>, tensor<1xi64> -> tensor<1xf32>\n"
+        "  func.return %y : tensor<1xf32>\n}"
+    )
+    with pytest.raises(IndexOutOfRange) as caught:
+        gradir.interpret(module, "f", np.zeros(3, np.float32), np.array([7]))
+    expected = "<string>:2:3: array.take: index 7 is out of range for a size of 3"
+    assert str(caught.value) == expected and isinstance(caught.value, IndexError)

@@ -17,8 +17,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.comparison import AstypeOp, WhereOp
 from gradir.dialects.array.creation import IotaOp
-from gradir.dialects.array.elementwise import AstypeOp, WhereOp
 from gradir.dialects.array.indexing import TakeOp, wrapped
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened

@@ -3,19 +3,23 @@
 from xdsl.ir import Dialect
 
 from gradir.dialects.array import (
+    comparison,
     contraction,
     creation,
     elementwise,
     indexing,
     movement,
     reductions,
+    slicing,
 )
 
 OPS = (
     *elementwise.OPS,
+    *comparison.OPS,
     *creation.OPS,
     *reductions.OPS,
     *movement.OPS,
+    *slicing.OPS,
     *indexing.OPS,
     *contraction.OPS,
 )

@@ -6,34 +6,27 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
 from gradir.dialects.access import Access, constant_row, dim_row
-from gradir.dialects.attributes import Attributes, integer, integers, number
+from gradir.dialects.attributes import Attributes, integers
 from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_number
-from gradir.dialects.loopnest import Output, scalar_type
 from gradir.dialects.loopnest import ReshapeOp as LoopnestReshapeOp
-from gradir.dialects.nest_builder import Read, nest, view
+from gradir.dialects.nest_builder import view
 from gradir.dialects.shapes import (
     DYNAMIC,
     broadcast_shapes,
     compatible,
     element_of,
-    is_bool,
-    is_float,
     is_static,
     normalize_axes,
-    normalize_axis,
     shape_of,
     tensor,
 )
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.value import Emitter, Value
 
 
 class MovementOp(TensorOp):
@@ -301,215 +294,6 @@ class FlipOp(MovementOp):
         return numpy.flip(x, tuple(self.axes))
 
 
-@irdl_op_definition
-class SliceOp(MovementOp):
-    """x[start : stop : step], one entry per axis; negative bounds count from the end.
-
-    `step` is positive, 1 where absent. vjp: the cotangent padded with zeros
-    """
-
-    name = "array.slice"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("start", "stop", "step")
-
-    @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
-        shape = shape_of(operands[0])
-        bounds = _slice_bounds(attributes, shape)
-        return [tensor([len(range(*one)) for one in bounds], element_of(operands[0]))]
-
-    @property
-    def bounds(self) -> list[tuple[int, int, int]]:
-        return _slice_bounds(self.attributes, shape_of(self.x.type))
-
-    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        for axis, (_, _, step) in enumerate(self.bounds):
-            if step > 1:
-                ct = _spaced(ct, axis, step)
-        low = [start for start, _, _ in self.bounds]
-        high = [n - s - m for n, s, m in zip(x.shape, low, ct.shape, strict=True)]
-        # the last stride may reach over the end: what is cut off there is zero
-        if any(h < 0 for h in high):
-            stop = [m + min(h, 0) for m, h in zip(ct.shape, high, strict=True)]
-            ct = SliceOp.on(ct, start=[0] * len(stop), stop=stop)
-            high = [max(h, 0) for h in high]
-        return [PadOp.on(ct, low=low, high=high, value=0.0) if any(low + high) else ct]
-
-    def access(self) -> Access:
-        rank = len(self.bounds)
-        rows = [dim_row(rank, d, step, start) for d, (start, _, step) in enumerate(self.bounds)]
-        return Access(rank, tuple(rows))
-
-    def numpy(self, x: Any) -> Any:
-        return x[tuple(slice(*one) for one in self.bounds)]
-
-
-def _slice_bounds(attributes: Attributes, shape: Sequence[int]) -> list[tuple[int, int, int]]:
-    rank = len(shape)
-    start = integers(attributes, "start", [0] * rank) or []
-    stop = integers(attributes, "stop", shape) or []
-    step = integers(attributes, "step", [1] * rank) or []
-    for name, values in (("start", start), ("stop", stop), ("step", step)):
-        if len(values) != rank:
-            raise VerifyException(f"{name} must have {rank} entries, got {len(values)}")
-    if any(s < 1 for s in step):
-        raise VerifyException(f"step must be positive, got {step}; reverse with array.flip")
-    bounds: list[tuple[int, int, int]] = []
-    for axis, (first, last, s, n) in enumerate(zip(start, stop, step, shape, strict=True)):
-        low, high = (v + n if v < 0 else v for v in (first, last))
-        if not 0 <= low <= high <= n:
-            raise VerifyException(
-                f"axis {axis}: start and stop must satisfy 0 <= start <= stop <= {n}, "
-                f"got {first} and {last}"
-            )
-        bounds.append((low, high, s))
-    return bounds
-
-
-def _spaced(x: Value, axis: int, step: int) -> Value:
-    """x with step - 1 zeros after each element along an axis."""
-    rank = len(x.shape)
-    wide = ExpandDimsOp.on(x, axis=axis + 1)
-    high = [step - 1 if d == axis + 1 else 0 for d in range(rank + 1)]
-    filled = PadOp.on(wide, low=[0] * (rank + 1), high=high, value=0.0)
-    shape = [n * step if d == axis else n for d, n in enumerate(x.shape)]
-    return ReshapeOp.on(filled, type=tensor(shape, x.element))
-
-
-@irdl_op_definition
-class PadOp(MovementOp):
-    """x with low[d] elements of `value` before and high[d] after it along each axis d.
-
-    vjp: the slice of ct that lies over x
-    """
-
-    name = "array.pad"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("low", "high", "value")
-
-    @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
-        shape = shape_of(operands[0])
-        low, high = (integers(attributes, name, None) or [] for name in ("low", "high"))
-        for name, values in (("low", low), ("high", high)):
-            if len(values) != len(shape) or any(v < 0 for v in values):
-                raise VerifyException(
-                    f"{name} must be {len(shape)} numbers >= 0, got {values}; cut with array.slice"
-                )
-        require_number(number(attributes, "value", 0.0), operands[0])
-        sums = [lo + n + hi for lo, n, hi in zip(low, shape, high, strict=True)]
-        return [tensor(sums, element_of(operands[0]))]
-
-    @property
-    def low(self) -> list[int]:
-        return integers(self.attributes, "low", None) or []
-
-    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        stop = [lo + n for lo, n in zip(self.low, x.shape, strict=True)]
-        return [SliceOp.on(ct, start=self.low, stop=stop)]
-
-    def access(self) -> Access:
-        rank = len(self.low)
-        return Access(rank, tuple(dim_row(rank, d, 1, -lo) for d, lo in enumerate(self.low)))
-
-    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        value = pad_value(number(self.attributes, "value", 0.0), element_of(self.y.type))
-        return view(emitter, self.y.type, operands[0], self.access(), value)
-
-    def numpy(self, x: Any) -> Any:
-        import numpy
-
-        high = integers(self.attributes, "high", None) or []
-        value = number(self.attributes, "value", 0.0)
-        widths = list(zip(self.low, high, strict=True))
-        # numpy.pad takes no array of rank 0
-        return numpy.pad(x, widths, constant_values=value) if widths else x
-
-
-def pad_value(value: float, element: Attribute) -> Attribute:
-    """The attribute that a padded read of a nest wants."""
-    if is_float(element):
-        return FloatAttr(value, element)  # pyright: ignore[reportArgumentType,reportCallIssue]
-    scalar: Any = scalar_type(element)
-    return IntegerAttr(-int(value != 0) if is_bool(element) else int(value), scalar)
-
-
-@irdl_op_definition
-class ConcatOp(TensorOp):
-    """The operands one after the other along `axis`.   vjp: slices of ct"""
-
-    name = "array.concat"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
-
-    xs = var_operand_def()
-    y = result_def()
-    traits = traits_def(Pure())
-
-    @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
-        if not operands:
-            raise VerifyException("at least one operand expected, got none")
-        first = operands[0]
-        shape = list(shape_of(first))
-        axis = normalize_axis(integer(attributes, "axis", 0), len(shape))
-        for other in operands[1:]:
-            rest = list(shape_of(other))
-            same_rank = len(rest) == len(shape)
-            if not same_rank or element_of(other) != element_of(first):
-                raise VerifyException(f"ranks and elements must agree, got {first} and {other}")
-            if rest[:axis] + rest[axis + 1 :] != shape[:axis] + shape[axis + 1 :]:
-                raise VerifyException(
-                    f"shapes must agree but for axis {axis}, got {first} and {other}"
-                )
-        shape[axis] = sum(shape_of(o)[axis] for o in operands)
-        return [tensor(shape, element_of(first))]
-
-    @property
-    def axis(self) -> int:
-        return normalize_axis(integer(self.attributes, "axis", 0), len(shape_of(self.y.type)))
-
-    def starts(self) -> list[int]:
-        """Where each operand begins along the axis."""
-        sizes = [shape_of(x.type)[self.axis] for x in self.xs]
-        return [sum(sizes[:k]) for k in range(len(sizes))]
-
-    def vjp(self, ct: Value, y: Value, *xs: Value) -> Cotangents:
-        parts: list[Value] = []
-        for x, first in zip(xs, self.starts(), strict=True):
-            start = [first if d == self.axis else 0 for d in range(len(x.shape))]
-            stop = [s + n for s, n in zip(start, x.shape, strict=True)]
-            parts.append(SliceOp.on(ct, start=start, stop=stop))
-        return parts
-
-    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        shape, axis, starts = shape_of(self.y.type), self.axis, self.starts()
-        rank = len(shape)
-        zero = pad_value(0, element_of(self.y.type))
-        reads: list[Read] = []
-        for x, first in zip(operands, starts, strict=True):
-            rows = [dim_row(rank, d, 1, -first if d == axis else 0) for d in range(rank)]
-            reads.append(Read(x, Access(rank, tuple(rows)), zero))
-
-        def pick(*xs: Scalar) -> Scalar:
-            at, result = b.index(xs[0], axis), xs[0]
-            for x, first in list(zip(xs, starts, strict=True))[1:]:
-                result = b.select(b.greater_equal(at, b.constant(at, first)), x, result)
-            return result
-
-        output = Output(self.y.type, Access.identity(rank))
-        return nest(emitter, shape, reads, [output], pick)
-
-    def numpy(self, *xs: Any) -> Any:
-        import numpy
-
-        return numpy.concatenate(xs, axis=self.axis)
-
-
 OPS: tuple[type[TensorOp], ...] = (
-    ReshapeOp, PermuteDimsOp, BroadcastToOp, ExpandDimsOp, SqueezeOp, FlipOp, SliceOp, PadOp,
-    ConcatOp,
+    ReshapeOp, PermuteDimsOp, BroadcastToOp, ExpandDimsOp, SqueezeOp, FlipOp,
 )  # fmt: skip

@@ -14,7 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
 from gradir.dialects.access import Access, constant_row, dim_row
-from gradir.dialects.array.elementwise import AbsOp, AstypeOp, ExpOp, LogOp, WhereOp
+from gradir.dialects.array.comparison import AstypeOp, WhereOp
+from gradir.dialects.array.elementwise import AbsOp, ExpOp, LogOp
 from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
 from gradir.dialects.attributes import Attributes, flag, integers
 from gradir.dialects.interfaces import Cotangents, TensorOp

@@ -10,7 +10,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from gradir.dialects import body as b
-from gradir.dialects.array.elementwise import ExpOp, LogOp, WhereOp
+from gradir.dialects.array.comparison import WhereOp
+from gradir.dialects.array.elementwise import ExpOp, LogOp
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
 from gradir.dialects.attributes import Attributes, integer

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from gradir.dialects.array.elementwise import WhereOp
+from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.attributes import Attributes, text

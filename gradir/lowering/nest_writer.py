@@ -13,7 +13,8 @@ from math import prod
 
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.nest_space import Linear, Pass, Read, Write
-from gradir.lowering.scalar_instructions import Needs, bytes_of
+from gradir.lowering.nest_streams import Store, Streams, bytes_moved
+from gradir.lowering.scalar_instructions import Needs
 from gradir.lowering.scalars import Surroundings, Value
 from gradir.lowering.target import Target
 from gradir.lowering.vector_memory import Memory, constant_mask
@@ -50,13 +51,16 @@ class Items:
 class PassWriter:
     """The text of one pass. `target` sets the unrolling, never the order of combination."""
 
-    def __init__(self, one: Pass, target: Target, needs: Needs):
+    def __init__(
+        self, one: Pass, target: Target, needs: Needs, streamed: frozenset[str] = frozenset()
+    ):
         self.one = one
         self.target = target
         self.f = FunctionText()
         self.memory = Memory(self.f, needs)
         self.needs = needs
         self.lanes = one.lanes
+        self.streams = Streams(self.memory, streamed)
         self.allocas: list[str] = []
         self.indices: dict[int, str] = {}
         self.linears: dict[Linear, str] = {k: str(k.constant) for k in one.linears}
@@ -397,21 +401,21 @@ class PassWriter:
 
     def store_plain(self, values: Sequence[Value | None], shift: int, mask: str | None) -> None:
         """Write the outputs that are not combined."""
+        lanes, memory = self.lanes, self.memory
+        streamed: list[Store] = []
         for w in self.one.writes:
-            if w.combiner == "none" and not w.in_memory:
-                value = self.vector(values[w.position], w.value_kind)
-                self.store(w, value, shift, mask)
-
-    def store(self, write: Write, value: str, shift: int, mask: str | None) -> None:
-        """Write a vector in the output's own kind."""
-        value = self.memory.resize(write.value_kind, write.kind, self.lanes, value)
-        address = self.address(write.pointer, write.kind, write.offset, shift)
-        address = self._in_chunk(write, address)
-        stride = write.offset.coefficients[self.one.vector_dim]
-        if self.lanes == 1:
-            self.memory.store(write.kind, 1, address, value)
-        else:
-            self.memory.store_strided(write.kind, self.lanes, address, stride, value, mask)
+            if w.combiner != "none" or w.in_memory:
+                continue
+            value = self.vector(values[w.position], w.value_kind)
+            value = memory.resize(w.value_kind, w.kind, lanes, value)
+            address = self.address(w.pointer, w.kind, w.offset, shift)
+            address = self._in_chunk(w, address)
+            stride = w.offset.coefficients[self.one.vector_dim]
+            if mask is None and w.pointer in self.streams.pointers:
+                streamed.append(Store(w.kind, lanes, address, value))
+            else:
+                memory.store_strided(w.kind, lanes, address, stride, value, mask)
+        self.streams.store(streamed)
 
     def _in_chunk(self, write: Write, address: str) -> str:
         if not write.chunk_step:
@@ -452,7 +456,8 @@ class PassWriter:
             for p in sorted(pointers)
             if p.startswith("%scratch.")
         ]
-        lines = ["entry:", *scratch, *self.allocas, self.f.text(), "  ret void"]
+        lines = ["entry:", *scratch, *self.allocas, *self.streams.entry, self.f.text()]
+        lines += [*self.streams.exit, "  ret void"]
         head = f"define void {symbol}({', '.join(parameters)}) {self.target.attributes} {{"
         return "\n".join([head, *lines, "}", ""])
 
@@ -463,14 +468,9 @@ class PassWriter:
         operations = one.body.cost + 0.3 * (len(one.reads) + len(one.writes))
         operations *= one.interleaved
         # bytes a nanosecond that a thread moves in its own cache, in the shared one, in memory
-        moved = sum(self._bytes(r.offset, r.kind) for r in one.reads if r and r.offset is not None)
-        moved += sum(self._bytes(w.offset, w.kind) for w in one.writes)
+        moved = bytes_moved(one)
         speed = 60.0 if moved <= self.target.l2_bytes else 40.0
         return max(vectors * operations, moved / (speed if moved < SHARED_CACHE else 16.0))
-
-    def _bytes(self, linear: Linear, kind: str) -> int:
-        extents = zip(linear.coefficients, self.one.bounds, strict=True)
-        return bytes_of(kind) * prod(n for c, n in extents if c)
 
 
 def _is_number(text: str) -> bool:

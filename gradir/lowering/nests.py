@@ -12,6 +12,8 @@ several passes, each of which computes the body again.
 
 from __future__ import annotations
 
+from xdsl.ir import SSAValue
+
 from gradir.dialects.loopnest import NestOp
 from gradir.lowering.kernel import Kernel, Phase
 from gradir.lowering.nest_columns import write_column_reduction
@@ -19,6 +21,7 @@ from gradir.lowering.nest_maps import write_map
 from gradir.lowering.nest_plan import plan_nest
 from gradir.lowering.nest_reductions import write_row_reduction
 from gradir.lowering.nest_space import Pass
+from gradir.lowering.nest_streams import streamed_outputs
 from gradir.lowering.nest_transposes import (
     find_transposition,
     tile_lanes,
@@ -43,7 +46,7 @@ def emit_nest(op: NestOp, name: str, target: Target) -> Kernel:
     texts: list[str] = []
     phases: list[Phase] = []
     for number, one in enumerate(plan_nest(op, target).passes):
-        writer = _write(one, target, needs)
+        writer = _write(one, target, needs, _in_place(op))
         symbol = f"{name}.{number}"
         texts.append(writer.text(f"@{symbol}", parameters))
         phases.append(Phase(symbol, writer.item_count, writer.cost()))
@@ -56,10 +59,13 @@ def emit_nest(op: NestOp, name: str, target: Target) -> Kernel:
     )
 
 
-def _write(one: Pass, target: Target, needs: Needs) -> PassWriter:
-    """Write the function of one pass."""
+def _write(one: Pass, target: Target, needs: Needs, in_place: frozenset[str]) -> PassWriter:
+    """Write the function of one pass; `in_place` are outputs that share a buffer."""
     transposition = find_transposition(one)
-    writer = PassWriter(tile_lanes(one) if transposition else one, target, needs)
+    if transposition is not None:
+        one = tile_lanes(one)
+    streamed = streamed_outputs(one, target, in_place, whole_lines=transposition is not None)
+    writer = PassWriter(one, target, needs, streamed)
     if transposition is not None:
         write_transposed_map(writer, transposition)
     elif one.is_map:
@@ -73,12 +79,22 @@ def _write(one: Pass, target: Target, needs: Needs) -> PassWriter:
 
 def _parameters(op: NestOp) -> list[str]:
     """Buffers that the op writes and names once can not overlap another one."""
-    values = [*op.inputs, *op.outputs]
     names = [f"%in{k}" for k in range(len(op.inputs))]
     names += [f"%out{k}" for k in range(len(op.outputs))]
-    written = set(op.outputs)
-    parameters: list[str] = []
-    for value, name in zip(values, names, strict=True):
-        shared = value in written and sum(v is value for v in values) > 1
-        parameters.append(f"ptr {name}" if shared else f"ptr noalias {name}")
+    shared = _shared(op)
+    parameters = [
+        f"ptr {name}" if value in shared else f"ptr noalias {name}"
+        for value, name in zip([*op.inputs, *op.outputs], names, strict=True)
+    ]
     return [*parameters, "ptr noalias %scratch", "ptr noalias %error", "i64 %begin", "i64 %end"]
+
+
+def _in_place(op: NestOp) -> frozenset[str]:
+    shared = _shared(op)
+    return frozenset(f"%out{k}" for k, value in enumerate(op.outputs) if value in shared)
+
+
+def _shared(op: NestOp) -> set[SSAValue]:
+    """Buffers that the op writes and names more than once."""
+    values = [*op.inputs, *op.outputs]
+    return {value for value in op.outputs if sum(v is value for v in values) > 1}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 VECTOR_BYTES_VARIABLE = "GRADIR_VECTOR_BYTES"
 DEFAULT_L2_BYTES = 512 * 1024
+DEFAULT_L3_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Target:
     vector_bytes: int
     vector_registers: int
     l2_bytes: int = DEFAULT_L2_BYTES
+    l3_bytes: int = DEFAULT_L3_BYTES  # of all caches of the third level together
+    streaming: bool = False  # stores that go past the caches, and x86's fence for them
     masked: bool = False  # masked loads and stores are single instructions
     embedded_broadcast: bool = False  # an operand in memory can be a broadcast scalar
     fma: bool = True
@@ -69,6 +72,8 @@ def _host(vector_bytes: int | None) -> Target:
         vector_bytes=width,
         vector_registers=32 if width == 64 or arm else 16,
         l2_bytes=_cache_bytes(2, DEFAULT_L2_BYTES),
+        l3_bytes=_cache_bytes(3, DEFAULT_L3_BYTES) * _cache_copies(3),
+        streaming=bool(has.get("sse2")),
         masked=width >= 32,
         embedded_broadcast=width == 64,
         fma=bool(has.get("fma")) or arm,
@@ -99,3 +104,15 @@ def _cache_bytes(level: int, default: int) -> int:
         except (OSError, ValueError):
             continue
     return default
+
+
+def _cache_copies(level: int) -> int:
+    """How many caches of this level, the size of the first core's, all processors have."""
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            if int((index / "level").read_text()) == level:
+                shared = (index / "shared_cpu_map").read_text().replace(",", "")
+                return max(1, (os.cpu_count() or 1) // max(1, int(shared, 16).bit_count()))
+        except (OSError, ValueError):
+            continue
+    return 1

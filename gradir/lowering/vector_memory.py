@@ -2,7 +2,7 @@
 
 An element of kind i1 is a byte 0 or 1 in memory. A mask is the name of a vector of i1, or None
 where all lanes are active; lanes that are not active are neither read nor written. Nothing is
-assumed of the alignment but that of the element.
+assumed of the alignment but that of the element, except by streaming stores.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from gradir.lowering.scalar_instructions import (
 
 # Elements up to this far apart are loaded as whole vectors, with those between them.
 CLOSE_STRIDE = 4
+LINE_BYTES = 64
+# What streaming stores refer to.
+STREAM_METADATA = "!0 = !{i32 1}"
 
 
 def memory_kind(kind: str) -> str:
@@ -65,12 +68,22 @@ class Memory(Instructions):
         return self.from_memory(kind, lanes, result)
 
     def store(
-        self, kind: str, lanes: int, pointer: str, value: str, mask: str | None = None
+        self,
+        kind: str,
+        lanes: int,
+        pointer: str,
+        value: str,
+        mask: str | None = None,
+        streamed: bool = False,
     ) -> None:
-        """Contiguous elements."""
+        """Contiguous elements; `streamed` ones go past the caches and have to be aligned."""
         stored = memory_kind(kind)
         value = self._to_memory(kind, lanes, value)
         type_, align = llvm_type(stored, lanes), bytes_of(stored)
+        if streamed:
+            align = min(LINE_BYTES, lanes * align)
+            self.f.line(f"store {type_} {value}, ptr {pointer}, align {align}, !nontemporal !0")
+            return
         if mask is None:
             self.f.line(f"store {type_} {value}, ptr {pointer}, align {align}")
             return

@@ -1,0 +1,212 @@
+"""array: comparisons, logic, selection by a condition, conversion of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.attributes import Attributes
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import (
+    BinaryOp,
+    CompareOp,
+    ElementwiseOp,
+    UnaryOp,
+    require_elements,
+    require_equal_types,
+)
+from gradir.dialects.loopnest import scalar_type
+from gradir.dialects.shapes import element_of, is_bool, is_float, shape_of, tensor
+from gradir.dialects.value import Scalar, Value
+
+# Comparisons.
+
+
+@irdl_op_definition
+class EqualOp(CompareOp):
+    """lhs == rhs; false of nan."""
+
+    name = "array.equal"
+    NUMPY: ClassVar[str] = "equal"
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.equal(x, y)
+
+
+@irdl_op_definition
+class NotEqualOp(CompareOp):
+    """lhs != rhs; true of nan."""
+
+    name = "array.not_equal"
+    NUMPY: ClassVar[str] = "not_equal"
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.not_equal(x, y)
+
+
+class _OrderOp(CompareOp):
+    """An order, so not of bools."""
+
+    def verify_types(self) -> None:
+        require_elements(self.lhs.type, "number")
+
+
+@irdl_op_definition
+class LessOp(_OrderOp):
+    """lhs < rhs; false of nan."""
+
+    name = "array.less"
+    NUMPY: ClassVar[str] = "less"
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.less(x, y)
+
+
+@irdl_op_definition
+class LessEqualOp(_OrderOp):
+    """lhs <= rhs; false of nan."""
+
+    name = "array.less_equal"
+    NUMPY: ClassVar[str] = "less_equal"
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.less_equal(x, y)
+
+
+@irdl_op_definition
+class GreaterOp(_OrderOp):
+    """lhs > rhs; false of nan."""
+
+    name = "array.greater"
+    NUMPY: ClassVar[str] = "greater"
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.greater(x, y)
+
+
+@irdl_op_definition
+class GreaterEqualOp(_OrderOp):
+    """lhs >= rhs; false of nan."""
+
+    name = "array.greater_equal"
+    NUMPY: ClassVar[str] = "greater_equal"
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.greater_equal(x, y)
+
+
+# Logic, selection, conversion.
+
+
+@irdl_op_definition
+class LogicalAndOp(BinaryOp):
+    """Both hold (i1)."""
+
+    name = "array.logical_and"
+    NUMPY: ClassVar[str] = "logical_and"
+    DOMAIN: ClassVar[str] = "bool"
+    INACTIVE: ClassVar[bool] = True
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.logical_and(x, y)
+
+
+@irdl_op_definition
+class LogicalNotOp(UnaryOp):
+    """Does not hold (i1)."""
+
+    name = "array.logical_not"
+    NUMPY: ClassVar[str] = "logical_not"
+    DOMAIN: ClassVar[str] = "bool"
+    INACTIVE: ClassVar[bool] = True
+
+    def body(self, x: Scalar) -> Scalar:
+        return b.logical_not(x)
+
+
+@irdl_op_definition
+class WhereOp(ElementwiseOp):
+    """x where cond (i1) holds, else y.   vjp: ct where cond, ct where not"""
+
+    name = "array.where"
+    NUMPY: ClassVar[str] = "where"
+
+    cond = operand_def()
+    x = operand_def()
+    y = operand_def()
+    result = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        cond, x, y = operands
+        require_elements(cond, "bool")
+        require_equal_types([x, y])
+        require_equal_types([cond, tensor(shape_of(x), i1)])
+        return [x]
+
+    def vjp(self, ct: Value, result: Value, cond: Value, x: Value, y: Value) -> Cotangents:
+        zero = ct.full(0)
+        return [None, WhereOp.on(cond, ct, zero), WhereOp.on(cond, zero, ct)]
+
+    def body(self, cond: Scalar, x: Scalar, y: Scalar) -> Scalar:
+        return b.select(cond, x, y)
+
+
+@irdl_op_definition
+class AstypeOp(ElementwiseOp):
+    """Converted to the result's element type, rounded once.
+
+    Floats become integers toward 0, the nearest end where out of range, 0 of nan; integers wrap;
+    what is not 0 is true.
+    vjp: astype(ct) between floats; from or to an integer none flows.
+    """
+
+    name = "array.astype"
+
+    x = operand_def()
+    y = result_def()
+
+    def verify_types(self) -> None:
+        if shape_of(self.x.type) != shape_of(self.y.type):
+            raise VerifyException(
+                f"shapes must be equal, got {self.x.type} and {self.y.type}; "
+                "broadcast with array.broadcast_to"
+            )
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        return [AstypeOp.on(ct, type=x.type) if is_float(x.element) else None]
+
+    def body(self, x: Scalar) -> Scalar:
+        source, target = element_of(self.x.type), element_of(self.y.type)
+        if is_bool(target):
+            return b.not_equal(x, b.constant(x, 0))
+        # at once, not by way of the compute type: that would round, or saturate, twice
+        return b.cast(x, scalar_type(target), b.is_unsigned(source), b.is_unsigned(target))
+
+    def numpy(self, x: Any) -> Any:
+        return x  # the interpreter casts to the result type
+
+    def simplify(self, x: Value) -> Value | None:
+        return x if x.type == self.y.type else None
+
+
+OPS: tuple[type[TensorOp], ...] = (
+    EqualOp,
+    NotEqualOp,
+    LessOp,
+    LessEqualOp,
+    GreaterOp,
+    GreaterEqualOp,
+    LogicalAndOp,
+    LogicalNotOp,
+    WhereOp,
+    AstypeOp,
+)

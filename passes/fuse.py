@@ -68,6 +68,7 @@ class _Merged:
     def __init__(self, ops: Sequence[LoopOp]):
         self.ops = ops
         self.first = ops[0]
+        self.members: set[Operation] = set(ops)
         self.inside = {r for op in ops for r in op.results}
         self.block = Block()
         # The factors of a contraction, which the body does not see, and the inputs that it sees.
@@ -133,9 +134,8 @@ class _Merged:
 
     def _take_outputs(self, op: LoopOp) -> None:
         """Keep the results that are read outside of the group."""
-        members: set[Operation] = set(self.ops)
         for result, output, value in zip(op.results, op.output_list, op.yielded, strict=True):
-            if all(use.operation in members for use in result.uses):
+            if all(use.operation in self.members for use in result.uses):
                 continue
             access = self._over_our_space(output.access, op)
             assert access is not None

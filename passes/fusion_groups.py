@@ -15,6 +15,8 @@ from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp
 
 # A group that reads more tensors than this would do little but spill their addresses.
 MOST_INPUTS = 64
+# A nest of more ops than this gains nothing over two, and takes long to compile.
+MOST_OPS = 256
 
 
 @dataclass(eq=False)
@@ -114,6 +116,8 @@ class Grouping:
             return False
         if len(early.inputs.keys() | late.inputs.keys()) > MOST_INPUTS:
             return False
+        if len(early.ops) + len(late.ops) > MOST_OPS:
+            return False
         # `late` may have grown by members that stand before those of `early`
         in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
         return in_place and not self._between(early, late)
@@ -123,8 +127,12 @@ class Grouping:
         return all(
             in_place and _writes_in_place(value)
             for value, in_place in late.inputs.items()
-            if isinstance(value.owner, Operation) and self.group_of.get(value.owner) is early
+            if self._group_of(value) is early
         )
+
+    def _group_of(self, value: SSAValue) -> Group | None:
+        owner = value.owner
+        return self.group_of.get(owner) if isinstance(owner, Operation) else None
 
     def _between(self, early: Group, late: Group) -> bool:
         """Some other group needs early and is needed by late, or the other way round."""
@@ -143,12 +151,12 @@ class Grouping:
         early.members |= late.members
         early.needs = (early.needs | late.needs) & ~early.members
         early.reduced |= late.reduced
-        for value, in_place in late.inputs.items():
-            early.inputs[value] = in_place and early.inputs.get(value, True)
         for op in late.ops:
             self.group_of[op] = early
-            for result in op.results:
-                early.inputs.pop(result, None)
+        inputs = dict(early.inputs)
+        for value, in_place in late.inputs.items():
+            inputs[value] = in_place and inputs.get(value, True)
+        early.inputs = {v: p for v, p in inputs.items() if self._group_of(v) is not early}
         self._all.remove(late)
         reach = early.members | early.needs
         for group in self._all:

@@ -116,9 +116,11 @@ class Compiled:
         return code, index, bound
 
 
-def compile_nest(op: NestOp, vector_bytes: int | None = None) -> Compiled:
-    """Compile for this machine, with LLVM's vectorizers off."""
-    target = host(vector_bytes)
+def compile_nest(
+    op: NestOp, vector_bytes: int | None = None, target: Target | None = None
+) -> Compiled:
+    """Compile for this machine (or for `target`), with LLVM's vectorizers off."""
+    target = target or host(vector_bytes)
     kernel = emit_nest(op, "nest", target)
     text = "\n".join([*sorted(kernel.declarations), kernel.text])
     if kernel.functions:

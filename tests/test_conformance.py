@@ -1,8 +1,8 @@
 """Programs of earlier systems' tests with their gradients; each file says which system's.
 
-`cotangents` are for the values of `of` (result indices or names), `grads` for the arguments or names
-of `wrt` that are not in `null`. All is computed in float64 by the interpreter, and in one function
-(mode vjp) as in two (mode split).
+`cotangents` are for the values of `of` (result indices or names), `grads` for those of `wrt` that
+are not in `null`. All is computed in float64 by the interpreter, in one function (mode vjp) and in
+two (mode split).
 """
 
 from __future__ import annotations

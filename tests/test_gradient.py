@@ -1,4 +1,4 @@
-"""Gradients through the library interface: forms, targets, requests, residuals, size of the result."""
+"""Gradients through the library interface: forms, targets, requests, residuals, and size."""
 
 from __future__ import annotations
 
@@ -42,7 +42,12 @@ def arguments(module: Module, function: str, seed: int = 0) -> list[Array]:
     generator = np.random.default_rng(seed)
     types: list[Any] = list(function_named(module.op, function).function_type.inputs)
     shapes = [(t.get_shape(), dtype_of(t.element_type)) for t in types]
-    return [generator.uniform(-2, 2, shape).astype(dtype) for shape, dtype in shapes]
+    return [np.asarray(generator.uniform(-2, 2, shape), dtype) for shape, dtype in shapes]
+
+
+def uniform(generator: np.random.Generator, arrays: Sequence[Array]) -> list[Array]:
+    """Random arrays of the shapes of others."""
+    return [np.asarray(generator.uniform(-1, 1, a.shape), np.float64) for a in arrays]
 
 
 def ops_of(module: Module, function: str) -> Counter[str]:
@@ -131,8 +136,7 @@ def test_random_programs(seed: int) -> None:
     inputs = arguments(module, "f", seed)
     results = gradir.interpret(module, "f", *inputs)
     generator = np.random.default_rng(seed)
-    cotangents = [generator.uniform(-1, 1, r.shape) for r in results]
-    directions = [generator.uniform(-1, 1, x.shape) for x in inputs]
+    cotangents, directions = uniform(generator, results), uniform(generator, inputs)
     joint = gradir.interpret(module.gradient("f", mode="vjp"), "f_vjp", *inputs, *cotangents)
     split = module.gradient("f")
     residuals = gradir.interpret(split, "f_fwd", *inputs)[len(results) :]

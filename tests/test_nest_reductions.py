@@ -170,7 +170,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("bounds", [[7, 30], [500, 200], [3, 1]])
+@pytest.mark.parametrize("bounds", [[7, 30], [500, 200], [3, 1], [3, 2000]])
 def test_bits_do_not_depend_on_what_is_fused(body: str, bounds: list[int]) -> None:
     """A sum has the same bits alone and beside other outputs and types."""
     n, m = bounds

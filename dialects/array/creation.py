@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
@@ -115,9 +116,8 @@ class ConstantOp(TensorOp):
             values = numpy.array([float(cast(float, v)) for v in self.dense.get_values()])
             return values.reshape(shape).astype(numpy_dtype(element))
         data = numpy.frombuffer(self.dense.data.data, numpy_dtype(element))
-        return numpy.array(data if data.size > 1 else numpy.broadcast_to(data, shape)).reshape(
-            shape
-        )
+        is_whole = data.size == prod(shape)
+        return numpy.array(data.reshape(shape) if is_whole else numpy.broadcast_to(data, shape))
 
     @property
     def splat(self) -> float | None:

@@ -329,10 +329,12 @@ def interleave(one: Pass, target: Target) -> Pass:
     v = one.vector_dim
     steps = [r.offset.coefficients[v] if r.offset else 2 for r in one.reads if r]
     steps += [w.offset.coefficients[v] for w in one.writes]
-    if one.scalar or one.lanes == 1 or any(w.in_memory for w in one.writes) or not {0, 1}.issuperset(steps):
+    in_memory = any(w.in_memory for w in one.writes)
+    if one.scalar or one.lanes == 1 or in_memory or not {0, 1}.issuperset(steps):
         return one
     kinds = [w.value_kind for w in one.writes if w.combiner != "none"]
-    most = min([one.bounds[v] // 16, *(accumulator_lanes(k, target) for k in kinds)])
+    # of short rows the last vector, which may be all but empty, would be too much of the work
+    most = min([one.bounds[v] // 8, *(accumulator_lanes(k, target) for k in kinds)])
     for vectors in (4, 2):
         if one.body.size >= INTERLEAVED_SIZE and one.lanes * vectors <= most:
             return replace(one, lanes=one.lanes * vectors, interleaved=vectors)

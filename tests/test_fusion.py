@@ -1,0 +1,355 @@
+"""Fusion and memory: fused code computes the bits of unfused code, buffers never overlap.
+
+Random programs are compiled with and without gradir-fuse, and compared with the interpreter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_programs import random_program
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+import gradir
+from gradir import Module
+from gradir.dialects.loopnest import ContractOp, LoopOp
+from gradir.lowering.scratch import allocate_scratch
+from gradir.lowering.target import host
+from gradir.passes.fuse import fuse
+from gradir.passes.plan_memory import ALIGNMENT, MemoryPlan, assign_offsets
+from gradir.passes.verify import verify
+from gradir.pipeline import STAGES, place_buffers
+from gradir.runtime.arrays import dtype_of
+from gradir.runtime.executable import Executable, compile_function
+from gradir.symbols import function_named
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+
+
+def staged(module: Module, fused: bool) -> tuple[ModuleOp, MemoryPlan]:
+    """@f at buffer level, each stage's promise checked, with or without fusion."""
+    op = module.op.clone()
+    for stage in STAGES:
+        if stage.run is fuse and not fused:
+            continue
+        stage.run(op)
+        verify(op)
+        for inner in op.walk():
+            assert stage.leaves(inner), f"{stage.name} left {inner.name}"
+    allocate_scratch(op, host(), 1)
+    plan = place_buffers(op)["f"]
+    verify(op)
+    return op, plan
+
+
+def compiled(module: Module, fused: bool) -> Executable:
+    op, plan = staged(module, fused)
+    return compile_function(function_named(op, "f"), 1, host(), plan)
+
+
+def loops(module: Module, fused: bool = True) -> list[LoopOp]:
+    """The loop ops of @f at buffer level."""
+    return [op for op in staged(module, fused)[0].walk() if isinstance(op, LoopOp)]
+
+
+def inputs_of(function: FuncOp, seed: int = 0) -> list[Array]:
+    generator = np.random.default_rng(seed)
+    types: list[Any] = list(function.function_type.inputs)
+    arrays = [(t.get_shape(), dtype_of(t.element_type)) for t in types]
+    return [np.asarray(generator.uniform(-2, 2, shape), dtype) for shape, dtype in arrays]
+
+
+def assert_same_bits(got: Sequence[Array], want: Sequence[Array]) -> None:
+    for k, (one, other) in enumerate(zip(got, want, strict=True)):
+        np.testing.assert_array_equal(one, other, err_msg=f"result {k}")
+        numbers = ~np.isnan(one)
+        signs = np.signbit(one[numbers]), np.signbit(other[numbers])
+        np.testing.assert_array_equal(*signs, err_msg=f"signs of result {k}")
+
+
+def check(text: str, tolerance: float) -> None:
+    """Fused, unfused and interpreted results of a program agree; the first two bit for bit."""
+    module = gradir.parse(text)
+    inputs = inputs_of(function_named(module.op, "f"))
+    copies = [x.copy() for x in inputs]
+    fused, unfused = compiled(module, True)(*inputs), compiled(module, False)(*inputs)
+    assert_same_bits(fused, unfused)
+    for array, copy in zip(inputs, copies, strict=True):
+        np.testing.assert_array_equal(array, copy, err_msg="an argument was written to")
+    for one, other in zip(fused, gradir.interpret(module, "f", *inputs), strict=True):
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+def chooser(data: st.DataObject) -> Callable[[Sequence[Any]], Any]:
+    return lambda options: data.draw(st.sampled_from(list(options)))
+
+
+@pytest.mark.slow
+@settings(SLOW, max_examples=120)
+@given(st.data())
+def test_random_programs(data: st.DataObject) -> None:
+    """Programs of all kinds of ops, in single precision."""
+    steps = data.draw(st.integers(1, 16))
+    check(random_program(chooser(data), steps, data.draw(st.integers(1, 3))), 2e-4)
+
+
+@pytest.mark.slow
+@settings(SLOW, max_examples=60)
+@given(st.data())
+def test_random_gradients(data: st.DataObject) -> None:
+    """The same for derivatives, in double precision."""
+    text = random_program(chooser(data), data.draw(st.integers(1, 8)), 1, "f64", smooth=True)
+    derived = gradir.parse(text).gradient("f", mode="vjp")
+    function = function_named(derived.op, "f_vjp").clone()
+    check(str(function).replace("@f_vjp", "@f"), 1e-8)
+
+
+def program(arguments: str, results: str, *lines: str) -> str:
+    return "\n".join([f"func.func @f({arguments}) -> ({results}) {{", *lines, "}"])
+
+
+X = "tensor<4x4xf32>"
+PROGRAMS = {
+    # the group of %v3 holds a reduction that the group of %v0 reads
+    "a reader joins from behind": program(
+        "%x: tensor<4xf32>",
+        "tensor<4xf32>, tensor<4xf32>",
+        "%v0 = array.minimum %x, %x : tensor<4xf32>",
+        "%v1 = nn.softmax %v0 {axis = 0} : tensor<4xf32>",
+        "%v2 = array.negative %v0 : tensor<4xf32>",
+        "func.return %v2, %v1 : tensor<4xf32>, tensor<4xf32>",
+    ),
+    "a contraction joins a nest before it": program(
+        f"%x: {X}, %u: {X}",
+        f"{X}, {X}",
+        f"%n = array.tanh %u : {X}",
+        f"%c = array.matmul %x, %u : {X}, {X} -> {X}",
+        f"%y = array.add %c, %n : {X}",
+        f"func.return %y, %n : {X}, {X}",
+    ),
+    "an epilogue that reads a factor": program(
+        "%x: tensor<1x1xf32>, %w: tensor<1x1xf32>",
+        "tensor<1x1xf32>",
+        "%c = array.matmul %x, %w"
+        " : tensor<1x1xf32>, tensor<1x1xf32> -> tensor<1x1xf32>",
+        "%y = array.add %c, %x : tensor<1x1xf32>",
+        "func.return %y : tensor<1x1xf32>",
+    ),
+    "a padded epilogue": program(
+        "%x: tensor<1x3xf32>, %w: tensor<3x4xf32>, %u: tensor<1x2xf32>",
+        "tensor<1x4xf32>",
+        "%c = array.matmul %x, %w"
+        " : tensor<1x3xf32>, tensor<3x4xf32> -> tensor<1x4xf32>",
+        "%p = array.pad %u {low = [0, 1], high = [0, 1], value = 0.0}"
+        " : tensor<1x2xf32> -> tensor<1x4xf32>",
+        "%y = array.add %c, %p : tensor<1x4xf32>",
+        "func.return %y : tensor<1x4xf32>",
+    ),
+    "an epilogue that reduces nothing": program(
+        f"%x: {X}, %w: {X}",
+        f"{X}",
+        f"%c = array.matmul %x, %w : {X}, {X} -> {X}",
+        f"%y = array.logsumexp %c {{axis = [], keepdims = true}} : {X} -> {X}",
+        f"func.return %y : {X}",
+    ),
+    "a dying buffer seen under another shape": program(
+        f"%x: {X}",
+        f"{X}",
+        f"%t = array.matmul %x, %x : {X}, {X} -> {X}",
+        "%down = array.iota {axis = 0} : tensor<16xi64>",
+        f"%r = array.reshape %t : {X} -> tensor<16xf32>",
+        "%f = array.flip %down : tensor<16xi64> -> tensor<16xi64>",
+        "%i = array.reshape %f : tensor<16xi64> -> tensor<4x4xi64>",
+        f"%g = array.take %r, %i : tensor<16xf32>, tensor<4x4xi64> -> {X}",
+        f"%y = array.add %t, %g : {X}",
+        f"%z = array.matmul %y, %x : {X}, {X} -> {X}",
+        f"func.return %z : {X}",
+    ),
+    "a scatter of itself": program(
+        "%x: tensor<4xf32>",
+        "tensor<4xf32>",
+        "%t = array.tanh %x : tensor<4xf32>",
+        "%i = array.constant {value = dense<[1, 2, 3, 0]> : tensor<4xi64>} : tensor<4xi64>",
+        "%s = array.scatter_add %t, %i, %t"
+        " : tensor<4xf32>, tensor<4xi64>, tensor<4xf32> -> tensor<4xf32>",
+        "%y = array.negative %s : tensor<4xf32>",
+        "func.return %y : tensor<4xf32>",
+    ),
+    "a scatter into a reshaped value that is read later": program(
+        "%x: tensor<2x4xf32>, %w: tensor<4x3xf32>, %u: tensor<3xf32>",
+        "tensor<8xf32>, tensor<2x3xf32>",
+        "%t = array.tanh %x : tensor<2x4xf32>",
+        "%s = array.reshape %t : tensor<2x4xf32> -> tensor<8xf32>",
+        "%i = array.constant {value = dense<[1, 2, 3]> : tensor<3xi64>} : tensor<3xi64>",
+        "%g = array.scatter_add %s, %i, %u"
+        " : tensor<8xf32>, tensor<3xi64>, tensor<3xf32> -> tensor<8xf32>",
+        "%y = array.matmul %t, %w"
+        " : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2x3xf32>",
+        "func.return %g, %y : tensor<8xf32>, tensor<2x3xf32>",
+    ),
+    "results that are arguments, constants, reshapes and each other": program(
+        f"%x: {X}",
+        f"{X}, {X}, tensor<16xf32>, {X}, tensor<16xf32>, tensor<2xf32>",
+        f"%y = array.exp %x : {X}",
+        f"%r = array.reshape %y : {X} -> tensor<16xf32>",
+        f"%s = array.reshape %x : {X} -> tensor<16xf32>",
+        "%c = array.constant {value = dense<[1.0, 2.0]> : tensor<2xf32>} : tensor<2xf32>",
+        "func.return %x, %y, %r, %y, %s, %c"
+        f" : {X}, {X}, tensor<16xf32>, {X}, tensor<16xf32>, tensor<2xf32>",
+    ),
+    "nothing": program(
+        "%x: tensor<0x4xf32>, %y: tensor<3x0xf32>",
+        "tensor<4xf32>, tensor<3x4xf32>, tensor<0xf32>, tensor<2x4xf32>",
+        "%s = array.sum %x {axis = 0} : tensor<0x4xf32> -> tensor<4xf32>",
+        "%m = array.matmul %y, %x"
+        " : tensor<3x0xf32>, tensor<0x4xf32> -> tensor<3x4xf32>",
+        "%r = array.reshape %x : tensor<0x4xf32> -> tensor<0xf32>",
+        "%e = array.exp %r : tensor<0xf32>",
+        "%p = array.pad %x {low = [1, 0], high = [1, 0], value = 2.0}"
+        " : tensor<0x4xf32> -> tensor<2x4xf32>",
+        "func.return %s, %m, %e, %p"
+        " : tensor<4xf32>, tensor<3x4xf32>, tensor<0xf32>, tensor<2x4xf32>",
+    ),
+    "a broadcast of extent 1 that is broadcast again": program(
+        "%x: tensor<1x1xf32>, %y: tensor<2x1xf32>",
+        "tensor<3x2x4xf32>, tensor<1x1xf32>",
+        "%s = array.sum %x {axis = 0, keepdims = true} : tensor<1x1xf32> -> tensor<1x1xf32>",
+        "%a = array.broadcast_to %s : tensor<1x1xf32> -> tensor<2x1xf32>",
+        "%b = array.add %a, %y : tensor<2x1xf32>",
+        "%c = array.broadcast_to %b : tensor<2x1xf32> -> tensor<3x2x4xf32>",
+        "func.return %c, %s : tensor<3x2x4xf32>, tensor<1x1xf32>",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    """Programs that are easy to get wrong."""
+    check(PROGRAMS[name], 1e-5)
+
+
+# What fuses.
+
+
+def test_attention_like_program_is_a_few_loops() -> None:
+    """Two contractions and a softmax between them: five loops, and no copy of a transpose."""
+    module = gradir.parse(
+        program(
+            "%q: tensor<6x4xf32>, %k: tensor<6x4xf32>, %v: tensor<6x5xf32>",
+            "tensor<6x5xf32>",
+            "%t = array.permute_dims %k {axes = [1, 0]} : tensor<6x4xf32> -> tensor<4x6xf32>",
+            "%s = array.matmul %q, %t"
+            " : tensor<6x4xf32>, tensor<4x6xf32> -> tensor<6x6xf32>",
+            "%p = nn.softmax %s {axis = 1} : tensor<6x6xf32>",
+            "%y = array.matmul %p, %v"
+            " : tensor<6x6xf32>, tensor<6x5xf32> -> tensor<6x5xf32>",
+            "func.return %y : tensor<6x5xf32>",
+        )
+    )
+    assert [isinstance(op, ContractOp) for op in loops(module)] == [
+        True, False, False, False, True,
+    ]  # fmt: skip
+
+
+def test_a_long_chain_is_one_loop() -> None:
+    """A chain of 200 ops on one tensor is one nest, and needs no buffer."""
+    lines = [f"%v{k + 1} = array.sin %v{k} : {X}" for k in range(200)]
+    module = gradir.parse(program(f"%v0: {X}", X, *lines, f"func.return %v200 : {X}"))
+    op, plan = staged(module, True)
+    assert len([inner for inner in op.walk() if isinstance(inner, LoopOp)]) == 1
+    assert plan.peak_bytes == 0
+
+
+# Memory.
+
+
+def assert_disjoint(plan: MemoryPlan) -> None:
+    """Buffers that are alive together do not overlap; all lie in the arena, aligned."""
+    for k, one in enumerate(plan.buffers):
+        assert one.offset % ALIGNMENT == 0 and one.first <= one.last
+        assert one.offset + one.size <= plan.peak_bytes or one.size == 0
+        for other in plan.buffers[:k]:
+            alive = one.first <= other.last and other.first <= one.last
+            apart = (
+                one.offset + one.size <= other.offset or other.offset + other.size <= one.offset
+            )
+            assert not alive or apart or 0 in (one.size, other.size), (one, other)
+
+
+RANGES = st.lists(
+    st.tuples(st.integers(0, 5000), st.integers(0, 30), st.integers(0, 12)), max_size=30
+)
+
+
+@settings(max_examples=200, derandomize=True)
+@given(RANGES)
+def test_random_live_ranges(ranges: list[tuple[int, int, int]]) -> None:
+    """Whatever lives when: nothing overlaps, and the arena is no larger than all buffers together,
+    no smaller than those that are alive at one time."""
+    named = [(str(k), size, time, time + length) for k, (size, time, length) in enumerate(ranges)]
+    plan = assign_offsets(named)
+    assert {b.name for b in plan.buffers} == {name for name, *_ in named}
+    assert_disjoint(plan)
+    rounded = [-(-size // ALIGNMENT) * ALIGNMENT for _, size, _, _ in named]
+    assert plan.peak_bytes <= sum(rounded)
+    for time in range(45):
+        alive = sum(size for _, size, first, last in named if first <= time <= last)
+        assert alive <= plan.peak_bytes
+
+
+def test_a_chain_of_layers_needs_two_buffers() -> None:
+    """Each layer's input dies where its output is made: two buffers serve any depth."""
+    for depth in (4, 12):
+        lines = [
+            f"%v{k + 1} = array.matmul %v{k}, %w : {X}, {X} -> {X}" for k in range(depth)
+        ]
+        module = gradir.parse(
+            program(f"%v0: {X}, %w: {X}", X, *lines, f"func.return %v{depth} : {X}")
+        )
+        plan = staged(module, True)[1]
+        assert_disjoint(plan)
+        sizes = [b.size for b in plan.buffers if "scratch" not in b.name]
+        assert len(sizes) == depth - 1
+        assert len({b.offset for b in plan.buffers if "scratch" not in b.name}) == 2
+
+
+@pytest.mark.slow
+@settings(SLOW, max_examples=60)
+@given(st.data())
+def test_plans_of_random_programs(data: st.DataObject) -> None:
+    """The plan of a whole program, and what the code does with the bytes around its arena."""
+    module = gradir.parse(random_program(chooser(data), data.draw(st.integers(1, 20)), 2))
+    _, plan = staged(module, data.draw(st.booleans()))
+    assert_disjoint(plan)
+
+
+def test_results_do_not_depend_on_old_bytes() -> None:
+    """Arena and result memory are written before they are read."""
+    module = gradir.parse(
+        program(
+            f"%x: {X}, %i: tensor<3xi64>",
+            f"{X}, {X}",
+            f"%z = array.full {{value = 0.0}} : {X}",
+            f"%u = array.slice %x {{start = [1, 0], stop = [4, 4]}} : {X} -> tensor<3x4xf32>",
+            f"%s = array.scatter_add %z, %i, %u : {X}, tensor<3xi64>, tensor<3x4xf32> -> {X}",
+            f"%m = array.matmul %s, %x : {X}, {X} -> {X}",
+            f"%y = nn.softmax %m : {X}",
+            f"func.return %s, %y : {X}, {X}",
+        )
+    )
+    function = compiled(module, True)
+    x = np.arange(16, dtype=np.float32).reshape(4, 4) / 8
+    i = np.array([2, 0, 2])
+    clean = function(x, i)
+    dirty = tuple(np.full((4, 4), np.nan, np.float32) for _ in range(2))
+    noise = compiled(gradir.parse(PROGRAMS["a dying buffer seen under another shape"]), True)
+    noise(np.full((4, 4), np.nan, np.float32))
+    assert_same_bits(function(x, i, out=dirty), clean)

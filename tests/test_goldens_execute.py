@@ -1,0 +1,138 @@
+"""Golden files run: what their passes make computes what the program means, natively and not.
+
+Gradients are held against central differences. The files are those of tests/filecheck whose
+programs are on tensors; RUN lines say which passes are applied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradir
+from gradir import Module
+from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.shapes import is_static, is_tensor
+from gradir.errors import IndexOutOfRange
+from gradir.runtime.arrays import dtype_of
+from gradir.symbols import function_named
+from gradir.testing import check_grads
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+FOLDER = Path(__file__).parent / "filecheck"
+FOLDERS = ("dialects", "gradient", "simplify", "lowering", "fusion", "bufferize", "run")
+# Passes after which a program is still one on tensors, which the interpreter runs.
+ON_TENSORS = ("gradient", "simplify", "decompose", "dce", "inline")
+
+_PASSES = re.compile(r"""^// RUN:.* -p (?:"([^"]*)"|'([^']*)')""", re.MULTILINE)
+
+
+def programs() -> list[Any]:
+    """Each program of the golden files, with the pipelines of its RUN lines."""
+    found: list[Any] = []
+    for folder in FOLDERS:
+        for file in sorted((FOLDER / folder).glob("*.mlir")):
+            if file.stem.endswith("_invalid"):
+                continue
+            text = file.read_text(encoding="utf-8")
+            pipelines = tuple(dict.fromkeys(a or b for a, b in _PASSES.findall(text)))
+            chunks = re.split(r"^// -----$", text, flags=re.MULTILINE)
+            for k, chunk in enumerate(chunks):
+                name = f"{folder}-{file.stem}" + (f"-{k}" if len(chunks) > 1 else "")
+                found.append(pytest.param(chunk, pipelines, id=name))
+    return found
+
+
+def runnable(module: Module) -> list[str]:
+    """The functions on static tensors of ops that the interpreter knows."""
+    names: list[str] = []
+    for name in module.functions:
+        function = function_named(module.op, name)
+        values = [v for op in function.body.walk() for v in (*op.operands, *op.results)]
+        values += function.body.block.args
+        known = all(
+            isinstance(op, TensorOp) or op.name in ("func.return", "func.call")
+            for op in function.body.walk()
+        )
+        if known and all(is_tensor(v.type) and is_static(v.type) for v in values):
+            names.append(name)
+    return names
+
+
+def inputs_of(module: Module, name: str) -> list[Array]:
+    """Random arrays: positive floats, so that logarithms and roots have values; small integers."""
+    generator = np.random.default_rng(0)
+    types: list[Any] = list(function_named(module.op, name).function_type.inputs)
+    arrays: list[Array] = []
+    for type_ in types:
+        shape, dtype = type_.get_shape(), dtype_of(type_.element_type)
+        if dtype.kind in "iub":
+            arrays.append(np.asarray(generator.integers(0, 2, shape), dtype))
+        else:
+            arrays.append(np.asarray(generator.uniform(0.3, 1.7, shape), dtype))
+    return arrays
+
+
+def assert_close(got: Sequence[Array], want: Sequence[Array]) -> None:
+    for one, other in zip(got, want, strict=True):
+        assert one.dtype == other.dtype
+        if one.dtype.kind in "iub":
+            np.testing.assert_array_equal(one, other)
+            continue
+        # one step of the element type, and what a few ulps in a sum come to
+        tolerance = {8: 1e-12, 4: 1e-5, 2: 2e-2}[one.dtype.itemsize]
+        wide = one.astype(np.float64), other.astype(np.float64)
+        np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(("text", "pipelines"), programs())
+def test_native_code_agrees(text: str, pipelines: tuple[str, ...]) -> None:
+    """Each function, and each that the passes make, computes natively what the interpreter says."""
+    module = gradir.parse(text + "\n")
+    after = [p for p in pipelines if any(f"gradir-{name}" in p for name in ON_TENSORS)]
+    if any(word in p for p in pipelines for word in ("gradir-lower", "gradir-fuse")):
+        after = []
+    original = set(module.functions)
+    for pipeline in ("", *after):
+        changed = module.run_passes(pipeline) if pipeline else module
+        for name in runnable(changed):
+            inputs = inputs_of(changed, name)
+            native = gradir.compile(changed, name)
+            try:
+                expected = gradir.interpret(changed, name, *inputs)
+            except IndexOutOfRange as error:
+                with pytest.raises(IndexOutOfRange, match=re.escape(str(error))):
+                    native(*inputs)
+                continue
+            assert_close(native(*inputs), expected)
+            if pipeline and name in original:
+                before = gradir.interpret(module, name, *inputs)
+                assert_close(expected, before)
+
+
+GRADIENTS = [p for p in programs() if str(p.id).startswith("gradient-")]
+
+
+@pytest.mark.parametrize(("text", "pipelines"), GRADIENTS)
+def test_gradients_are_derivatives(text: str, pipelines: tuple[str, ...]) -> None:
+    """The derivatives of the differentiated functions, of both orders."""
+    module = gradir.parse(text + "\n")
+    options = " ".join(pipelines)
+    for name in runnable(module):
+        # of these the gradient is not the derivative
+        rough = any(op.name in ("array.floor", "grad.no_grad") for op in module.op.walk())
+        if f"function={name}" in options and not rough:
+            check_grads(module, inputs_of(module, name), function=name)
+
+
+def test_goldens_are_found() -> None:
+    """The files are where they are looked for, and some of each kind run."""
+    assert len(programs()) > 30 and len(GRADIENTS) > 15
+    for chunk, pipelines in (p.values for p in programs() if "modes" in str(p.id)):
+        assert "f_bwd" in gradir.parse(str(chunk)).run_passes(str(pipelines[0])).functions

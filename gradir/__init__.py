@@ -1,9 +1,9 @@
 """gradir: reverse-mode automatic differentiation as a compiler pass, and native code for the CPU.
 
-    import gradir
-    module = gradir.parse("program.mlir")
-    fn = gradir.compile(module.gradient("f", mode="vjp"), "f_vjp")
-    *results, gradient = fn(*arrays)
+import gradir
+module = gradir.parse("program.mlir")
+fn = gradir.compile(module.gradient("f", mode="vjp"), "f_vjp")
+*results, gradient = fn(*arrays)
 """
 
 from gradir.api import Module, compile, interpret, parse

@@ -138,16 +138,14 @@ PROGRAMS = {
     "an epilogue that reads a factor": program(
         "%x: tensor<1x1xf32>, %w: tensor<1x1xf32>",
         "tensor<1x1xf32>",
-        "%c = array.matmul %x, %w"
-        " : tensor<1x1xf32>, tensor<1x1xf32> -> tensor<1x1xf32>",
+        "%c = array.matmul %x, %w : tensor<1x1xf32>, tensor<1x1xf32> -> tensor<1x1xf32>",
         "%y = array.add %c, %x : tensor<1x1xf32>",
         "func.return %y : tensor<1x1xf32>",
     ),
     "a padded epilogue": program(
         "%x: tensor<1x3xf32>, %w: tensor<3x4xf32>, %u: tensor<1x2xf32>",
         "tensor<1x4xf32>",
-        "%c = array.matmul %x, %w"
-        " : tensor<1x3xf32>, tensor<3x4xf32> -> tensor<1x4xf32>",
+        "%c = array.matmul %x, %w : tensor<1x3xf32>, tensor<3x4xf32> -> tensor<1x4xf32>",
         "%p = array.pad %u {low = [0, 1], high = [0, 1], value = 0.0}"
         " : tensor<1x2xf32> -> tensor<1x4xf32>",
         "%y = array.add %c, %p : tensor<1x4xf32>",
@@ -191,8 +189,7 @@ PROGRAMS = {
         "%i = array.constant {value = dense<[1, 2, 3]> : tensor<3xi64>} : tensor<3xi64>",
         "%g = array.scatter_add %s, %i, %u"
         " : tensor<8xf32>, tensor<3xi64>, tensor<3xf32> -> tensor<8xf32>",
-        "%y = array.matmul %t, %w"
-        " : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2x3xf32>",
+        "%y = array.matmul %t, %w : tensor<2x4xf32>, tensor<4x3xf32> -> tensor<2x3xf32>",
         "func.return %g, %y : tensor<8xf32>, tensor<2x3xf32>",
     ),
     "results that are arguments, constants, reshapes and each other": program(
@@ -209,8 +206,7 @@ PROGRAMS = {
         "%x: tensor<0x4xf32>, %y: tensor<3x0xf32>",
         "tensor<4xf32>, tensor<3x4xf32>, tensor<0xf32>, tensor<2x4xf32>",
         "%s = array.sum %x {axis = 0} : tensor<0x4xf32> -> tensor<4xf32>",
-        "%m = array.matmul %y, %x"
-        " : tensor<3x0xf32>, tensor<0x4xf32> -> tensor<3x4xf32>",
+        "%m = array.matmul %y, %x : tensor<3x0xf32>, tensor<0x4xf32> -> tensor<3x4xf32>",
         "%r = array.reshape %x : tensor<0x4xf32> -> tensor<0xf32>",
         "%e = array.exp %r : tensor<0xf32>",
         "%p = array.pad %x {low = [1, 0], high = [1, 0], value = 2.0}"
@@ -246,11 +242,9 @@ def test_attention_like_program_is_a_few_loops() -> None:
             "%q: tensor<6x4xf32>, %k: tensor<6x4xf32>, %v: tensor<6x5xf32>",
             "tensor<6x5xf32>",
             "%t = array.permute_dims %k {axes = [1, 0]} : tensor<6x4xf32> -> tensor<4x6xf32>",
-            "%s = array.matmul %q, %t"
-            " : tensor<6x4xf32>, tensor<4x6xf32> -> tensor<6x6xf32>",
+            "%s = array.matmul %q, %t : tensor<6x4xf32>, tensor<4x6xf32> -> tensor<6x6xf32>",
             "%p = nn.softmax %s {axis = 1} : tensor<6x6xf32>",
-            "%y = array.matmul %p, %v"
-            " : tensor<6x6xf32>, tensor<6x5xf32> -> tensor<6x5xf32>",
+            "%y = array.matmul %p, %v : tensor<6x6xf32>, tensor<6x5xf32> -> tensor<6x5xf32>",
             "func.return %y : tensor<6x5xf32>",
         )
     )
@@ -278,9 +272,7 @@ def assert_disjoint(plan: MemoryPlan) -> None:
         assert one.offset + one.size <= plan.peak_bytes or one.size == 0
         for other in plan.buffers[:k]:
             alive = one.first <= other.last and other.first <= one.last
-            apart = (
-                one.offset + one.size <= other.offset or other.offset + other.size <= one.offset
-            )
+            apart = one.offset + one.size <= other.offset or other.offset + other.size <= one.offset
             assert not alive or apart or 0 in (one.size, other.size), (one, other)
 
 
@@ -308,9 +300,7 @@ def test_random_live_ranges(ranges: list[tuple[int, int, int]]) -> None:
 def test_a_chain_of_layers_needs_two_buffers() -> None:
     """Each layer's input dies where its output is made: two buffers serve any depth."""
     for depth in (4, 12):
-        lines = [
-            f"%v{k + 1} = array.matmul %v{k}, %w : {X}, {X} -> {X}" for k in range(depth)
-        ]
+        lines = [f"%v{k + 1} = array.matmul %v{k}, %w : {X}, {X} -> {X}" for k in range(depth)]
         module = gradir.parse(
             program(f"%v0: {X}, %w: {X}", X, *lines, f"func.return %v{depth} : {X}")
         )

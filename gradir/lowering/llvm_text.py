@@ -5,7 +5,7 @@ The lowering writes LLVM IR as text (3 us an instruction; any object layer costs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
@@ -48,7 +48,7 @@ class FunctionText:
         step: str | int = 1,
         hint: str = "i",
         at_least_once: bool = False,
-    ) -> Iterator[str]:
+    ) -> Generator[str]:
         """`for (i = start; i < stop; i += step)` over i64; yields the name of i.
 
         `at_least_once` leaves out the test before the first trip.
@@ -83,7 +83,7 @@ class FunctionText:
         self.label(done)
 
     @contextmanager
-    def when(self, condition: str, hint: str = "when") -> Iterator[None]:
+    def when(self, condition: str, hint: str = "when") -> Generator[None]:
         """`if (condition) { ... }` for an i1 value."""
         then, done = self.fresh(f"{hint}.then"), self.fresh(f"{hint}.done")
         self.line(f"br i1 {condition}, label %{then}, label %{done}")

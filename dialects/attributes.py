@@ -74,11 +74,12 @@ def integer(attributes: Attributes, name: str, default: int | None = None) -> in
 
 
 def number(attributes: Attributes, name: str, default: float | None = None) -> float:
+    """A float, or the int that was written: no float holds every i64."""
     match attributes.get(name):
         case FloatAttr() as value:
             return float(value.value.data)
         case IntegerAttr() as value:
-            return float(value.value.data)
+            return value.value.data
         case None if default is not None:
             return default
         case other:

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, SSAValue
 
 from gradir.dialects import loopnest
+from gradir.dialects.rounding import rounded
 from gradir.dialects.shapes import as_integer_type, is_float
 from gradir.dialects.value import Scalar
 
@@ -35,7 +36,7 @@ def constant(like: Scalar, number: float) -> Scalar:
 def literal(near: Scalar, number: float, type_: Attribute) -> Scalar:
     """`number` in a given type, emitted where `near` is."""
     if is_float(type_):
-        value: Attribute = FloatAttr(float(number), type_)  # pyright: ignore[reportArgumentType,reportCallIssue]
+        value: Attribute = FloatAttr(rounded(number, type_), type_)  # pyright: ignore[reportArgumentType,reportCallIssue]
     else:
         integer = as_integer_type(type_)
         assert integer is not None

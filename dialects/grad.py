@@ -85,7 +85,7 @@ class BarrierOp(IdentityOp):
     """x; ops on the result are never merged with equal ops on x.
 
     It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
-    drops a dead one itself. vjp: ct
+    drops a dead one itself. From gradir-lower on it is the identity. vjp: ct
     """
 
     name = "grad.barrier"
@@ -111,7 +111,8 @@ class ZeroOp(CreationOp):
 class AccumulateOp(ElementwiseOp):
     """The sum of all operands from left to right: the contributions to one cotangent.
 
-    Operands stand in reverse program order of their users; a grad.zero counts as nothing.
+    Operands stand in reverse program order of their users. The gradient pass, which makes these
+    sums, leaves symbolic zeros out of them; one that is written is added like any other number.
     vjp: ct for each
     """
 
@@ -141,12 +142,8 @@ class AccumulateOp(ElementwiseOp):
         return reduce(lambda x, y: x + y, xs)
 
     def simplify(self, *xs: Value) -> Value | None:
-        kept = [x for x in xs if not isinstance(x.ssa.owner, ZeroOp)]
-        if len(kept) == len(xs):
-            return kept[0] if len(kept) == 1 else None
-        if not kept:
-            return xs[0]
-        return kept[0] if len(kept) == 1 else AccumulateOp.on(*kept)
+        # 0 + 0 is 0, but -0 + 0 is not -0: next to anything else a zero stays
+        return xs[0] if len(xs) == 1 or all(map(_is_zero, xs)) else None
 
 
 @irdl_op_definition
@@ -215,8 +212,16 @@ def zero(type_: Attribute, emitter: Emitter) -> Value:
 
 
 def accumulated(contributions: Sequence[Value]) -> Value:
-    """The cotangent of a value, from its contributions in reverse program order."""
-    return contributions[0] if len(contributions) == 1 else AccumulateOp.on(*contributions)
+    """The cotangent of a value, from its contributions in reverse program order.
+
+    What does not contribute (`zero`) is no part of the sum.
+    """
+    kept = [c for c in contributions if not _is_zero(c)] or contributions[:1]
+    return kept[0] if len(kept) == 1 else AccumulateOp.on(*kept)
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value.ssa.owner, ZeroOp)
 
 
 OPS: tuple[type[TensorOp], ...] = (

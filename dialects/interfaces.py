@@ -11,6 +11,7 @@ from abc import ABC
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, cast
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
@@ -18,8 +19,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.attributes import Attributes, Plain, attribute, plain_text
-from gradir.dialects.shapes import compatible, element_of, is_tensor, shape_of
-from gradir.dialects.value import Emitter, Value
+from gradir.dialects.shapes import compatible, element_of, is_tensor, require_element, shape_of
+from gradir.dialects.value import SOURCE_ATTRIBUTE, Emitter, Value
 
 Cotangents = Sequence[Value | None]
 
@@ -31,6 +32,8 @@ class TensorOp(IRDLOperation, ABC):
     INACTIVE: ClassVar[bool] = False
     # Operands through which no derivative is offered; an active one is refused.
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
+    # Indices are checked at run time; an error names the op that was written, not what it became.
+    CHECKS_INDICES: ClassVar[bool] = False
     # One type stands for all operands and results in the custom form.
     SAME_TYPE: ClassVar[bool] = False
     # The attributes that the op knows; others are refused.
@@ -50,6 +53,10 @@ class TensorOp(IRDLOperation, ABC):
         for value in (*self.operands, *self.results):
             if not is_tensor(value.type):
                 raise VerifyException(f"{self.name}: expected ranked tensors, got {value.type}")
+            try:
+                require_element(value.type)
+            except VerifyException as error:
+                raise VerifyException(f"{self.name}: {error}") from None
         for name in self.attributes:
             if name not in self.ATTRIBUTES and "." not in name:
                 known = ", ".join(self.ATTRIBUTES) or "none"
@@ -61,6 +68,12 @@ class TensorOp(IRDLOperation, ABC):
             raise VerifyException(f"{self.name}: {error}") from None
         if expected is not None:
             self._verify_results(expected)
+
+    @property
+    def source_name(self) -> str:
+        """The op of the program that this one is, or is a part of."""
+        source = self.attributes.get(SOURCE_ATTRIBUTE)
+        return source.data if isinstance(source, StringAttr) else self.name
 
     def verify_types(self) -> None:
         """Further checks of an op; messages need not name it."""

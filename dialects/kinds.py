@@ -166,7 +166,8 @@ def require_number(value: float, type_: Attribute) -> None:
     bits = 1 if is_bool(element) else 8 * byte_size(element)
     is_unsigned = is_bool(element) or element == ui8
     low, high = (0, 1 << bits) if is_unsigned else (-(1 << bits - 1), 1 << bits - 1)
-    if not (isfinite(value) and value == int(value) and low <= value < high):
+    is_whole = isinstance(value, int) or (isfinite(value) and value.is_integer())
+    if not (is_whole and low <= value < high):
         raise VerifyException(
             f"value must be an integer in [{low}, {high}) for {type_}, got {value}"
         )

@@ -42,7 +42,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -57,7 +57,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.access import Access, access_of
@@ -109,6 +109,16 @@ def _pads(values: tuple[Attribute | None, ...]) -> ArrayAttr[Attribute]:
 @lru_cache(maxsize=4096)
 def _names(values: tuple[str, ...]) -> ArrayAttr[StringAttr]:
     return ArrayAttr(map(StringAttr, values))
+
+
+class _WritesBuffers(MemoryEffect):
+    """Pure on tensors; on buffers, reads and writes."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        assert isinstance(op, LoopOp)
+        kinds = (MemoryEffectKind.READ, MemoryEffectKind.WRITE) if op.outputs else ()
+        return set(map(EffectInstance, kinds))
 
 
 class LoopOp(IRDLOperation, ABC):
@@ -308,7 +318,7 @@ class NestOp(LoopOp):
     """A perfect loop nest with a scalar body; see the head of this file."""
 
     name = "loopnest.nest"
-    traits = traits_def(Pure())
+    traits = traits_def(_WritesBuffers())
 
 
 @irdl_op_definition
@@ -328,7 +338,7 @@ class ContractOp(LoopOp):
     """
 
     name = "loopnest.contract"
-    traits = traits_def(Pure())
+    traits = traits_def(_WritesBuffers())
     HIDDEN_INPUTS: ClassVar[int] = 2
 
     @property

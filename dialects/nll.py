@@ -36,6 +36,7 @@ class NllForm(TensorOp):
     """Attributes and checks of the loss and of its transpose."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = NLL_ATTRIBUTES
+    CHECKS_INDICES: ClassVar[bool] = True
     # Operands through which no derivative is offered (class weights).
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = (2,)
 
@@ -53,7 +54,7 @@ class NllForm(TensorOp):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return dict(self.attributes)
+        return {name: v for name, v in self.attributes.items() if name in NLL_ATTRIBUTES}
 
 
 def class_axis(shape: Sequence[int]) -> int:
@@ -106,7 +107,7 @@ class Rows:
     def __init__(self, op: NllForm, targets: Value, weights: Value | None, wide: Attribute):
         # compared in i64: ignore_index need not be a value of the targets' type
         targets = narrowed(targets, tensor(targets.shape, i64))
-        valid = targets.apply("not_equal", float(op.ignore_index))
+        valid = targets.apply("not_equal", op.ignore_index)
         self.valid = valid
         self.targets = WhereOp.on(valid, targets, targets.full(0))
         row_type = tensor(targets.shape, wide)

@@ -48,6 +48,12 @@ NUMPY_NAMES: dict[Attribute, str] = {
 }
 
 
+MAX_BYTES = 1 << 62
+"""What no tensor may reach, so that sizes and offsets never overflow 64 bits."""
+
+_LARGEST_ELEMENT = 16
+
+
 def is_float(element: Attribute) -> TypeGuard[AnyFloat]:
     return isinstance(element, _FLOATS)
 
@@ -79,6 +85,29 @@ def shape_of(type_: Attribute) -> tuple[int, ...]:
 
 def element_of(type_: Attribute) -> Attribute:
     return cast(AnyTensor, type_).element_type
+
+
+def is_element(element: Attribute) -> bool:
+    """Tensors of this element have a meaning."""
+    return element in NUMPY_NAMES
+
+
+def require_element(type_: Attribute) -> None:
+    """VerifyException for a tensor whose elements have no meaning."""
+    if not is_element(element_of(type_)):
+        *others, last = map(str, NUMPY_NAMES)
+        raise VerifyException(f"elements must be {', '.join(others)} or {last}, got {type_}")
+
+
+def require_size(type_: AnyTensor) -> None:
+    """VerifyException for a tensor of which no address could reach the end, nor count its bytes."""
+    element = type_.element_type
+    size = byte_size(element) if is_element(element) else _LARGEST_ELEMENT
+    # an extent of 0 leaves nothing, but strides are products of the others
+    for extent in type_.get_shape():
+        size *= max(extent, 1)
+    if size >= MAX_BYTES:
+        raise VerifyException(f"a tensor must take less than 2**62 bytes, got {type_}")
 
 
 def is_static(type_: Attribute) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from xdsl.dialects.builtin import LocationAttr, TensorType, UnknownLoc
+from xdsl.dialects.builtin import LocationAttr, StringAttr, TensorType, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 if TYPE_CHECKING:
@@ -16,23 +16,33 @@ if TYPE_CHECKING:
 
 OpT = TypeVar("OpT", bound=Operation)
 
+SOURCE_ATTRIBUTE = "gradir.source"
+"""On an op that was made from another one: the name of that op, for errors at run time."""
+
 
 class Emitter:
-    """Adds ops at the end of a block, or before one of its ops, and gives them a location."""
+    """Adds ops at the end of a block, or before one of its ops, and gives them a location.
+
+    `source` is the name of the op that they take the place of.
+    """
 
     def __init__(
         self,
         block: Block,
         location: LocationAttr | None = None,
         before: Operation | None = None,
+        source: str | None = None,
     ):
         self.block = block
         self.location: LocationAttr = location or UnknownLoc()
         self.before = before
+        self.source = source
 
     def insert(self, op: OpT) -> OpT:
         if isinstance(op.location, UnknownLoc):
             op.location = self.location
+        if self.source is not None and getattr(op, "CHECKS_INDICES", False):
+            op.attributes[SOURCE_ATTRIBUTE] = StringAttr(self.source)
         if self.before is None:
             self.block.add_op(op)
         else:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from operator import index
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region
 
+from gradir.collector import paused_gc
 from gradir.diagnostics import Sources
-from gradir.errors import ArgumentError, gradir_errors
+from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.parser import parse_module
+from gradir.passes.call_graph import callees_first
 from gradir.passes.gradient import apply_gradient
 from gradir.passes.targets import Selector
 from gradir.passes.verify import verify
@@ -69,11 +72,15 @@ class Module:
         cotangent has the type of its primal. `req` maps members of `wrt` to "write" or "null" (no
         gradient: pruned). Raises PassError, located in the source.
         """
-        with gradir_errors(self._sources):
+        _require("function", function, str, "the name of a function")
+        if req is not None:
+            _require("req", req, Mapping, "a mapping such as {'w': 'null'}")
+        requests = [(_selector("req", s), request) for s, request in (req or {}).items()]
+        with gradir_errors(self._sources), paused_gc():
             copy = self._op.clone()
-            requests = list((req or {}).items())
             apply_gradient(
-                copy, function, _selectors(wrt), _selectors(of), mode, policy, memory_limit,
+                copy, function, _selectors("wrt", wrt), _selectors("of", of), mode, policy,
+                memory_limit,
                 requests,
             )  # fmt: skip
             verify(copy)
@@ -83,7 +90,8 @@ class Module:
         """The module after a pipeline of passes, spelled as for `gradir-opt -p`."""
         from gradir.registry import make_context, parse_passes
 
-        with gradir_errors(self._sources):
+        _require("pipeline", pipeline, str, "pass names in a string")
+        with gradir_errors(self._sources), paused_gc():
             copy = self._op.clone()
             parse_passes(pipeline).apply(make_context(), copy)
             verify(copy)
@@ -95,17 +103,20 @@ def parse(text_or_path: str | os.PathLike[str], filename: str = "<string>") -> M
 
     Raises ParseError or VerifyError with the place, the source line and a caret.
     """
+    _require("text_or_path", text_or_path, str | os.PathLike, "a string or a path")
+    _require("filename", filename, str, "a string")
     if isinstance(text_or_path, os.PathLike) or _looks_like_path(text_or_path):
-        filename = os.fspath(text_or_path)
+        filename = os.fsdecode(text_or_path)
         try:
             text = Path(filename).read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ArgumentError(f"{filename}: {error}") from None
+        except (OSError, ValueError) as error:
+            shown = filename if filename.isprintable() else repr(filename)
+            raise ArgumentError(f"{shown}: {error}") from None
     else:
         text = text_or_path
     sources = Sources({filename: text})
-    op = parse_module(text, filename)
-    with gradir_errors(sources):
+    with gradir_errors(sources), paused_gc():
+        op = parse_module(text, filename)
         verify(op)
     return Module(op, sources)
 
@@ -114,14 +125,46 @@ def _looks_like_path(text: str) -> bool:
     return "\n" not in text and text.endswith(".mlir")
 
 
-def _selectors(given: Sequence[Selector] | Selector | None) -> Sequence[Selector] | None:
-    return given if given is None or isinstance(given, list | tuple | range) else [given]  # pyright: ignore[reportReturnType]
+def _selectors(what: str, given: Sequence[Selector] | Selector | None) -> Sequence[Selector] | None:
+    if given is None:
+        return None
+    several = given if isinstance(given, list | tuple | range) else [given]
+    return [_selector(what, each) for each in several]
+
+
+def _selector(what: str, given: Any) -> Selector:
+    """A name, or an index of any integer type."""
+    if isinstance(given, str):
+        return given
+    try:
+        if not isinstance(given, bool):
+            return index(given)
+    except TypeError:
+        pass
+    raise ArgumentTypeError(f"{what}: expected an index or a name, got {given!r}")
+
+
+def _require(what: str, given: object, kind: type | UnionType, wanted: str) -> None:
+    """ArgumentTypeError for an argument that is not of the type."""
+    if not isinstance(given, kind):
+        raise ArgumentTypeError(f"{what}: expected {wanted}, got {_short(given)}")
+
+
+def _short(given: object) -> str:
+    text = repr(given)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def _require_program(module: object, function: object) -> None:
+    _require("module", module, Module, "a gradir.Module, as parse returns")
+    _require("function", function, str, "the name of a function")
 
 
 def interpret(module: Module, function: str, *arrays: Any) -> tuple[Any, ...]:
     """The results of `@function` by the NumPy reference interpreter, as a tuple of arrays."""
     from gradir.interpreter import interpret as run
 
+    _require_program(module, function)
     with gradir_errors(module._sources):  # pyright: ignore[reportPrivateUsage]
         return run(module.op, function, arrays)
 
@@ -135,29 +178,12 @@ def compile(module: Module, function: str, threads: int | None = None) -> Execut
     """
     from gradir.compiler import compile_function
 
-    with gradir_errors(module._sources):  # pyright: ignore[reportPrivateUsage]
+    _require_program(module, function)
+    with gradir_errors(module._sources), paused_gc():  # pyright: ignore[reportPrivateUsage]
         return compile_function(_only(module.op, function), function, threads)
 
 
 def _only(module: ModuleOp, name: str) -> ModuleOp:
     """A new module with a copy of a function and of all that it may call."""
-    function_named(module, name)
-    needed, pending = dict[str, FuncOp](), [name]
-    functions = functions_of(module)
-    while pending:
-        current = pending.pop()
-        if current in needed or current not in functions:
-            continue
-        needed[current] = functions[current]
-        pending += _called(functions[current])
-    copies: list[FuncOp] = []
-    for each in needed.values():
-        copy = each.clone()
-        copies.append(copy)
-    return ModuleOp(Region(Block(copies)))
-
-
-def _called(function: FuncOp) -> list[str]:
-    from xdsl.dialects.func import CallOp
-
-    return [op.callee.root_reference.data for op in function.walk() if isinstance(op, CallOp)]
+    needed = callees_first(functions_of(module), [function_named(module, name)])
+    return ModuleOp(Region(Block([function.clone() for function in reversed(needed)])))

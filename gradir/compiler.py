@@ -9,7 +9,7 @@ from gradir.lowering.target import Target, host
 from gradir.pipeline import place_buffers, run_stages
 from gradir.runtime import executable
 from gradir.runtime.threads import thread_count
-from gradir.symbols import function_named
+from gradir.symbols import check_signature, function_named
 
 
 def compile_function(
@@ -20,6 +20,7 @@ def compile_function(
 
     target = target or host()
     count = thread_count(threads)
+    check_signature(function_named(module, function))
     inline(module, function)
     for op in list(module.ops):
         if op is not function_named(module, function):

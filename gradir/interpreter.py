@@ -5,20 +5,22 @@ It never stands in for native code. f16 and bf16 are computed in f32 and rounded
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from gradir.dialects.diagnostics import LocatedError, location_text
+from gradir.dialects.diagnostics import LocatedError, location_text, op_name
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
-from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
+from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
+from gradir.passes.call_graph import callee_of, callees_first, functions_by_name, only_block
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of
-from gradir.symbols import function_named
+from gradir.symbols import check_signature, function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Environment = dict[SSAValue, Array]
@@ -105,12 +107,20 @@ _SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
 
 
 def interpret(module: ModuleOp, function: str, arguments: Sequence[Any]) -> tuple[Array, ...]:
-    """The results of `@function`, as NumPy arrays of the declared types.
+    """The results of `@function`, new NumPy arrays of the declared types.
 
     Raises ArgumentError where arguments do not have the types of the parameters.
     """
     op = function_named(module, function)
-    return _Interpreter(module).call(op, check_arguments(op, arguments))
+    check_signature(op)
+    functions = functions_by_name(module)
+    callees_first(functions, [op])
+    arrays = check_arguments(op, arguments)
+    with np.errstate(all="ignore"):
+        results = _Interpreter(functions).call(op, arrays)
+    with _memory_errors(op):
+        # arguments that are handed back and broadcast views become arrays of their own
+        return tuple(np.array(r, order="C") for r in results)
 
 
 def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Array]:
@@ -136,31 +146,62 @@ def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute]:
     return (shape_of(type_), element_of(type_)) if is_tensor(type_) else ((), type_)
 
 
+class _Frame:
+    """A function that runs: its values, and the op that is next."""
+
+    def __init__(self, function: func.FuncOp, arguments: Sequence[Array]):
+        block = only_block(function)
+        self.values: Environment = dict(zip(block.args, arguments, strict=True))
+        self.op = block.first_op
+
+    def finish(self, results: Sequence[Array]) -> None:
+        """Store the results of the op and go on to the one after it."""
+        assert self.op is not None
+        self.values.update(zip(self.op.results, results, strict=True))
+        self.op = self.op.next_op
+
+
 class _Interpreter:
-    def __init__(self, module: ModuleOp):
-        self.module = module
+    def __init__(self, functions: dict[str, func.FuncOp]):
+        self.functions = functions
 
     def call(self, function: func.FuncOp, arguments: Sequence[Array]) -> tuple[Array, ...]:
-        block = function.body.block
-        environment: Environment = dict(zip(block.args, arguments, strict=True))
-        with np.errstate(all="ignore"):
-            return self.run(block, environment)
-
-    def run(self, block: Block, environment: Environment) -> tuple[Array, ...]:
-        """Run a block to its terminator; returns the terminator's operands."""
-        for op in block.ops:
-            operands = [environment[o] for o in op.operands]
-            if op is block.last_op:
-                return tuple(operands)
-            environment.update(zip(op.results, self.results(op, operands), strict=True))
-        return ()
+        """What a function returns; an explicit stack, so that chains of calls may be long."""
+        frames = [_Frame(function, arguments)]
+        while True:
+            frame = frames[-1]
+            op = frame.op
+            assert op is not None
+            operands = [frame.values[o] for o in op.operands]
+            if isinstance(op, func.CallOp):
+                frames.append(_Frame(callee_of(self.functions, op), operands))
+            elif op.next_op is not None:
+                frame.finish(self.results(op, operands))
+            else:
+                frames.pop()
+                if not frames:
+                    return tuple(operands)
+                frames[-1].finish(operands)
 
     def results(self, op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
         """The results of one op on arrays, in the types declared."""
-        if isinstance(op, func.CallOp):
-            return self.call(function_named(self.module, op.callee.root_reference.data), operands)
-        values = _values(op, [_wide(o) for o in operands])
-        return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]
+        with _memory_errors(op):
+            values = _values(op, [_wide(o) for o in operands])
+            return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]
+
+
+@contextmanager
+def _memory_errors(op: Operation) -> Generator[None]:
+    """Say of which op the arrays are too large."""
+    try:
+        yield
+    except (MemoryError, ValueError) as error:
+        # numpy's words for an array whose size overflows
+        texts = ("array is too big", "Maximum allowed size", "Maximum allowed dimension")
+        if isinstance(error, ValueError) and not str(error).startswith(texts):
+            raise
+        text = f"{location_text(op)}{op_name(op)}: no memory for its result: {error}"
+        raise ExecutionError(text) from None
 
 
 def _values(op: Operation, operands: Sequence[Array]) -> tuple[Any, ...]:
@@ -183,7 +224,7 @@ def _tensor_values(op: TensorOp, operands: Sequence[Array]) -> tuple[Any, ...]:
     try:
         values = op.numpy(*operands)
     except IndexError as error:
-        raise IndexOutOfRange(f"{location_text(op)}{op.name}: {error}") from None
+        raise IndexOutOfRange(f"{location_text(op)}{op.source_name}: {error}") from None
     return cast(tuple[Any, ...], values) if isinstance(values, tuple) else (values,)
 
 

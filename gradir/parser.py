@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
@@ -34,6 +35,8 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from gradir.diagnostics import Sources
+from gradir.dialects.rounding import rounded
+from gradir.dialects.shapes import is_float
 from gradir.errors import gradir_errors
 from gradir.source_text import check
 
@@ -221,6 +224,10 @@ class LocatingParser(Parser):
 
     # Types and attributes
 
+    def _parse_tensor_literal_element(self) -> Parser._TensorLiteralElement:
+        literal = super()._parse_tensor_literal_element()
+        return _TensorLiteral(literal.is_negative, literal.value, literal.span)
+
     def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
         """Parse the size of a dimension, within 64 bits."""
         span = self._current_token.span
@@ -334,6 +341,26 @@ class LocatingParser(Parser):
                 position = start + len(written)
                 return Span(position, position, self.lexer.input)
         return token
+
+
+class _TensorLiteral(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """An element of a dense constant; a hexadecimal one under a float type spells bits."""
+
+    def to_type(self, parser: Any, type: Any) -> Any:
+        if not is_float(type):
+            return super().to_type(parser, type)
+        digits = self.span.text.removeprefix("-")
+        if digits[:2] in ("0x", "0X"):
+            return self._from_bits(parser, type)
+        return rounded(self.to_float(parser), type)
+
+    def _from_bits(self, parser: Any, type: AnyFloat) -> float:
+        assert isinstance(self.value, int)
+        if self.is_negative or self.value >= 1 << type.bitwidth:
+            message = f"expected the {type.bitwidth} bits of {type}, got {self.span.text}"
+            parser.raise_error(message, self.span)
+        raw = self.value.to_bytes(type.bitwidth // 8, "little")
+        return type.unpack(raw, 1)[0]
 
 
 def _located(error: Exception, span: Span) -> ParseError:

@@ -67,6 +67,8 @@ def check_grads(
     module, name = _resolve(fn, function)
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"order must be an integer >= 0, got {order!r}")
+    if not isinstance(args, list | tuple):
+        raise ArgumentTypeError(f"args: expected a list or tuple of arrays, got {args!r}")
     module = in_double(module, name)
     wanted = _argument_indices(module, name, wrt)
     values = _double_arguments(module, name, args)

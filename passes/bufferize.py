@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike
@@ -32,7 +32,7 @@ from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import LoopOp, NestOp, Output, ReshapeOp, YieldOp, scalar_type
-from gradir.dialects.shapes import element_of, is_tensor, shape_of
+from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
 
 
 def bufferize(module: ModuleOp) -> None:
@@ -40,6 +40,9 @@ def bufferize(module: ModuleOp) -> None:
     for function in [op for op in module.ops if isinstance(op, FuncOp)]:
         if function.is_declaration:
             continue
+        if "gradir.inputs" in function.attributes:
+            name = function.sym_name.data
+            raise PassError(f"@{name}: is on buffers already; run gradir-bufferize once", function)
         if function.body.first_block is not function.body.last_block:
             name = function.sym_name.data
             raise PassError(f"@{name}: native code needs one block, got several", function)
@@ -67,7 +70,10 @@ class _Bufferizer:
         for argument in self.source.args:
             self._argument(argument)
         terminator = self.source.last_op
-        assert isinstance(terminator, ReturnOp)
+        if not isinstance(terminator, ReturnOp):
+            raise PassError(
+                "native code needs a func.return at the end", terminator or self.function
+            )
         results = self._result_buffers(terminator)
         for position, op in enumerate(self.source.ops):
             if op is not terminator:
@@ -78,20 +84,30 @@ class _Bufferizer:
         self._replace_function(len(self.source.args), len(results))
 
     def _argument(self, argument: SSAValue) -> None:
-        if not is_tensor(argument.type):
-            raise PassError(
-                f"@{self.function.sym_name.data}: native code takes tensors, got {argument.type}; "
-                "use a tensor of rank 0",
-                self.function,
-            )
+        self._check_type(argument.type, "takes")
         ours = self.block.insert_arg(buffer_type(argument.type), len(self.block.args))
         ours.name_hint = argument.name_hint
         self.buffers[argument] = ours
+
+    def _check_type(self, type_: Attribute, verb: str) -> None:
+        if not is_tensor(type_):
+            raise PassError(
+                f"@{self.function.sym_name.data}: native code {verb} tensors, got {type_}; "
+                "use a tensor of rank 0",
+                self.function,
+            )
+        if not is_static(type_):
+            raise PassError(
+                f"@{self.function.sym_name.data}: native code needs static shapes, got {type_}; "
+                "write the extents",
+                self.function,
+            )
 
     def _result_buffers(self, terminator: ReturnOp) -> list[SSAValue]:
         """The arguments for the results; a value is computed in the first that returns it."""
         results: list[SSAValue] = []
         for k, value in enumerate(terminator.operands):
+            self._check_type(value.type, "returns")
             ours = self.block.insert_arg(buffer_type(value.type), len(self.block.args))
             ours.name_hint = f"result{k}"
             results.append(ours)
@@ -126,7 +142,7 @@ class _Bufferizer:
         elif isinstance(op, TensorOp) and op.has_trait(ConstantLike):
             self._constant(op)
         else:
-            raise PassError(f"{op.name}: native code for this op is not there yet", op)
+            raise PassError(f"{op.name}: {_missing_pass(op)}", op)
 
     def _reshape(self, op: ReshapeOp) -> None:
         if op.result in self.destinations:
@@ -237,6 +253,15 @@ class _Bufferizer:
         parent.insert_op_before(made, self.function)
         self.function.detach()
         self.function.erase()
+
+
+def _missing_pass(op: Operation) -> str:
+    """Why an op cannot be on buffers."""
+    if isinstance(op, CallOp):
+        return "calls must be inlined before gradir-bufferize; run gradir-inline first"
+    if isinstance(op, TensorOp):
+        return "only loop nests become buffers; run gradir-lower first"
+    return "native code for this op is not there yet"
 
 
 def _root(buffer: SSAValue) -> SSAValue:

@@ -6,21 +6,22 @@ code a call of its backward half.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from gradir.dialects.diagnostics import PassError
 from gradir.dialects.grad import zero
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.value import Emitter, Value
-from gradir.passes.activity import Dependence, analyze, carries_cotangent
+from gradir.passes.call_dependence import callee_of, dependence
 from gradir.passes.derived_functions import Program, split_functions
 from gradir.passes.targets import Target, resolve_of, resolve_wrt
+
+if TYPE_CHECKING:
+    from gradir.passes.gradient import Differentiator
 
 
 @dataclass(frozen=True)
@@ -33,26 +34,16 @@ class SavedCall:
     of: tuple[int, ...]
 
 
+Key = tuple[FuncOp, tuple[int, ...], tuple[int, ...]]
+"""A callee, and which arguments and results take part."""
+
+
 class CallRule:
     """The structural rule of func.call."""
 
     def dependence(self, program: Program, op: Operation, varied: Sequence[bool]) -> Sequence[bool]:
-        callee = callee_of(program, op)
-        key = (callee, tuple(varied))
-        if key not in program.dependences:
-            with program.entering(callee, op):
-                block = program.block(callee)
-                wrt = [
-                    a for a, flag in zip(block.args, varied, strict=True)
-                    if flag and carries_cotangent(a)
-                ]  # fmt: skip
-                inner = analyze(block, wrt, [], partial(self._inner, program))
-                results = program.results(callee)
-                program.dependences[key] = [r in inner.varied for r in results]
-        return program.dependences[key]
-
-    def _inner(self, program: Program, op: Operation) -> Dependence | None:
-        return partial(self.dependence, program) if isinstance(op, CallOp) else None
+        assert isinstance(op, CallOp)
+        return dependence(program, op, varied)
 
     def forward(
         self,
@@ -63,42 +54,15 @@ class CallRule:
         active_results: Sequence[bool],
         emitter: Emitter,
     ) -> tuple[Sequence[SSAValue], object]:
-        callee = callee_of(program, op)
-        wrt = tuple(k for k, flag in enumerate(active_operands) if flag)
-        of = tuple(k for k, flag in enumerate(active_results) if flag)
-        forward, backward = self._halves(program, callee, op, wrt, of)
+        key = _key(program, op, active_operands, active_results)
+        forward, backward = program.halves[key]
         types = forward.function_type.outputs.data
         call = emitter.insert(CallOp(forward.sym_name.data, operands, list(types)))
         count = len(op.results)
         residuals = tuple(call.results[count:])
         for residual, named in zip(residuals, program.results(forward)[count:], strict=True):
             residual.name_hint = named.name_hint
-        return call.results[:count], SavedCall(backward, residuals, wrt, of)
-
-    def _halves(
-        self,
-        program: Program,
-        callee: FuncOp,
-        op: Operation,
-        wrt: tuple[int, ...],
-        of: tuple[int, ...],
-    ) -> tuple[FuncOp, FuncOp]:
-        from gradir.passes.gradient import Differentiator
-
-        key = (callee, wrt, of)
-        if key not in program.halves:
-            with program.entering(callee, op):
-                block, results = program.block(callee), program.results(callee)
-                derived = Differentiator(
-                    program,
-                    callee,
-                    [Target(block.args[k], block.args[k].name_hint or f"arg{k}") for k in wrt],
-                    [Target(results[k], results[k].name_hint or f"result{k}") for k in of],
-                ).run(seed_with_ones=False)
-                derived.suffix = _suffix(callee, results, wrt, of)
-                forward, backward = split_functions(program, derived, program.share)
-                program.halves[key] = (forward, backward)
-        return program.halves[key]
+        return call.results[:count], SavedCall(backward, residuals, key[1], key[2])
 
     def backward(
         self, program: Program, op: Operation, saved: object, cts: Cotangents, emitter: Emitter
@@ -117,24 +81,60 @@ class CallRule:
         return zero(result.type, emitter).ssa if ct is None else ct.ssa
 
 
-def _suffix(
-    callee: FuncOp, results: Sequence[SSAValue], wrt: tuple[int, ...], of: tuple[int, ...]
-) -> str:
+def differentiate_callees(program: Program, caller: Differentiator) -> None:
+    """Make the halves of all that is called actively below `caller`, callees first.
+
+    An explicit stack, since chains of calls may be longer than Python's.
+    """
+    stack: list[tuple[Key | None, Differentiator, Iterator[Key]]]
+    stack = [(None, caller, _active_calls(program, caller))]
+    while stack:
+        key, current, needed = stack[-1]
+        following = next((k for k in needed if k not in program.halves), None)
+        if following is not None:
+            inner = _differentiator(program, following)
+            stack.append((following, inner, _active_calls(program, inner)))
+            continue
+        stack.pop()
+        if key is not None:
+            derived = current.run(seed_with_ones=False)
+            derived.suffix = _suffix(program, key)
+            program.halves[key] = split_functions(program, derived, program.share)
+
+
+def _active_calls(program: Program, caller: Differentiator) -> Iterator[Key]:
+    is_active = caller.activity.is_active
+    for op in caller.block.ops:
+        if isinstance(op, CallOp) and any(map(is_active, op.results)):
+            yield _key(program, op, map(is_active, op.operands), map(is_active, op.results))
+
+
+def _key(program: Program, op: Operation, operands: Iterable[bool], results: Iterable[bool]) -> Key:
+    assert isinstance(op, CallOp)
+    wrt, of = (tuple(k for k, flag in enumerate(flags) if flag) for flags in (operands, results))
+    return callee_of(program, op), wrt, of
+
+
+def _differentiator(program: Program, key: Key) -> Differentiator:
+    from gradir.passes.gradient import Differentiator
+
+    callee, wrt, of = key
+    arguments, results = program.block(callee).args, program.results(callee)
+    return Differentiator(
+        program,
+        callee,
+        [Target(arguments[k], arguments[k].name_hint or f"arg{k}") for k in wrt],
+        [Target(results[k], results[k].name_hint or f"result{k}") for k in of],
+    )
+
+
+def _suffix(program: Program, key: Key) -> str:
     """What tells the halves of one activity pattern from those of another; the default has none."""
+    callee, wrt, of = key
+    results = program.results(callee)
     usual_wrt = [t.value for t in resolve_wrt(callee, None)]
     usual_of = [t.value for t in resolve_of(callee, results, None, "split")]
     arguments = callee.body.block.args
     if [arguments[k] for k in wrt] == usual_wrt and [results[k] for k in of] == usual_of:
         return ""
     return f"_wrt_{'_'.join(map(str, wrt))}_of_{'_'.join(map(str, of))}"
-
-
-def callee_of(program: Program, op: Operation) -> FuncOp:
-    """The function that a call calls; PassError where it has no body."""
-    assert isinstance(op, CallOp)
-    callee = program.function(op.callee.root_reference.data, op)
-    if callee.is_declaration:
-        raise PassError(
-            f"func.call: @{callee.sym_name.data} has no body, so that it has no derivative", op
-        )
-    return callee

@@ -28,7 +28,7 @@ def decompose(module: ModuleOp) -> None:
 
 def _decompose_op(block: Block, op: TensorOp) -> Operation | None:
     """Replace one op; returns the first of its replacements, which may be compound too."""
-    emitter = Emitter(block, op.location, before=op)
+    emitter = Emitter(block, op.location, before=op, source=op.source_name)
     previous = op.prev_op
     made = op.decompose(*(emitter.value(o) for o in op.operands))
     values: Sequence[Value] = [made] if isinstance(made, Value) else made

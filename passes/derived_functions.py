@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
@@ -12,6 +11,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import TensorOp
+from gradir.passes.call_dependence import Flow
+from gradir.passes.call_graph import functions_by_name
+from gradir.passes.effects import check_arguments
 from gradir.passes.targets import argument_attributes
 
 
@@ -20,13 +22,10 @@ class Program:
 
     def __init__(self, module: ModuleOp):
         self.module = module
-        self.functions: dict[str, FuncOp] = {
-            op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)
-        }
+        self.functions = functions_by_name(module)
         self.halves: dict[tuple[FuncOp, tuple[int, ...], tuple[int, ...]], tuple[FuncOp, FuncOp]]
         self.halves = {}
-        self.dependences: dict[tuple[FuncOp, tuple[bool, ...]], Sequence[bool]] = {}
-        self._entered: list[FuncOp] = []
+        self.flows: dict[FuncOp, Flow] = {}
 
     def function(self, name: str, place: Operation | None = None) -> FuncOp:
         """The function @name; PassError that names the candidates if there is none."""
@@ -36,7 +35,7 @@ class Program:
         return self.functions[name]
 
     def block(self, function: FuncOp) -> Block:
-        """The one block of a function; PassError if it has none or several."""
+        """The one block of a function; PassError if it has none, several, or works on buffers."""
         name = function.sym_name.data
         if function.is_declaration:
             raise PassError(f"@{name} has no body, so that it has no derivative", function)
@@ -46,6 +45,7 @@ class Program:
             raise PassError(
                 f"@{name} has several blocks; write branches and loops with scf", function
             )
+        check_arguments(function)
         return first
 
     def results(self, function: FuncOp) -> Sequence[SSAValue]:
@@ -53,21 +53,6 @@ class Program:
         last = self.block(function).last_op
         assert last is not None
         return last.operands
-
-    @contextmanager
-    def entering(self, function: FuncOp, call: Operation) -> Generator[None]:
-        """While a callee is looked at; PassError if it is being looked at already."""
-        if function in self._entered:
-            raise PassError(
-                f"func.call: @{function.sym_name.data} is recursive; only calls without "
-                "recursion can be differentiated",
-                call,
-            )
-        self._entered.append(function)
-        try:
-            yield
-        finally:
-            self._entered.pop()
 
     def add(self, function: FuncOp, after: FuncOp) -> FuncOp:
         """Insert a function, unless it is there already; PassError if another has its name."""
@@ -158,7 +143,7 @@ Insert = Callable[[FuncOp, FuncOp], FuncOp]
 
 def split_functions(
     program: Program, derived: Derived, insert: Insert | None = None
-) -> list[FuncOp]:
+) -> tuple[FuncOp, FuncOp]:
     """`@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals, cotangents) -> (grads)`."""
     _clone_constants(derived)
     residuals = _residuals(derived)
@@ -177,7 +162,7 @@ def split_functions(
     backward = _function(derived.name("bwd"), block, [])
     insert = insert or program.add
     forward = insert(forward, derived.source)
-    return [forward, insert(backward, forward)]
+    return forward, insert(backward, forward)
 
 
 def _clone_constants(derived: Derived) -> None:

@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.access import Access, Row
+from gradir.dialects.diagnostics import PassError
 from gradir.dialects.loopnest import ContractOp, LoopOp, Output, YieldOp
 from gradir.dialects.nest_builder import Read, argument_type
 from gradir.passes.cleanup import remove_dead_ops
@@ -34,6 +35,13 @@ def fuse(module: ModuleOp) -> None:
 
 def fuse_block(block: Block) -> None:
     """Fuse the loop nests of one block and put its ops in an order in which they can run."""
+    for op in block.ops:
+        if isinstance(op, LoopOp) and op.outputs:
+            raise PassError(
+                f"{op.name}: gradir-fuse needs loop nests on tensors, got buffers; "
+                "run it before gradir-bufferize",
+                op,
+            )
     inline_views(block)
     remove_dead_ops(block)
     groups = Grouping(block).groups

@@ -7,9 +7,11 @@ between two members. Sets of ops are bit masks over their positions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp
 
@@ -45,7 +47,9 @@ class Grouping:
 
     def __init__(self, block: Block):
         self.group_of: dict[Operation, Group] = {}
-        self._all: list[Group] = []
+        # In the order of their last members: a group that grows, grows by the op being placed.
+        self._all: dict[Group, None] = {}
+        self._last_effect: Operation | None = None
         self._readers: dict[tuple[SSAValue, tuple[int, ...]], Group] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
         for op, position in self._positions.items():
@@ -73,15 +77,10 @@ class Grouping:
 
     def _place(self, op: Operation, position: int) -> None:
         """Give an op to the best group that it may join, else to one of its own."""
-        owners = (o.owner for o in op.operands)
-        known = (o for o in owners if isinstance(o, Operation) and o in self.group_of)
-        producers = [self.group_of[o] for o in known]
-        needs = 0
-        for group in producers:
-            needs |= group.needs | group.members
+        needs = self._needs(op, position)
         own = Group([op], _space(op), _reduced(op), 1 << position, needs, _inputs(op))
         self.group_of[op] = own
-        self._all.append(own)
+        self._all[own] = None
         if own.space is not None:
             for candidate in self._candidates(op, own):
                 if self._may_merge(candidate, own):
@@ -90,6 +89,21 @@ class Grouping:
         if own.space is not None and isinstance(op, NestOp):
             for value in op.inputs:
                 self._readers[value, own.space] = own
+
+    def _needs(self, op: Operation, position: int) -> int:
+        """What has to run before: producers, for an effect those before it, for the end all."""
+        if op.next_op is None:
+            return (1 << position) - 1
+        before = [o.owner for o in op.operands]
+        if not isinstance(op, LoopOp) and not is_side_effect_free(op):
+            before += [self._last_effect] if self._last_effect is not None else []
+            self._last_effect = op
+        needs = 0
+        for owner in before:
+            if isinstance(owner, Operation) and owner in self.group_of:
+                group = self.group_of[owner]
+                needs |= group.needs | group.members
+        return needs
 
     def _candidates(self, op: Operation, own: Group) -> list[Group]:
         """Producers' groups first, the latest first; then groups that read the same tensors."""
@@ -139,7 +153,7 @@ class Grouping:
         for one, other in ((early, late), (late, early)):
             if not other.needs & one.members:
                 continue
-            for group in self._all:
+            for group in self._later(one):
                 if group is one or group is other or not group.members & other.needs:
                     continue
                 if group.needs & one.members:
@@ -157,11 +171,20 @@ class Grouping:
         for value, in_place in late.inputs.items():
             inputs[value] = in_place and inputs.get(value, True)
         early.inputs = {v: p for v, p in inputs.items() if self._group_of(v) is not early}
-        self._all.remove(late)
+        del self._all[late], self._all[early]
         reach = early.members | early.needs
-        for group in self._all:
-            if group is not early and group.needs & early.members:
+        for group in self._later(early):
+            if group.needs & early.members:
                 group.needs |= reach
+        self._all[early] = None
+
+    def _later(self, one: Group) -> Iterator[Group]:
+        """The groups with an op behind the first of `one`: all that may need it, and others."""
+        first = one.members & -one.members
+        for group in reversed(self._all):
+            if group.members < first:
+                return
+            yield group
 
     def _order(self, op: Operation) -> tuple[bool, int]:
         """Program order, but a contraction first: the rest of its group is its epilogue."""

@@ -11,7 +11,7 @@ split in a forward and a backward block; the mode decides how they become functi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -24,15 +24,23 @@ from xdsl.passes import ModulePass
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.grad import accumulated, ones, zero
-from gradir.dialects.interfaces import Cotangents, vjp_rule
+from gradir.dialects.interfaces import Cotangents, TensorOp, vjp_rule
 from gradir.dialects.value import Emitter, Value
-from gradir.passes.activity import Activity, Dependence, analyze
+from gradir.passes.activity import Activity, Dependence, analyze, values_read
+from gradir.passes.calls import differentiate_callees
 from gradir.passes.cleanup import is_dead, remove_dead_ops
 from gradir.passes.derived_functions import Derived, Program, joint_function, split_functions
+from gradir.passes.effects import effect_problem
 from gradir.passes.refusals import check_differentiable
 from gradir.passes.simplify import simplify_block
 from gradir.passes.structural import StructuralRule, structural_rule
-from gradir.passes.targets import Selector, Target, resolve_of, resolve_wrt
+from gradir.passes.targets import (
+    Selector,
+    Target,
+    resolve_of,
+    resolve_requested,
+    resolve_wrt,
+)
 
 Mode = Literal["split", "vjp", "grad"]
 
@@ -43,33 +51,54 @@ def gradient(
     wrt: Sequence[Selector] | None = None,
     of: Sequence[Selector] | None = None,
     mode: Mode = "split",
-    null: Sequence[Selector] = (),
+    requests: Sequence[tuple[Selector, str]] = (),
 ) -> list[FuncOp]:
     """Add the derivative functions of `@function` behind it; returns them.
 
-    `wrt` and `of` take indices or names; `null` are members of `wrt` whose gradient is not wanted:
-    they are pruned before differentiation. PassError, located, where it cannot be done.
+    `wrt` and `of` take indices or names. `requests` say of members of `wrt` "write", or "null": the
+    gradient is not wanted, and pruned before differentiation. PassError, located, where it cannot
+    be done.
     """
     program = Program(module)
     source = program.function(function)
     results = list(program.results(source))
     wanted = resolve_wrt(source, wrt)
-    unwanted = resolve_wrt(source, null) if null else []
-    if missing := [t.hint for t in unwanted if t.value not in {w.value for w in wanted}]:
-        names = ", ".join(missing)
-        raise PassError(f"req: null was asked for what is not in wrt: {names}", source)
-    pruned = {t.value for t in unwanted}
+    kept = _kept(source, wanted, requests)
     targets = resolve_of(source, results, of, mode)
-    return derive(program, source, [t for t in wanted if t.value not in pruned], targets, mode)
+    return derive(program, source, kept, targets, mode)
+
+
+def _kept(
+    source: FuncOp, wanted: list[Target], requests: Sequence[tuple[Selector, str]]
+) -> list[Target]:
+    """What is left of `wrt`; PassError for a request that is unknown, or of what is not in it."""
+    asked = resolve_requested(source, [selector for selector, _ in requests])
+    members = {target.value for target in wanted}
+    pruned: set[SSAValue] = set()
+    for (selector, request), target in zip(requests, asked, strict=True):
+        if request not in ("write", "null"):
+            raise PassError(
+                f"gradir-gradient: req must be write or null, got {request!r} for {selector!r}",
+                source,
+            )
+        if target.value not in members:
+            raise PassError(
+                f"req: {request} was asked for what is not in wrt: {target.hint}", source
+            )
+        if request == "null":
+            pruned.add(target.value)
+    return [target for target in wanted if target.value not in pruned]
 
 
 def derive(
     program: Program, source: FuncOp, wrt: Sequence[Target], of: Sequence[Target], mode: Mode
 ) -> list[FuncOp]:
     """The functions of one mode, inserted into the module behind `source`."""
-    derived = Differentiator(program, source, wrt, of).run(seed_with_ones=mode == "grad")
+    differentiator = Differentiator(program, source, wrt, of)
+    differentiate_callees(program, differentiator)
+    derived = differentiator.run(seed_with_ones=mode == "grad")
     if mode == "split":
-        return split_functions(program, derived)
+        return list(split_functions(program, derived))
     return [joint_function(program, derived, mode)]
 
 
@@ -88,6 +117,7 @@ class Differentiator:
             self.block, [t.value for t in wrt], [t.value for t in of], self._dependence
         )
         check_differentiable(source, self.block, self.activity, structural_rule)
+        self._check_effects()
         self.primal: dict[SSAValue, SSAValue] = {}
         self.saved: dict[Operation, object] = {}
         self.contributions: dict[SSAValue, list[Value]] = {}
@@ -105,6 +135,15 @@ class Differentiator:
         derived = Derived(self.source, self.forward, self.backward, results, cotangents, grads)
         derived.clean(simplify_block, remove_dead_ops)
         return derived
+
+    def _check_effects(self) -> None:
+        """PassError at the first op with effects that reads what depends on `wrt`."""
+        varied = self.activity.varied
+        for op in self.block.ops:
+            if not isinstance(op, TensorOp) and (read := varied.intersection(values_read(op))):
+                in_order = (v for v in values_read(op) if v in read)
+                if (problem := effect_problem(op, in_order)) is not None:
+                    raise problem
 
     # Forward.
 
@@ -260,7 +299,7 @@ def apply_gradient(
     mode: str,
     policy: str,
     memory_limit: int | None,
-    requests: Iterable[tuple[Selector, str]],
+    requests: Sequence[tuple[Selector, str]],
 ) -> list[FuncOp]:
     """`gradient` with all options of the pass; PassError for what is not there yet."""
     if mode not in ("split", "vjp", "grad"):
@@ -269,16 +308,7 @@ def apply_gradient(
         raise PassError(f"gradir-gradient: policy must be keep_all, got {policy!r}", module)
     if memory_limit is not None:
         raise PassError("gradir-gradient: memory_limit is not supported yet", module)
-    null: list[Selector] = []
-    for selector, request in requests:
-        if request == "null":
-            null.append(selector)
-        elif request != "write":
-            raise PassError(
-                f"gradir-gradient: req must be write or null, got {request!r} for {selector!r}",
-                module,
-            )
-    return gradient(module, function, wrt, of, mode, null)
+    return gradient(module, function, wrt, of, mode, requests)
 
 
 def parse_requests(text: str | None, place: ModuleOp) -> list[tuple[Selector, str]]:
@@ -290,5 +320,5 @@ def parse_requests(text: str | None, place: ModuleOp) -> list[tuple[Selector, st
         name, separator, request = (part.strip() for part in entry.partition("="))
         if not separator:
             raise PassError(f"gradir-gradient: req must be name=request,..., got {entry!r}", place)
-        pairs.append((int(name) if name.isdigit() else name, request))
+        pairs.append((int(name) if name.isascii() and name.isdigit() else name, request))
     return pairs

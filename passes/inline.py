@@ -7,56 +7,46 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.diagnostics import PassError
+from gradir.passes.call_graph import (
+    callee_of,
+    callees_first,
+    calls_in,
+    functions_by_name,
+    only_block,
+)
 
 
 def inline(module: ModuleOp, function: str | None = None) -> None:
     """Inline all calls in `@function` (all functions where None); PassError at recursion."""
-    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    chosen = functions.values() if function is None else [functions[function]]
-    inliner = _Inliner(functions)
-    for one in chosen:
-        inliner.flatten(one)
+    functions = functions_by_name(module)
+    if function is not None and function not in functions:
+        known = ", ".join(f"@{n}" for n in functions) or "none"
+        raise PassError(f"no function @{function}; functions: {known}", module)
+    defined = [f for f in functions.values() if not f.is_declaration]
+    chosen = defined if function is None else [functions[function]]
+    # so that a callee, where it is inlined itself, is flat before it is copied
+    ordered = callees_first(functions, chosen)
+    for caller in ordered if function is None else chosen:
+        _flatten(functions, caller)
 
 
-class _Inliner:
-    def __init__(self, functions: dict[str, FuncOp]):
-        self.functions = functions
-        self.flat: set[FuncOp] = set()
-        self.open: list[FuncOp] = []
-
-    def flatten(self, function: FuncOp) -> None:
-        """Inline the calls in a function, after those in the functions that it calls."""
-        if function in self.flat or function.is_declaration:
-            return
-        self.open.append(function)
-        for op in [op for op in function.walk() if isinstance(op, CallOp)]:
-            callee = self.functions.get(op.callee.root_reference.data)
-            if callee is None:
-                raise PassError(f"func.call: no function {op.callee}", op)
-            if callee in self.open:
-                raise PassError(f"func.call: @{callee.sym_name.data} is recursive", op)
-            self.flatten(callee)
-            if not callee.is_declaration:
-                _inline_call(op, _only_block(callee, op))
-        self.open.pop()
-        self.flat.add(function)
+def _flatten(functions: dict[str, FuncOp], caller: FuncOp) -> None:
+    """Replace each call by a copy of the callee's body, then the calls in that copy."""
+    pending = list(calls_in(caller))
+    while pending:
+        call = pending.pop()
+        pending += _inline_call(call, callee_of(functions, call))
 
 
-def _only_block(callee: FuncOp, call: Operation) -> Block:
-    first = callee.body.blocks.first
-    assert first is not None
-    if first is not callee.body.blocks.last:
-        raise PassError(f"func.call: @{callee.sym_name.data} has several blocks", call)
-    return first
-
-
-def _inline_call(call: CallOp, body: Block) -> None:
-    block = call.parent
+def _inline_call(call: CallOp, callee: FuncOp) -> list[CallOp]:
+    """Replace one call; returns the calls that this brought in."""
+    block, body = call.parent, only_block(callee)
     assert block is not None
+    brought: list[CallOp] = []
     mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
     for op in body.ops:
         if op is body.last_op:
@@ -64,12 +54,15 @@ def _inline_call(call: CallOp, body: Block) -> None:
         copy = op.clone(mapping)
         copy.location = op.location
         block.insert_op_before(copy, call)
+        if copy.regions or isinstance(copy, CallOp):
+            brought += [inner for inner in copy.walk() if isinstance(inner, CallOp)]
     last = body.last_op
     assert last is not None
     for result, returned in zip(call.results, last.operands, strict=True):
         result.replace_all_uses_with(mapping[returned])
     call.detach()
     call.erase()
+    return brought
 
 
 @dataclass(frozen=True)

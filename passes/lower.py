@@ -26,6 +26,8 @@ def lower(module: ModuleOp) -> None:
 
 
 def _lower_op(block: Block, op: TensorOp) -> None:
+    if op.has_decomposition():
+        raise PassError(f"{op.name}: no loop nest computes it; run gradir-decompose first", op)
     for value in (*op.operands, *op.results):
         if not is_static(value.type):
             raise PassError(

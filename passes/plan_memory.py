@@ -16,8 +16,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from gradir.dialects.diagnostics import PassError
 from gradir.dialects.loopnest import ReshapeOp
-from gradir.dialects.shapes import byte_size, element_of, shape_of
+from gradir.dialects.shapes import byte_size, element_of, is_tensor, shape_of
 
 # Of every offset: a cache line, and the widest vector.
 ALIGNMENT = 64
@@ -49,6 +50,7 @@ def plan_memory(module: ModuleOp) -> dict[str, MemoryPlan]:
 
 
 def _plan_function(function: FuncOp) -> MemoryPlan:
+    _check_buffers(function)
     block = function.body.block
     ranges = _live_ranges(block)
     plan = assign_offsets(ranges)
@@ -62,6 +64,39 @@ def _plan_function(function: FuncOp) -> MemoryPlan:
     function.function_type = function.function_type.from_lists([a.type for a in block.args], [])
     function.attributes["gradir.arena"] = IntegerAttr(plan.peak_bytes, i64)
     return plan
+
+
+def _check_buffers(function: FuncOp) -> None:
+    """PassError for a function that is planned already, or not on buffers."""
+    name = function.sym_name.data
+    if "gradir.arena" in function.attributes:
+        raise PassError(f"@{name}: has its arena already; run gradir-plan-memory once", function)
+    if function.body.first_block is not function.body.last_block:
+        raise PassError(f"@{name}: native code needs one block, got several", function)
+    check_on_buffers(function, "gradir-plan-memory")
+
+
+def check_on_buffers(function: FuncOp, needed_by: str) -> None:
+    """PassError if a tensor is left in a function."""
+    for op in function.walk():
+        values = (
+            *op.operands,
+            *op.results,
+            *(a for r in op.regions for b in r.blocks for a in b.args),
+        )
+        for value in values:
+            if is_tensor(value.type):
+                raise PassError(
+                    f"{op.name}: {needed_by} needs buffers, got {value.type}; "
+                    "run gradir-bufferize first",
+                    op,
+                )
+    if function.function_type.outputs.data:
+        raise PassError(
+            f"@{function.sym_name.data}: {needed_by} needs a function that writes its results to "
+            "buffers; run gradir-bufferize first",
+            function,
+        )
 
 
 def _replace_alloc(block: Block, alloc: memref.AllocOp, arena: SSAValue, offset: int) -> None:

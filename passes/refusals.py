@@ -21,39 +21,45 @@ def check_differentiable(
     structural: Callable[[Operation], object | None],
 ) -> None:
     """PassError that lists every active op without a derivative, and how it is reached."""
-    offenders: list[tuple[Operation, str]] = []
+    offenders: list[tuple[Operation, str, SSAValue | None]] = []
     for op in block.ops:
         if op is block.last_op and op.has_trait(IsTerminator):
             continue
-        if any(map(activity.is_active, op.results)) and (why := _problem(op, activity, structural)):
-            offenders.append((op, why))
+        if not any(map(activity.is_active, op.results)):
+            continue
+        if (problem := _problem(op, activity, structural)) is not None:
+            offenders.append((op, *problem))
     if not offenders:
         return
-    first, why = offenders[0]
-    notes = [(f"reached by {_path_text(first, activity)}", first)]
-    notes += [(f"{text}; reached by {_path_text(op, activity)}", op) for op, text in offenders[1:]]
+    first, why, cause = offenders[0]
+    notes = [(f"reached by {_path_text(first, cause, activity)}", first)]
+    for op, text, operand in offenders[1:]:
+        notes.append((f"{text}; reached by {_path_text(op, operand, activity)}", op))
     raise PassError(f"{why}; wrap it in grad.no_grad to leave it out", first, notes)
 
 
 def _problem(
     op: Operation, activity: Activity, structural: Callable[[Operation], object | None]
-) -> str | None:
+) -> tuple[str, SSAValue | None] | None:
+    """What is wrong with an op, and the operand to blame if it is one."""
     if structural(op) is None and vjp_rule(op) is None:
         what = "its regions cannot be differentiated yet" if op.regions else "it has no derivative"
-        return f"{op.name}: {what}, and its result depends on wrt and reaches a target"
+        return f"{op.name}: {what}, and its result depends on wrt and reaches a target", None
     for value in (*op.operands, *op.results):
         if is_tensor(value.type) and not is_static(value.type) and activity.is_active(value):
-            return f"{op.name}: active values must have static shapes, got {value.type}"
+            return f"{op.name}: active values must have static shapes, got {value.type}", None
     if isinstance(op, TensorOp):
         for k in op.NOT_DIFFERENTIABLE:
             if k < len(op.operands) and activity.is_active(op.operands[k]):
-                return f"{op.name}: no derivative in operand {k} ({value_name(op.operands[k])})"
+                operand = op.operands[k]
+                return f"{op.name}: no derivative in operand {k} ({value_name(operand)})", operand
     return None
 
 
-def _path_text(op: Operation, activity: Activity) -> str:
+def _path_text(op: Operation, cause: SSAValue | None, activity: Activity) -> str:
+    """The way from `wrt` to the op, through the operand that is the cause if there is one."""
     result = next(r for r in op.results if activity.is_active(r))
-    steps: list[SSAValue] = activity.path_to(result)
+    steps = activity.path_to(result) if cause is None else [*activity.path_to(cause), result]
     names = [value_name(v) for v in steps]
     shown = names if len(names) <= 6 else [*names[:3], "...", *names[-2:]]
     return " -> ".join(shown)

@@ -39,6 +39,7 @@ def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[
     """The values to differentiate with respect to; default: all floating active arguments."""
     arguments = function.body.block.args
     attributes = argument_attributes(function)
+    _check_names(function, attributes)
     if selectors is None:
         chosen = [
             a
@@ -48,8 +49,18 @@ def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[
         for argument in chosen:
             _check_tensor("wrt", function, argument)
         return [Target(a, _hint(a, f"arg{a.index}")) for a in chosen]
-    targets = [_argument_or_name(function, s, attributes) for s in selectors]
-    _check("wrt", function, selectors, targets)
+    return _resolve("wrt", function, selectors)
+
+
+def resolve_requested(function: FuncOp, selectors: Sequence[Selector]) -> list[Target]:
+    """The values that `req` says something about, each once."""
+    return _resolve("req", function, selectors)
+
+
+def _resolve(what: str, function: FuncOp, selectors: Sequence[Selector]) -> list[Target]:
+    attributes = argument_attributes(function)
+    targets = [_argument_or_name(what, function, s, attributes) for s in selectors]
+    _check(what, function, selectors, targets)
     return targets
 
 
@@ -85,14 +96,17 @@ def resolve_of(
 
 
 def _argument_or_name(
-    function: FuncOp, selector: Selector, attributes: Sequence[dict[str, Attribute]]
+    what: str,
+    function: FuncOp,
+    selector: Selector,
+    attributes: Sequence[dict[str, Attribute]],
 ) -> Target:
     arguments = function.body.block.args
-    if not _is_index(selector, function, "wrt"):
-        return _named(function, str(selector), attributes, "wrt")
+    if not _is_index(selector, function, what):
+        return _named(function, str(selector), attributes, what)
     if not 0 <= selector < len(arguments):
         raise PassError(
-            f"wrt: @{_name(function)} has {len(arguments)} arguments, got index {selector}",
+            f"{what}: @{_name(function)} has {len(arguments)} arguments, got index {selector}",
             function,
         )
     return Target(arguments[selector], _hint(arguments[selector], f"arg{selector}"))
@@ -133,6 +147,14 @@ def named_values(
         if isinstance(op, NameOp):
             _add_name(found, op.label, op.y, op)
     return found
+
+
+def _check_names(function: FuncOp, attributes: Sequence[dict[str, Attribute]]) -> None:
+    """PassError for an argument whose name is no string, whether it is asked for or not."""
+    for argument, given in zip(function.body.block.args, attributes, strict=True):
+        label = given.get("grad.name")
+        if label is not None and not isinstance(label, StringAttr):
+            raise PassError(f"grad.name: a name must be a string, got {label}", argument)
 
 
 def _add_name(found: dict[str, SSAValue], name: str, value: SSAValue, place: Operation) -> None:

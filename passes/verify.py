@@ -24,6 +24,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.diagnostics import VerifyError, value_name
+from gradir.dialects.shapes import is_tensor, require_size
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,14 @@ class _Traits:
 
 @dataclass
 class _Verifier:
-    """One walk over a module. `visible` holds the values that may be used where the walk is."""
+    """One walk over a module. `visible` holds the values that may be used where the walk is.
+
+    `fitting` holds the tensor types whose size was found right.
+    """
 
     visible: set[SSAValue] = field(default_factory=set[SSAValue])
     symbols: dict[str, Operation] = field(default_factory=dict[str, Operation])
+    fitting: set[Attribute] = field(default_factory=set[Attribute])
     traits: dict[type[Operation], _Traits] = field(default_factory=dict[type[Operation], _Traits])
 
     def traits_of(self, op: Operation) -> _Traits:
@@ -94,6 +99,7 @@ class _Verifier:
         """Check `op` after everything in its regions; its results become visible."""
         self._check_operands(op)
         self._check_place(op)
+        self._check_sizes(op.results)
         if op.regions:
             yield self._regions(op)
         _check_own_rules(op, self.symbols)
@@ -123,6 +129,7 @@ class _Verifier:
 
     def _block(self, block: Block) -> _Steps:
         self.visible.update(block.args)
+        self._check_sizes(block.args)
         for op in block.ops:
             if op.regions:
                 yield self.operation(op)
@@ -130,6 +137,7 @@ class _Verifier:
                 # the common case, without a generator
                 self._check_operands(op)
                 self._check_place(op)
+                self._check_sizes(op.results)
                 _check_own_rules(op, self.symbols)
                 self.visible.update(op.results)
 
@@ -169,6 +177,17 @@ class _Verifier:
         for operand in op.operands:
             if operand not in visible:
                 raise _not_visible(op, operand)
+
+    def _check_sizes(self, values: Sequence[SSAValue]) -> None:
+        for value in values:
+            if is_tensor(value.type) and value.type not in self.fitting:
+                try:
+                    require_size(value.type)
+                except VerifyException as error:
+                    owner = value.owner
+                    label = owner.name if isinstance(owner, Operation) else value_name(value)
+                    raise VerifyError(f"{label}: {error}", value) from None
+                self.fitting.add(value.type)
 
     def _check_place(self, op: Operation) -> None:
         """Check what xDSL's Operation.verify does: terminators and successors."""

@@ -20,6 +20,11 @@ REDUCTIONS = ("array.sum", "array.max", "array.min", "array.mean", "array.logsum
 # What has kinks, where differences of values say nothing of the derivative.
 ROUGH = ("array.abs", "nn.relu", "array.maximum", "array.minimum", "array.max", "array.min")
 SHAPES: tuple[Shape, ...] = ((3, 4), (4,), (3,), (1, 4), (3, 1), (), (2, 3, 4), (4, 3), (0, 4))
+# With whole vectors and tails, enough work for several threads, and packed products of matrices.
+LARGE_SHAPES: tuple[Shape, ...] = (
+    (96, 130), (130, 96), (7, 96, 130), (33, 65), (65, 33), (257,), (130,), (96,), (1, 130),
+    (96, 1), (),
+)  # fmt: skip
 
 
 @dataclass
@@ -29,6 +34,7 @@ class ProgramWriter:
     choose: Callable[..., object]
     element: str = "f32"
     smooth: bool = False
+    shapes: Sequence[Shape] = SHAPES
     values: list[tuple[str, Shape]] = field(default_factory=list[tuple[str, Shape]])
     arguments: list[str] = field(default_factory=list[str])
     lines: list[str] = field(default_factory=list[str])
@@ -64,6 +70,10 @@ class ProgramWriter:
         ]  # fmt: skip
         self.pick(makers)()
 
+    def steps(self, count: int) -> None:
+        for _ in range(count):
+            self.step()
+
     def unary(self) -> None:
         name, shape = self.pick(self.values)
         self.emit(f"{self.op(UNARY)} {name} : {self.type(shape)}", shape)
@@ -97,7 +107,9 @@ class ProgramWriter:
 
     def broadcast(self) -> None:
         name, shape = self.pick(self.values)
-        fitting = [s for s in {s for _, s in self.values} | set(SHAPES) if _broadcasts(shape, s)]
+        fitting = [
+            s for s in {s for _, s in self.values} | set(self.shapes) if _broadcasts(shape, s)
+        ]
         target = self.pick(sorted(fitting))
         self._move("array.broadcast_to", name, "", shape, target)
 
@@ -138,7 +150,7 @@ class ProgramWriter:
         name, shape = self.pick(self.values)
         size = prod(shape)
         options: list[Shape] = [(size,), (1, size), (size, 1), (*shape, 1), (1, *shape)]
-        options += [s for s in SHAPES if prod(s) == size]
+        options += [s for s in self.shapes if prod(s) == size]
         self._move("array.reshape", name, "", shape, self.pick(options))
 
     def concat(self) -> None:
@@ -219,6 +231,11 @@ class ProgramWriter:
         number = self.pick([0.0, 1.0, -0.5])
         self.emit(f"array.full {{value = {number}}} : {self.type(shape)}", shape)
 
+    def late(self, count: int) -> list[tuple[str, Shape]]:
+        """Some of the values that were made last."""
+        options = self.values[-6:]
+        return [self.pick(options) for _ in range(count)]
+
     def text(self, results: Sequence[tuple[str, Shape]]) -> str:
         types = ", ".join(self.type(s) for _, s in results)
         body = "\n  ".join(self.lines)
@@ -249,8 +266,6 @@ def random_program(
     """The text of a module with one function @f."""
     writer = ProgramWriter(choose, element, smooth)
     for _ in range(3):
-        writer.argument(writer.pick(SHAPES))
-    for _ in range(steps):
-        writer.step()
-    late = writer.values[-6:]
-    return writer.text([writer.pick(late) for _ in range(results)])
+        writer.argument(writer.pick(writer.shapes))
+    writer.steps(steps)
+    return writer.text(writer.late(results))

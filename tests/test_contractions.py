@@ -7,12 +7,22 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from runtime_harness import Array, compiled, contraction_of, function, function_of, memref
+from runtime_harness import (
+    Array,
+    compiled,
+    contraction_of,
+    function,
+    function_of,
+    memref,
+    parse,
+)
 
 from gradir.dialects.diagnostics import LocatedError
+from gradir.dialects.loopnest import ContractOp
 from gradir.lowering.contractions import contract_scratch_bytes, emit_contract
 from gradir.lowering.program import emit_program
 from gradir.lowering.target import host
+from gradir.runtime.executable import compile_function
 
 DTYPES: dict[str, Any] = {
     "f64": np.float64,
@@ -245,3 +255,179 @@ def test_a_kernel_tells_its_cost():
     small = contraction_of(product(8, 64, 64, "nn", "f32", "f32"))
     costs = [sum(p.cost for p in emit_contract(o, "k", host(), 1).phases) for o in (op, small)]
     assert costs[0] > 4 * costs[1] > 0
+
+
+# Ways a factor may lie in memory: over (batch, rows, k), where `b` is the subscript of the batch.
+# Each stores a matrix whose elements of k = 0 are zeros, which padding can stand for.
+def stored(kind: str, rows: int, k: int, dim: int) -> tuple[str, tuple[int, int]]:
+    """The last subscripts, and the shape of the matrix in memory."""
+    forms = {
+        "plain": (f"d{dim}, d3", (rows, k)),
+        "transposed": (f"d3, d{dim}", (k, rows)),
+        "strided": (f"2 * d{dim}, 3 * d3 + 1", (2 * rows, 3 * k + 1)),
+        "reversed": (f"d{dim}, -1 * d3 + {k - 1}", (rows, k)),
+        "padded": (f"d{dim}, d3 + -1", (rows, k - 1)),
+    }
+    return forms[kind]
+
+
+def store(kind: str, matrix: Array) -> Array:
+    """A matrix (batch, rows, k) as it lies in memory."""
+    if kind == "strided":
+        batch, rows, k = matrix.shape
+        wide = np.full((batch, 2 * rows, 3 * k + 1), 7, matrix.dtype)
+        wide[:, ::2, 1::3] = matrix
+        return wide
+    changed = {
+        "plain": matrix,
+        "transposed": matrix.swapaxes(1, 2),
+        "reversed": matrix[:, :, ::-1],
+        "padded": matrix[:, :, 1:],
+    }
+    return np.ascontiguousarray(changed[kind])
+
+
+KINDS = ["plain", "transposed", "strided", "reversed", "padded"]
+FACTORS = [(left, right) for left in KINDS[:2] for right in KINDS[:2]]
+FACTORS += [(kind, "plain") for kind in KINDS[2:]] + [("plain", kind) for kind in KINDS[2:]]
+
+
+def many_layouts(
+    bounds: tuple[int, int, int, int], element: str, accumulator: str, width: int, threads: int
+) -> Any:
+    """@f(every left factor, every right factor) -> the sums by all of FACTORS.
+
+    The last two are sums under an epilogue that also reduces, and into a transposed output.
+    """
+    batch, m, n, k = bounds
+    zero = f"pad {0 if accumulator[0] == 'i' else 0.0} : {element} :"
+    factors: dict[str, tuple[str, str]] = {}
+    for side, rows, dim in (("x", m, 1), ("w", n, 2)):
+        for kind in KINDS:
+            subscripts, shape = stored(kind, rows, k, dim)
+            pad = f"{zero} " if kind == "padded" else ": "
+            type_ = memref((batch, *shape), element)
+            factors[f"%{side}_{kind}"] = (f"[d0, {subscripts}] {pad}{type_}", type_)
+    r, t, s = (memref(shape, accumulator) for shape in ((batch, m, n), (batch, n, m), (batch, m)))
+    given = [(f"%x_{left}", f"%w_{right}") for left, right in FACTORS]
+    tail = [(("%x_plain", "%w_transposed"), "reducing"), (("%x_plain", "%w_plain"), "turned")]
+    ops: list[str] = []
+    results = [f"%r{number}: {r}" for number in range(len(given) + 1)]
+    results += [f"%t: {t}", f"%s: {s}"]
+
+    def text(scratch: int) -> str:
+        ops.clear()
+        for number, (pair, form) in enumerate([*((p, "") for p in given), *tail]):
+            inputs = ", ".join(f"{name}{factors[name][0]}" for name in pair)
+            outputs, values = f"[d0, d1, d2] to %r{number} : {r}", "%acc"
+            types = accumulator
+            if form == "reducing":
+                outputs += f", add [d0, d1] to %s : {s}"
+                values, types = "%acc, %acc", f"{accumulator}, {accumulator}"
+            if form == "turned":
+                outputs = f"[d0, d2, d1] to %t : {t}"
+            ops.append(f"""
+  loopnest.contract {list(bounds)} ({inputs}) acc %acc : {accumulator} -> ({outputs})
+      scratch %arena : memref<{scratch}xi8> {{
+    loopnest.yield {values} : {types}
+  }}""")
+        arguments = [f"%arena: memref<{scratch}xi8>"]
+        arguments += [f"{name}: {type_}" for name, (_, type_) in factors.items()]
+        return function(
+            ", ".join([*arguments, *results]), len(factors), len(results), "\n".join(ops)
+        )
+
+    target = host(width)
+    contractions = [op for op in parse(text(1)).walk() if isinstance(op, ContractOp)]
+    scratch = max(contract_scratch_bytes(op, target, threads) for op in contractions)
+    return compile_function(function_of(text(max(scratch, 1))), threads, target)
+
+
+ANY_LAYOUT = [
+    (1, 1, 130, 96),
+    (1, 1, 300, 300),
+    (1, 5, 1, 300),
+    (1, 300, 1, 7),
+    (1, 1, 1, 1000),
+    (1, 1, 1, 5),
+    (1, 3, 5, 7),
+    (1, 17, 33, 65),
+    (1, 2, 2, 40),
+    (1, 33, 70, 257),
+    (2, 1, 30, 40),
+    (3, 4, 1, 33),
+    (3, 1, 1, 100),
+    (2, 9, 12, 31),
+]
+ANY_TYPE = [("f64", "f64"), ("f16", "f32"), ("bf16", "f32"), ("f16", "f16"), ("i32", "i32")]
+LAYOUT_CASES = [(bounds, "f32", "f32") for bounds in ANY_LAYOUT]
+LAYOUT_CASES += [
+    (bounds, *types)
+    for bounds in ((1, 1, 130, 96), (1, 5, 1, 300), (2, 1, 1, 100), (1, 9, 20, 35))
+    for types in ANY_TYPE
+]
+
+
+@pytest.mark.parametrize("width", [w for w in (16, 32, 64) if w <= host().vector_bytes])
+@pytest.mark.parametrize(("bounds", "element", "accumulator"), LAYOUT_CASES, ids=str)
+def test_bits_do_not_depend_on_how_factors_lie_in_memory(
+    bounds: tuple[int, int, int, int], element: str, accumulator: str, width: int
+):
+    batch, m, n, k = bounds
+    x, w = values((batch, m, k), element, 0), values((batch, n, k), element, 1)
+    x[:, :, 0], w[:, :, 0] = 0, 0
+    given = [store(kind, x) for kind in KINDS] + [store(kind, w) for kind in KINDS]
+    first = b""
+    for threads in (1, 2) if width == host().vector_bytes else (1,):
+        *results, turned, _ = many_layouts(bounds, element, accumulator, width, threads)(*given)
+        results.append(np.ascontiguousarray(turned.swapaxes(1, 2)))
+        first = first or results[0].tobytes()
+        assert [r.tobytes() == first for r in results] == [True] * len(results)
+        if accumulator in ("f32", "f64"):
+            exact = x.astype(np.float64) @ w.astype(np.float64).swapaxes(1, 2)
+            np.testing.assert_allclose(results[0], exact, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("bounds", [(1, 1, 130, 96), (1, 6, 1, 300), (1, 1, 1, 90), (1, 7, 9, 40)])
+def test_a_repeated_factor_is_as_good_as_its_copies(
+    bounds: tuple[int, int, int, int], threads: int
+):
+    """Steps of 0 along k, along a free dimension, and along both."""
+    _, m, n, k = bounds
+    x = values((m, k), "f32", 0)
+    for shape, rows in (((n, 1), "d1, 0"), ((1, k), "0, d2"), ((1, 1), "0, 0")):
+        w = values(shape, "f32", 1)
+        full = np.ascontiguousarray(np.broadcast_to(w, (n, k)))
+        results: list[bytes] = []
+        for matrix, subscripts in ((w, rows), (full, "d1, d2")):
+            text = with_scratch(
+                f"%x: {memref((m, k))}, %w: {memref(matrix.shape)}, %r: {memref((m, n))}",
+                2,
+                1,
+                threads,
+                bounds=(m, n, k),
+                factors=(("d0, d2", memref((m, k))), (subscripts, memref(matrix.shape))),
+                accumulator="f32",
+                others="",
+                outputs=f"[d0, d1] to %r : {memref((m, n))}",
+                body="loopnest.yield %acc : f32",
+            )
+            results.append(compiled(text, threads)(x, matrix)[0].tobytes())
+        assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("width", [w for w in (16, 32, 64) if w <= host().vector_bytes])
+def test_a_vector_times_a_matrix_is_a_row_of_the_product_of_matrices(width: int):
+    """Chains of products with one row or column are those of all others."""
+    x, w = values((1, 8, 200), "f32", 0), values((1, 40, 200), "f32", 1)
+    x[:, :, 0], w[:, :, 0] = 0, 0
+
+    def product_of(left: Array, right: Array) -> Array:
+        given = [store(kind, left) for kind in KINDS] + [store(kind, right) for kind in KINDS]
+        bounds = (1, left.shape[1], right.shape[1], 200)
+        return many_layouts(bounds, "f32", "f32", width, 1)(*given)[1]
+
+    both = product_of(x, w)
+    np.testing.assert_array_equal(product_of(x[:, 3:4], w), both[:, 3:4])
+    np.testing.assert_array_equal(product_of(x, w[:, 7:8]), both[:, :, 7:8])

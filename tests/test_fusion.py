@@ -343,3 +343,27 @@ def test_results_do_not_depend_on_old_bytes() -> None:
     noise = compiled(gradir.parse(PROGRAMS["a dying buffer seen under another shape"]), True)
     noise(np.full((4, 4), np.nan, np.float32))
     assert_same_bits(function(x, i, out=dirty), clean)
+
+
+def test_effects_stay_in_order_and_before_the_end() -> None:
+    """The first store waits for a group that ends behind it; the second and the return for it."""
+    text = """
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %m = memref.alloc() : memref<4xf32>
+  %a = array.sin %x : tensor<4xf32>
+  bufferization.materialize_in_destination %a in restrict writable %m
+      : (tensor<4xf32>, memref<4xf32>) -> ()
+  bufferization.materialize_in_destination %x in restrict writable %m
+      : (tensor<4xf32>, memref<4xf32>) -> ()
+  %b = array.cos %a : tensor<4xf32>
+  func.return %b : tensor<4xf32>
+}
+"""
+    fused = gradir.parse(text).run_passes("gradir-lower,gradir-fuse")
+    ops = list(function_named(fused.op, "f").body.block.ops)
+    store = "bufferization.materialize_in_destination"
+    assert [op.name for op in ops] == [
+        "memref.alloc", "loopnest.nest", store, store, "func.return"
+    ]  # fmt: skip
+    assert ops[2].operands[0] is ops[1].results[1] or ops[2].operands[0] is ops[1].results[0]
+    assert ops[3].operands[0].name_hint == "x"

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 import gradir
-from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, IndexOutOfRange
+from gradir.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ExecutionError,
+    GradirError,
+    IndexOutOfRange,
+)
 
 SCALARS = """
 func.func @f(%x: f32, %n: i64) -> (f32, i64, i1, f64) {
@@ -107,3 +113,58 @@ def test_index_error_names_place_and_op():
         gradir.interpret(module, "f", np.zeros(3, np.float32), np.array([7]))
     expected = "<string>:2:3: array.take: index 7 is out of range for a size of 3"
     assert str(caught.value) == expected and isinstance(caught.value, IndexError)
+
+
+def test_results_are_new_arrays():
+    """Neither the caller's array nor a view that shows one element many times."""
+    module = gradir.parse("""
+func.func @f(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<2x3xf32>, tensor<f32>) {
+  %b = array.broadcast_to %x : tensor<3xf32> -> tensor<2x3xf32>
+  %s = array.sum %x : tensor<3xf32> -> tensor<f32>
+  func.return %x, %x, %b, %s : tensor<3xf32>, tensor<3xf32>, tensor<2x3xf32>, tensor<f32>
+}""")
+    x = np.arange(3, dtype=np.float32)
+    results = gradir.interpret(module, "f", x)
+    for result in results:
+        assert type(result) is np.ndarray
+        assert result.flags.c_contiguous and result.flags.writeable and result.flags.owndata
+        result += 1
+    assert x.tolist() == [0, 1, 2]
+    assert results[0].tolist() == results[1].tolist() == results[2][1].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "op"),
+    [
+        ("%y = array.full {value = 1} : tensor<4611686018427387903xi8>", "3:3: array.full"),
+        ("%y = array.iota {axis = 0} : tensor<4611686018427387903xi8>", "3:3: array.iota"),
+        (
+            "%b = array.broadcast_to %x : tensor<i8> -> tensor<4611686018427387903xi8>\n"
+            "%y = array.negative %b : tensor<4611686018427387903xi8>",
+            "4:1: array.negative",
+        ),
+        ("%y = array.broadcast_to %x : tensor<i8> -> tensor<4611686018427387903xi8>", "2:1: @f"),
+    ],
+)
+def test_no_memory(text: str, op: str):
+    module = gradir.parse(
+        "\nfunc.func @f(%x: tensor<i8>) -> tensor<4611686018427387903xi8> {\n"
+        f"  {text}\n  func.return %y : tensor<4611686018427387903xi8>\n}}"
+    )
+    with pytest.raises(ExecutionError, match=f"^<string>:{op}: no memory for its result: "):
+        gradir.interpret(module, "f", 1)
+    with pytest.raises(GradirError, match="no memory for a buffer"):
+        gradir.compile(module, "f")(1)
+
+
+@pytest.mark.parametrize("element", ["ui32", "i16", "si8", "complex<f32>", "f80"])
+def test_signatures_of_elements_without_meaning(element: str):
+    module = gradir.parse(
+        f"func.func @f(%x: tensor<2x{element}>) -> tensor<2x{element}> {{\n"
+        f"  func.return %x : tensor<2x{element}>\n}}"
+    )
+    message = r"^<string>:1:14: error: %x: elements must be .*, got tensor<2x" + element
+    with pytest.raises(GradirError, match=message):
+        gradir.compile(module, "f")
+    with pytest.raises(GradirError, match=message):
+        gradir.interpret(module, "f", np.ones(2))

@@ -134,6 +134,11 @@ OP_FREE = (
     "passes/fusion_groups.py",
     "passes/inline_views.py",
     "passes/plan_memory.py",
+    "passes/bufferize.py",
+    *(
+        f"gradir/lowering/{name}.py"
+        for name in ("contraction_nests", "contractions", "program", "spmd", "region")
+    ),
     *(f"gradir/lowering/{path.name}" for path in (ROOT / "gradir/lowering").glob("nest*.py")),
     *(f"gradir/lowering/{path.name}" for path in (ROOT / "gradir/lowering").glob("gemm*.py")),
 )

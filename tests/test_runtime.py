@@ -323,6 +323,12 @@ def test_out_that_does_not_fit_is_refused(add16: Executable, out: Any, message: 
         add16(floats(16), floats(16), out=out)
 
 
+def test_out_must_be_aligned(add16: Executable):
+    out = np.zeros(65, np.uint8)[1:].view(np.float32)
+    with pytest.raises(ArgumentError, match="expected an aligned array to write to"):
+        add16(floats(16), floats(16), out=out)
+
+
 def test_out_must_be_writable(add16: Executable):
     out = np.empty(16, np.float32)
     out.flags.writeable = False

@@ -15,9 +15,10 @@ from gradir.diagnostics import Diagnostic
 
 _COMMENT = re.compile(
     r"expected-(?P<severity>error|note|warning|remark)\s*"
-    r"(?P<place>@(?:[+-]\d+|above|below|unknown)\s*)?\{\{(?P<text>.*?)\}\}",
+    r"(?P<place>@[^\s{]*\s*)?\{\{(?P<text>.*?)\}\}",
     re.DOTALL,
 )
+_PLACE = re.compile(r"@(?:[+-]\d+|above|below|unknown)")
 _MALFORMED = re.compile(r"//.*?expected-(?:error|note|warning|remark)(?!\w)")
 
 UNKNOWN_LINE = 0
@@ -47,15 +48,20 @@ def expectations(text: str, file: str) -> tuple[list[Expectation], list[Diagnost
             message = "malformed comment; write expected-error @+1 {{text}}"
             errors.append(Diagnostic("error", message, file, number, line.find("expected-") + 1))
         for match in matches:
-            target = _line_of(match["place"], number, lines)
+            place = (match["place"] or "@+0").strip()
+            if _PLACE.fullmatch(place) is None:
+                message = f"unknown place {place!r}; write @+N, @-N, @above, @below or @unknown"
+                errors.append(Diagnostic("error", message, file, number, match.start() + 1))
+                continue
+            target = _line_of(place, number, lines)
             column = match.start() + 1
             found.append(Expectation(match["severity"], match["text"], target, number, column))
     return found, errors
 
 
-def _line_of(place: str | None, number: int, lines: list[str]) -> int:
+def _line_of(place: str, number: int, lines: list[str]) -> int:
     """The line that a comment on line `number` means. `@above` and `@below` pass over comments."""
-    match (place or "@+0").strip()[1:]:
+    match place[1:]:
         case "unknown":
             return UNKNOWN_LINE
         case "above":

@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from gradir import registry
+from gradir.collector import paused_gc
 from gradir.diagnostics import Diagnostic, Sources, render
 from gradir.errors import ArgumentError, GradirError, ParseError, gradir_errors
 from gradir.parser import parse_module
@@ -152,7 +153,7 @@ class GradirOpt(xDSLOptMain):
     def _process(self, chunk: Chunk) -> tuple[str | None, list[Diagnostic]]:
         """The program that comes out, or None, and the errors on the way."""
         try:
-            with gradir_errors(self.sources):
+            with gradir_errors(self.sources), paused_gc():
                 module = parse_module(
                     chunk.text,
                     self.get_input_name(),

@@ -139,8 +139,8 @@ def run(arguments: Arguments, sources: Sources) -> None:
     module = _read_module(arguments.file, sources)
     if arguments.passes is not None:
         module = module.run_passes(arguments.passes)
-    function = _choose_function(module, arguments.function)
     with gradir_errors(sources):
+        function = _choose_function(module, arguments.function)
         arrays = _inputs(function, arguments.input, arguments.random_inputs)
     folder = None if arguments.output_dir is None else _make_folder(arguments.output_dir)
     name = function.sym_name.data

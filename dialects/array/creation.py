@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar, Self, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import ConstantLike, Pure
@@ -19,9 +19,11 @@ from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.kinds import require_elements, require_number
 from gradir.dialects.loopnest import Output, scalar_type
 from gradir.dialects.nest_builder import nest
+from gradir.dialects.rounding import rounded
 from gradir.dialects.shapes import (
     NUMPY_NAMES,
     element_of,
+    is_float,
     is_static,
     normalize_axis,
     shape_of,
@@ -51,15 +53,13 @@ class FullOp(CreationOp):
 
     @classmethod
     def fill(cls, value: float, type_: Attribute) -> Self:
-        return cls.create(result_types=[type_], attributes={"value": attribute(float(value))})
+        element = element_of(type_)
+        exact = rounded(value, f64 if is_float(element) else element)
+        return cls.create(result_types=[type_], attributes={"value": attribute(exact)})
 
     @property
     def number(self) -> float:
-        match self.attributes.get("value"):
-            case IntegerAttr() as exact:
-                return exact.value.data
-            case _:
-                return number(self.attributes, "value")
+        return number(self.attributes, "value")
 
     def verify_types(self) -> None:
         super().verify_types()
@@ -68,7 +68,10 @@ class FullOp(CreationOp):
     def numpy(self, *arrays: Any) -> Any:
         import numpy
 
-        return numpy.full(shape_of(self.y.type), self.number)
+        element = element_of(self.y.type)
+        return numpy.full(
+            shape_of(self.y.type), rounded(self.number, element), numpy_dtype(element)
+        )
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, element = shape_of(self.y.type), scalar_type(element_of(self.y.type))
@@ -123,7 +126,7 @@ class ConstantOp(TensorOp):
     def splat(self) -> float | None:
         """The number of which every element is a copy, if it is one."""
         if self.dense.is_splat():
-            return float(cast(float, next(iter(self.dense.get_values()), 0.0)))
+            return cast(float, next(iter(self.dense.get_values()), 0.0))
         return None
 
     def numpy(self, *arrays: Any) -> Any:

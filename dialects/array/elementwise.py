@@ -247,9 +247,7 @@ class SignOp(UnaryOp):
     name = "array.sign"
     NUMPY: ClassVar[str] = "sign"
     DOMAIN: ClassVar[str] = "number"
-
-    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [None]
+    INACTIVE: ClassVar[bool] = True
 
     def body(self, x: Scalar) -> Scalar:
         zero = b.constant(x, 0)
@@ -265,9 +263,7 @@ class FloorOp(UnaryOp):
 
     name = "array.floor"
     NUMPY: ClassVar[str] = "floor"
-
-    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [None]
+    INACTIVE: ClassVar[bool] = True
 
     def body(self, x: Scalar) -> Scalar:
         return b.floor(x)

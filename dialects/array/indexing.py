@@ -37,6 +37,7 @@ from gradir.dialects.value import Emitter, Scalar, Value
 class IndexingOp(TensorOp):
     """Reads or writes along `axis` where integers say."""
 
+    CHECKS_INDICES: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
     traits = traits_def(Pure())
 
@@ -48,7 +49,7 @@ class IndexingOp(TensorOp):
     @property
     def message(self) -> str:
         """What an index error says first."""
-        return f"{location_text(self)}{self.name}"
+        return f"{location_text(self)}{self.source_name}"
 
     def checked(self, at: Scalar, bound: int) -> Scalar:
         """An element of the indices, operand 1, as an index in [0, bound)."""

@@ -19,6 +19,7 @@ from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_number
 from gradir.dialects.loopnest import Output, scalar_type
 from gradir.dialects.nest_builder import Read, nest, view
+from gradir.dialects.rounding import rounded
 from gradir.dialects.shapes import (
     element_of,
     is_bool,
@@ -151,7 +152,7 @@ class PadOp(MovementOp):
         import numpy
 
         high = integers(self.attributes, "high", None) or []
-        value = number(self.attributes, "value", 0.0)
+        value = rounded(number(self.attributes, "value", 0.0), element_of(self.y.type))
         widths = list(zip(self.low, high, strict=True))
         # numpy.pad takes no array of rank 0
         return numpy.pad(x, widths, constant_values=value) if widths else x
@@ -160,7 +161,7 @@ class PadOp(MovementOp):
 def pad_value(value: float, element: Attribute) -> Attribute:
     """The attribute that a padded read of a nest wants."""
     if is_float(element):
-        return FloatAttr(value, element)  # pyright: ignore[reportArgumentType,reportCallIssue]
+        return FloatAttr(rounded(value, element), element)  # pyright: ignore[reportArgumentType,reportCallIssue]
     scalar: Any = scalar_type(element)
     return IntegerAttr(-int(value != 0) if is_bool(element) else int(value), scalar)
 

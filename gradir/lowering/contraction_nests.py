@@ -1,17 +1,20 @@
-"""A contraction as two nests: one sums the products into scratch memory, one applies the body.
+"""A contraction in several steps that hand on values in scratch memory.
 
-Where the body hands on the sum unchanged, one nest writes it to its place.
+`nest_steps`: one nest sums the products, another applies the body; where the body hands on the sum
+unchanged, one nest writes it to its place. `tiled_steps`: nests before and after a contraction that
+the tiled kernel can do, which copy factors and apply the body.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, MemRefType, Signedness
+from xdsl.dialects.builtin import IntegerType, MemRefType, Signedness, i8
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -26,64 +29,139 @@ from gradir.dialects.loopnest import (
     scalar_type,
 )
 from gradir.lowering.kernel import Kernel, Phase
-from gradir.lowering.nests import emit_nest, nest_scratch_bytes
 from gradir.lowering.scalar_instructions import bits_of, is_float, kind_of
+from gradir.lowering.scalars import element_kind
 from gradir.lowering.target import Target
 
 ALIGNMENT = 64
 
 
-def emit_as_nests(op: ContractOp, name: str, target: Target) -> Kernel:
-    """The kernel; its phases take the contraction's own arguments and hand on what a nest takes."""
-    nests = _nests(op)
-    kernels = [emit_nest(nest.op, f"{name}.{nest.label}", target) for nest in nests]
+@dataclass(frozen=True)
+class Step:
+    """A part of a contraction, and where each of its operands lies.
+
+    That is the name of an argument of the contraction, or an offset in its scratch memory.
+    """
+
+    label: str
+    op: NestOp | ContractOp
+    operands: tuple[str | int, ...]
+
+
+@dataclass
+class Steps:
+    """The steps in order; behind `scratch_bytes` of scratch begins what they want themselves."""
+
+    steps: list[Step] = field(default_factory=list[Step])
+    scratch_bytes: int = 0
+
+    def allocate(self, type_: MemRefType[Attribute]) -> int:
+        """The offset of a new buffer in scratch."""
+        offset = self.scratch_bytes
+        size = max(1, bits_of(element_kind(type_)) // 8) * prod(type_.get_shape())
+        self.scratch_bytes += -(-size // ALIGNMENT) * ALIGNMENT
+        return offset
+
+    def add(self, label: str, op: NestOp | ContractOp, operands: Iterable[str | int]) -> None:
+        self.steps.append(Step(label, op, tuple(operands)))
+
+
+def emit_steps(
+    op: ContractOp,
+    steps: Steps,
+    name: str,
+    target: Target,
+    emit: Callable[[NestOp | ContractOp, str], Kernel],
+) -> Kernel:
+    """The kernel; its phases take the contraction's arguments and hand on what a step takes."""
+    kernels = [emit(step.op, f"{name}.{step.label}") for step in steps.steps]
     phases: list[Phase] = []
     texts = [kernel.text for kernel in kernels]
-    for nest, kernel in zip(nests, kernels, strict=True):
+    for step, kernel in zip(steps.steps, kernels, strict=True):
         for phase in kernel.phases:
             wrapper = f"{name}.{len(phases)}"
-            texts.append(_wrapper(op, nest, phase.symbol, wrapper, target))
+            texts.append(_wrapper(op, step, steps.scratch_bytes, phase.symbol, wrapper, target))
             phases.append(replace(phase, symbol=wrapper))
-    last = kernels[-1]
     return Kernel(
         "\n".join(texts),
         tuple(phases),
         frozenset[tuple[str, int, int]]().union(*(k.functions for k in kernels)),
         frozenset[str]().union(*(k.declarations for k in kernels)),
-        last.messages,
+        # messages are those of the body, which only one step has
+        next((k.messages for k in kernels if k.messages), ()),
     )
 
 
-def scratch_bytes_as_nests(op: ContractOp, target: Target) -> int:
-    """The sums, and behind them what the nests want for themselves."""
-    nests = _nests(op)
-    inner = max(nest_scratch_bytes(nest.op, target) for nest in nests)
-    return (_sum_bytes(op) if len(nests) > 1 else 0) + inner
+def nest_steps(op: ContractOp) -> Steps:
+    """A nest for the sum and one for the body, or one for both."""
+    steps = Steps()
+    if _hands_on_the_sum(op):
+        output = Output(_memory(op.output_types[0]), op.output_accesses[0], "add")
+        steps.add("sum", _sum_nest(op, output), ["%in0", "%in1", "%out0"])
+        return steps
+    sums = _sums(op, "add")
+    place = steps.allocate(sums.type)
+    steps.add("sum", _sum_nest(op, sums.output), ["%in0", "%in1", place])
+    steps.add("body", _body_nest(op, sums.type), [place, *_epilogue_names(op)])
+    return steps
+
+
+def tiled_steps(op: ContractOp, copied: Sequence[int], has_plain_epilogue: bool) -> Steps:
+    """Copies of some factors, the contraction, and where its epilogue is not plain the body."""
+    steps = Steps()
+    places: list[str | int] = ["%in0", "%in1"]
+    types = [_memory(v.type) for v in op.inputs[:2]]
+    accesses = [cast(Access, a) for a in op.input_accesses[:2]]
+    for index in copied:
+        nest, dims = _copy_nest(op, index)
+        types[index] = cast(MemRefType[Attribute], nest.outputs[0].type)
+        accesses[index] = Access.of_dims(len(op.extents), dims)
+        places[index] = steps.allocate(types[index])
+        steps.add(f"copy{index}", nest, [f"%in{index}", places[index]])
+    if has_plain_epilogue:
+        product = _product(op, types, accesses, None, steps.scratch_bytes)
+        steps.add("product", product, [*places, *_epilogue_names(op)])
+        return steps
+    sums = _sums(op, "none")
+    place = steps.allocate(sums.type)
+    product = _product(op, types, accesses, sums, steps.scratch_bytes)
+    steps.add("product", product, [*places, place])
+    steps.add("body", _body_nest(op, sums.type), [place, *_epilogue_names(op)])
+    return steps
 
 
 @dataclass(frozen=True)
-class _Nest:
-    """A nest, and for each of its operands the argument of the contraction that it is."""
+class _Sums:
+    """A buffer of the sums over (batch, m, n)."""
 
-    label: str
-    op: NestOp
-    arguments: tuple[str, ...]
-    scratch_offset: int
+    type: MemRefType[Attribute]
+    output: Output
 
 
-def _nests(op: ContractOp) -> list[_Nest]:
-    if _hands_on_the_sum(op):
-        arguments = ("%in0", "%in1", "%out0")
-        target = Output(_memory(op.output_types[0]), op.output_accesses[0], "add")
-        return [_Nest("sum", _sum_nest(op, target), arguments, 0)]
-    outer = op.extents[:-1]
-    sums = MemRefType(op.accumulator_type, outer)
-    output = Output(sums, Access.of_dims(len(op.extents), range(len(outer))), "add")
-    first = _Nest("sum", _sum_nest(op, output), ("%in0", "%in1", "%scratch"), _sum_bytes(op))
-    others = [f"%in{k}" for k in range(2, len(op.inputs))]
-    others += [f"%out{k}" for k in range(len(op.output_types))]
-    second = _body_nest(op, sums)
-    return [first, _Nest("body", second, ("%scratch", *others), _sum_bytes(op))]
+def _sums(op: ContractOp, combiner: str) -> _Sums:
+    rank = len(op.extents)
+    type_ = MemRefType(op.accumulator_type, op.extents[:-1])
+    return _Sums(type_, Output(type_, Access.of_dims(rank, range(rank - 1)), combiner))
+
+
+def _epilogue_names(op: ContractOp) -> list[str]:
+    names = [f"%in{k}" for k in range(2, len(op.inputs))]
+    return names + [f"%out{k}" for k in range(len(op.output_types))]
+
+
+def _epilogue_operands(op: ContractOp) -> tuple[list[SSAValue], list[SSAValue]]:
+    """Stand-ins for the other inputs and the outputs; a buffer that is both remains one value."""
+    others = list(op.inputs[2:])
+    outputs: list[SSAValue | None] = [*op.outputs] or [None] * len(op.output_types)
+    values = [*others, *outputs]
+    types = [_memory(v.type) for v in others] + [_memory(t) for t in op.output_types]
+    block = Block(arg_types=types)
+    stand_ins: dict[SSAValue, SSAValue] = {}
+    found = [
+        argument if value is None else stand_ins.setdefault(value, argument)
+        for value, argument in zip(values, block.args, strict=True)
+    ]
+    return found[: len(others)], found[len(others) :]
 
 
 def _hands_on_the_sum(op: ContractOp) -> bool:
@@ -98,12 +176,6 @@ def _hands_on_the_sum(op: ContractOp) -> bool:
         and sorted(dims) == list(range(len(op.extents) - 1))
         and scalar_type(cast(ShapedType, op.output_types[0]).element_type) == body.args[0].type
     )
-
-
-def _sum_bytes(op: ContractOp) -> int:
-    kind = kind_of(op.accumulator_type)
-    size = max(1, bits_of(kind) // 8) * prod(op.extents[:-1])
-    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def _memory(type_: Attribute) -> MemRefType[Attribute]:
@@ -150,13 +222,82 @@ def _widened(
     return builder.insert(extend(value, cast(IntegerType, accumulator))).result
 
 
+def _copy_nest(op: ContractOp, index: int) -> tuple[NestOp, list[int]]:
+    """Copies a factor, with its padding, to a buffer over those dimensions that it varies along.
+
+    The copy is of the accumulator's type, which the tiled kernel has the least work with.
+    """
+    rank = len(op.extents)
+    access = cast(Access, op.input_accesses[index])
+    dims = sorted(access.used | {rank - 1}, key=lambda d: (d == rank - 2, d))
+    rows = (
+        Row(tuple(row.coefficients[d] for d in dims), row.constant, row.symbol)
+        for row in access.rows
+    )
+    source = _memory(op.inputs[index].type)
+    target = MemRefType(op.accumulator_type, [op.extents[d] for d in dims])
+    body = Block(arg_types=[source.element_type])
+    builder = Builder(InsertPoint.at_end(body))
+    value = _widened(builder, body.args[0], source.element_type, op.accumulator_type)
+    builder.insert(YieldOp(value))
+    operands = Block(arg_types=[source, target]).args
+    nest = NestOp(
+        target.get_shape(),
+        operands[:1],
+        [Access(len(dims), tuple(rows))],
+        [Output(target, Access.identity(len(dims)))],
+        body,
+        [op.input_pads[index]],
+        buffers=operands[1:],
+    )
+    return nest, dims
+
+
+def _product(
+    op: ContractOp,
+    types: Sequence[Attribute],
+    accesses: Sequence[Access],
+    sums: _Sums | None,
+    reserved: int,
+) -> ContractOp:
+    """The contraction of factors that lie elsewhere, with its own body or into `sums`.
+
+    It is planned with the scratch memory behind what is `reserved`.
+    """
+    factors = Block(arg_types=types).args
+    scratch = _scratch_behind(op, reserved)
+    if sums is not None:
+        body = Block(arg_types=[op.accumulator_type])
+        body.add_op(YieldOp(body.args[0]))
+        buffers = Block(arg_types=[sums.type]).args
+        written = [sums.output]
+        return ContractOp(
+            op.extents, factors, accesses, written, body, buffers=buffers, scratch=scratch
+        )
+    others, buffers = _epilogue_operands(op)
+    written = [Output(_memory(o.type), o.access) for o in op.output_list]
+    return ContractOp(
+        op.extents,
+        [*factors, *others],
+        [*accesses, *op.input_accesses[2:]],
+        written,
+        op.body.clone(),
+        buffers=buffers,
+        scratch=scratch,
+    )
+
+
+def _scratch_behind(op: ContractOp, reserved: int) -> SSAValue | None:
+    for scratch in op.scratch:
+        available = prod(cast(MemRefType[Attribute], scratch.type).get_shape())
+        return Block(arg_types=[MemRefType(i8, [max(0, available - reserved)])]).args[0]
+    return None
+
+
 def _body_nest(op: ContractOp, sums: MemRefType[Attribute]) -> NestOp:
     """The contraction's body over (batch, m, n), with the sums as its first input."""
     rank = len(op.extents) - 1
-    types = [sums, *(_memory(v.type) for v in op.inputs[2:])]
-    types += [_memory(t) for t in op.output_types]
-    operands = Block(arg_types=types).args
-    inputs = len(op.inputs) - 1
+    others, buffers = _epilogue_operands(op)
     accesses = [Access.identity(rank), *map(_without_k, op.input_accesses[2:])]
     outputs = [
         Output(_memory(o.type), cast(Access, _without_k(o.access)), o.combiner)
@@ -164,12 +305,12 @@ def _body_nest(op: ContractOp, sums: MemRefType[Attribute]) -> NestOp:
     ]
     return NestOp(
         op.extents[:-1],
-        operands[:inputs],
+        [*Block(arg_types=[sums]).args, *others],
         accesses,
         outputs,
         op.body.clone(),
         [None, *op.input_pads[2:]],
-        buffers=operands[inputs:],
+        buffers=buffers,
         init_outputs=op.starting_outputs,
     )
 
@@ -182,15 +323,21 @@ def _without_k(access: Access | None) -> Access | None:
     return Access(access.num_dims - 1, tuple(rows))
 
 
-def _wrapper(op: LoopOp, nest: _Nest, symbol: str, name: str, target: Target) -> str:
+def _wrapper(op: LoopOp, step: Step, reserved: int, symbol: str, name: str, target: Target) -> str:
+    """A function of the contraction's parameters that calls that of a step."""
     arguments = [f"%in{k}" for k in range(len(op.inputs))]
     arguments += [f"%out{k}" for k in range(len(op.output_types))]
     parameters = ", ".join(f"ptr {a}" for a in [*arguments, "%scratch", "%error"])
-    handed_on = ", ".join(f"ptr {a}" for a in [*nest.arguments, "%inner", "%error"])
+    offsets = {o for o in step.operands if isinstance(o, int)} | {reserved}
+    places = "".join(
+        f"  %at{offset} = getelementptr i8, ptr %scratch, i64 {offset}\n"
+        for offset in sorted(offsets)
+    )
+    operands = [o if isinstance(o, str) else f"%at{o}" for o in step.operands]
+    handed_on = ", ".join(f"ptr {a}" for a in [*operands, f"%at{reserved}", "%error"])
     return (
         f'define internal void @"{name}"({parameters}, i64 %begin, i64 %end) '
-        f"{target.attributes} {{\n"
-        f"  %inner = getelementptr i8, ptr %scratch, i64 {nest.scratch_offset}\n"
+        f"{target.attributes} {{\n{places}"
         f'  call void @"{symbol}"({handed_on}, i64 %begin, i64 %end)\n'
         "  ret void\n}\n"
     )

@@ -1,13 +1,17 @@
 """Contractions: a ContractOp as a packed, register-tiled kernel with the op's body as its epilogue.
 
-Which code is used follows from the shapes and types alone:
+The order in which an element's products are summed follows from the bounds, the types and the
+width of vectors; how the factors lie in memory and what the body does have no part in it:
 
-- floats in a float or double accumulator: the tiled kernel, in which each element is one chain
-  `acc = fma(lhs, rhs, acc)` over k. With one column the factors change places where that makes
-  loads contiguous, which leaves the chains as they are.
-- products of a matrix that is contiguous along k with one vector, of integers, with a narrow
-  accumulator, with an epilogue that reduces, scatters or pads: nests (see contraction_nests).
-  Their sums follow the order of a reducing nest.
+- floats in an f32 or f64 accumulator: one chain `acc = fma(lhs, rhs, acc)` over k = 0, 1, ..., in
+  the tiled kernel. (On a machine without fma the product is rounded first.) With one column the
+  factors change places. A factor with padding is first copied to scratch memory; under an epilogue
+  that reduces, scatters or pads, the sums go to scratch memory and a nest applies the body to
+  them.
+- dot products of that kind (m = n = 1) of at least LONG_SUM terms, where a chain has nothing to run
+  beside it: a reducing nest over products that are rounded, in the order of `nest_reductions`.
+- integers, narrower accumulators, and factors that vary along the free dimension of the other one,
+  which makes it no matrix product: reducing nests, too.
 """
 
 from __future__ import annotations
@@ -21,12 +25,13 @@ from xdsl.ir import Attribute
 
 from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import LocatedError
-from gradir.dialects.loopnest import ContractOp, ShapedType
+from gradir.dialects.loopnest import ContractOp, NestOp, ShapedType
 from gradir.lowering import gemm
-from gradir.lowering.contraction_nests import emit_as_nests, scratch_bytes_as_nests
+from gradir.lowering.contraction_nests import Steps, emit_steps, nest_steps, tiled_steps
 from gradir.lowering.gemm_tile import add, multiply
 from gradir.lowering.kernel import Kernel, Phase
 from gradir.lowering.llvm_text import FunctionText
+from gradir.lowering.nests import emit_nest, nest_scratch_bytes
 from gradir.lowering.scalar_instructions import Needs, bits_of, kind_of, llvm_type
 from gradir.lowering.scalars import (
     BodyEmitter,
@@ -40,28 +45,66 @@ from gradir.lowering.target import Target
 from gradir.lowering.vector_memory import Memory
 from gradir.runtime.threads import thread_count
 
-# From this length of a chain on, a sum along contiguous elements is better vectorized along k.
+# Dot products from this length on are vectorized along k.
 LONG_SUM = 32
 
 # Nanoseconds, as measured: to pack a byte, to multiply and add a vector, to load one of the right
-# factor (once for each tile of rows).
-PACK_COST, MULTIPLY_COST, LOAD_COST = 0.1, 0.11, 0.5
+# factor (once for each tile of rows), to load it out of squares that are transposed.
+PACK_COST, MULTIPLY_COST, LOAD_COST, TRANSPOSED_LOAD_COST = 0.1, 0.11, 0.5, 1.0
 
 
 def emit_contract(op: ContractOp, name: str, target: Target, threads: int | None = None) -> Kernel:
     """The kernel of a contraction at buffer level, for probably `threads` threads."""
-    tiled = _tiled(op, target)
-    if tiled is None:
-        return emit_as_nests(op, name, target)
+    steps = _steps(op)
+    if steps is not None:
+
+        def emit(step: NestOp | ContractOp, label: str) -> Kernel:
+            if isinstance(step, ContractOp):
+                return emit_contract(step, label, target, threads)
+            return emit_nest(step, label, target)
+
+        return emit_steps(op, steps, name, target, emit)
+    tiled = _tiled(op)
     return _emit_tiled(op, name, tiled, _fitting_plan(op, tiled, target, threads))
 
 
 def contract_scratch_bytes(op: ContractOp, target: Target, threads: int | None = None) -> int:
     """The bytes of scratch that `emit_contract` wants, aligned to 64; `op` may be on tensors."""
-    tiled = _tiled(op, target)
-    if tiled is None:
-        return scratch_bytes_as_nests(op, target)
-    return gemm.plan(tiled.contraction, target, threads or thread_count()).scratch_bytes
+    steps = _steps(op)
+    if steps is None:
+        return gemm.plan(_tiled(op).contraction, target, threads or thread_count()).scratch_bytes
+    inner = [
+        contract_scratch_bytes(step.op, target, threads)
+        if isinstance(step.op, ContractOp)
+        else nest_scratch_bytes(step.op, target)
+        for step in steps.steps
+    ]
+    return steps.scratch_bytes + max(inner)
+
+
+def _steps(op: ContractOp) -> Steps | None:
+    """What the contraction is split into; None if the tiled kernel does it at once."""
+    if not _is_tiled(op):
+        return nest_steps(op)
+    awkward = [index for index in range(2) if not _is_strided(op, index)]
+    has_plain_epilogue = _has_plain_epilogue(op)
+    if has_plain_epilogue and not awkward:
+        return None
+    return tiled_steps(op, awkward, has_plain_epilogue)
+
+
+def _is_tiled(op: ContractOp) -> bool:
+    """Whether the elements are single chains: set by types, bounds and dimensions, not by steps."""
+    kinds = [element_kind(cast(ShapedType, v.type)) for v in op.inputs[:2]]
+    accumulator = kind_of(op.accumulator_type)
+    if accumulator not in ("f32", "f64") or not all(_widens(kind, accumulator) for kind in kinds):
+        return False
+    rank = len(op.extents)
+    m, n, k = (op.extents[d] for d in range(rank - 3, rank))
+    left, right = (cast(Access, access).used for access in op.input_accesses[:2])
+    if (rank - 2 in left and n > 1) or (rank - 3 in right and m > 1):
+        return False
+    return not (m == n == 1 and k >= LONG_SUM)
 
 
 @dataclass(frozen=True)
@@ -74,38 +117,24 @@ class _Tiled:
     column_dim: int
 
 
-def _tiled(op: ContractOp, target: Target) -> _Tiled | None:
-    """The contraction for the tiled kernel, None where nests are to be used."""
-    kinds = [element_kind(cast(ShapedType, v.type)) for v in op.inputs[:2]]
-    accumulator = kind_of(op.accumulator_type)
-    if accumulator not in ("f32", "f64") or not all(_widens(kind, accumulator) for kind in kinds):
-        return None
-    if not _has_plain_epilogue(op):
-        return None
+def _tiled(op: ContractOp) -> _Tiled:
+    """The contraction for the tiled kernel."""
+    types = [llvm_type(element_kind(cast(ShapedType, v.type))) for v in op.inputs[:2]]
     rank = len(op.extents)
     m, n, k = rank - 3, rank - 2, rank - 1
-    strides = [_strides(op, index) for index in range(2)]
-    if strides[0] is None or strides[1] is None or strides[0][n] or strides[1][m]:
-        return None
-    left, right = strides[0], strides[1]
-    is_long = op.extents[k] >= LONG_SUM
-    # one column: rows are columns of the transposed product; one row: nothing to gain from that
-    is_swapped = op.extents[n] == 1 and op.extents[m] > 1 and left[m] == 1
-    if is_long and op.extents[n] == 1 and left[k] == 1 and right[k] == 1:
-        return None
-    if is_long and op.extents[m] == 1 and right[k] == 1 and right[n] != 1 and left[k] == 1:
-        return None
-    types = [llvm_type(kind) for kind in kinds]
-    operands = [
-        gemm.Operand(types[0], left[m], left[k], left[:m]),
-        gemm.Operand(types[1], right[k], right[n], right[:m]),
-    ]
+    (left, left_offset), (right, right_offset) = _strides(op, 0), _strides(op, 1)
     rows, columns = m, n
+    operands = [
+        gemm.Operand(types[0], left[m], left[k], left[:m], left_offset),
+        gemm.Operand(types[1], right[k], right[n], right[:m], right_offset),
+    ]
+    # vectors run along the columns: a product with one column is the transposed one with one row
+    is_swapped = op.extents[n] == 1 and op.extents[m] > 1
     if is_swapped:
         rows, columns = n, m
         operands = [
-            gemm.Operand(types[1], right[n], right[k], right[:m]),
-            gemm.Operand(types[0], left[k], left[m], left[:m]),
+            gemm.Operand(types[1], right[n], right[k], right[:m], right_offset),
+            gemm.Operand(types[0], left[k], left[m], left[:m], left_offset),
         ]
     contraction = gemm.Contraction(
         batch=op.extents[:m],
@@ -114,7 +143,7 @@ def _tiled(op: ContractOp, target: Target) -> _Tiled | None:
         k=op.extents[k],
         lhs=operands[0],
         rhs=operands[1],
-        accumulator=llvm_type(accumulator),
+        accumulator=llvm_type(kind_of(op.accumulator_type)),
     )
     return _Tiled(contraction, is_swapped, rows, columns)
 
@@ -135,13 +164,21 @@ def _has_plain_epilogue(op: ContractOp) -> bool:
     )
 
 
-def _strides(op: ContractOp, index: int) -> tuple[int, ...] | None:
-    """The step of a factor along each dimension, None if it is not simply strided."""
-    access = op.input_accesses[index]
-    if access is None or any(row.symbol is not None for row in access.rows):
-        return None
+def _is_strided(op: ContractOp, index: int) -> bool:
+    """Whether each element of a factor is read from its own place in memory, with no padding."""
+    access, shape = op.input_accesses[index], cast(ShapedType, op.inputs[index].type).get_shape()
+    return (
+        access is not None
+        and all(row.symbol is None for row in access.rows)
+        and (op.input_pads[index] is None or access.is_in_bounds(op.extents, shape))
+    )
+
+
+def _strides(op: ContractOp, index: int) -> tuple[tuple[int, ...], int]:
+    """The step of a factor along each dimension, 0 along those of extent 1, and its offset."""
+    access = cast(Access, op.input_accesses[index])
     steps, offset = access.strides(cast(ShapedType, op.inputs[index].type).get_shape())
-    return None if offset or min(steps) < 0 else steps
+    return tuple(s if n > 1 else 0 for s, n in zip(steps, op.extents, strict=True)), offset
 
 
 def _fitting_plan(
@@ -204,7 +241,8 @@ def _cost(plan: gemm.GemmPlan, phase: gemm.Phase, epilogue_cost: float) -> float
     if not phase.flops:
         return phase.bytes * PACK_COST
     vectors = prod(c.batch) * -(-c.n // plan.lanes)
-    steps = c.m * MULTIPLY_COST + plan.row_panels * LOAD_COST
+    load = TRANSPOSED_LOAD_COST if plan.pack_rhs == "registers" else LOAD_COST
+    steps = c.m * MULTIPLY_COST + plan.row_panels * load
     return vectors * (c.k * steps + c.m * epilogue_cost)
 
 

@@ -350,7 +350,7 @@ def batch_indices(f: FunctionText, linear: str, extents: tuple[int, ...]) -> lis
 
 def at_batch(f: FunctionText, pointer: str, operand: Operand, batch: list[str]) -> Source:
     """The operand of one batch element."""
-    offset = "0"
+    offset = str(operand.offset)
     for index, stride in zip(batch, operand.batch_strides, strict=True):
         offset = add(f, offset, multiply(f, index, stride))
     start = element_pointer(f, operand.element, pointer, offset)

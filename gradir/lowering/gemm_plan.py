@@ -24,12 +24,16 @@ Packing = Literal["none", "registers", "shared", "private"]
 
 @dataclass(frozen=True)
 class Operand:
-    """Where the elements of one operand lie; strides are in elements, 0 repeats."""
+    """Where the elements of one operand lie; strides are in elements, 0 repeats.
+
+    The first one is `offset` elements after the pointer; strides may be negative.
+    """
 
     element: str
     row_stride: int
     column_stride: int
     batch_strides: tuple[int, ...] = ()
+    offset: int = 0
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,28 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp, i8
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from gradir.dialects.diagnostics import PassError
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp
 from gradir.lowering.contractions import contract_scratch_bytes
 from gradir.lowering.nests import nest_scratch_bytes
 from gradir.lowering.target import Target, host
+from gradir.passes.plan_memory import check_on_buffers
 
 
 def allocate_scratch(module: ModuleOp, target: Target, threads: int | None = None) -> None:
     """Needs: buffers, not yet planned. Leaves: a `memref.alloc` for each loop op that wants one."""
+    for function in [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]:
+        name = function.sym_name.data
+        if "gradir.arena" in function.attributes:
+            raise PassError(
+                f"@{name}: has its arena already; run gradir-allocate-scratch before "
+                "gradir-plan-memory",
+                function,
+            )
+        check_on_buffers(function, "gradir-allocate-scratch")
     for op in list(module.walk()):
         if isinstance(op, LoopOp) and op.outputs and not op.scratch:
             size = _scratch_bytes(op, target, threads)

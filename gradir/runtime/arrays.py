@@ -114,8 +114,9 @@ def as_output(value: object, spec: ArraySpec, place: str) -> Array:
         raise _mismatch(array, spec, place)
     for name in ("c_contiguous", "aligned", "writeable"):
         if not getattr(array.flags, name):
-            quality = {"c_contiguous": "C-contiguous", "writeable": "writable"}.get(name, name)
-            raise ArgumentError(f"{place}: expected a {quality} array to write to")
+            qualities = {"c_contiguous": "a C-contiguous", "writeable": "a writable"}
+            quality = qualities.get(name, "an aligned")
+            raise ArgumentError(f"{place}: expected {quality} array to write to")
     return array
 
 

@@ -14,9 +14,10 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from operator import index
 from pathlib import Path
 
-from gradir.errors import GradirError
+from gradir.errors import ArgumentError, ArgumentTypeError, GradirError
 
 THREADS_VARIABLE = "GRADIR_NUM_THREADS"
 OPENMP_THREADS_VARIABLE = "OMP_NUM_THREADS"
@@ -63,12 +64,22 @@ def thread_count(requested: int | None = None) -> int:
     It is 1 where there is no OpenMP runtime.
     """
     if requested is not None:
-        if requested < 1:
-            raise GradirError(f"threads: a positive number expected, got {requested}")
-        wanted = requested
+        wanted = _positive(requested)
     else:
         wanted = _from_environment() or _physical_cores()
     return min(wanted, MAX_THREADS) if openmp() is not None else 1
+
+
+def _positive(requested: object) -> int:
+    try:
+        number = index(requested)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        number = None
+    if number is None or isinstance(requested, bool):
+        raise ArgumentTypeError(f"threads: a positive integer expected, got {requested!r}")
+    if number < 1:
+        raise ArgumentError(f"threads: a positive integer expected, got {number}")
+    return number
 
 
 def openmp_function(name: str) -> int:

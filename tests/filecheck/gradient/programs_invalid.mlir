@@ -74,7 +74,7 @@ func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> {
 
 func.func @f(%x: tensor<4x3xf64>, %t: tensor<4xi64>, %w: tensor<3xf64>) -> tensor<f64> {
   // expected-error @+2 {{nn.nll_loss: no derivative in operand 2 (%w)}}
-  // expected-note @+1 {{reached by %x -> %y}}
+  // expected-note @+1 {{reached by %w -> %y}}
   %y = nn.nll_loss %x, %t, %w : tensor<4x3xf64>, tensor<4xi64>, tensor<3xf64> -> tensor<f64>
   func.return %y : tensor<f64>
 }
@@ -132,4 +132,32 @@ func.func @g(%x: tensor<4xf64>) -> tensor<4xf64> {
 func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
   %y = func.call @g(%x) : (tensor<4xf64>) -> tensor<4xf64>
   func.return %y : tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{@f: only functions of tensors can be differentiated, got memref<4xf64> for argument 1}}
+func.func @f(%x: tensor<4xf64>, %m: memref<4xf64>) -> tensor<4xf64> {
+  func.return %x : tensor<4xf64>
+}
+
+// -----
+
+// What is written to memory would come back without a cotangent.
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %m = memref.alloc() : memref<4xf64>
+  %y = array.sin %x : tensor<4xf64>
+  // expected-error @+1 {{bufferization.materialize_in_destination: an op with effects has no derivative, and it reads %y, which depends on wrt}}
+  bufferization.materialize_in_destination %y in restrict writable %m : (tensor<4xf64>, memref<4xf64>) -> ()
+  %z = bufferization.to_tensor %m restrict : memref<4xf64> to tensor<4xf64>
+  func.return %z : tensor<4xf64>
+}
+
+// -----
+
+// Of what does not depend on wrt it may be written.
+func.func @f(%x: tensor<4xf64>, %c: tensor<4xf64> {grad.inactive}) -> tensor<4xf64> {
+  %m = memref.alloc() : memref<4xf64>
+  bufferization.materialize_in_destination %c in restrict writable %m : (tensor<4xf64>, memref<4xf64>) -> ()
+  func.return %x : tensor<4xf64>
 }

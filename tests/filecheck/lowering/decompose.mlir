@@ -64,13 +64,13 @@ func.func @nll_loss(%x: tensor<4x3xf32>, %t: tensor<4xi64>) -> tensor<f32> {
 // CHECK-NEXT:   func.return %y : tensor<f16>
 // CHECK-NEXT: }
 //      CHECK: func.func @nll_loss(%x: tensor<4x3xf32>, %t: tensor<4xi64>) -> tensor<f32> {
-// CHECK-NEXT:   %0 = array.full {value = 2.0} : tensor<4xi64>
+// CHECK-NEXT:   %0 = array.full {value = 2} : tensor<4xi64>
 // CHECK-NEXT:   %1 = array.not_equal %t, %0 : tensor<4xi64>, tensor<4xi64> -> tensor<4xi1>
-// CHECK-NEXT:   %2 = array.full {value = 0.0} : tensor<4xi64>
+// CHECK-NEXT:   %2 = array.full {value = 0} : tensor<4xi64>
 // CHECK-NEXT:   %3 = array.where %1, %t, %2 : tensor<4xi1>, tensor<4xi64>, tensor<4xi64> -> tensor<4xi64>
 // CHECK-NEXT:   %4 = array.astype %1 : tensor<4xi1> -> tensor<4xf32>
 // CHECK-NEXT:   %5 = array.reshape %3 : tensor<4xi64> -> tensor<4x1xi64>
-// CHECK-NEXT:   %6 = array.take_along_axis %x, %5 {axis = 1} : tensor<4x3xf32>, tensor<4x1xi64> -> tensor<4x1xf32>
+// CHECK-NEXT:   %6 = array.take_along_axis %x, %5 {axis = 1, gradir.source = "nn.nll_loss"} : tensor<4x3xf32>, tensor<4x1xi64> -> tensor<4x1xf32>
 // CHECK-NEXT:   %7 = array.reshape %6 : tensor<4x1xf32> -> tensor<4xf32>
 // CHECK-NEXT:   %8 = array.multiply %7, %4 : tensor<4xf32>
 // CHECK-NEXT:   %9 = array.full {value = -1.0} : tensor<4xf32>

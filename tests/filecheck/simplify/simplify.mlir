@@ -36,7 +36,7 @@ func.func @constants(%x: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tens
   %f = array.squeeze %e {axis = 0} : tensor<1x4xf32> -> tensor<4xf32>
   func.return %b, %t, %m, %f : tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
-// Symbolic zeros drop out of sums of cotangents.
+// Sums of zeros alone are a zero; next to anything else a zero stays, as -0 + 0 is 0.
 func.func @zeros(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %zero = grad.zero : tensor<4xf32>
   %a = grad.accumulate %x, %zero, %y : tensor<4xf32>
@@ -64,6 +64,7 @@ func.func @zeros(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor
 // CHECK-NEXT: }
 //      CHECK: func.func @zeros(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
 // CHECK-NEXT:   %zero = grad.zero : tensor<4xf32>
-// CHECK-NEXT:   %a = grad.accumulate %x, %y : tensor<4xf32>
-// CHECK-NEXT:   func.return %a, %x, %zero : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+// CHECK-NEXT:   %a = grad.accumulate %x, %zero, %y : tensor<4xf32>
+// CHECK-NEXT:   %b = grad.accumulate %zero, %x : tensor<4xf32>
+// CHECK-NEXT:   func.return %a, %b, %zero : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 // CHECK-NEXT: }

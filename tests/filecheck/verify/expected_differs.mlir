@@ -33,3 +33,8 @@ func.func @malformed(%x: f64) {
   %z = arith.addf %x, %y : f64
   func.return
 }
+
+// -----
+
+// CHECK: expected_differs.mlir:{{.*}}error: unknown place '@down'; write @+N, @-N, @above, @below or @unknown
+// expected-error @+1 {{a block}} expected-note @down {{nowhere}}

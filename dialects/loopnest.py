@@ -326,8 +326,14 @@ class ContractOp(LoopOp):
     """A contraction with an epilogue: sums the products of its two first inputs over the last
     dimension, then applies the body to the accumulator.
 
-    Dimensions are (batch..., m, n, k). Each element is one chain `acc = fma(lhs, rhs, acc)` over
-    k = 0, 1, ..., whatever the tiling. Integers wrap.
+    Dimensions are (batch..., m, n, k). The order of a sum is set by the bounds and the types (and
+    the vector width, where a nest does it), never by how the factors lie in memory or by the body:
+    - Floats with an f32 or f64 accumulator: one chain `acc = fma(lhs, rhs, acc)` over k = 0, 1,
+      ..., from 0, whatever the tiling.
+    - But dot products, m = n = 1, with k >= 32, and other accumulators: rounded products, summed
+      as by a nest over the same bounds that reduces k. So is what is no matrix product, as the
+      left factor varies along n or the right one along m.
+    Integers wrap, so that their order shows nowhere.
 
         %y = loopnest.contract [64, 10, 784] (%x[d0, d2] : tensor<64x784xf32>,
             %w[d2, d1] : tensor<784x10xf32>, %b = %bias[d1] : tensor<10xf32>)

@@ -75,11 +75,11 @@ class Module:
         _require("function", function, str, "the name of a function")
         if req is not None:
             _require("req", req, Mapping, "a mapping such as {'w': 'null'}")
-        requests = [(_selector("req", s), request) for s, request in (req or {}).items()]
+        requests = [(_selector(s), request) for s, request in (req or {}).items()]
         with gradir_errors(self._sources), paused_gc():
             copy = self._op.clone()
             apply_gradient(
-                copy, function, _selectors("wrt", wrt), _selectors("of", of), mode, policy,
+                copy, function, _selectors(wrt), _selectors(of), mode, policy,
                 memory_limit,
                 requests,
             )  # fmt: skip
@@ -125,23 +125,19 @@ def _looks_like_path(text: str) -> bool:
     return "\n" not in text and text.endswith(".mlir")
 
 
-def _selectors(what: str, given: Sequence[Selector] | Selector | None) -> Sequence[Selector] | None:
+def _selectors(given: Sequence[Selector] | Selector | None) -> Sequence[Selector] | None:
     if given is None:
         return None
     several = given if isinstance(given, list | tuple | range) else [given]
-    return [_selector(what, each) for each in several]
+    return [_selector(each) for each in several]
 
 
-def _selector(what: str, given: Any) -> Selector:
-    """A name, or an index of any integer type."""
-    if isinstance(given, str):
-        return given
+def _selector(given: Any) -> Selector:
+    """An index of any integer type as an int; the pass refuses what is no index and no name."""
     try:
-        if not isinstance(given, bool):
-            return index(given)
+        return given if isinstance(given, bool) else index(given)
     except TypeError:
-        pass
-    raise ArgumentTypeError(f"{what}: expected an index or a name, got {given!r}")
+        return given
 
 
 def _require(what: str, given: object, kind: type | UnionType, wanted: str) -> None:

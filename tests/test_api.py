@@ -56,9 +56,6 @@ MISUSES: dict[str, Callable[[], object]] = {
     "threads str": lambda: gradir.compile(gradir.parse(PROGRAM), "s", anything("2")),
     "threads float": lambda: gradir.compile(gradir.parse(PROGRAM), "s", anything(2.0)),
     "threads bool": lambda: gradir.compile(gradir.parse(PROGRAM), "s", threads=True),
-    "wrt float": lambda: gradir.parse(PROGRAM).gradient("f", wrt=anything(1.5)),
-    "wrt bool": lambda: gradir.parse(PROGRAM).gradient("f", wrt=[True]),
-    "of None": lambda: gradir.parse(PROGRAM).gradient("f", of=anything([None])),
     "req str": lambda: gradir.parse(PROGRAM).gradient("f", req=anything("w=null")),
     "req list": lambda: gradir.parse(PROGRAM).gradient("f", req=anything(["w"])),
     "check_grads": lambda: check_grads((gradir.parse(PROGRAM), "f"), anything(None)),
@@ -74,6 +71,14 @@ def test_wrong_types_are_argument_type_errors(misuse: Callable[[], object]) -> N
 def test_a_path_that_no_system_takes() -> None:
     with pytest.raises(ArgumentError, match="null byte"):
         gradir.parse("x\0.mlir")
+
+
+@pytest.mark.parametrize("wrong", [1.5, True, None, b"w", {0}])
+def test_what_is_no_selector_is_refused(wrong: Any) -> None:
+    module = gradir.parse(PROGRAM)
+    for what, given in (("wrt", [wrong]), ("of", [wrong])):
+        with pytest.raises(PassError, match=f"{what}: expected an index or a name, got"):
+            module.gradient("f", **{what: given})
 
 
 @pytest.mark.parametrize("index", [np.int64(0), np.int8(0)])

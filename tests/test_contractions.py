@@ -288,54 +288,63 @@ def store(kind: str, matrix: Array) -> Array:
 
 
 KINDS = ["plain", "transposed", "strided", "reversed", "padded"]
-FACTORS = [(left, right) for left in KINDS[:2] for right in KINDS[:2]]
-FACTORS += [(kind, "plain") for kind in KINDS[2:]] + [("plain", kind) for kind in KINDS[2:]]
+FACTORS = [
+    *((left, right) for left in KINDS[:2] for right in KINDS[:2]),
+    *((kind, "plain") for kind in KINDS[2:]),
+    *(("plain", kind) for kind in KINDS[2:]),
+]
+
+
+def factors_of(bounds: tuple[int, ...], element: str) -> dict[str, tuple[str, str]]:
+    """Every factor's subscripts and type, in the order of KINDS."""
+    batch, m, n, k = bounds
+    zero = f"pad {0 if element[0] == 'i' else 0.0} : {element} "
+    factors: dict[str, tuple[str, str]] = {}
+    for side, rows, dim in (("x", m, 1), ("w", n, 2)):
+        for kind in KINDS:
+            subscripts, shape = stored(kind, rows, k, dim)
+            type_ = memref((batch, *shape), element)
+            pad = zero if kind == "padded" else ""
+            factors[f"%{side}_{kind}"] = (f"[d0, {subscripts}] {pad}: {type_}", type_)
+    return factors
 
 
 def many_layouts(
     bounds: tuple[int, int, int, int], element: str, accumulator: str, width: int, threads: int
 ) -> Any:
-    """@f(every left factor, every right factor) -> the sums by all of FACTORS.
+    """@f(every left factor, every right factor) -> the sums by all of FACTORS, and two more.
 
-    The last two are sums under an epilogue that also reduces, and into a transposed output.
+    These are written by an epilogue that also reduces, whose result is the last one, and into a
+    transposed output.
     """
-    batch, m, n, k = bounds
-    zero = f"pad {0 if accumulator[0] == 'i' else 0.0} : {element} :"
-    factors: dict[str, tuple[str, str]] = {}
-    for side, rows, dim in (("x", m, 1), ("w", n, 2)):
-        for kind in KINDS:
-            subscripts, shape = stored(kind, rows, k, dim)
-            pad = f"{zero} " if kind == "padded" else ": "
-            type_ = memref((batch, *shape), element)
-            factors[f"%{side}_{kind}"] = (f"[d0, {subscripts}] {pad}{type_}", type_)
-    r, t, s = (memref(shape, accumulator) for shape in ((batch, m, n), (batch, n, m), (batch, m)))
-    given = [(f"%x_{left}", f"%w_{right}") for left, right in FACTORS]
-    tail = [(("%x_plain", "%w_transposed"), "reducing"), (("%x_plain", "%w_plain"), "turned")]
-    ops: list[str] = []
-    results = [f"%r{number}: {r}" for number in range(len(given) + 1)]
-    results += [f"%t: {t}", f"%s: {s}"]
+    batch, m, n, _ = bounds
+    factors = factors_of(bounds, element)
+    types = [memref(shape, accumulator) for shape in ((batch, m, n), (batch, n, m), (batch, m))]
+    whole, turned, reduced = types
+    forms = [(f"%x_{left}", f"%w_{right}", "plain") for left, right in FACTORS]
+    forms += [("%x_plain", "%w_transposed", "reducing"), ("%x_plain", "%w_plain", "turned")]
+    results = [f"%r{number}: {whole}" for number in range(len(forms) - 1)]
+    results += [f"%t: {turned}", f"%s: {reduced}"]
+
+    def contraction_into(number: int, scratch: int) -> str:
+        left, right, form = forms[number]
+        outputs, values, kinds = f"[d0, d1, d2] to %r{number} : {whole}", "%acc", accumulator
+        if form == "reducing":
+            outputs += f", add [d0, d1] to %s : {reduced}"
+            values, kinds = "%acc, %acc", f"{accumulator}, {accumulator}"
+        if form == "turned":
+            outputs = f"[d0, d2, d1] to %t : {turned}"
+        return f"""
+  loopnest.contract {list(bounds)} ({left}{factors[left][0]}, {right}{factors[right][0]})
+      acc %acc : {accumulator} -> ({outputs}) scratch %arena : memref<{scratch}xi8> {{
+    loopnest.yield {values} : {kinds}
+  }}"""
 
     def text(scratch: int) -> str:
-        ops.clear()
-        for number, (pair, form) in enumerate([*((p, "") for p in given), *tail]):
-            inputs = ", ".join(f"{name}{factors[name][0]}" for name in pair)
-            outputs, values = f"[d0, d1, d2] to %r{number} : {r}", "%acc"
-            types = accumulator
-            if form == "reducing":
-                outputs += f", add [d0, d1] to %s : {s}"
-                values, types = "%acc, %acc", f"{accumulator}, {accumulator}"
-            if form == "turned":
-                outputs = f"[d0, d2, d1] to %t : {t}"
-            ops.append(f"""
-  loopnest.contract {list(bounds)} ({inputs}) acc %acc : {accumulator} -> ({outputs})
-      scratch %arena : memref<{scratch}xi8> {{
-    loopnest.yield {values} : {types}
-  }}""")
         arguments = [f"%arena: memref<{scratch}xi8>"]
         arguments += [f"{name}: {type_}" for name, (_, type_) in factors.items()]
-        return function(
-            ", ".join([*arguments, *results]), len(factors), len(results), "\n".join(ops)
-        )
+        body = "\n".join(contraction_into(number, scratch) for number in range(len(forms)))
+        return function(", ".join([*arguments, *results]), len(factors), len(results), body)
 
     target = host(width)
     contractions = [op for op in parse(text(1)).walk() if isinstance(op, ContractOp)]
@@ -359,12 +368,14 @@ ANY_LAYOUT = [
     (3, 1, 1, 100),
     (2, 9, 12, 31),
 ]
-ANY_TYPE = [("f64", "f64"), ("f16", "f32"), ("bf16", "f32"), ("f16", "f16"), ("i32", "i32")]
-LAYOUT_CASES = [(bounds, "f32", "f32") for bounds in ANY_LAYOUT]
-LAYOUT_CASES += [
-    (bounds, *types)
-    for bounds in ((1, 1, 130, 96), (1, 5, 1, 300), (2, 1, 1, 100), (1, 9, 20, 35))
-    for types in ANY_TYPE
+ANY_TYPE = [("f64", "f64"), ("f16", "f32"), ("f16", "f16"), ("i32", "i32")]
+LAYOUT_CASES = [
+    *((bounds, "f32", "f32") for bounds in ANY_LAYOUT),
+    *(
+        (bounds, *types)
+        for bounds in ((1, 1, 130, 96), (1, 5, 1, 300), (2, 1, 1, 100), (1, 9, 20, 35))
+        for types in ANY_TYPE
+    ),
 ]
 
 

@@ -76,9 +76,9 @@ def _positive(requested: object) -> int:
     except TypeError:
         number = None
     if number is None or isinstance(requested, bool):
-        raise ArgumentTypeError(f"threads: a positive integer expected, got {requested!r}")
+        raise ArgumentTypeError(f"threads: an integer expected, got {requested!r}")
     if number < 1:
-        raise ArgumentError(f"threads: a positive integer expected, got {number}")
+        raise ArgumentError(f"threads: a positive number expected, got {number}")
     return number
 
 

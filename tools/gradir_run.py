@@ -12,7 +12,6 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
-from math import prod
 from pathlib import Path
 from typing import Any, cast
 
@@ -244,11 +243,9 @@ def _array_type(type_: Attribute, where: str, place: Place) -> TensorType[Attrib
     if not tensor.has_static_shape():
         raise LocatedError(f"{where}: {PROGRAM} needs static shapes, got {type_}", place)
     try:
-        dtype = dtype_of(tensor.element_type)
+        dtype_of(tensor.element_type)
     except ArgumentError as error:
         raise LocatedError(f"{where}: {error}", place) from None
-    if prod(tensor.get_shape()) * dtype.itemsize > sys.maxsize:
-        raise LocatedError(f"{where}: no memory holds a {type_}", place)
     return tensor
 
 

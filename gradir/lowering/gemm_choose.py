@@ -77,14 +77,16 @@ def _trivial(c: Contraction, target: Target) -> GemmPlan:
 
 def _transposing(c: Contraction, target: Target, threads: int) -> GemmPlan:
     """One row tile: each square of the right operand is needed once, so it is not stored."""
-    # one vector, because the squares of two do not fit the registers
-    panels = -(-c.n // (target.vector_bytes // c.accumulator_bytes))
+    lanes = target.vector_bytes // c.accumulator_bytes
+    import os
+    vectors = min(int(os.environ.get("VV", "1")), -(-c.n // lanes))
+    panels = -(-c.n // (vectors * lanes))
     group = panels if threads == 1 else -(-panels // (4 * threads))
     distance = gcd(c.lhs.row_stride * ELEMENT_BYTES[c.lhs.element], L1_WAY_BYTES)
     pack_lhs = c.lhs.element != c.accumulator or c.m * distance >= L1_WAYS // 2 * L1_WAY_BYTES
     pack_lhs = pack_lhs and group > 4
     shares = threads if pack_lhs else 0
-    return GemmPlan(c, target, c.m, 1, group, c.k, 1, pack_lhs, "registers", shares)
+    return GemmPlan(c, target, c.m, vectors, group, c.k, 1, pack_lhs, "registers", shares)
 
 
 def _shapes(c: Contraction, target: Target) -> Iterator[tuple[float, int, int]]:

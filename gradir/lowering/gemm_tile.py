@@ -13,6 +13,11 @@ from gradir.lowering.gemm_plan import ELEMENT_BYTES, Vector
 from gradir.lowering.llvm_text import FunctionText
 
 
+# k that a loop over transposed blocks does at a time.
+import os
+UNROLLED_STEPS = int(os.environ.get("US","16"))
+
+
 @dataclass(frozen=True)
 class Source:
     """An operand as the tile sees it: a pointer to its first element and two constant strides."""
@@ -169,7 +174,7 @@ def transpose(f: FunctionText, kind: str, rows: list[str]) -> list[str]:
     taking every second block of a pair of vectors.
     """
     lanes = len(rows)
-    block = min(lanes, 16 // ELEMENT_BYTES[kind])
+    block = _block(kind, lanes)
     inside = [
         _transpose_in_blocks(f, kind, rows[start : start + block], lanes)
         for start in range(0, lanes, block)
@@ -181,8 +186,43 @@ def transpose(f: FunctionText, kind: str, rows: list[str]) -> list[str]:
     return [columns[place][number] for number in range(lanes // block) for place in range(block)]
 
 
-def _shuffle(f: FunctionText, kind: str, left: str, right: str, indices: list[int]) -> str:
-    shape = f"<{len(indices)} x {kind}>"
+def load_transposed_blocks(
+    f: FunctionText, kind: str, source: Source, vector: Vector, count: int
+) -> list[str]:
+    """The next `count` k, at most 128 bits of them, of memory that is contiguous along k.
+
+    The blocks of 128 bits go to their places as they are loaded, which spares shuffles.
+    """
+    block = _block(kind, vector.lanes)
+    rows: list[str] = []
+    for row in range(block):
+        pieces: list[str] = []
+        for column in range(row, vector.lanes, block):
+            if column < vector.valid:
+                pointer = source.at(f, "0", str(column)).pointer
+                piece = load_vector(f, source.element, kind, pointer, Vector(block, count))
+            else:
+                piece = "zeroinitializer"
+            pieces.append(piece)
+        while len(pieces) > 1:
+            width = vector.lanes // len(pieces)
+            joined = [*range(2 * width)]
+            pairs = zip(pieces[::2], pieces[1::2], strict=True)
+            pieces = [_shuffle(f, kind, low, high, joined, width) for low, high in pairs]
+        rows.append(pieces[0])
+    return _transpose_in_blocks(f, kind, rows, vector.lanes)[:count]
+
+
+def _block(kind: str, lanes: int) -> int:
+    """Lanes in 128 bits."""
+    return min(lanes, 16 // ELEMENT_BYTES[kind])
+
+
+def _shuffle(
+    f: FunctionText, kind: str, left: str, right: str, indices: list[int], lanes: int | None = None
+) -> str:
+    """Lanes of two vectors that have as many lanes as the result, or `lanes`."""
+    shape = f"<{lanes or len(indices)} x {kind}>"
     text = ", ".join(f"i32 {index}" for index in indices)
     return f.emit(
         f"shufflevector {shape} {left}, {shape} {right}, <{len(indices)} x i32> <{text}>", "t"
@@ -300,36 +340,45 @@ class Tile:
 
         Squares of it are transposed in registers, which pays if there are few rows to share it.
         """
-        if len(self.vectors) != 1:
-            return self._vector_by_vector(f, lhs, rhs, length)
-        (vector,) = self.vectors
-        rest = length % vector.lanes
+        unit = max(_block(self.accumulator, vector.lanes) for vector in self.vectors)
+        stride = min(length, UNROLLED_STEPS // unit * unit)
+        rest = length % stride
 
         def several(k: str, chains: list[str], count: int) -> list[str]:
-            right = load_transposed(f, self.accumulator, rhs.at(f, k, "0"), vector, count)
-            left = lhs.at(f, "0", k)
-            for inner, value in enumerate(right):
-                chains = self._step(f, left.at(f, "0", str(inner)), [value], chains)
-            return chains
+            return self._few_steps(f, lhs.at(f, "0", k), rhs.at(f, k, "0"), chains, count)
 
         chains = self.zeros()
         whole = length - rest
-        if whole:
-            chains = self._loop(
-                f, str(whole), vector.lanes, chains, lambda k, old: several(k, old, vector.lanes)
-            )
+        chains = self._loop(
+            f, str(whole), stride, chains, lambda k, old: several(k, old, stride)
+        )
         return several(str(whole), chains, rest) if rest else chains
 
-    def _vector_by_vector(
-        self, f: FunctionText, lhs: Source, rhs: Source, length: int
+    def _few_steps(
+        self, f: FunctionText, lhs: Source, rhs: Source, chains: list[str], count: int
     ) -> list[str]:
-        """One loop for each vector: the squares of two do not fit the registers."""
-        column, parts = 0, list[list[str]]()
-        for vector in self.vectors:
-            own, right = replace(self, vectors=(vector,)), rhs.at(f, "0", str(column))
-            parts.append(own.contract_transposed(f, lhs, right, length))
+        """The chains after `count` more k, vector by vector: a whole step would fill registers."""
+        results, column, width = list(chains), 0, len(self.vectors)
+        for place, vector in enumerate(self.vectors):
+            own = replace(self, vectors=(vector,))
+            block = _block(self.accumulator, vector.lanes)
+            import os
+            pf = int(os.environ.get("PF", "0"))
+            loc = int(os.environ.get("LOC", "2"))
+            if pf and count == 16:
+                for c in range(vector.valid):
+                    pointer = rhs.at(f, str(pf), str(c+column)).pointer
+                    f.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 {loc}, i32 1)")
+            for first in range(0, count, block):
+                number = min(block, count - first)
+                source = rhs.at(f, str(first), str(column))
+                for inner, value in enumerate(
+                    load_transposed_blocks(f, self.accumulator, source, vector, number)
+                ):
+                    left = lhs.at(f, "0", str(first + inner))
+                    results[place::width] = own._step(f, left, [value], results[place::width])
             column += vector.lanes
-        return [value for row in zip(*parts, strict=True) for value in row]
+        return results
 
     def _loop(
         self,

@@ -32,6 +32,7 @@ BARRIER_COST = 4000.0
 SHAPES_TO_COMPARE = 4
 DIRECT_ROWS = 96  # below so many rows reading a right operand in place is always cheaper
 STREAM_ROWS = 512  # from so many rows on it pays to pack one that the L2 cache cannot hold
+STREAMS = 16  # columns read side by side that caches and their prefetchers can follow
 L1_WAYS, L1_WAY_BYTES, L2_WAYS = 8, 4096, 16
 
 
@@ -76,10 +77,10 @@ def _trivial(c: Contraction, target: Target) -> GemmPlan:
 
 
 def _transposing(c: Contraction, target: Target, threads: int) -> GemmPlan:
-    """One row tile: each square of the right operand is needed once, so it is not stored."""
+    """One row tile: each block of the right operand is needed once, so it is not stored."""
     lanes = target.vector_bytes // c.accumulator_bytes
-    import os
-    vectors = min(int(os.environ.get("VV", "1")), -(-c.n // lanes))
+    # enough chains to hide their latency, but few columns, each of which is a stream in memory
+    vectors = max(1, min(STREAMS // lanes, -(-int(LATENCY) // c.m), -(-c.n // lanes)))
     panels = -(-c.n // (vectors * lanes))
     group = panels if threads == 1 else -(-panels // (4 * threads))
     distance = gcd(c.lhs.row_stride * ELEMENT_BYTES[c.lhs.element], L1_WAY_BYTES)

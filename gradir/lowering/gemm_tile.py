@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 from gradir.lowering.gemm_plan import ELEMENT_BYTES, Vector
 from gradir.lowering.llvm_text import FunctionText
 
-
 # k that a loop over transposed blocks does at a time.
-import os
-UNROLLED_STEPS = int(os.environ.get("US","16"))
+UNROLLED_STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -338,37 +336,26 @@ class Tile:
     ) -> list[str]:
         """The chains over k in [0, length) with a right operand that is contiguous along k.
 
-        Squares of it are transposed in registers, which pays if there are few rows to share it.
+        Blocks of it are transposed in registers, which pays if there are few rows to share it.
         """
-        unit = max(_block(self.accumulator, vector.lanes) for vector in self.vectors)
-        stride = min(length, UNROLLED_STEPS // unit * unit)
+        stride = min(length, UNROLLED_STEPS)
         rest = length % stride
 
         def several(k: str, chains: list[str], count: int) -> list[str]:
             return self._few_steps(f, lhs.at(f, "0", k), rhs.at(f, k, "0"), chains, count)
 
-        chains = self.zeros()
-        whole = length - rest
-        chains = self._loop(
-            f, str(whole), stride, chains, lambda k, old: several(k, old, stride)
-        )
-        return several(str(whole), chains, rest) if rest else chains
+        whole = str(length - rest)
+        chains = self._loop(f, whole, stride, self.zeros(), lambda k, old: several(k, old, stride))
+        return several(whole, chains, rest) if rest else chains
 
     def _few_steps(
         self, f: FunctionText, lhs: Source, rhs: Source, chains: list[str], count: int
     ) -> list[str]:
-        """The chains after `count` more k, vector by vector: a whole step would fill registers."""
+        """The chains after `count` more k. A few k of one vector at a time need few registers."""
         results, column, width = list(chains), 0, len(self.vectors)
         for place, vector in enumerate(self.vectors):
             own = replace(self, vectors=(vector,))
             block = _block(self.accumulator, vector.lanes)
-            import os
-            pf = int(os.environ.get("PF", "0"))
-            loc = int(os.environ.get("LOC", "2"))
-            if pf and count == 16:
-                for c in range(vector.valid):
-                    pointer = rhs.at(f, str(pf), str(c+column)).pointer
-                    f.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 {loc}, i32 1)")
             for first in range(0, count, block):
                 number = min(block, count - first)
                 source = rhs.at(f, str(first), str(column))

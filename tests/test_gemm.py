@@ -285,6 +285,7 @@ LAYOUTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", widths())
 @pytest.mark.parametrize("case", LAYOUTS, ids=str)
 def test_bits_do_not_depend_on_the_target_or_the_split(case: Case, width: int) -> None:
@@ -302,6 +303,7 @@ FORCED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", widths())
 @pytest.mark.parametrize("forced", FORCED, ids=str)
 @pytest.mark.parametrize("transposed", [False, True])

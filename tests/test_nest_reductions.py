@@ -169,6 +169,7 @@ BODIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("bounds", [[7, 30], [500, 200], [3, 1], [3, 2000]])
 def test_bits_do_not_depend_on_what_is_fused(body: str, bounds: list[int]) -> None:

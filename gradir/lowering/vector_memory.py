@@ -20,12 +20,19 @@ from gradir.lowering.scalar_instructions import (
 # Elements up to this far apart are loaded as whole vectors, with those between them.
 CLOSE_STRIDE = 4
 LINE_BYTES = 64
+# What a bf16 literal begins with; its bits follow in hexadecimal.
+BFLOAT_PREFIX = "0xR"
 # What streaming stores refer to.
 STREAM_METADATA = "!0 = !{i32 1}"
 
 
+# How elements lie in memory. LLVM splits a masked load of bf16 into scalars and calls a conversion
+# that is not there; as integers of the same bits it is an ordinary one.
+_MEMORY_KINDS = {"i1": "i8", "bf16": "i16"}
+
+
 def memory_kind(kind: str) -> str:
-    return "i8" if kind == "i1" else kind
+    return _MEMORY_KINDS.get(kind, kind)
 
 
 def integers(values: Sequence[int], kind: str = "i32") -> str:
@@ -226,12 +233,16 @@ class Memory(Instructions):
 
     def from_memory(self, kind: str, lanes: int, value: str) -> str:
         """A loaded value as bodies see it."""
-        if kind != "i1":
-            return value
-        return self.f.emit(f"icmp ne {llvm_type('i8', lanes)} {value}, {_zero(lanes)}")
+        if kind == "i1":
+            return self.f.emit(f"icmp ne {llvm_type('i8', lanes)} {value}, {_zero(lanes)}")
+        if kind == "bf16":
+            return self.cast("bitcast", "i16", "bf16", lanes, value)
+        return value
 
     def _to_memory(self, kind: str, lanes: int, value: str) -> str:
-        return self.cast("zext", "i1", "i8", lanes, value) if kind == "i1" else value
+        if kind == "i1":
+            return self.cast("zext", "i1", "i8", lanes, value)
+        return self.cast("bitcast", "bf16", "i16", lanes, value) if kind == "bf16" else value
 
 
 def _zero(lanes: int) -> str:
@@ -239,4 +250,8 @@ def _zero(lanes: int) -> str:
 
 
 def _all_lanes(kind: str, lanes: int, other: str) -> str:
-    return "zeroinitializer" if other == "0" else splat_literal(kind, lanes, other)
+    if other == "0":
+        return "zeroinitializer"
+    if kind == "i16" and other.startswith(BFLOAT_PREFIX):
+        other = str(int(other.removeprefix(BFLOAT_PREFIX), 16))
+    return splat_literal(kind, lanes, other)

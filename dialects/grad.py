@@ -21,6 +21,7 @@ from gradir.dialects.array.indexing import (
     wrapped,
 )
 from gradir.dialects.attributes import Attributes, text
+from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
 from gradir.dialects.loopnest import Output
@@ -221,7 +222,7 @@ def accumulated(contributions: Sequence[Value]) -> Value:
 
 OPS: tuple[type[TensorOp], ...] = (
     NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
-    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp,
+    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp,
 )  # fmt: skip
 
 Grad = Dialect("grad", list(OPS), [])

@@ -7,6 +7,7 @@ f16 and bf16 are computed in f32, those of ui8 in i32 (`to_compute`), and rounde
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any
 
 from xdsl.dialects import arith, math
@@ -22,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, SSAValue
 
-from gradir.dialects import loopnest
+from gradir.dialects import loopnest, special
 from gradir.dialects.rounding import rounded
 from gradir.dialects.shapes import as_integer_type, is_float
 from gradir.dialects.value import Scalar
@@ -82,16 +83,36 @@ not_equal = _compare("une", "ne")
 unordered = _compare("uno", "ne")
 absolute = _by_type(math.AbsFOp, math.AbsIOp)
 exp = _by_type(math.ExpOp, None)
+exp2 = _by_type(math.Exp2Op, None)
 expm1 = _by_type(math.ExpM1Op, None)
 log = _by_type(math.LogOp, None)
 log1p = _by_type(math.Log1pOp, None)
+log2 = _by_type(math.Log2Op, None)
+log10 = _by_type(math.Log10Op, None)
 sqrt = _by_type(math.SqrtOp, None)
 rsqrt = _by_type(math.RsqrtOp, None)
 sin = _by_type(math.SinOp, None)
 cos = _by_type(math.CosOp, None)
+tan = _by_type(math.TanOp, None)
+asin = _by_type(math.AsinOp, None)
+acos = _by_type(math.AcosOp, None)
+atan = _by_type(math.AtanOp, None)
+atan2 = _by_type(math.Atan2Op, None)
+sinh = _by_type(math.SinhOp, None)
+cosh = _by_type(math.CoshOp, None)
 tanh = _by_type(math.TanhOp, None)
+asinh = _by_type(math.AsinhOp, None)
+acosh = _by_type(math.AcoshOp, None)
+atanh = _by_type(math.AtanhOp, None)
 erf = _by_type(math.ErfOp, None)
+erfc = _by_type(special.ErfcOp, None)
+power = _by_type(math.PowFOp, None)
+# with the sign of the dividend
+truncated_remainder = _by_type(special.RemainderOp, arith.RemSIOp)
 floor = _by_type(math.FloorOp, None)
+ceil = _by_type(math.CeilOp, None)
+trunc = _by_type(math.TruncOp, None)
+round_even = _by_type(math.RoundEvenOp, None)
 copysign = _by_type(math.CopySignOp, None)
 fma = _by_type(math.FmaOp, None)
 logical_and = _by_type(arith.AndIOp, arith.AndIOp)
@@ -115,6 +136,58 @@ ARITHMETIC: dict[str, Callable[..., Scalar]] = {
 
 def logical_not(x: Scalar) -> Scalar:
     return logical_xor(x, literal(x, 1, i1))
+
+
+def hypot(x: Scalar, y: Scalar) -> Scalar:
+    """sqrt(x * x + y * y) of floats, the larger factored out."""
+    a, c = absolute(x), absolute(y)
+    top, low = maximum(a, c), minimum(a, c)
+    zero, one, infinite = constant(x, 0), constant(x, 1), constant(x, inf)
+    ratio = divide(low, select(equal(top, zero), one, top))
+    length = multiply(top, sqrt(fma(ratio, ratio, one)))
+    return select(logical_or(equal(a, infinite), equal(c, infinite)), infinite, length)
+
+
+def integer_power(x: Scalar, y: Scalar, bits: int) -> Scalar:
+    """x ** y of integers by squaring, for exponents of so many bits; 0 of a fraction."""
+    zero, one = constant(x, 0), constant(x, 1)
+    result, square = one, x
+    for k in range(bits):
+        taken = not_equal(logical_and(y, constant(y, 1 << k)), zero)
+        result = select(taken, multiply(result, square), result)
+        square = multiply(square, square)
+    # of 1 and -1 the last bit of the exponent decides, whatever its sign
+    is_fraction = logical_and(less(y, zero), not_equal(absolute(x), one))
+    return select(is_fraction, zero, result)
+
+
+def floor_remainder(x: Scalar, y: Scalar) -> Scalar:
+    """x - y * floor(x / y), with the sign of y; integers give 0 where y is 0."""
+    zero = constant(x, 0)
+    rest = truncated_remainder(x, y)
+    wrong = logical_and(not_equal(rest, zero), logical_xor(less(rest, zero), less(y, zero)))
+    if not is_float(x.type):
+        return select(wrong, add(rest, y), rest)
+    # an exact division leaves a zero with the sign of y; by 0 it is nan
+    exact = select(equal(y, zero), rest, copysign(zero, y))
+    return select(equal(rest, zero), exact, select(wrong, add(rest, y), rest))
+
+
+def floor_divide(x: Scalar, y: Scalar) -> Scalar:
+    """floor(x / y) as Python has it: consistent with `floor_remainder`; x / y where y is 0."""
+    if not is_float(x.type):
+        return divide(x, y)
+    zero, one = constant(x, 0), constant(x, 1)
+    rest = truncated_remainder(x, y)
+    wrong = logical_and(not_equal(rest, zero), logical_xor(less(rest, zero), less(y, zero)))
+    # nearly an integer, so that it is rounded, not cut
+    near = divide(subtract(x, rest), y)
+    near = select(wrong, subtract(near, one), near)
+    low = floor(near)
+    low = select(greater(subtract(near, low), constant(x, 0.5)), add(low, one), low)
+    quotient = divide(x, y)
+    whole = select(equal(near, zero), copysign(zero, quotient), low)
+    return select(equal(y, zero), quotient, whole)
 
 
 def select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:

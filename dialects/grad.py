@@ -21,6 +21,7 @@ from gradir.dialects.array.indexing import (
     wrapped,
 )
 from gradir.dialects.attributes import Attributes, text
+from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
 from gradir.dialects.loopnest import Output
@@ -226,7 +227,7 @@ def _is_zero(value: Value) -> bool:
 
 OPS: tuple[type[TensorOp], ...] = (
     NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
-    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp,
+    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp,
 )  # fmt: skip
 
 Grad = Dialect("grad", list(OPS), [])

@@ -60,6 +60,7 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects import special
 from gradir.dialects.access import Access, access_of
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.loopnest_text import parse_loop_header, print_loop, subscripts
@@ -452,6 +453,6 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 Loopnest = Dialect(
     "loopnest",
-    [NestOp, ContractOp, ReshapeOp, IndexOp, LoadOp, CheckIndexOp, YieldOp],
+    [NestOp, ContractOp, ReshapeOp, IndexOp, LoadOp, CheckIndexOp, YieldOp, *special.OPS],
     [],
 )

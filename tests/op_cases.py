@@ -475,8 +475,12 @@ def _grad() -> list[Case]:
     ]
 
 
+from op_cases_array_math import CASES as ARRAY_MATH_CASES  # noqa: E402 (it imports from this file)
+from op_cases_nn import CASES as NN_CASES  # noqa: E402 (it imports from this file)
+
 CASES: tuple[Case, ...] = (
     *_elementwise(),
+    *ARRAY_MATH_CASES,
     *_creation(),
     *reduction("array.sum"),
     *empty_reduction("array.sum"),
@@ -490,5 +494,6 @@ CASES: tuple[Case, ...] = (
     *_indexing(),
     *_contraction(),
     *_nn(),
+    *NN_CASES,
     *_grad(),
 )

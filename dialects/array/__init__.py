@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 
 from gradir.dialects.array import (
+    arithmetic,
     comparison,
     contraction,
     creation,
@@ -11,13 +12,20 @@ from gradir.dialects.array import (
     movement,
     reductions,
     slicing,
+    statistics,
+    transcendental,
 )
+from gradir.dialects.gamma import LgammaOp
 
 OPS = (
     *elementwise.OPS,
+    *transcendental.OPS,
+    LgammaOp,
+    *arithmetic.OPS,
     *comparison.OPS,
     *creation.OPS,
     *reductions.OPS,
+    *statistics.OPS,
     *movement.OPS,
     *slicing.OPS,
     *indexing.OPS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import i1
@@ -101,7 +102,7 @@ class GreaterEqualOp(_OrderOp):
         return b.greater_equal(x, y)
 
 
-# Logic, selection, conversion.
+# Logic.
 
 
 @irdl_op_definition
@@ -118,6 +119,32 @@ class LogicalAndOp(BinaryOp):
 
 
 @irdl_op_definition
+class LogicalOrOp(BinaryOp):
+    """One holds, or both (i1)."""
+
+    name = "array.logical_or"
+    NUMPY: ClassVar[str] = "logical_or"
+    DOMAIN: ClassVar[str] = "bool"
+    INACTIVE: ClassVar[bool] = True
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.logical_or(x, y)
+
+
+@irdl_op_definition
+class LogicalXorOp(BinaryOp):
+    """One holds, not both (i1)."""
+
+    name = "array.logical_xor"
+    NUMPY: ClassVar[str] = "logical_xor"
+    DOMAIN: ClassVar[str] = "bool"
+    INACTIVE: ClassVar[bool] = True
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.logical_xor(x, y)
+
+
+@irdl_op_definition
 class LogicalNotOp(UnaryOp):
     """Does not hold (i1)."""
 
@@ -128,6 +155,116 @@ class LogicalNotOp(UnaryOp):
 
     def body(self, x: Scalar) -> Scalar:
         return b.logical_not(x)
+
+
+class _BitwiseOp(ElementwiseOp):
+    """On the bits of integers, or on bools."""
+
+    INACTIVE: ClassVar[bool] = True
+    SAME_TYPE: ClassVar[bool] = True
+
+    lhs = operand_def()
+    rhs = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_equal_types(operands)
+        if is_float(element_of(operands[0])):
+            raise VerifyException(f"elements must be integer or i1, got {operands[0]}")
+        return [operands[0]]
+
+
+@irdl_op_definition
+class BitwiseAndOp(_BitwiseOp):
+    """The bits set in both."""
+
+    name = "array.bitwise_and"
+    NUMPY: ClassVar[str] = "bitwise_and"
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.logical_and(x, y)
+
+
+@irdl_op_definition
+class BitwiseOrOp(_BitwiseOp):
+    """The bits set in one or both."""
+
+    name = "array.bitwise_or"
+    NUMPY: ClassVar[str] = "bitwise_or"
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.logical_or(x, y)
+
+
+@irdl_op_definition
+class BitwiseXorOp(_BitwiseOp):
+    """The bits set in one, not in both."""
+
+    name = "array.bitwise_xor"
+    NUMPY: ClassVar[str] = "bitwise_xor"
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.logical_xor(x, y)
+
+
+# What kind of number.
+
+
+class _ClassifyOp(UnaryOp):
+    """A fact about each number as bool; integers are finite."""
+
+    INACTIVE: ClassVar[bool] = True
+    SAME_TYPE: ClassVar[bool] = False
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_elements(operands[0], "number")
+        return [tensor(shape_of(operands[0]), i1)]
+
+
+@irdl_op_definition
+class IsnanOp(_ClassifyOp):
+    """Is not a number."""
+
+    name = "array.isnan"
+    NUMPY: ClassVar[str] = "isnan"
+
+    def body(self, x: Scalar) -> Scalar:
+        return b.unordered(x, x)
+
+
+@irdl_op_definition
+class IsinfOp(_ClassifyOp):
+    """Is inf or -inf."""
+
+    name = "array.isinf"
+    NUMPY: ClassVar[str] = "isinf"
+
+    def body(self, x: Scalar) -> Scalar:
+        if not is_float(x.type):
+            return b.literal(x, 0, i1)
+        return b.equal(b.absolute(x), b.constant(x, inf))
+
+
+@irdl_op_definition
+class IsfiniteOp(_ClassifyOp):
+    """Is neither infinite nor nan."""
+
+    name = "array.isfinite"
+    NUMPY: ClassVar[str] = "isfinite"
+
+    def body(self, x: Scalar) -> Scalar:
+        if not is_float(x.type):
+            return b.literal(x, 1, i1)
+        return b.less(b.absolute(x), b.constant(x, inf))
+
+
+# Selection, conversion.
 
 
 @irdl_op_definition
@@ -206,7 +343,15 @@ OPS: tuple[type[TensorOp], ...] = (
     GreaterOp,
     GreaterEqualOp,
     LogicalAndOp,
+    LogicalOrOp,
+    LogicalXorOp,
     LogicalNotOp,
+    BitwiseAndOp,
+    BitwiseOrOp,
+    BitwiseXorOp,
+    IsnanOp,
+    IsinfOp,
+    IsfiniteOp,
     WhereOp,
     AstypeOp,
 )

@@ -2,8 +2,26 @@
 
 from xdsl.ir import Dialect
 
-from gradir.dialects.nn import activations, layers, losses
+from gradir.dialects.nn import (
+    activations,
+    batch_norm,
+    gated,
+    layers,
+    losses,
+    norms,
+    rectifiers,
+    regression_losses,
+)
 
-OPS = (*activations.OPS, *layers.OPS, *losses.OPS)
+OPS = (
+    *activations.OPS,
+    *rectifiers.OPS,
+    *gated.OPS,
+    *layers.OPS,
+    *norms.OPS,
+    *batch_norm.OPS,
+    *losses.OPS,
+    *regression_losses.OPS,
+)
 
 NN = Dialect("nn", list(OPS), [])

@@ -1,20 +1,22 @@
-"""nn: activations, with PyTorch's semantics."""
+"""nn: smooth activations, relu, and softmax, with PyTorch's semantics."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from math import inf, pi, sqrt
+from typing import Any, ClassVar, cast
 
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
 from gradir.dialects.array.comparison import WhereOp
-from gradir.dialects.array.elementwise import ExpOp, LogOp
+from gradir.dialects.array.elementwise import AbsOp, ErfOp, ExpOp, LogOp, TanhOp
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
-from gradir.dialects.attributes import Attributes, integer
+from gradir.dialects.attributes import Attributes, integer, number, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import UnaryOp, require_elements
 from gradir.dialects.shapes import normalize_axis, shape_of
@@ -49,17 +51,221 @@ class SigmoidOp(UnaryOp):
         return [ct * (y * (1 - y))]
 
     def body(self, x: Scalar) -> Scalar:
-        small = b.exp(-b.absolute(x))  # pyright: ignore[reportArgumentType]
+        return logistic(x)
+
+    def numpy(self, x: Any) -> Any:
+        return _numpy_logistic(x)
+
+
+class ActivationOp(UnaryOp):
+    """y = f(x) with a derivative that is written as ops on x.   vjp: ct * f'(x)"""
+
+    def derivative(self, x: Value) -> Value:
+        """f'(x), of x in the precision that the op computes in."""
+        raise NotImplementedError(self.name)
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        return [narrowed(widened(ct) * self.derivative(widened(x)), ct.type)]
+
+
+def logistic(x: Scalar) -> Scalar:
+    """1 / (1 + exp(-x)), without overflow."""
+    small = small_exp(x)
+    positive = b.divide(b.constant(x, 1), b.add(b.constant(x, 1), small))
+    return b.select(b.less(x, b.constant(x, 0)), b.multiply(small, positive), positive)
+
+
+def small_exp(x: Scalar) -> Scalar:
+    """exp(-|x|), which is in [0, 1]."""
+    return b.exp(b.multiply(b.absolute(x), b.constant(x, -1)))
+
+
+def _numpy_logistic(x: Any) -> Any:
+    import numpy
+
+    small = numpy.exp(-numpy.abs(x))
+    return numpy.where(x < 0, small, 1) / (1 + small)
+
+
+@irdl_op_definition
+class SiluOp(ActivationOp):
+    """x * sigmoid(x), without overflow.   vjp: ct * s * (1 + x * (1 - s)), s = sigmoid(x)"""
+
+    name = "nn.silu"
+
+    def derivative(self, x: Value) -> Value:
+        s = SigmoidOp.on(x)
+        return s * (1 + x * (1 - s))
+
+    def body(self, x: Scalar) -> Scalar:
+        return b.multiply(x, logistic(x))
+
+    def numpy(self, x: Any) -> Any:
+        return x * _numpy_logistic(x)
+
+
+# gelu's tanh form: tanh(TANH_SCALE * (x + TANH_CUBIC * x**3)).
+TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715
+
+
+@irdl_op_definition
+class GeluOp(ActivationOp):
+    """x * (1 + erf(x / sqrt(2))) / 2, or by `approximate = "tanh"`
+    x * (1 + tanh(u)) / 2 with u = sqrt(2 / pi) * (x + 0.044715 * x ** 3).
+
+    vjp: ct * (c + x * c'), c what multiplies x
+    """
+
+    name = "nn.gelu"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("approximate",)
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        text(attributes, "approximate", "none", ("none", "tanh"))
+        return super().infer_types(operands, attributes)
+
+    @property
+    def is_tanh(self) -> bool:
+        return text(self.attributes, "approximate", "none") == "tanh"
+
+    def derivative(self, x: Value) -> Value:
+        if self.is_tanh:
+            square = x * x
+            s = SigmoidOp.on(x * (1 + square * TANH_CUBIC) * (2 * TANH_SCALE))
+            steepness = (1 + square * (3 * TANH_CUBIC)) * (2 * TANH_SCALE)
+            return s + x * (s * (1 - s)) * steepness
+        below = (1 + ErfOp.on(x * sqrt(0.5))) * 0.5
+        return below + x * (ExpOp.on(x * x * -0.5) * (1 / sqrt(2 * pi)))
+
+    def body(self, x: Scalar) -> Scalar:
         one = b.constant(x, 1)
-        positive = b.divide(one, b.add(one, small))
-        negative = b.multiply(small, positive)
-        return b.select(b.less(x, b.constant(x, 0)), negative, positive)
+        if self.is_tanh:
+            # (1 + tanh(u)) / 2 is sigmoid(2 * u), which loses nothing where u is negative
+            cubic = b.add(one, b.multiply(b.multiply(x, x), b.constant(x, TANH_CUBIC)))
+            doubled = b.multiply(b.multiply(x, cubic), b.constant(x, 2 * TANH_SCALE))
+            return b.multiply(x, logistic(doubled))
+        below = b.add(one, b.erf(b.multiply(x, b.constant(x, sqrt(0.5)))))
+        return b.multiply(x, b.multiply(below, b.constant(x, 0.5)))
+
+    def numpy(self, x: Any) -> Any:
+        import math
+
+        import numpy
+
+        if self.is_tanh:
+            return x * _numpy_logistic(x * (1 + x * x * TANH_CUBIC) * (2 * TANH_SCALE))
+        erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
+        return x * ((1 + erf(x * sqrt(0.5)).astype(x.dtype)) * 0.5)
+
+
+@irdl_op_definition
+class MishOp(ActivationOp):
+    """x * tanh(softplus(x)), without overflow.
+
+    vjp: ct * (t + x * (1 - t * t) * sigmoid(x)), t = tanh(softplus(x))
+    """
+
+    name = "nn.mish"
+
+    def derivative(self, x: Value) -> Value:
+        t = TanhOp.on(SoftplusOp.on(x))
+        return t + x * ((1 - t * t) * SigmoidOp.on(x))
+
+    def body(self, x: Scalar) -> Scalar:
+        # tanh(log(1 + e)) is (e * e + 2 * e) / (e * e + 2 * e + 2), e = exp(x)
+        small, two = small_exp(x), b.constant(x, 2)
+        below = b.multiply(small, b.add(small, two))
+        above = b.add(b.constant(x, 1), b.multiply(small, two))
+        rest = b.multiply(b.multiply(small, small), two)
+        negative = b.divide(below, b.add(below, two))
+        positive = b.divide(above, b.add(above, rest))
+        return b.multiply(x, b.select(b.less(x, b.constant(x, 0)), negative, positive))
 
     def numpy(self, x: Any) -> Any:
         import numpy
 
         small = numpy.exp(-numpy.abs(x))
-        return numpy.where(x < 0, small, 1) / (1 + small)
+        below, above = small * (small + 2), 1 + 2 * small
+        positive = above / (above + 2 * (small * small))
+        return x * cast(Any, numpy.where(x < 0, below / (below + 2), positive))
+
+
+@irdl_op_definition
+class SoftplusOp(ActivationOp):
+    """log(1 + exp(beta * x)) / beta, without overflow and without a threshold; `beta = 1.0` > 0.
+
+    vjp: ct * sigmoid(beta * x)
+    """
+
+    name = "nn.softplus"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("beta",)
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        beta = number(attributes, "beta", 1.0)
+        if not 0 < beta < inf:
+            raise VerifyException(f"beta must be positive and finite, got {beta}")
+        return super().infer_types(operands, attributes)
+
+    @property
+    def beta(self) -> float:
+        return number(self.attributes, "beta", 1.0)
+
+    def derivative(self, x: Value) -> Value:
+        return SigmoidOp.on(x if self.beta == 1 else x * self.beta)
+
+    def body(self, x: Scalar) -> Scalar:
+        beta, positive = b.constant(x, self.beta), b.maximum(x, b.constant(x, 0))
+        rest = b.log1p(small_exp(b.multiply(x, beta)))
+        return b.add(positive, b.divide(rest, beta))
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        rest = numpy.log1p(numpy.exp(-numpy.abs(x * self.beta)))
+        return numpy.maximum(x, numpy.zeros((), x.dtype)) + rest / self.beta
+
+
+@irdl_op_definition
+class LogsigmoidOp(ActivationOp):
+    """log(sigmoid(x)), without overflow.   vjp: ct * sigmoid(-x)"""
+
+    name = "nn.logsigmoid"
+
+    def derivative(self, x: Value) -> Value:
+        return SigmoidOp.on(-x)
+
+    def body(self, x: Scalar) -> Scalar:
+        return b.subtract(b.minimum(x, b.constant(x, 0)), b.log1p(small_exp(x)))
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        rest = numpy.log1p(numpy.exp(-numpy.abs(x)))
+        return numpy.minimum(x, numpy.zeros((), x.dtype)) - rest
+
+
+@irdl_op_definition
+class SoftsignOp(ActivationOp):
+    """x / (1 + |x|).   vjp: ct / (1 + |x|) ** 2"""
+
+    name = "nn.softsign"
+
+    def derivative(self, x: Value) -> Value:
+        size = 1 + AbsOp.on(x)
+        return 1 / (size * size)
+
+    def body(self, x: Scalar) -> Scalar:
+        return b.divide(x, b.add(b.constant(x, 1), b.absolute(x)))
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        return x / (1 + numpy.abs(x))
 
 
 class _SoftOp(TensorOp):
@@ -154,4 +360,7 @@ class LogSoftmaxOp(_SoftOp):
             return low - numpy.log(numpy.sum(numpy.exp(low), axis=self.axis, keepdims=True))
 
 
-OPS: tuple[type[TensorOp], ...] = (ReluOp, SigmoidOp, SoftmaxOp, LogSoftmaxOp)
+OPS: tuple[type[TensorOp], ...] = (
+    ReluOp, SigmoidOp, SiluOp, GeluOp, MishOp, SoftplusOp, LogsigmoidOp, SoftsignOp, SoftmaxOp,
+    LogSoftmaxOp,
+)  # fmt: skip

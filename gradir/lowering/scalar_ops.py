@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation
 
+from gradir.dialects import special
 from gradir.lowering.scalar_instructions import (
     Instructions,
     attribute_literal,
@@ -55,6 +56,7 @@ VECTOR_MATH: dict[type[Operation], str] = {
     math.Atan2Op: "atan2",
     math.ErfOp: "erf",
     math.PowFOp: "pow",
+    special.ErfcOp: "erfc",
 }
 
 
@@ -266,6 +268,8 @@ OPS: dict[type[Operation], Emit] = {
     arith.SubfOp: _float_binary("fsub"),
     arith.MulfOp: _float_binary("fmul"),
     arith.DivfOp: _float_binary("fdiv"),
+    # exact; of vectors lane by lane
+    special.RemainderOp: _float_binary("frem"),
     arith.NegfOp: _negf,
     arith.MaximumfOp: _float_intrinsic("maximum"),
     arith.MinimumfOp: _float_intrinsic("minimum"),
@@ -325,6 +329,7 @@ CHEAP_COST = 0.2
 _COSTS: dict[type[Operation], float] = {
     arith.ConstantOp: 0.0,
     arith.DivfOp: 1.0,
+    special.RemainderOp: 60.0,
     math.SqrtOp: 1.0,
     math.RsqrtOp: 2.0,
     **dict.fromkeys(

@@ -1,0 +1,278 @@
+"""array: powers, division with remainder, angles and lengths of pairs, clipping."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isnan, log
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, f64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.array.comparison import IsinfOp, LogicalAndOp, WhereOp
+from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
+from gradir.dialects.attributes import Attributes, number
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import BinaryOp, UnaryOp, require_number
+from gradir.dialects.shapes import byte_size, element_of, is_float
+from gradir.dialects.value import Scalar, Value
+
+# The smallest normal numbers, whose reciprocals are finite.
+_SMALLEST_F64, _SMALLEST_F32 = 2.0**-1022, 2.0**-126
+
+
+class _FloatBinaryOp(BinaryOp):
+    """y = f(lhs, rhs) on floats."""
+
+    DOMAIN: ClassVar[str] = "float"
+
+
+@irdl_op_definition
+class PowOp(BinaryOp):
+    """lhs ** rhs; nan for lhs < 0 and fractional rhs, as in C.
+
+    Integers wrap; to a negative power they are rounded towards 0, so 0 but for 1 and -1.
+    vjp: ct * rhs * lhs ** (rhs - 1), 0 where both are 0; ct * y * log(lhs), 0 where lhs is 0
+    """
+
+    name = "array.pow"
+
+    def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
+        from gradir.dialects.array.reductions import narrowed, widened
+
+        wide, base, exponent = widened(ct), widened(lhs), widened(rhs)
+        # 0 * 0 ** -1 would be nan; the exponent is replaced, so that no inf enters a derivative
+        smallest = _SMALLEST_F64 if base.element == f64 else _SMALLEST_F32
+        vanishes = LogicalAndOp.on(exponent.equal(0), AbsOp.on(base) < smallest)
+        lower = WhereOp.on(vanishes, exponent.full(1), exponent - 1)
+        to_lhs = wide * (exponent * PowOp.on(base, lower))
+        at_zero = base.equal(0)
+        logarithm = LogOp.on(WhereOp.on(at_zero, base.full(1), base))
+        to_rhs = WhereOp.on(at_zero, wide.full(0), wide * (widened(y) * logarithm))
+        return [narrowed(to_lhs, ct.type), narrowed(to_rhs, ct.type)]
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        element = element_of(self.lhs.type)
+        if is_float(element):
+            return b.power(x, y)
+        bits = 8 * byte_size(element)
+        return b.integer_power(x, y, bits if b.is_unsigned(element) else bits - 1)
+
+    def numpy(self, x: Any, y: Any) -> Any:
+        import numpy
+
+        if x.dtype.kind == "f":
+            return numpy.power(x, y)
+        where: Any = numpy.where
+        of_units = numpy.power(x, where(y < 0, y & 1, y))
+        return where((y < 0) & (x != 1) & (x != -1), 0, of_units)
+
+
+@irdl_op_definition
+class Atan2Op(_FloatBinaryOp):
+    """Angle in [-pi, pi] of the point with ordinate lhs and abscissa rhs.
+
+    vjp: ct * rhs / (lhs**2 + rhs**2), -ct * lhs / (lhs**2 + rhs**2); nan where both are 0
+    """
+
+    name = "array.atan2"
+    NUMPY: ClassVar[str] = "arctan2"
+
+    def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
+        length = HypotOp.on(lhs, rhs)
+        scaled = ct / length
+        return [scaled * (rhs / length), -scaled * (lhs / length)]
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.atan2(x, y)
+
+
+@irdl_op_definition
+class HypotOp(_FloatBinaryOp):
+    """sqrt(lhs**2 + rhs**2) without overflow; inf where one is infinite.
+
+    vjp: ct * lhs / y, ct * rhs / y; 0 where y is 0
+    """
+
+    name = "array.hypot"
+    NUMPY: ClassVar[str] = "hypot"
+
+    def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
+        length = WhereOp.on(y.equal(0), y.full(1), y)
+        return [ct * (lhs / length), ct * (rhs / length)]
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.hypot(x, y)
+
+
+@irdl_op_definition
+class LogaddexpOp(_FloatBinaryOp):
+    """log(exp(lhs) + exp(rhs)) without overflow.
+
+    vjp: ct * exp(lhs - y), ct * exp(rhs - y); 0 where y is -inf
+    """
+
+    name = "array.logaddexp"
+    NUMPY: ClassVar[str] = "logaddexp"
+
+    def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
+        from gradir.dialects.nn.activations import SigmoidOp
+
+        # not exp(lhs - y): y is rounded, which counts where it is large
+        stuck = LogicalAndOp.on(lhs.equal(rhs), IsinfOp.on(lhs))
+        lead = WhereOp.on(stuck, lhs.full(0), lhs - rhs)
+        shares = SigmoidOp.on(lead), SigmoidOp.on(-lead)
+        empty = y.equal(-inf)
+        return [ct * WhereOp.on(empty, y.full(0), share) for share in shares]
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        top, apart = b.maximum(x, y), b.absolute(b.subtract(x, y))
+        sum_ = b.add(top, b.log1p(b.exp(-apart)))  # pyright: ignore[reportArgumentType]
+        # inf - inf is nan
+        return b.select(b.equal(x, y), b.add(x, b.constant(x, log(2))), sum_)
+
+
+# Division with remainder.
+
+
+@irdl_op_definition
+class RemainderOp(BinaryOp):
+    """lhs - rhs * floor_divide(lhs, rhs), with the sign of rhs; nan by 0, 0 of integers.
+
+    vjp: ct, -ct * floor_divide(lhs, rhs)
+    """
+
+    name = "array.remainder"
+    NUMPY: ClassVar[str] = "remainder"
+
+    def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
+        return [ct, -ct * FloorDivideOp.on(lhs, rhs)]
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.floor_remainder(x, y)
+
+
+@irdl_op_definition
+class FloorDivideOp(BinaryOp):
+    """Largest integer not above lhs / rhs; by 0 lhs / rhs, 0 of integers.   vjp: zero"""
+
+    name = "array.floor_divide"
+    NUMPY: ClassVar[str] = "floor_divide"
+
+    def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
+        return [None, None]
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.floor_divide(x, y)
+
+
+@irdl_op_definition
+class CopysignOp(_FloatBinaryOp):
+    """|lhs| with the sign of rhs, also of -0.   vjp: ct * sign(lhs) * copysign(1, rhs), zero"""
+
+    name = "array.copysign"
+    NUMPY: ClassVar[str] = "copysign"
+
+    def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
+        return [ct * (SignOp.on(lhs) * CopysignOp.on(rhs.full(1), rhs)), None]
+
+    def body(self, x: Scalar, y: Scalar) -> Scalar:
+        return b.copysign(x, y)
+
+
+# Clipping.
+
+
+@irdl_op_definition
+class ClipOp(UnaryOp):
+    """minimum(maximum(x, min), max); `min` or `max` may be absent; nan of nan.
+
+    vjp: ct where min < x < max, halves at the ends
+    """
+
+    name = "array.clip"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("min", "max")
+    DOMAIN: ClassVar[str] = "number"
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        [type_] = super().infer_types(operands, attributes)
+        bounds = [_bound(attributes, name) for name in ("min", "max")]
+        for name, bound in zip(("min", "max"), bounds, strict=True):
+            if bound is not None:
+                _require_bound(name, bound, type_)
+        low, high = bounds
+        if low is not None and high is not None and low > high:
+            raise VerifyException(f"min must not be above max, got {low} and {high}")
+        return [type_]
+
+    @property
+    def low(self) -> float | None:
+        return _bound(self.attributes, "min")
+
+    @property
+    def high(self) -> float | None:
+        return _bound(self.attributes, "max")
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        kept = ct
+        for bound, is_low in ((self.low, True), (self.high, False)):
+            if bound is not None:
+                end = x.full(bound)
+                inside = x > end if is_low else x < end
+                at_end = WhereOp.on(x.equal(end), kept * 0.5, kept.full(0))
+                kept = WhereOp.on(inside, kept, at_end)
+        return [kept]
+
+    def body(self, x: Scalar) -> Scalar:
+        raised = x if self.low is None else b.maximum(x, b.constant(x, self.low))
+        return raised if self.high is None else b.minimum(raised, b.constant(x, self.high))
+
+    def simplify(self, x: Value) -> Value | None:
+        return x if self.low is None and self.high is None else None
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        raised = x if self.low is None else numpy.maximum(x, numpy.asarray(self.low, x.dtype))
+        return (
+            raised
+            if self.high is None
+            else numpy.minimum(raised, numpy.asarray(self.high, x.dtype))
+        )
+
+
+def _bound(attributes: Attributes, name: str) -> float | None:
+    match attributes.get(name):
+        case None:
+            return None
+        case IntegerAttr() as exact:
+            return exact.value.data
+        case _:
+            return number(attributes, name)
+
+
+def _require_bound(name: str, bound: float, type_: Attribute) -> None:
+    if isnan(bound):
+        raise VerifyException(f"{name} must be a number, got nan")
+    try:
+        require_number(bound, type_)
+    except VerifyException as error:
+        raise VerifyException(str(error).replace("value", name, 1)) from None
+
+
+OPS: tuple[type[TensorOp], ...] = (
+    PowOp,
+    Atan2Op,
+    HypotOp,
+    LogaddexpOp,
+    RemainderOp,
+    FloorDivideOp,
+    CopysignOp,
+    ClipOp,
+)

@@ -1,0 +1,412 @@
+"""array: reductions beyond sums and extrema: products, deviations, norms, truth, places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, prod
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import StringAttr, f64, i1, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access, constant_row, dim_row
+from gradir.dialects.array.comparison import (
+    AstypeOp,
+    IsnanOp,
+    LogicalAndOp,
+    LogicalOrOp,
+    WhereOp,
+)
+from gradir.dialects.array.creation import IotaOp
+from gradir.dialects.array.elementwise import AbsOp, SignOp, SqrtOp
+from gradir.dialects.array.movement import BroadcastToOp, FlipOp, PermuteDimsOp
+from gradir.dialects.array.reductions import (
+    MaxOp,
+    MeanOp,
+    MinOp,
+    ReductionOp,
+    SumOp,
+    narrowed,
+    reshaped,
+    widened,
+)
+from gradir.dialects.array.slicing import PadOp, SliceOp
+from gradir.dialects.attributes import Attributes, attribute, flag, integers, number
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.loopnest import Output
+from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.shapes import DYNAMIC, element_of, is_float, shape_of, tensor
+from gradir.dialects.value import Emitter, Scalar, Value
+
+
+class _StatisticOp(ReductionOp):
+    """A reduction whose attributes go to others."""
+
+    @property
+    def keepdims(self) -> bool:
+        return flag(self.attributes, "keepdims", False)
+
+    @property
+    def lines(self) -> dict[str, Attribute]:
+        """The attributes of a sum over the same elements."""
+        return {"axis": attribute(self.axes), "keepdims": attribute(self.keepdims)}
+
+    def require_static(self) -> None:
+        if DYNAMIC in shape_of(self.x.type):
+            raise VerifyException(f"the shape must be static, got {self.x.type}")
+
+
+# Products.
+
+
+@irdl_op_definition
+class ProdOp(_StatisticOp):
+    """Product; 1 of no elements. f16 and bf16 are multiplied in f32; integers wrap.
+
+    vjp: ct * (the product of all others), without division, so right where elements are 0
+    """
+
+    name = "array.prod"
+    NUMPY: ClassVar[str] = "prod"
+    COMBINER: ClassVar[str] = "multiply"
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        if 0 in x.shape:
+            return [x.full(0)]
+        others = self._of_lines(widened(x))
+        return [narrowed(self.spread(widened(ct), x) * others, x.type)]
+
+    def _of_lines(self, x: Value) -> Value:
+        """`products_of_others` along the reduced axes, which need not be neighbours."""
+        axes, rank = self.axes, len(x.shape)
+        kept = [d for d in range(rank) if d not in axes]
+        order = [*kept, *axes]
+        if not axes or axes == list(range(axes[0], axes[-1] + 1)):
+            order = list(range(rank))
+        moved = x if order == list(range(rank)) else PermuteDimsOp.on(x, axes=order)
+        inner = prod(x.shape[axes[-1] + 1 :]) if moved is x and axes else 1
+        outer = prod(x.shape) // (self.count * inner)
+        others = products_of_others(reshaped(moved, [outer, self.count, inner]))
+        others = reshaped(others, moved.shape)
+        back = [order.index(d) for d in range(rank)]
+        return others if moved is x else PermuteDimsOp.on(others, axes=back)
+
+    def simplify(self, x: Value) -> Value | None:
+        return x if not self.axes and self.y.type == x.type else None
+
+
+def products_of_others(x: Value) -> Value:
+    """For each element of x (outer, n, inner) the product of the others along the middle axis.
+
+    Of pairs it is the partner times what the pair's product lacks: a tree of depth log2(n).
+    """
+    outer, count, inner = x.shape
+    if count == 1:
+        return x.full(1)
+    half = (count + 1) // 2
+    even = x if count == 2 * half else PadOp.on(x, low=[0, 0, 0], high=[0, 1, 0], value=1.0)
+    pairs = reshaped(even, [outer, 2, half, inner])
+    others = FlipOp.on(pairs, axis=1)
+    if half > 1:
+        rest = products_of_others(ProdOp.on(pairs, axis=1))
+        rest = reshaped(rest, [outer, 1, half, inner])
+        others = others * BroadcastToOp.on(rest, type=pairs.type)
+    line = reshaped(others, [outer, 2 * half, inner])
+    return line if count == 2 * half else SliceOp.on(line, stop=[outer, count, inner])
+
+
+# Deviations.
+
+
+class _DeviationOp(_StatisticOp):
+    """Computed from squared distances to the mean, divided by `count - correction`."""
+
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "keepdims", "correction")
+    DOMAIN: ClassVar[str] = "float"
+
+    def verify_types(self) -> None:
+        self.require_static()
+        _ = self.divisor
+
+    @property
+    def divisor(self) -> float:
+        return max(self.count - number(self.attributes, "correction", 0.0), 0.0)
+
+    def centered(self, x: Value) -> Value:
+        return x - self.spread(MeanOp.on(x, **self.lines), x)
+
+    def numpy_variance(self, x: Any) -> Any:
+        import numpy
+
+        axes = tuple(self.axes)
+        with numpy.errstate(invalid="ignore", divide="ignore"):
+            count = numpy.asarray(self.count, x.dtype)
+            mean = numpy.sum(x, axis=axes, keepdims=True) / count
+            total = numpy.sum((x - mean) ** 2, axis=axes, keepdims=self.keepdims)
+            return total / numpy.asarray(self.divisor, x.dtype)
+
+
+@irdl_op_definition
+class VarOp(_DeviationOp):
+    """Sum of squared distances to the mean, divided by n - `correction` (0 where absent).
+
+    nan of no elements, and of one with correction 1.   vjp: ct * 2 / (n - correction) * (x - mean)
+    """
+
+    name = "array.var"
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        wide = widened(x)
+        share = 2 * widened(ct) / self.divisor
+        return [narrowed(self.spread(share, x) * self.centered(wide), x.type)]
+
+    def decompose(self, x: Value) -> Value:
+        apart = self.centered(widened(x))
+        total = SumOp.on(apart * apart, **self.lines)
+        return narrowed(total / self.divisor, self.y.type)
+
+    def numpy(self, x: Any) -> Any:
+        return self.numpy_variance(x)
+
+
+@irdl_op_definition
+class StdOp(_DeviationOp):
+    """Square root of array.var.   vjp: ct / ((n - correction) * y) * (x - mean), 0 where y is 0"""
+
+    name = "array.std"
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        wide, root = widened(x), nonzero(widened(y))
+        share = widened(ct) / root / self.divisor
+        return [narrowed(self.spread(share, x) * self.centered(wide), x.type)]
+
+    def decompose(self, x: Value) -> Value:
+        variance = VarOp.on(widened(x), **self.attributes)
+        return narrowed(SqrtOp.on(variance), self.y.type)
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        return numpy.sqrt(self.numpy_variance(x))
+
+
+def nonzero(x: Value) -> Value:
+    """x, but 1 where it is 0: to divide by what may be 0."""
+    return WhereOp.on(x.equal(0), x.full(1), x)
+
+
+# Norms.
+
+
+@irdl_op_definition
+class NormOp(_StatisticOp):
+    """Vector norm `ord` 1 (sum of |x|), 2 (the default; without overflow) or inf (largest |x|).
+
+    `ord = "inf"` writes infinity. 0 of no elements.
+    vjp: ct * sign(x); ct * x / y, 0 where y is 0; ct * sign(x) at the largest, split at ties
+    """
+
+    name = "array.norm"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "keepdims", "ord")
+    DOMAIN: ClassVar[str] = "float"
+
+    def verify_types(self) -> None:
+        if self.order not in (1, 2, inf):
+            raise VerifyException(f"ord must be 1, 2 or inf, got {self.attributes['ord']}")
+
+    @property
+    def order(self) -> float:
+        match self.attributes.get("ord"):
+            case StringAttr(data="inf"):
+                return inf
+            case _:
+                return number(self.attributes, "ord", 2.0)
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        if self.order == 1:
+            return [self.spread(ct, x) * SignOp.on(x)]
+        wide = widened(ct)
+        if self.order == 2:
+            share = self.spread(nonzero(widened(y)), x)
+            return [narrowed(self.spread(wide, x) * (widened(x) / share), x.type)]
+        tied = AbsOp.on(x).equal(self.spread(y, x))
+        ones = AstypeOp.on(tied, type=tensor(x.shape, wide.element))
+        share = narrowed(wide / SumOp.on(ones, **self.lines), ct.type)
+        return [WhereOp.on(tied, self.spread(share, x) * SignOp.on(x), x.full(0))]
+
+    def decompose(self, x: Value) -> Value:
+        if self.order == 1:
+            return narrowed(SumOp.on(AbsOp.on(widened(x)), **self.lines), self.y.type)
+        if self.count == 0:
+            return x.emitter.value(self.y).full(0)
+        if self.order == inf:
+            return MaxOp.on(AbsOp.on(x), **self.lines)
+        if x.element == f64:
+            return self._scaled_root(x)
+        # the squares of all others have room in f64
+        wide = AstypeOp.on(x, type=tensor(x.shape, f64))
+        return narrowed(SqrtOp.on(SumOp.on(wide * wide, **self.lines)), self.y.type)
+
+    def _scaled_root(self, x: Value) -> Value:
+        top = MaxOp.on(AbsOp.on(x), **self.lines)
+        scale = WhereOp.on(LogicalAndOp.on(top > 0, top < inf), top, top.full(1))
+        ratio = x / self.spread(scale, x)
+        return scale * SqrtOp.on(SumOp.on(ratio * ratio, **self.lines))
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        lines: Any = {"axis": tuple(self.axes), "keepdims": self.keepdims}
+        if self.order == 1:
+            return numpy.sum(numpy.abs(x), **lines)
+        if self.order == inf:
+            return numpy.max(numpy.abs(x), initial=0, **lines)
+        wide = x.astype(numpy.float64)
+        top = numpy.max(numpy.abs(wide), initial=0, axis=lines["axis"], keepdims=True)
+        scale = numpy.where((top > 0) & (top < inf), top, 1.0)
+        total = numpy.sum((wide / scale) ** 2, **lines)
+        return numpy.sqrt(total) * numpy.reshape(scale, total.shape)
+
+
+# Truth.
+
+
+class _TruthOp(ReductionOp):
+    """A bool for each line; what is not 0 is true, nan too."""
+
+    INACTIVE: ClassVar[bool] = True
+    DOMAIN: ClassVar[str] = "any"
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        [type_] = super().infer_types(operands, attributes)
+        return [tensor(shape_of(type_), i1)]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        shape, axes, rank = shape_of(self.x.type), self.axes, len(shape_of(self.x.type))
+        keep = flag(self.attributes, "keepdims", False)
+        rows = [
+            constant_row(rank, 0) if d in axes else dim_row(rank, d)
+            for d in range(rank)
+            if keep or d not in axes
+        ]
+        output = Output(self.y.type, Access(rank, tuple(rows)), self.COMBINER)
+
+        def truth(x: Scalar) -> Scalar:
+            return b.cast(b.to_compute(x, element_of(self.x.type)), i1)
+
+        return nest(emitter, shape, [Read(operands[0], Access.identity(rank))], [output], truth)
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        lines: Any = {
+            "axis": tuple(self.axes),
+            "keepdims": flag(self.attributes, "keepdims", False),
+        }
+        return getattr(numpy, self.NUMPY)(x != 0, **lines)
+
+
+@irdl_op_definition
+class AnyOp(_TruthOp):
+    """One element is not 0 (i1); false of no elements."""
+
+    name = "array.any"
+    NUMPY: ClassVar[str] = "any"
+    COMBINER: ClassVar[str] = "or"
+
+
+@irdl_op_definition
+class AllOp(_TruthOp):
+    """No element is 0 (i1); true of no elements."""
+
+    name = "array.all"
+    NUMPY: ClassVar[str] = "all"
+    COMBINER: ClassVar[str] = "and"
+
+
+# Places.
+
+
+class _PlaceOp(_StatisticOp):
+    """The index (i64) of an extremum along one axis, or in row-major order where it is absent."""
+
+    INACTIVE: ClassVar[bool] = True
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        axes = integers(attributes, "axis", None)
+        if axes is not None and len(axes) != 1:
+            raise VerifyException(f"axis must be one axis, or absent for all, got {axes}")
+        [type_] = super().infer_types(operands, attributes)
+        return [tensor(shape_of(type_), i64)]
+
+    def verify_types(self) -> None:
+        self.require_static()
+        if self.count == 0:
+            raise VerifyException(f"there must be elements to reduce, got {self.x.type}")
+
+    def extremum(self, x: Value, axis: int) -> Value:
+        """The extremum along an axis, which is kept."""
+        raise NotImplementedError(self.name)
+
+    def decompose(self, x: Value) -> Value:
+        line, axis = reshaped(x, [self.count]), 0
+        if "axis" in self.attributes:
+            line, [axis] = x, self.axes
+        top = BroadcastToOp.on(self.extremum(line, axis), type=line.type)
+        found = line.equal(top)
+        if is_float(line.element):
+            # nan is equal to nothing, and is the extremum where there is one
+            found = LogicalOrOp.on(found, IsnanOp.on(line))
+        iota = IotaOp.of([], [tensor(line.shape, i64)], axis=axis)
+        places = x.emitter.value(x.emitter.insert(iota).y)
+        first = MinOp.on(WhereOp.on(found, places, places.full(self.count)), axis=axis)
+        return reshaped(first, shape_of(self.y.type))
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        axis = self.axes[0] if "axis" in self.attributes else None
+        return getattr(numpy, self.NUMPY)(x, axis=axis, keepdims=self.keepdims)
+
+
+@irdl_op_definition
+class ArgmaxOp(_PlaceOp):
+    """Index of the largest element, the first of equal ones; of the first nan if there is one."""
+
+    name = "array.argmax"
+    NUMPY: ClassVar[str] = "argmax"
+
+    def extremum(self, x: Value, axis: int) -> Value:
+        return MaxOp.on(x, axis=axis, keepdims=True)
+
+
+@irdl_op_definition
+class ArgminOp(_PlaceOp):
+    """Index of the smallest element, the first of equal ones; of the first nan if there is one."""
+
+    name = "array.argmin"
+    NUMPY: ClassVar[str] = "argmin"
+
+    def extremum(self, x: Value, axis: int) -> Value:
+        return MinOp.on(x, axis=axis, keepdims=True)
+
+
+OPS: tuple[type[TensorOp], ...] = (
+    ProdOp,
+    VarOp,
+    StdOp,
+    NormOp,
+    AnyOp,
+    AllOp,
+    ArgmaxOp,
+    ArgminOp,
+)

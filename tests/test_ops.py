@@ -318,7 +318,17 @@ def batch_of_shared(op: str) -> Batch:
     return batch
 
 
-@op_of
+# The fast tests compile one op in three.
+some_of = pytest.mark.parametrize(
+    "op",
+    [
+        name if k % 3 == 0 else pytest.param(name, marks=pytest.mark.slow)
+        for k, name in enumerate(OP_CLASSES)
+    ],
+)
+
+
+@some_of
 def test_native(op: str):
     batch_of(op, ["float64"], 2).compare()
     if len(next(c for c in CASES if c.op == op).wrt) > 1:

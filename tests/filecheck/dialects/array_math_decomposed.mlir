@@ -33,7 +33,7 @@ func.func @statistics(%x: tensor<2x3xf16>) -> (tensor<2xf16>, tensor<2xf16>, ten
 // CHECK-NEXT:   %20 = array.isnan %16 : tensor<6xf16> -> tensor<6xi1>
 // CHECK-NEXT:   %21 = array.logical_or %19, %20 : tensor<6xi1>
 // CHECK-NEXT:   %22 = array.iota {axis = 0} : tensor<6xi64>
-// CHECK-NEXT:   %23 = array.full {value = 6.0} : tensor<6xi64>
+// CHECK-NEXT:   %23 = array.full {value = 6} : tensor<6xi64>
 // CHECK-NEXT:   %24 = array.where %21, %22, %23 : tensor<6xi1>, tensor<6xi64>, tensor<6xi64> -> tensor<6xi64>
 // CHECK-NEXT:   %argmax = array.min %24 {axis = 0} : tensor<6xi64> -> tensor<i64>
 // CHECK-NEXT:   func.return %std, %norm, %argmax : tensor<2xf16>, tensor<2xf16>, tensor<i64>

@@ -161,11 +161,16 @@ def integer_power(x: Scalar, y: Scalar, bits: int) -> Scalar:
     return select(is_fraction, zero, result)
 
 
+def _rest(x: Scalar, y: Scalar, zero: Scalar) -> tuple[Scalar, Scalar]:
+    """The remainder with the sign of x, and whether that is not the sign of y."""
+    rest = truncated_remainder(x, y)
+    return rest, logical_and(not_equal(rest, zero), logical_xor(less(rest, zero), less(y, zero)))
+
+
 def floor_remainder(x: Scalar, y: Scalar) -> Scalar:
     """x - y * floor(x / y), with the sign of y; integers give 0 where y is 0."""
     zero = constant(x, 0)
-    rest = truncated_remainder(x, y)
-    wrong = logical_and(not_equal(rest, zero), logical_xor(less(rest, zero), less(y, zero)))
+    rest, wrong = _rest(x, y, zero)
     if not is_float(x.type):
         return select(wrong, add(rest, y), rest)
     # an exact division leaves a zero with the sign of y; by 0 it is nan
@@ -178,8 +183,7 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
     if not is_float(x.type):
         return divide(x, y)
     zero, one = constant(x, 0), constant(x, 1)
-    rest = truncated_remainder(x, y)
-    wrong = logical_and(not_equal(rest, zero), logical_xor(less(rest, zero), less(y, zero)))
+    rest, wrong = _rest(x, y, zero)
     # nearly an integer, so that it is rounded, not cut
     near = divide(subtract(x, rest), y)
     near = select(wrong, subtract(near, one), near)

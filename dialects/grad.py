@@ -53,9 +53,6 @@ class NameOp(IdentityOp):
     def label(self) -> str:
         return text(self.attributes, "name")
 
-    def vjp(self, ct: Value, *args: Value) -> Cotangents:
-        return [ct]
-
 
 @irdl_op_definition
 class NegateGradientOp(IdentityOp):

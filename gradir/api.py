@@ -16,11 +16,11 @@ from gradir.collector import paused_gc
 from gradir.diagnostics import Sources
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.parser import parse_module
-from gradir.passes.call_graph import callees_first
+from gradir.passes.call_graph import callees_first, functions_by_name
 from gradir.passes.gradient import apply_gradient
 from gradir.passes.targets import Selector
 from gradir.passes.verify import verify
-from gradir.symbols import function_named, functions_of
+from gradir.symbols import function_named
 
 if TYPE_CHECKING:
     from gradir.runtime.executable import Executable
@@ -43,7 +43,7 @@ class Module:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        return tuple(functions_of(self._op))
+        return tuple(functions_by_name(self._op))
 
     def __str__(self) -> str:
         return str(self._op)
@@ -181,5 +181,5 @@ def compile(module: Module, function: str, threads: int | None = None) -> Execut
 
 def _only(module: ModuleOp, name: str) -> ModuleOp:
     """A new module with a copy of a function and of all that it may call."""
-    needed = callees_first(functions_of(module), [function_named(module, name)])
+    needed = callees_first(functions_by_name(module), [function_named(module, name)])
     return ModuleOp(Region(Block([function.clone() for function in reversed(needed)])))

@@ -13,17 +13,12 @@ from gradir.errors import ArgumentError
 from gradir.passes.call_graph import functions_by_name, only_block
 
 
-def functions_of(module: ModuleOp) -> dict[str, FuncOp]:
-    """The functions at the top of a module, by name, in order."""
-    return functions_by_name(module)
-
-
 def function_named(module: ModuleOp, name: str) -> FuncOp:
     """The function @name, of one block.
 
     ArgumentError that names the candidates if there is none, PassError at one without body.
     """
-    functions = functions_of(module)
+    functions = functions_by_name(module)
     if name not in functions:
         known = ", ".join(f"@{n}" for n in functions) or "none"
         raise ArgumentError(f"no function @{name}; functions: {known}")

@@ -25,10 +25,11 @@ from gradir.diagnostics import Diagnostic, Sources, render
 from gradir.dialects.diagnostics import LocatedError, Place, value_name
 from gradir.errors import ArgumentError, GradirError, gradir_errors
 from gradir.parser import parse_module
+from gradir.passes.call_graph import functions_by_name
 from gradir.passes.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
 from gradir.source_text import decode
-from gradir.symbols import function_named, functions_of
+from gradir.symbols import function_named
 
 PROGRAM = "gradir-run"
 STANDARD_INPUT = "<stdin>"
@@ -179,7 +180,7 @@ def _choose_function(module: Module, name: str | None) -> FuncOp:
     """The function of this name, or the only one."""
     if name is not None:
         return function_named(module.op, name.removeprefix("@"))
-    functions = functions_of(module.op)
+    functions = functions_by_name(module.op)
     if len(functions) != 1:
         known = ", ".join(f"@{each}" for each in functions) or "none"
         raise ArgumentError(f"--function must say which function to run; functions: {known}")

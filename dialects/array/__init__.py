@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from gradir.dialects.array import (
     arithmetic,
+    assembly,
     comparison,
     contraction,
     creation,
@@ -28,6 +29,7 @@ OPS = (
     *statistics.OPS,
     *movement.OPS,
     *slicing.OPS,
+    *assembly.OPS,
     *indexing.OPS,
     *contraction.OPS,
 )

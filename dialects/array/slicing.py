@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
 from gradir.dialects.access import Access, dim_row
+from gradir.dialects.array.joining import Piece, joined, pad_value
 from gradir.dialects.array.movement import ExpandDimsOp, MovementOp, ReshapeOp
 from gradir.dialects.attributes import Attributes, integer, integers, number
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_number
-from gradir.dialects.loopnest import Output, scalar_type
-from gradir.dialects.nest_builder import Read, nest, view
+from gradir.dialects.nest_builder import view
 from gradir.dialects.rounding import rounded
 from gradir.dialects.shapes import (
     element_of,
-    is_bool,
-    is_float,
     normalize_axis,
     shape_of,
     tensor,
 )
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.value import Emitter, Value
 
 
 @irdl_op_definition
@@ -158,14 +154,6 @@ class PadOp(MovementOp):
         return numpy.pad(x, widths, constant_values=value) if widths else x
 
 
-def pad_value(value: float, element: Attribute) -> Attribute:
-    """The attribute that a padded read of a nest wants."""
-    if is_float(element):
-        return FloatAttr(rounded(value, element), element)  # pyright: ignore[reportArgumentType,reportCallIssue]
-    scalar: Any = scalar_type(element)
-    return IntegerAttr(-int(value != 0) if is_bool(element) else int(value), scalar)
-
-
 @irdl_op_definition
 class ConcatOp(TensorOp):
     """The operands one after the other along `axis`.   vjp: slices of ct"""
@@ -216,22 +204,9 @@ class ConcatOp(TensorOp):
         return parts
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        shape, axis, starts = shape_of(self.y.type), self.axis, self.starts()
-        rank = len(shape)
-        zero = pad_value(0, element_of(self.y.type))
-        reads: list[Read] = []
-        for x, first in zip(operands, starts, strict=True):
-            rows = [dim_row(rank, d, 1, -first if d == axis else 0) for d in range(rank)]
-            reads.append(Read(x, Access(rank, tuple(rows)), zero))
-
-        def pick(*xs: Scalar) -> Scalar:
-            at, result = b.index(xs[0], axis), xs[0]
-            for x, first in list(zip(xs, starts, strict=True))[1:]:
-                result = b.select(b.greater_equal(at, b.constant(at, first)), x, result)
-            return result
-
-        output = Output(self.y.type, Access.identity(rank))
-        return nest(emitter, shape, reads, [output], pick)
+        identity = Access.identity(len(shape_of(self.y.type)))
+        pieces = [Piece(x, shape_of(x.type)[self.axis], identity) for x in operands]
+        return joined(emitter, self.y.type, self.axis, pieces)
 
     def numpy(self, *xs: Any) -> Any:
         import numpy

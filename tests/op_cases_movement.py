@@ -1,0 +1,124 @@
+"""Rows of the op table for array's ops that put together, repeat, cut out and scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from op_cases import Case
+from op_references import Array
+
+
+def _stack(*xs: Array, axis: int = 0) -> Array:
+    result = np.zeros((len(xs), *xs[0].shape))
+    for k, x in enumerate(xs):
+        result[k] = x
+    return np.moveaxis(result, 0, axis)
+
+
+def _concat(*xs: Array, axis: int) -> Array:
+    return np.moveaxis(np.array([row for x in xs for row in np.moveaxis(x, axis, 0)]), 0, axis)
+
+
+def _split(x: Array, sizes: Any, axis: int = 0) -> tuple[Array, ...]:
+    lines, start = np.moveaxis(x, axis, 0), 0
+    parts: list[Array] = []
+    for n in np.atleast_1d(sizes):
+        parts.append(np.moveaxis(lines[start : start + n], 0, axis))
+        start += n
+    return tuple(parts)
+
+
+def _places(x: Array, shape: Sequence[int], source: Callable[..., Any]) -> Array:
+    """The array whose element at each place is x's at `source(place)`."""
+    result = np.zeros(shape, x.dtype)
+    for place in np.ndindex(*shape):
+        result[place] = x[source(place)]
+    return result
+
+
+def _roll(x: Array, shift: Any, axis: Any = None) -> Array:
+    if axis is None:
+        flat = x.reshape(-1)
+        return _roll(flat, shift, 0).reshape(x.shape)
+    axes = [int(a) % x.ndim for a in np.atleast_1d(axis)]
+    shifts: list[int] = np.broadcast_to(shift, len(axes)).tolist()
+    moved = dict(zip(axes, shifts, strict=True))
+
+    def source(place: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple((i - moved.get(d, 0)) % x.shape[d] for d, i in enumerate(place))
+
+    return _places(x, x.shape, source)
+
+
+def _tile(x: Array, repeats: Any) -> Array:
+    repeats = np.atleast_1d(np.array(repeats, int))
+    rank = max(x.ndim, len(repeats))
+    x = x.reshape((1,) * (rank - x.ndim) + x.shape)
+    repeats = [1] * (rank - len(repeats)) + list(repeats)
+    shape = [n * r for n, r in zip(x.shape, repeats, strict=True)]
+
+    def source(place: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(i % n for i, n in zip(place, x.shape, strict=True))
+
+    return _places(x, shape, source)
+
+
+def _repeat(x: Array, count: int, axis: int | None = None) -> Array:
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    axis %= x.ndim
+    shape = [n * count if d == axis else n for d, n in enumerate(x.shape)]
+
+    def source(place: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(i // count if d == axis else i for d, i in enumerate(place))
+
+    return _places(x, shape, source)
+
+
+def _assembly() -> list[Case]:
+    return [
+        Case("array.stack", [(2, 3)] * 3, {}, _stack),
+        Case("array.stack", [(2, 3)] * 2, {"axis": -1}, _stack),
+        Case("array.stack", [(2, 3)] * 2, {"axis": 1}, _stack),
+        Case("array.stack", [()] * 17, {}, _stack),
+        Case("array.stack", [(17,)], {"axis": -2}, _stack),
+        Case("array.stack", [(0,)] * 2, {"axis": 1}, _stack),
+        Case("array.stack", [(2, 3)] * 9, {"axis": 1}, _stack),
+        Case(
+            "array.concat", [(2, n) for n in (1, 2, 0, 3, 1, 4, 1, 2, 3, 1)], {"axis": 1}, _concat
+        ),
+        Case("array.split", [(6, 4)], {"sizes": [1, 3, 2]}, _split),
+        Case("array.split", [(2, 5)], {"axis": -1, "sizes": [2, 0, 3]}, _split),
+        Case("array.split", [(2, 3, 2)], {"axis": 1, "sizes": [1, 2]}, _split),
+        Case("array.split", [(17,)], {"sizes": 17}, _split),
+        Case("array.split", [(0,)], {"sizes": [0, 0]}, _split),
+        Case("array.roll", [(5,)], {"shift": 2, "axis": 0}, _roll),
+        Case("array.roll", [(3, 4)], {"shift": -5, "axis": -1}, _roll),
+        Case("array.roll", [(3, 4)], {"shift": 7}, _roll),
+        Case("array.roll", [(3, 4, 2)], {"shift": [1, -1], "axis": [0, 1]}, _roll),
+        Case("array.roll", [(3, 4, 2)], {"shift": 1, "axis": [-1, 0, 1]}, _roll),
+        Case("array.roll", [(3, 4)], {"shift": 6, "axis": 0}, _roll),
+        Case("array.roll", [(17,)], {"shift": 17, "axis": 0}, _roll),
+        Case("array.roll", [()], {"shift": 3}, _roll),
+        Case("array.roll", [(0, 2)], {"shift": 1, "axis": 0}, _roll),
+        Case("array.tile", [(3,)], {"repeats": 2}, _tile),
+        Case("array.tile", [(2, 3)], {"repeats": [2, 3]}, _tile),
+        Case("array.tile", [(2, 3)], {"repeats": [3]}, _tile),
+        Case("array.tile", [(3,)], {"repeats": [2, 1, 2]}, _tile),
+        Case("array.tile", [()], {"repeats": [2, 2]}, _tile),
+        Case("array.tile", [(2, 3)], {"repeats": []}, _tile),
+        Case("array.tile", [(2, 3)], {"repeats": [0, 2]}, _tile),
+        Case("array.tile", [(0, 3)], {"repeats": [2, 2]}, _tile),
+        Case("array.repeat", [(3,)], {"count": 2, "axis": 0}, _repeat),
+        Case("array.repeat", [(2, 3)], {"count": 3, "axis": -1}, _repeat),
+        Case("array.repeat", [(2, 3, 2)], {"count": 2, "axis": 1}, _repeat),
+        Case("array.repeat", [(2, 3)], {"count": 2}, _repeat),
+        Case("array.repeat", [()], {"count": 4}, _repeat),
+        Case("array.repeat", [(17,)], {"count": 1, "axis": 0}, _repeat),
+        Case("array.repeat", [(2, 3)], {"count": 0, "axis": 0}, _repeat),
+    ]
+
+
+CASES: tuple[Case, ...] = (*_assembly(),)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from op_cases import Case
-from op_references import Array
+from op_references import Array, Reference
 
 
 def _stack(*xs: Array, axis: int = 0) -> Array:
@@ -86,9 +86,7 @@ def _assembly() -> list[Case]:
         Case("array.stack", [(17,)], {"axis": -2}, _stack),
         Case("array.stack", [(0,)] * 2, {"axis": 1}, _stack),
         Case("array.stack", [(2, 3)] * 9, {"axis": 1}, _stack),
-        Case(
-            "array.concat", [(2, n) for n in (1, 2, 0, 3, 1, 4, 1, 2, 3, 1)], {"axis": 1}, _concat
-        ),
+        Case("array.concat", [(2, n % 4) for n in range(1, 11)], {"axis": 1}, _concat),
         Case("array.split", [(6, 4)], {"sizes": [1, 3, 2]}, _split),
         Case("array.split", [(2, 5)], {"axis": -1, "sizes": [2, 0, 3]}, _split),
         Case("array.split", [(2, 3, 2)], {"axis": 1, "sizes": [1, 2]}, _split),
@@ -121,4 +119,89 @@ def _assembly() -> list[Case]:
     ]
 
 
-CASES: tuple[Case, ...] = (*_assembly(),)
+def _eye(shape: tuple[int, int], k: int) -> Array:
+    ones = [float(j - i == k) for i in range(shape[0]) for j in range(shape[1])]
+    return np.reshape(ones, shape)
+
+
+def _side(x: Array, kept: Callable[[int], bool]) -> Array:
+    """x with zeros on the diagonals that are not kept."""
+    result = np.array(x)
+    for place in np.ndindex(*x.shape):
+        if not kept(place[-1] - place[-2]):
+            result[place] = 0
+    return result
+
+
+def _tril(x: Array, k: int = 0) -> Array:
+    return _side(x, lambda d: d <= k)
+
+
+def _triu(x: Array, k: int = 0) -> Array:
+    return _side(x, lambda d: d >= k)
+
+
+def _diagonal(x: Array, offset: int = 0) -> Array:
+    rows, columns = x.shape[-2:]
+    line = [x[..., i, i + offset] for i in range(rows) if 0 <= i + offset < columns]
+    return np.stack(line, axis=-1) if line else np.zeros((*x.shape[:-2], 0))
+
+
+def _trace(x: Array, offset: int = 0) -> Array:
+    return np.sum(_diagonal(x, offset), axis=-1)
+
+
+def _on_diagonal(*shape: int) -> Reference:
+    def function(ct: Array, offset: int = 0) -> Array:
+        result = np.zeros(shape)
+        for place in np.ndindex(*shape):
+            *batch, i, j = place
+            if j - i == offset:
+                result[place] = ct[(*batch, min(i, j))]
+        return result
+
+    return function
+
+
+_MATRICES = ((3, 3), (2, 4), (4, 2), (2, 3, 4), (1, 1), (0, 3), (17, 2))
+
+
+def _triangles() -> list[Case]:
+    def eye(shape: tuple[int, int], element: str | None, **k: int) -> Case:
+        reference = _eye(shape, k.get("k", 0))
+        return Case("array.eye", [], k, reference, results=[(shape, element)])
+
+    def backward(shape: tuple[int, ...], ct: tuple[int, ...], **offset: int) -> Case:
+        return Case("grad.diagonal_backward", [ct], offset, _on_diagonal(*shape),
+                    results=[(shape, None)])  # fmt: skip
+
+    return [
+        eye((3, 3), None),
+        eye((2, 4), "int32", k=1),
+        eye((4, 2), "bool", k=-2),
+        eye((17, 17), "float32", k=20),
+        eye((0, 3), None, k=1),
+        *(
+            Case(op, [shape], {"k": k} if k else {}, reference)
+            for op, reference in (("array.tril", _tril), ("array.triu", _triu))
+            for shape in _MATRICES
+            for k in (0, 1, -1)
+        ),
+        Case("array.tril", [(3, 4)], {"k": 9}, _tril),
+        Case("array.triu", [(3, 4)], {"k": 9}, _triu),
+        *(
+            Case(op, [shape], {"offset": k} if k else {}, reference)
+            for op, reference in (("array.diagonal", _diagonal), ("array.trace", _trace))
+            for shape in _MATRICES
+            for k in (0, 2, -1)
+        ),
+        Case("array.diagonal", [(3, 4)], {"offset": -7}, _diagonal),
+        backward((3, 3), (3,)),
+        backward((2, 4, 3), (2, 2), offset=-2),
+        backward((2, 4), (2,), offset=1),
+        backward((2, 4), (0,), offset=5),
+        backward((0, 3), (0,)),
+    ]
+
+
+CASES: tuple[Case, ...] = (*_assembly(), *_triangles())

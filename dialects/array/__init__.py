@@ -15,6 +15,7 @@ from gradir.dialects.array import (
     slicing,
     statistics,
     transcendental,
+    triangles,
 )
 from gradir.dialects.gamma import LgammaOp
 
@@ -30,6 +31,7 @@ OPS = (
     *movement.OPS,
     *slicing.OPS,
     *assembly.OPS,
+    *triangles.OPS,
     *indexing.OPS,
     *contraction.OPS,
 )

@@ -119,6 +119,44 @@ def _assembly() -> list[Case]:
     ]
 
 
+def _border(x: Array, low: Any, high: Any, mode: str) -> Array:
+    """Element by element, as walking over the ends goes on or turns round."""
+    low, high = np.broadcast_to(low, x.ndim), np.broadcast_to(high, x.ndim)
+    shape = [int(n) for n in low + x.shape + high]
+    lines: list[list[int]] = []
+    for n, lo, m in zip(x.shape, low, shape, strict=True):
+        inside = list(range(n))
+        line = inside if mode == "edge" else inside[::-1][:-1] + inside + inside[::-1][1:]
+        first = int(lo) if mode == "edge" else int(lo) - n + 1
+        lines.append([line[min(max(i - first, 0), len(line) - 1)] for i in range(m)])
+
+    def source(place: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(line[i] for line, i in zip(lines, place, strict=True))
+
+    return _places(x, shape, source)
+
+
+def _borders() -> list[Case]:
+    rows: list[tuple[tuple[int, ...], dict[str, Any]]] = [
+        ((4,), {"low": 2, "high": 3}),
+        ((4,), {"low": 3, "high": 0}),
+        ((3, 4), {"low": [1, 2], "high": [2, 0]}),
+        ((2, 3, 3), {"low": [0, 1, 2], "high": [0, 1, 2]}),
+        ((2,), {"low": 1, "high": 1}),
+        ((17,), {"low": 0, "high": 16}),
+        ((3, 4), {"low": [0, 0], "high": [0, 0]}),
+        ((0, 3), {"low": [0, 1], "high": [0, 2]}),
+        ((), {"low": [], "high": []}),
+    ]
+    cases = [Case("array.pad", [s], {**a, "mode": m}, _border)
+             for m in ("edge", "reflect") for s, a in rows]  # fmt: skip
+    wide: list[tuple[tuple[int, ...], dict[str, Any]]] = [
+        ((1,), {"low": 3, "high": 2}),
+        ((1, 2), {"low": [2, 5], "high": [0, 4]}),
+    ]
+    return cases + [Case("array.pad", [s], {**a, "mode": "edge"}, _border) for s, a in wide]
+
+
 def _eye(shape: tuple[int, int], k: int) -> Array:
     ones = [float(j - i == k) for i in range(shape[0]) for j in range(shape[1])]
     return np.reshape(ones, shape)
@@ -204,4 +242,4 @@ def _triangles() -> list[Case]:
     ]
 
 
-CASES: tuple[Case, ...] = (*_assembly(), *_triangles())
+CASES: tuple[Case, ...] = (*_assembly(), *_borders(), *_triangles())

@@ -24,7 +24,7 @@ from gradir.dialects.access import Access, dim_row
 from gradir.dialects.array.joining import Piece, joined, pad_value
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, reshaped
-from gradir.dialects.array.slicing import ConcatOp, PadOp, SliceOp
+from gradir.dialects.array.slicing import ConcatOp, padded_back, part
 from gradir.dialects.attributes import Attributes, integer, integers
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_equal_types
@@ -41,26 +41,6 @@ from gradir.dialects.shapes import (
     tensor,
 )
 from gradir.dialects.value import Emitter, Scalar, Value
-
-
-def part(x: Value, axis: int, start: int, stop: int) -> Value:
-    """x[start:stop] along an axis; x itself where that is all of it."""
-    shape = x.shape
-    if (start, stop) == (0, shape[axis]):
-        return x
-    first = [start if d == axis else 0 for d in range(len(shape))]
-    last = [stop if d == axis else n for d, n in enumerate(shape)]
-    return SliceOp.on(x, start=first, stop=last)
-
-
-def padded_back(ct: Value, start: int, stop: int, x: Value, axis: int) -> Value:
-    """The transpose of `part`: ct at its place along the axis, between zeros."""
-    rank, extent = len(x.shape), x.shape[axis]
-    if (start, stop) == (0, extent):
-        return ct
-    low = [start if d == axis else 0 for d in range(rank)]
-    high = [extent - stop if d == axis else 0 for d in range(rank)]
-    return PadOp.on(ct, low=low, high=high, value=0.0)
 
 
 @irdl_op_definition
@@ -153,11 +133,13 @@ class SplitOp(TensorOp):
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
     ) -> Cotangents:
         [x] = operands
-        known = [(ct, *at) for ct, at in zip(cts, self.bounds(), strict=True) if ct is not None]
+        axis, extent = self.axis, x.shape[self.axis]
+        known = [(ct, at) for ct, (at, _) in zip(cts, self.bounds(), strict=True) if ct is not None]
         if len(known) == 1:
-            return [padded_back(*known[0], x, self.axis)]
+            ct, start = known[0]
+            return [padded_back(ct, axis, start, extent)]
         pairs = zip(cts, results, strict=True)
-        return [ConcatOp.on(*(y.full(0) if ct is None else ct for ct, y in pairs), axis=self.axis)]
+        return [ConcatOp.on(*(y.full(0) if ct is None else ct for ct, y in pairs), axis=axis)]
 
     def decompose(self, *operands: Value) -> Sequence[Value]:
         [x] = operands

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, SSAValue
@@ -16,8 +17,11 @@ from gradir.dialects.rounding import rounded
 from gradir.dialects.shapes import element_of, is_bool, is_float, shape_of
 from gradir.dialects.value import Emitter, Scalar
 
-# One nest reads an element of each operand for every element that it writes.
-MOST_SELECTED = 8
+# One nest reads an element of each operand for every element that it writes, but it fuses, and
+# writes whole lines. A nest for each operand reads once; it is slow where its parts are short.
+MOST_SELECTED = 4
+MOST_SELECTED_SHORT = 64
+SHORT_PART = 16
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,9 @@ def joined(
     """
     pieces = [p for p in pieces if p.extent] or pieces[:1]
     starts = [sum(p.extent for p in pieces[:k]) for k in range(len(pieces))]
-    build = _selected if len(pieces) <= MOST_SELECTED else _chained
+    part = prod(shape_of(type_)[axis:]) // len(pieces)
+    most = MOST_SELECTED_SHORT if part < SHORT_PART else MOST_SELECTED
+    build = _selected if len(pieces) <= most else _chained
     return build(emitter, type_, axis, list(zip(pieces, starts, strict=True)))
 
 

@@ -8,6 +8,7 @@ from gradir.dialects.array import (
     comparison,
     contraction,
     creation,
+    data_dependent,
     dynamic_slices,
     elementwise,
     gather_scatter,
@@ -40,4 +41,4 @@ OPS = (
     *contraction.OPS,
 )
 
-Array = Dialect("array", list(OPS), [])
+Array = Dialect("array", [*OPS, *data_dependent.REFUSED], [])

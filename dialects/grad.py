@@ -28,6 +28,7 @@ from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
 from gradir.dialects.shapes import agree_but_for, element_of, shape_of
+from gradir.dialects.transfer import CopyToOp
 from gradir.dialects.value import Emitter, Scalar, Value
 
 
@@ -224,7 +225,7 @@ def _is_zero(value: Value) -> bool:
 
 OPS: tuple[type[TensorOp], ...] = (
     NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
-    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp,
+    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp, CopyToOp,
 )  # fmt: skip
 
 Grad = Dialect("grad", list(OPS), [])

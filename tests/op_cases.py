@@ -463,6 +463,7 @@ def _grad() -> list[Case]:
         *unary("grad.start_checkpoint", np.copy),
         *unary("grad.end_checkpoint", np.copy),
         *unary("grad.barrier", np.copy),
+        *unary("grad.copy_to", lambda x, **_: np.copy(x), attributes={"space": "cpu:1"}),
         Case("grad.zero", [], {}, np.zeros((2, 3)), results=[((2, 3), None)]),
         Case("grad.accumulate", [(3, 4)] * 3, reference=total),
         Case("grad.accumulate", [()] * 2, reference=total),

@@ -20,6 +20,7 @@ from gradir.dialects.array.indexing import (
     check_not_empty,
     wrapped,
 )
+from gradir.dialects.array.triangles import DiagonalBackwardOp
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
@@ -224,8 +225,19 @@ def _is_zero(value: Value) -> bool:
 
 
 OPS: tuple[type[TensorOp], ...] = (
-    NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
-    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp, CopyToOp,
-)  # fmt: skip
+    NoGradOp,
+    NameOp,
+    NegateGradientOp,
+    StartCheckpointOp,
+    EndCheckpointOp,
+    BarrierOp,
+    ZeroOp,
+    AccumulateOp,
+    TakeAlongAxisBackwardOp,
+    NllLossBackwardOp,
+    PolygammaOp,
+    CopyToOp,
+    DiagonalBackwardOp,
+)
 
 Grad = Dialect("grad", list(OPS), [])

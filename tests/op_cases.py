@@ -477,6 +477,7 @@ def _grad() -> list[Case]:
 
 
 from op_cases_array_math import CASES as ARRAY_MATH_CASES  # noqa: E402 (it imports from this file)
+from op_cases_movement import CASES as MOVEMENT_CASES  # noqa: E402 (it imports from this file)
 from op_cases_nn import CASES as NN_CASES  # noqa: E402 (it imports from this file)
 
 CASES: tuple[Case, ...] = (
@@ -493,6 +494,7 @@ CASES: tuple[Case, ...] = (
     *empty_reduction("array.logsumexp", logsumexp),
     *_movement(),
     *_indexing(),
+    *MOVEMENT_CASES,
     *_contraction(),
     *_nn(),
     *NN_CASES,

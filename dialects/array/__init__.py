@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from gradir.dialects.array import (
     arithmetic,
+    assembly,
     comparison,
     contraction,
     creation,
@@ -14,6 +15,7 @@ from gradir.dialects.array import (
     slicing,
     statistics,
     transcendental,
+    triangles,
 )
 from gradir.dialects.gamma import LgammaOp
 
@@ -28,6 +30,8 @@ OPS = (
     *statistics.OPS,
     *movement.OPS,
     *slicing.OPS,
+    *assembly.OPS,
+    *triangles.OPS,
     *indexing.OPS,
     *contraction.OPS,
 )

@@ -77,6 +77,7 @@ func.func @f(%x: memref<4xf32>, %r: memref<4xf32>) {
 
 // -----
 
+// expected-note @+1 {{%other is defined here}}
 func.func @f(%x: tensor<4xf32>, %other: tensor<4xf32>) {
   %y = loopnest.forall [4] (%in = %x : tensor<4xf32>) -> (%out : tensor<4xf32>) {
     %i = loopnest.index 0

@@ -30,6 +30,7 @@ from xdsl.traits import ConstantLike
 
 from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import PassError
+from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import LoopOp, NestOp, Output, ReshapeOp, YieldOp, scalar_type
 from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
@@ -122,7 +123,7 @@ class _Bufferizer:
         op = value.owner
         if isinstance(op, ReshapeOp):
             inner = op.operand
-            if isinstance(inner.owner, LoopOp) and inner not in self.destinations:
+            if isinstance(inner.owner, LoopOp | ForallOp) and inner not in self.destinations:
                 view = self._emit(ReshapeOp(buffer, buffer_type(inner.type)), op).results[0]
                 self._claim(inner, view)
                 self.destinations[value] = buffer
@@ -131,12 +132,16 @@ class _Bufferizer:
             start = op.output_list[value.index].init
             if start is not None and _is_read_once(start):
                 self._claim(start, buffer)
+        elif isinstance(op, ForallOp):
+            self.destinations[value] = buffer
 
     # Ops.
 
     def _op(self, op: Operation, position: int) -> None:
         if isinstance(op, LoopOp):
             self._loop(op, position)
+        elif isinstance(op, ForallOp):
+            self._forall(op, position)
         elif isinstance(op, ReshapeOp):
             self._reshape(op)
         elif isinstance(op, TensorOp) and op.has_trait(ConstantLike):
@@ -169,7 +174,21 @@ class _Bufferizer:
         made.attributes |= op.attributes
         self._emit(made, op)
 
-    def _target(self, op: LoopOp, k: int, output: Output, position: int) -> SSAValue:
+    def _forall(self, op: ForallOp, position: int) -> None:
+        nowhere = Access.identity(0)
+        targets = [
+            self._target(op, k, Output(type_, nowhere), position)
+            for k, type_ in enumerate(op.output_types)
+        ]
+        body = op.detach_region(op.body)
+        for k in range(len(op.inputs)):
+            _retype_whole(body.block, k)
+        inputs = [self.buffers[i] for i in op.inputs]
+        made = ForallOp(op.extents, inputs, op.output_types, body, targets)
+        made.attributes |= op.attributes
+        self._emit(made, op)
+
+    def _target(self, op: LoopOp | ForallOp, k: int, output: Output, position: int) -> SSAValue:
         """The buffer for an output; it holds the start already if there is one."""
         result = op.results[k]
         buffer = self.destinations.get(result)
@@ -197,7 +216,7 @@ class _Bufferizer:
         buffer = self.buffers[value]
         return self.owners.get(buffer, -1) == position and self.last_use.get(value) == position
 
-    def _dying_input(self, op: LoopOp, output: Output, position: int) -> SSAValue | None:
+    def _dying_input(self, op: LoopOp | ForallOp, output: Output, position: int) -> SSAValue | None:
         """The buffer of an input that is read for the last time, where this output is written."""
         if not isinstance(op, NestOp) or set(op.output_combiners) != {"none"}:
             return None

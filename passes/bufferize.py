@@ -169,7 +169,7 @@ class _Bufferizer:
         made = type(op)(
             op.extents, [self.buffers[i] for i in op.inputs], op.input_accesses,
             [Output(buffer_type(o.type), o.access, o.combiner) for o in outputs], body,
-            op.input_pads, targets, op.starting_outputs,
+            op.input_pads, targets, op.starting_outputs, roles=op.roles,
         )  # fmt: skip
         made.attributes |= op.attributes
         self._emit(made, op)

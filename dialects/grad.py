@@ -27,6 +27,8 @@ from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, r
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
+from gradir.dialects.pooling import OPS as POOLING_OPS
+from gradir.dialects.resampling import OPS as RESAMPLING_OPS
 from gradir.dialects.shapes import agree_but_for, element_of, shape_of
 from gradir.dialects.value import Emitter, Scalar, Value
 
@@ -224,7 +226,8 @@ def _is_zero(value: Value) -> bool:
 
 OPS: tuple[type[TensorOp], ...] = (
     NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
-    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp,
+    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp, *POOLING_OPS,
+    *RESAMPLING_OPS,
 )  # fmt: skip
 
 Grad = Dialect("grad", list(OPS), [])

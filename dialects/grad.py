@@ -28,6 +28,8 @@ from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, r
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
+from gradir.dialects.pooling import OPS as POOLING_OPS
+from gradir.dialects.resampling import OPS as RESAMPLING_OPS
 from gradir.dialects.shapes import agree_but_for, element_of, shape_of
 from gradir.dialects.transfer import CopyToOp
 from gradir.dialects.value import Emitter, Scalar, Value
@@ -238,6 +240,8 @@ OPS: tuple[type[TensorOp], ...] = (
     PolygammaOp,
     CopyToOp,
     DiagonalBackwardOp,
+    *POOLING_OPS,
+    *RESAMPLING_OPS,
 )
 
 Grad = Dialect("grad", list(OPS), [])

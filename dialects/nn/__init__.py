@@ -9,8 +9,10 @@ from gradir.dialects.nn import (
     layers,
     losses,
     norms,
+    pools,
     rectifiers,
     regression_losses,
+    resize,
 )
 
 OPS = (
@@ -20,6 +22,8 @@ OPS = (
     *layers.OPS,
     *norms.OPS,
     *batch_norm.OPS,
+    *pools.OPS,
+    *resize.OPS,
     *losses.OPS,
     *regression_losses.OPS,
 )

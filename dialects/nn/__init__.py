@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from gradir.dialects.nn import (
     activations,
     batch_norm,
+    dropout,
     gated,
     layers,
     losses,
@@ -24,6 +25,7 @@ OPS = (
     *batch_norm.OPS,
     *pools.OPS,
     *resize.OPS,
+    *dropout.OPS,
     *losses.OPS,
     *regression_losses.OPS,
 )

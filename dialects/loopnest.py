@@ -60,7 +60,7 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import special
+from gradir.dialects import special, window
 from gradir.dialects.access import Access, access_of
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.loopnest_text import parse_loop_header, print_loop, subscripts
@@ -453,6 +453,16 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 Loopnest = Dialect(
     "loopnest",
-    [NestOp, ContractOp, ReshapeOp, IndexOp, LoadOp, CheckIndexOp, YieldOp, *special.OPS],
+    [
+        NestOp,
+        ContractOp,
+        ReshapeOp,
+        IndexOp,
+        LoadOp,
+        CheckIndexOp,
+        YieldOp,
+        *special.OPS,
+        *window.OPS,
+    ],
     [],
 )

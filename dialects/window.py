@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from math import prod
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    AnyAttr,
     IRDLOperation,
+    VarConstraint,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -49,12 +51,18 @@ class CheckOffsetOp(IRDLOperation):
 
 @irdl_op_definition
 class CheckStepOp(IRDLOperation):
-    """The step of a loop, which must be positive: else it is large, and the call fails with `message`."""
+    """The step of a loop, which must be positive.
+
+    Else it is so large that the loop ends at once, and the call fails with `message`.
+    """
 
     name = "loopnest.check_step"
-    step = operand_def()
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    step = operand_def(T)
     message = prop_def(StringAttr)
-    result = result_def()
+    result = result_def(T)
     traits = traits_def(Pure())
     assembly_format = "$step `message` $message attr-dict `:` type($step)"
 
@@ -64,10 +72,6 @@ class CheckStepOp(IRDLOperation):
             properties={"message": StringAttr(message)},
             result_types=[step.type],
         )
-
-    def verify_(self) -> None:
-        if self.step.type != self.result.type:
-            raise VerifyException(f"{self.name}: the result must have the type of the step")
 
 
 @irdl_op_definition

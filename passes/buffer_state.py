@@ -16,6 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from gradir.dialects.access import Access
+from gradir.dialects.forall import ForallOp
 from gradir.dialects.loopnest import LoopOp, NestOp, Output, ReshapeOp, YieldOp, scalar_type
 from gradir.dialects.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.window import WindowOp
@@ -100,7 +101,7 @@ class BufferState:
         op = value.owner
         if isinstance(op, ReshapeOp):
             inner = op.operand
-            if isinstance(inner.owner, LoopOp) and not self._is_known(inner):
+            if isinstance(inner.owner, LoopOp | ForallOp) and not self._is_known(inner):
                 view = self.emit(ReshapeOp(buffer, buffer_type(inner.type)), op).results[0]
                 self.claim(inner, view)
                 self.destinations[value] = buffer
@@ -168,11 +169,12 @@ class BufferState:
 
 def _is_same_memory(one: SSAValue, other: SSAValue) -> bool:
     return one is other or (
-        root_of(one) is root_of(other) and not (_is_window(one) or _is_window(other))
+        root_of(one) is root_of(other) and not (is_window(one) or is_window(other))
     )
 
 
-def _is_window(buffer: SSAValue) -> bool:
+def is_window(buffer: SSAValue) -> bool:
+    """The buffer is a part of another one."""
     while isinstance(owner := buffer.owner, ReshapeOp):
         buffer = owner.operands[0]
     return isinstance(buffer.owner, WindowOp)

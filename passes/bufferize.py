@@ -28,17 +28,19 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike
 
+from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import PassError
+from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import LoopOp, NestOp, Output, ReshapeOp
 from gradir.dialects.shapes import is_static, is_tensor
 from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
-from gradir.passes.buffer_state import BufferState, buffer_type, root_of
+from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
 
 
 def bufferize(module: ModuleOp) -> None:
@@ -141,6 +143,8 @@ class _Bufferizer:
         s = self.state
         if isinstance(op, LoopOp):
             self._loop(op)
+        elif isinstance(op, ForallOp):
+            self._forall(op)
         elif isinstance(op, ReshapeOp):
             self._reshape(op)
         elif isinstance(op, TensorOp) and op.has_trait(ConstantLike):
@@ -172,8 +176,7 @@ class _Bufferizer:
         for k, output in enumerate(outputs):
             targets.append(self._target(op, k, output, targets))
         inputs = [s.values[i] for i in op.inputs]
-        for result, target in zip(op.results, targets, strict=True):
-            s.place(result, target, beside=isinstance(target.owner, WindowOp))
+        self._place_all(op, targets)
         body = op.detach_region(op.body)
         hidden = 1 if op.HIDDEN_INPUTS else 0
         block = body.block
@@ -188,63 +191,86 @@ class _Bufferizer:
         made.attributes |= op.attributes
         s.emit(made, op)
 
-    def _target(self, op: LoopOp, k: int, output: Output, taken: Sequence[SSAValue]) -> SSAValue:
+    def _forall(self, op: ForallOp) -> None:
+        s = self.state
+        nowhere = Access.identity(0)
+        targets: list[SSAValue] = []
+        for k, type_ in enumerate(op.output_types):
+            targets.append(self._target(op, k, Output(type_, nowhere), targets))
+        inputs = [s.values[i] for i in op.inputs]
+        self._place_all(op, targets)
+        body = op.detach_region(op.body)
+        for k in range(len(op.inputs)):
+            _retype_whole(body.block, k)
+        made = ForallOp(op.extents, inputs, op.output_types, body, targets)
+        made.attributes |= op.attributes
+        s.emit(made, op)
+
+    def _place_all(self, op: Operation, targets: Sequence[SSAValue]) -> None:
+        for result, target in zip(op.results, targets, strict=True):
+            self.state.place(result, target, beside=isinstance(target.owner, WindowOp))
+
+    def _target(
+        self, op: LoopOp | ForallOp, k: int, output: Output, taken: Sequence[SSAValue]
+    ) -> SSAValue:
         """The buffer for an output; it holds the start already if there is one."""
         s = self.state
-        start = None if output.init is None else s.values[output.init]
-        buffer = self._choose(op, k, output, start, taken)
-        if start is not None and start is not buffer:
-            s.copy(start, buffer)
-        return buffer
-
-    def _choose(
-        self,
-        op: LoopOp,
-        k: int,
-        output: Output,
-        start: SSAValue | None,
-        taken: Sequence[SSAValue],
-    ) -> SSAValue:
-        s = self.state
         result = op.results[k]
-        roots = {root_of(t) for t in taken}
-        reads = {root_of(s.values[i]) for i in op.inputs}
+        if output.init is not None:
+            start = s.values[output.init]
+            buffer = self._started(op, result, start, taken)
+            if start is not buffer:
+                s.copy(start, buffer)
+            return buffer
         claimed = s.destinations.get(result)
-        if claimed is not None and root_of(claimed) not in roots and s.is_free(claimed, op):
-            if start is not None and root_of(start) is root_of(claimed):
-                unread = root_of(claimed) not in reads and start is claimed
-            elif start is None:
-                unread = self._is_read_in_place(op, output, claimed)
-            else:
-                unread = root_of(claimed) not in reads and s.is_free_before(claimed, op)
-            if unread:
-                return claimed
-        if start is not None:
-            root = root_of(start)
-            if root not in roots and root not in reads and s.is_free(start, op):
-                return start
-        else:
-            window = bufferize_tensor.window_for(s, op, result)
-            if window is not None:
-                return window
-            for value in op.inputs:
-                buffer = s.values[value]
-                fits = buffer.type == buffer_type(output.type) and root_of(buffer) not in roots
-                is_whole = not isinstance(buffer.owner, WindowOp)
-                if fits and is_whole and s.is_free(buffer, op):
-                    if self._is_read_in_place(op, output, buffer):
-                        return buffer
+        if claimed is not None and self._may_write(op, output, claimed, taken):
+            return claimed
+        window = bufferize_tensor.window_for(s, op, result)
+        if window is not None:
+            return window
+        for value in op.inputs:
+            if self._may_write(op, output, s.values[value], taken):
+                return s.values[value]
         return s.alloc(output.type, op, result.name_hint)
 
-    def _is_read_in_place(self, op: LoopOp, output: Output, buffer: SSAValue) -> bool:
+    def _started(
+        self, op: LoopOp | ForallOp, result: OpResult, start: SSAValue, taken: Sequence[SSAValue]
+    ) -> SSAValue:
+        """The buffer for an output that starts from `start`: that one, if it dies unread."""
+        s = self.state
+        others = {root_of(b) for b in (*taken, *(s.values[i] for i in op.inputs))}
+        if root_of(start) not in others and s.is_free(start, op):
+            return start
+        claimed = s.destinations.get(result)
+        if claimed is not None and root_of(claimed) not in others | {root_of(start)}:
+            if s.is_free_before(claimed, op):
+                return claimed
+        return s.alloc(result.type, op, result.name_hint)
+
+    def _may_write(
+        self,
+        op: LoopOp | ForallOp,
+        output: Output,
+        buffer: SSAValue,
+        taken: Sequence[SSAValue],
+    ) -> bool:
+        """An output without a start may be computed in a buffer that may hold an input."""
+        fits = buffer.type == buffer_type(output.type) and not is_window(buffer)
+        if not fits or root_of(buffer) in map(root_of, taken):
+            return False
+        return self.state.is_free(buffer, op) and self._is_read_in_place(op, output, buffer)
+
+    def _is_read_in_place(self, op: LoopOp | ForallOp, output: Output, buffer: SSAValue) -> bool:
         """The op reads a buffer, if at all, once, each element where it writes that element."""
         s = self.state
         root = root_of(buffer)
+        if root not in {root_of(s.values[i]) for i in op.operands}:
+            return True
+        if not isinstance(op, NestOp) or set(op.output_combiners) != {"none"}:
+            return False
         rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
         reads = [row for row in rows if root_of(s.values[row[0]]) is root]
-        if not reads:
-            return True
-        if len(reads) > 1 or not isinstance(op, NestOp) or set(op.output_combiners) != {"none"}:
+        if len(reads) != 1:
             return False
         value, access, pad = reads[0]
         here = access is not None and access.is_identity and pad is None

@@ -58,7 +58,7 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import loopnest_body, special
+from gradir.dialects import loopnest_body, special, window
 from gradir.dialects.access import Access, access_of
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.forall import ForallOp
@@ -415,6 +415,6 @@ class ReshapeOp(IRDLOperation):
 
 Loopnest = Dialect(
     "loopnest",
-    [NestOp, ContractOp, ForallOp, ReshapeOp, *loopnest_body.OPS, *special.OPS],
+    [NestOp, ContractOp, ForallOp, ReshapeOp, *loopnest_body.OPS, *special.OPS, *window.OPS],
     [],
 )

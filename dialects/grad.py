@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, ClassVar, cast
 
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
@@ -30,8 +32,9 @@ from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
 from gradir.dialects.resampling import OPS as RESAMPLING_OPS
-from gradir.dialects.shapes import agree_but_for, element_of, shape_of
 from gradir.dialects.transfer import CopyToOp
+from gradir.dialects.shapes import agree_but_for, element_of, is_tensor, shape_of
+from gradir.dialects.tape import TAPE_OPS, TapeType, cotangent_type, new_tape
 from gradir.dialects.value import Emitter, Scalar, Value
 
 
@@ -209,7 +212,11 @@ def ones(type_: Attribute, emitter: Emitter) -> Value:
 
 
 def zero(type_: Attribute, emitter: Emitter) -> Value:
-    """The cotangent of what does not contribute."""
+    """The cotangent, of a value of a type, to which nothing contributes: a tape without records."""
+    if isinstance(type_, TapeType):
+        return emitter.value(new_tape(cotangent_type(type_), emitter))
+    if not is_tensor(type_):
+        return emitter.value(emitter.insert(ConstantOp(FloatAttr(0.0, cast(AnyFloat, type_)))).result)
     return emitter.value(emitter.insert(ZeroOp.create(result_types=[type_])).y)
 
 
@@ -244,4 +251,4 @@ OPS: tuple[type[TensorOp], ...] = (
     *RESAMPLING_OPS,
 )
 
-Grad = Dialect("grad", list(OPS), [])
+Grad = Dialect("grad", [*OPS, *TAPE_OPS], [TapeType])

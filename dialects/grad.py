@@ -12,6 +12,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
+from gradir.dialects import checkpoint
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
@@ -227,4 +228,4 @@ OPS: tuple[type[TensorOp], ...] = (
     AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp,
 )  # fmt: skip
 
-Grad = Dialect("grad", list(OPS), [])
+Grad = Dialect("grad", [*OPS, *checkpoint.OPS], [])

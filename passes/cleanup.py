@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
@@ -32,10 +31,10 @@ def is_dead(op: Operation) -> bool:
     return isinstance(op, TensorOp) or is_side_effect_free(op)
 
 
-def blocks_inside_out(module: ModuleOp) -> Iterator[Block]:
-    """Every block of the module, inner ones before those around them; no recursion."""
+def blocks_inside_out(root: Operation) -> Iterator[Block]:
+    """Every block in an op, inner ones before those around them; no recursion."""
     found: list[Block] = []
-    pending: list[Operation] = [module]
+    pending = [root]
     while pending:
         op = pending.pop()
         for region in op.regions:

@@ -12,12 +12,13 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import LocatedError, location_text, op_name
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
+from gradir.interpreter_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
 from gradir.passes.call_graph import callee_of, callees_first, functions_by_name, only_block
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of
 from gradir.symbols import check_signature, function_named
@@ -147,12 +148,22 @@ def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute]:
 
 
 class _Frame:
-    """A function that runs: its values, and the op that is next."""
+    """A block that runs: the values of its function, the op that is next, and who wants the end.
 
-    def __init__(self, function: func.FuncOp, arguments: Sequence[Array]):
-        block = only_block(function)
-        self.values: Environment = dict(zip(block.args, arguments, strict=True))
+    `asker` is the region op that runs the block; None for the body of a function.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        arguments: Sequence[Array],
+        values: Environment,
+        asker: Steps | None = None,
+    ):
+        self.values = values
+        self.values.update(zip(block.args, arguments, strict=True))
         self.op = block.first_op
+        self.asker = asker
 
     def finish(self, results: Sequence[Array]) -> None:
         """Store the results of the op and go on to the one after it."""
@@ -166,28 +177,44 @@ class _Interpreter:
         self.functions = functions
 
     def call(self, function: func.FuncOp, arguments: Sequence[Array]) -> tuple[Array, ...]:
-        """What a function returns; an explicit stack, so that chains of calls may be long."""
-        frames = [_Frame(function, arguments)]
+        """What a function returns; an explicit stack, so that calls and regions may nest deep."""
+        frames = [_Frame(only_block(function), arguments, {})]
         while True:
             frame = frames[-1]
             op = frame.op
             assert op is not None
             operands = [frame.values[o] for o in op.operands]
             if isinstance(op, func.CallOp):
-                frames.append(_Frame(callee_of(self.functions, op), operands))
+                frames.append(_Frame(only_block(callee_of(self.functions, op)), operands, {}))
+            elif (region_op := REGION_OPS.get(type(op))) is not None:
+                _advance(frames, region_op(op, operands), None)
             elif op.next_op is not None:
                 frame.finish(self.results(op, operands))
             else:
                 frames.pop()
-                if not frames:
+                if frame.asker is not None:
+                    _advance(frames, frame.asker, operands)
+                elif frames:
+                    frames[-1].finish(operands)
+                else:
                     return tuple(operands)
-                frames[-1].finish(operands)
 
     def results(self, op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
         """The results of one op on arrays, in the types declared."""
         with _memory_errors(op):
             values = _values(op, [_wide(o) for o in operands])
             return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]
+
+
+def _advance(frames: list[_Frame], asker: Steps, sent: Sequence[Array] | None) -> None:
+    """Go on with a region op: run the block that it asks for, or store its results."""
+    values = frames[-1].values
+    try:
+        block, arguments = next(asker) if sent is None else asker.send(sent)
+    except StopIteration as stop:
+        frames[-1].finish(stop.value)
+        return
+    frames.append(_Frame(block, arguments, values, asker))
 
 
 @contextmanager
@@ -214,6 +241,8 @@ def _values(op: Operation, operands: Sequence[Array]) -> tuple[Any, ...]:
             return (_FLOAT_PREDICATES[op.predicate.value.data](*operands),)
         case arith.CmpiOp() if op.predicate.value.data < len(_INTEGER_PREDICATES):
             return (_INTEGER_PREDICATES[op.predicate.value.data](*operands),)
+        case _ if type(op) in TENSOR_OPS:
+            return (tensor_value(op, operands),)
         case _ if (function := _SCALAR_OPS.get(type(op))) is not None:
             return (function(*operands),)
         case _:

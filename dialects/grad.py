@@ -14,6 +14,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
+from gradir.dialects import checkpoint
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
@@ -32,9 +33,9 @@ from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
 from gradir.dialects.resampling import OPS as RESAMPLING_OPS
-from gradir.dialects.transfer import CopyToOp
 from gradir.dialects.shapes import agree_but_for, element_of, is_tensor, shape_of
 from gradir.dialects.tape import TAPE_OPS, TapeType, cotangent_type, new_tape
+from gradir.dialects.transfer import CopyToOp
 from gradir.dialects.value import Emitter, Scalar, Value
 
 
@@ -216,7 +217,9 @@ def zero(type_: Attribute, emitter: Emitter) -> Value:
     if isinstance(type_, TapeType):
         return emitter.value(new_tape(cotangent_type(type_), emitter))
     if not is_tensor(type_):
-        return emitter.value(emitter.insert(ConstantOp(FloatAttr(0.0, cast(AnyFloat, type_)))).result)
+        return emitter.value(
+            emitter.insert(ConstantOp(FloatAttr(0.0, cast(AnyFloat, type_)))).result
+        )
     return emitter.value(emitter.insert(ZeroOp.create(result_types=[type_])).y)
 
 
@@ -251,4 +254,4 @@ OPS: tuple[type[TensorOp], ...] = (
     *RESAMPLING_OPS,
 )
 
-Grad = Dialect("grad", [*OPS, *TAPE_OPS], [TapeType])
+Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])

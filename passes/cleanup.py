@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
@@ -48,10 +47,10 @@ def _is_free(op: Operation) -> bool:
     return all(inner is op or isinstance(inner, RegionOp) or _is_free(inner) for inner in op.walk())
 
 
-def blocks_inside_out(module: ModuleOp) -> Iterator[Block]:
-    """Every block of the module, inner ones before those around them; no recursion."""
+def blocks_inside_out(root: Operation) -> Iterator[Block]:
+    """Every block in an op, inner ones before those around them; no recursion."""
     found: list[Block] = []
-    pending: list[Operation] = [module]
+    pending = [root]
     while pending:
         op = pending.pop()
         for region in op.regions:

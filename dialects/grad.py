@@ -46,6 +46,9 @@ class NoGradOp(IdentityOp):
     name = "grad.no_grad"
     INACTIVE: ClassVar[bool] = True
 
+    def decompose(self, x: Value) -> Value:
+        return x
+
 
 @irdl_op_definition
 class NameOp(IdentityOp):

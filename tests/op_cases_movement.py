@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,58 @@ def _borders() -> list[Case]:
     return cases + [Case("array.pad", [s], {**a, "mode": "edge"}, _border) for s, a in wide]
 
 
+def _window(x: Array, starts: Sequence[Array], sizes: Sequence[int]) -> list[list[int]]:
+    """The indices along each axis: the last ones possible where a start is too large."""
+    lines: list[list[int]] = []
+    for n, m, start in zip(x.shape, sizes, starts, strict=True):
+        possible = [s for s in range(n - m + 1) if s <= start] or [0]
+        lines.append(list(range(possible[-1], possible[-1] + m)))
+    return lines
+
+
+def _dynamic_slice(x: Array, *starts: Array, sizes: Any) -> Array:
+    lengths: list[int] = np.atleast_1d(sizes).tolist()
+    return x[np.ix_(*_window(x, starts, lengths))] if x.ndim else x
+
+
+def _dynamic_update_slice(x: Array, update: Array, *starts: Array) -> Array:
+    if not x.ndim:
+        return update
+    result = np.array(x)
+    for place, target in zip(
+        np.ndindex(*update.shape), product(*_window(x, starts, update.shape)), strict=True
+    ):
+        result[target] = update[place]
+    return result
+
+
+def _dynamic_slices() -> list[Case]:
+    def at(*starts: int, dtype: Any = np.int64) -> list[Array]:
+        return [np.array(s, dtype) for s in starts]
+
+    rows: list[tuple[tuple[int, ...], list[Array], list[int]]] = [
+        ((5,), at(2), [3]),
+        ((5,), at(4, dtype=np.int32), [3]),
+        ((5,), at(-2, dtype=np.int8), [2]),
+        ((4, 6), at(1, 2), [2, 3]),
+        ((4, 6), at(9, 0), [1, 6]),
+        ((4, 6), at(0, 3), [4, 2]),
+        ((3, 4, 5), at(1, 9, -9), [1, 2, 5]),
+        ((17,), at(2**62), [17]),
+        ((300,), at(250, dtype=np.uint8), [20]),
+        ((), [], []),
+        ((4,), at(2), [0]),
+        ((0,), at(1), [0]),
+    ]
+    return [
+        *(Case("array.dynamic_slice", [s, *i], {"sizes": m}, _dynamic_slice) for s, i, m in rows),
+        *(
+            Case("array.dynamic_update_slice", [s, tuple(m), *i], {}, _dynamic_update_slice)
+            for s, i, m in rows
+        ),
+    ]
+
+
 def _eye(shape: tuple[int, int], k: int) -> Array:
     ones = [float(j - i == k) for i in range(shape[0]) for j in range(shape[1])]
     return np.reshape(ones, shape)
@@ -243,4 +296,4 @@ def _triangles() -> list[Case]:
     ]
 
 
-CASES: tuple[Case, ...] = (*_assembly(), *_borders(), *_triangles())
+CASES: tuple[Case, ...] = (*_assembly(), *_borders(), *_dynamic_slices(), *_triangles())

@@ -21,6 +21,7 @@ from gradir.dialects.array.indexing import (
     wrapped,
 )
 from gradir.dialects.attributes import Attributes, text
+from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
@@ -224,7 +225,7 @@ def _is_zero(value: Value) -> bool:
 
 OPS: tuple[type[TensorOp], ...] = (
     NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
-    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp,
+    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp, *CONVOLUTIONS,
 )  # fmt: skip
 
 Grad = Dialect("grad", list(OPS), [])

@@ -25,6 +25,7 @@ from gradir.dialects.array.indexing import (
 )
 from gradir.dialects.array.triangles import DiagonalBackwardOp
 from gradir.dialects.attributes import Attributes, text
+from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
@@ -255,6 +256,7 @@ OPS: tuple[type[TensorOp], ...] = (
     DiagonalBackwardOp,
     *POOLING_OPS,
     *RESAMPLING_OPS,
+    *CONVOLUTIONS,
 )
 
 Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])

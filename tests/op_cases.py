@@ -480,6 +480,7 @@ def _grad() -> list[Case]:
 
 
 from op_cases_array_math import CASES as ARRAY_MATH_CASES  # noqa: E402 (it imports from this file)
+from op_cases_convolution import CASES as CONVOLUTION_CASES  # noqa: E402 (so does it)
 from op_cases_movement import CASES as MOVEMENT_CASES  # noqa: E402 (it imports from this file)
 from op_cases_nn import CASES as NN_CASES  # noqa: E402 (it imports from this file)
 from op_cases_random import CASES as RANDOM_CASES  # noqa: E402 (it imports from this file)
@@ -503,5 +504,6 @@ CASES: tuple[Case, ...] = (
     *_nn(),
     *NN_CASES,
     *RANDOM_CASES,
+    *CONVOLUTION_CASES,
     *_grad(),
 )

@@ -10,6 +10,7 @@ from gradir.dialects.array import (
     creation,
     dynamic_slices,
     elementwise,
+    gather_scatter,
     indexing,
     movement,
     random,
@@ -37,6 +38,7 @@ OPS = (
     *dynamic_slices.OPS,
     *triangles.OPS,
     *indexing.OPS,
+    *gather_scatter.OPS,
     *contraction.OPS,
 )
 

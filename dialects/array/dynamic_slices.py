@@ -29,7 +29,9 @@ from gradir.dialects.value import Emitter, Scalar, Value
 def _require_starts(x: Attribute, starts: Sequence[Attribute]) -> None:
     rank = len(shape_of(x))
     if len(starts) != rank:
-        raise VerifyException(f"expected a start for each of the {rank} axes of {x}, got {len(starts)}")
+        raise VerifyException(
+            f"expected a start for each of the {rank} axes of {x}, got {len(starts)}"
+        )
     for start in starts:
         require_elements(start, "integer")
         if shape_of(start):

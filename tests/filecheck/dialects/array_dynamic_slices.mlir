@@ -1,5 +1,5 @@
 // RUN: gradir-opt %s -p "gradir-gradient{function=read mode=vjp},gradir-gradient{function=write mode=vjp}" | filecheck %s
-// RUN: GRADIR_ROUNDTRIP
+// RUN: gradir-opt %s -p "gradir-gradient{function=read mode=vjp},gradir-gradient{function=write mode=vjp}" --print-op-generic | gradir-opt | filecheck %s
 
 func.func @read(%x: tensor<5x4xf32>, %i: tensor<i64>, %j: tensor<i32>) -> tensor<2x4xf32> {
   %y = array.dynamic_slice %x, %i, %j {sizes = [2, 4]} : tensor<5x4xf32>, tensor<i64>, tensor<i32> -> tensor<2x4xf32>

@@ -477,6 +477,7 @@ def _grad() -> list[Case]:
 
 from op_cases_array_math import CASES as ARRAY_MATH_CASES  # noqa: E402 (it imports from this file)
 from op_cases_nn import CASES as NN_CASES  # noqa: E402 (it imports from this file)
+from op_cases_sequential import CASES as SEQUENTIAL_CASES  # noqa: E402 (it imports from this file)
 
 CASES: tuple[Case, ...] = (
     *_elementwise(),
@@ -495,5 +496,6 @@ CASES: tuple[Case, ...] = (
     *_contraction(),
     *_nn(),
     *NN_CASES,
+    *SEQUENTIAL_CASES,
     *_grad(),
 )

@@ -7,6 +7,7 @@ from gradir.dialects.array import (
     comparison,
     contraction,
     creation,
+    cumulative,
     elementwise,
     indexing,
     movement,
@@ -30,6 +31,7 @@ OPS = (
     *slicing.OPS,
     *indexing.OPS,
     *contraction.OPS,
+    *cumulative.OPS,
 )
 
 Array = Dialect("array", list(OPS), [])

@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects import body as b
 from gradir.dialects import checkpoint
 from gradir.dialects.access import Access, Row, dim_row
+from gradir.dialects.array import scans
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
     IndexingOp,
@@ -257,6 +258,7 @@ OPS: tuple[type[TensorOp], ...] = (
     *POOLING_OPS,
     *RESAMPLING_OPS,
     *CONVOLUTIONS,
+    *scans.OPS,
 )
 
 Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])

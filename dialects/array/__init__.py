@@ -8,6 +8,7 @@ from gradir.dialects.array import (
     comparison,
     contraction,
     creation,
+    cumulative,
     dynamic_slices,
     elementwise,
     gather_scatter,
@@ -40,6 +41,7 @@ OPS = (
     *indexing.OPS,
     *gather_scatter.OPS,
     *contraction.OPS,
+    *cumulative.OPS,
 )
 
 Array = Dialect("array", list(OPS), [])

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.interfaces import is_inactive
-from gradir.dialects.shapes import element_of, is_float, is_tensor
+from gradir.dialects.shapes import element_of, is_tensor
+
+_INACTIVE_TYPES = (IntegerType, IndexType)
 
 # Of the results of an op with an own notion of dependence (a call): those that depend on the
 # operands for which the flags are set.
@@ -36,9 +39,13 @@ class Activity:
 
 
 def carries_cotangent(value: SSAValue) -> bool:
-    """Floating tensors and scalars do; integers and bools never."""
+    """Floating tensors and scalars do; integers, bools and indices never.
+
+    Other types (vectors, complex numbers) count as if they did, so that what depends on `wrt`
+    through them is refused, not left out.
+    """
     type_ = value.type
-    return is_float(element_of(type_) if is_tensor(type_) else type_)
+    return not isinstance(element_of(type_) if is_tensor(type_) else type_, _INACTIVE_TYPES)
 
 
 def analyze(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.traits import ConstantLike
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import TensorOp
@@ -171,9 +172,10 @@ def _clone_constants(derived: Derived) -> None:
     for op in list(derived.backward.ops):
         for index, operand in enumerate(op.operands):
             owner = operand.owner
-            if not isinstance(owner, TensorOp) or owner.parent is not derived.forward:
+            if not isinstance(owner, Operation) or owner.parent is not derived.forward:
                 continue
-            if owner.operands:
+            is_constant = isinstance(owner, TensorOp) or owner.has_trait(ConstantLike)
+            if owner.operands or not is_constant:
                 continue
             if operand not in copies:
                 copy = owner.clone()

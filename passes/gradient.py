@@ -194,7 +194,7 @@ class Differentiator:
                 seed = self.backward.insert_arg(type_, len(self.backward.args))
                 arguments.append(seed)
             seed.name_hint = f"{target.hint}_ct"
-            self._contribute(target.value, Value(seed, self.emitter))
+            self._contribute(target.value, self.emitter.value(seed))
         return arguments
 
     def _contribute(self, value: SSAValue, ct: Value) -> None:

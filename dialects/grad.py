@@ -17,6 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
+from gradir.dialects import checkpoint
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
@@ -25,6 +26,7 @@ from gradir.dialects.array.indexing import (
     check_not_empty,
     wrapped,
 )
+from gradir.dialects.array.triangles import DiagonalBackwardOp
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
@@ -32,7 +34,11 @@ from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, r
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
+from gradir.dialects.pooling import OPS as POOLING_OPS
+from gradir.dialects.resampling import OPS as RESAMPLING_OPS
 from gradir.dialects.shapes import agree_but_for, element_of, is_tensor, shape_of
+from gradir.dialects.tape import TAPE_OPS, TapeType, cotangent_type, new_tape
+from gradir.dialects.transfer import CopyToOp
 from gradir.dialects.value import Emitter, Scalar, Value
 
 
@@ -212,7 +218,9 @@ def ones(type_: Attribute, emitter: Emitter) -> Value:
 
 
 def zero(type_: Attribute, emitter: Emitter) -> Value:
-    """The cotangent of what does not contribute."""
+    """The cotangent, of a value of a type, to which nothing contributes: a tape without records."""
+    if isinstance(type_, TapeType):
+        return emitter.value(new_tape(cotangent_type(type_), emitter))
     if not is_tensor(type_):
         return _number(0.0, type_, emitter)
     return emitter.value(emitter.insert(ZeroOp.create(result_types=[type_])).y)
@@ -243,8 +251,21 @@ def _is_zero(value: Value) -> bool:
 
 
 OPS: tuple[type[TensorOp], ...] = (
-    NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
-    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp,
-)  # fmt: skip
+    NoGradOp,
+    NameOp,
+    NegateGradientOp,
+    StartCheckpointOp,
+    EndCheckpointOp,
+    BarrierOp,
+    ZeroOp,
+    AccumulateOp,
+    TakeAlongAxisBackwardOp,
+    NllLossBackwardOp,
+    PolygammaOp,
+    CopyToOp,
+    DiagonalBackwardOp,
+    *POOLING_OPS,
+    *RESAMPLING_OPS,
+)
 
-Grad = Dialect("grad", list(OPS), [])
+Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])

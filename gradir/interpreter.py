@@ -19,8 +19,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from gradir.dialects.diagnostics import LocatedError, location_text, op_name
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
+from gradir.dialects.tape import TapeType
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.interpreter_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
+from gradir.interpreter_tape import TAPE_OPS, Tape, as_tape
 from gradir.passes.call_graph import callee_of, callees_first, functions_by_name, only_block
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of
 from gradir.symbols import check_signature, function_named
@@ -164,7 +166,11 @@ def interpret(module: ModuleOp, function: str, arguments: Sequence[Any]) -> tupl
         results = _Interpreter(functions).call(op, arrays)
     with _memory_errors(op):
         # arguments that are handed back and broadcast views become arrays of their own
-        return tuple(np.array(r, order="C") for r in results)
+        return tuple(_returned(r) for r in results)
+
+
+def _returned(result: Any) -> Any:
+    return result if isinstance(result, Tape) else np.array(result, order="C")
 
 
 def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Array]:
@@ -178,6 +184,9 @@ def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Arr
     for k, (given, parameter) in enumerate(zip(arguments, parameters, strict=True)):
         label, type_ = parameter.name_hint or str(k), parameter.type
         place = f"{name}: argument {k} (%{label})"
+        if isinstance(type_, TapeType):
+            arrays.append(cast(Array, as_tape(given, type_, place)))
+            continue
         if is_tensor(type_) and not is_static(type_):
             raise ArgumentError(f"{place}: the interpreter needs static shapes, got {type_}")
         shape, element = _shape_and_element(type_)
@@ -244,6 +253,8 @@ class _Interpreter:
 
     def results(self, op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
         """The results of one op on arrays, in the types declared."""
+        if (tape_op := TAPE_OPS.get(type(op))) is not None:
+            return tape_op(op, operands)
         with _memory_errors(op):
             values = _values(op, [_wide(o) for o in operands])
             return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]

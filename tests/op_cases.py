@@ -453,6 +453,9 @@ def _grad() -> list[Case]:
     def named(x: Array, name: str = "") -> Array:
         return x
 
+    def copied(x: Array, space: str = "") -> Array:
+        return x
+
     def total(*xs: Array) -> Array:
         return np.sum(xs, axis=0)
 
@@ -463,6 +466,7 @@ def _grad() -> list[Case]:
         *unary("grad.start_checkpoint", np.copy),
         *unary("grad.end_checkpoint", np.copy),
         *unary("grad.barrier", np.copy),
+        *unary("grad.copy_to", copied, attributes={"space": "cpu:1"}),
         Case("grad.zero", [], {}, np.zeros((2, 3)), results=[((2, 3), None)]),
         Case("grad.accumulate", [(3, 4)] * 3, reference=total),
         Case("grad.accumulate", [()] * 2, reference=total),
@@ -476,6 +480,7 @@ def _grad() -> list[Case]:
 
 
 from op_cases_array_math import CASES as ARRAY_MATH_CASES  # noqa: E402 (it imports from this file)
+from op_cases_movement import CASES as MOVEMENT_CASES  # noqa: E402 (it imports from this file)
 from op_cases_nn import CASES as NN_CASES  # noqa: E402 (it imports from this file)
 from op_cases_random import CASES as RANDOM_CASES  # noqa: E402 (it imports from this file)
 
@@ -493,6 +498,7 @@ CASES: tuple[Case, ...] = (
     *empty_reduction("array.logsumexp", logsumexp),
     *_movement(),
     *_indexing(),
+    *MOVEMENT_CASES,
     *_contraction(),
     *_nn(),
     *NN_CASES,

@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from gradir.dialects.array import (
     arithmetic,
+    assembly,
     comparison,
     contraction,
     creation,
@@ -15,6 +16,7 @@ from gradir.dialects.array import (
     slicing,
     statistics,
     transcendental,
+    triangles,
 )
 from gradir.dialects.gamma import LgammaOp
 
@@ -30,6 +32,8 @@ OPS = (
     *statistics.OPS,
     *movement.OPS,
     *slicing.OPS,
+    *assembly.OPS,
+    *triangles.OPS,
     *indexing.OPS,
     *contraction.OPS,
 )

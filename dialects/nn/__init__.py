@@ -10,8 +10,10 @@ from gradir.dialects.nn import (
     layers,
     losses,
     norms,
+    pools,
     rectifiers,
     regression_losses,
+    resize,
 )
 
 OPS = (
@@ -21,6 +23,8 @@ OPS = (
     *layers.OPS,
     *norms.OPS,
     *batch_norm.OPS,
+    *pools.OPS,
+    *resize.OPS,
     *dropout.OPS,
     *losses.OPS,
     *regression_losses.OPS,

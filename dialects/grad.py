@@ -212,7 +212,9 @@ def zero(type_: Attribute, emitter: Emitter) -> Value:
     if isinstance(type_, TapeType):
         return emitter.value(new_tape(cotangent_type(type_), emitter))
     if not is_tensor(type_):
-        return emitter.value(emitter.insert(ConstantOp(FloatAttr(0.0, cast(AnyFloat, type_)))).result)
+        return emitter.value(
+            emitter.insert(ConstantOp(FloatAttr(0.0, cast(AnyFloat, type_)))).result
+        )
     return emitter.value(emitter.insert(ZeroOp.create(result_types=[type_])).y)
 
 

@@ -45,12 +45,13 @@ def _push(op: TapePushOp, operands: Sequence[Any]) -> Sequence[Any]:
     assert isinstance(tape, Tape)
     size, capacity, limit = tape.size + 1, tape.type.records, tape.type.byte_limit
     if capacity is not None and size > capacity:
-        raise ExecutionError(f"{location_text(op)}grad.tape_push: the tape holds {capacity} records")
+        raise ExecutionError(
+            f"{location_text(op)}grad.tape_push: the tape holds {capacity} records"
+        )
     if limit is not None and size * record_bytes(tape.type) > limit:
         needed = size * record_bytes(tape.type)
         raise ExecutionError(
-            f"{location_text(op)}grad.tape_push: the tape's limit is {limit} bytes, "
-            f"needed {needed}"
+            f"{location_text(op)}grad.tape_push: the tape's limit is {limit} bytes, needed {needed}"
         )
     return [Tape(tape.type, size, tuple(record), tape)]
 

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.grad import NameOp
 from gradir.dialects.shapes import is_tensor
+from gradir.dialects.tape import is_tape
 from gradir.passes.activity import carries_cotangent
 
 Selector = int | str
@@ -193,7 +194,7 @@ def _check_floating(
 
 def _check_tensor(what: str, function: FuncOp, value: SSAValue) -> None:
     """Derivatives of floating scalars are not there yet; to leave them out would be wrong."""
-    if not is_tensor(value.type):
+    if not (is_tensor(value.type) or is_tape(value.type)):
         raise PassError(
             f"{what}: {value_name(value)} of @{_name(function)} must be a tensor, "
             f"got {value.type}; use tensor<{value.type}>, or mark it {{grad.inactive}}",

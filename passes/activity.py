@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.interfaces import is_inactive
-from gradir.dialects.tape import is_floating
+from gradir.dialects.shapes import element_of, is_tensor
+from gradir.dialects.tape import is_floating, is_tape
 from gradir.passes.region_flow import RegionFlow, region_flow
+
+_INACTIVE_TYPES = (IntegerType, IndexType)
 
 # Of the results of an op with an own notion of dependence (a call): those that depend on the
 # operands for which the flags are set.
@@ -37,8 +41,15 @@ class Activity:
 
 
 def carries_cotangent(value: SSAValue) -> bool:
-    """Floating tensors, scalars and tapes do; integers and bools never."""
-    return is_floating(value.type)
+    """Floating tensors, scalars and tapes do; integers, bools and indices never.
+
+    Other types (vectors, complex numbers) count as if they did, so that what depends on `wrt`
+    through them is refused, not left out.
+    """
+    type_ = value.type
+    if is_tape(type_):
+        return is_floating(type_)
+    return not isinstance(element_of(type_) if is_tensor(type_) else type_, _INACTIVE_TYPES)
 
 
 def analyze(

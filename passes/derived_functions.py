@@ -102,8 +102,8 @@ class Program:
 class Derived:
     """The code of a differentiated function, not yet in functions.
 
-    `backward` reads values of `forward` freely; its arguments are the cotangents. `tapes` come in as
-    the last arguments of both.
+    `backward` reads values of `forward` freely; its arguments are the cotangents. `tapes` come in
+    as the last arguments of both.
     """
 
     source: FuncOp

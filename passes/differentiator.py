@@ -14,9 +14,10 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.grad import accumulated, zero
 from gradir.dialects.interfaces import Cotangents, vjp_rule
-from gradir.dialects.tape import TapeType, cotangent_type, new_tape
+from gradir.dialects.tape import TapeType, cotangent_type, is_tape, new_tape
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.cleanup import is_dead
@@ -191,6 +192,12 @@ class Differentiator:
         parts = self.contributions.pop(value, None)
         if parts is None:
             return None
+        if is_tape(value.type) and len(parts) > 1:
+            raise PassError(
+                f"{value_name(value)}: a tape must be read once on each path, got {len(parts)} "
+                "readers",
+                value,
+            )
         return accumulated(parts).named(cotangent_hint(value))
 
     def cotangent_or_zero(self, value: SSAValue) -> Value:

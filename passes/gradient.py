@@ -1,7 +1,7 @@
 """gradir-gradient: reverse-mode differentiation of a function into new functions beside it.
 
-What an op's derivative is, its class says; `differentiator.py` puts them together. The code is split
-in a forward and a backward block; the mode decides how they become functions:
+What an op's derivative is, its class says; `differentiator.py` puts the derivatives together, in a
+forward and a backward block. The mode decides how these become functions:
 
     mode=split   @f_fwd(primals) -> (results, residuals)   @f_bwd(residuals, cts) -> (grads)
     mode=vjp     @f_vjp(primals, cts) -> (results, grads)

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from gradir.dialects.diagnostics import PassError, value_name
-from gradir.dialects.interfaces import TensorOp, vjp_rule
+from gradir.dialects.interfaces import TensorOp, is_of_scalars, vjp_rule
 from gradir.dialects.shapes import is_static, is_tensor
 from gradir.passes.activity import Activity
 from gradir.passes.region_flow import ops_within
@@ -45,6 +45,8 @@ def _problem(
     """What is wrong with an op, and the operand to blame if it is one."""
     if structural(op) is None and vjp_rule(op) is None:
         what = "its regions cannot be differentiated yet" if op.regions else "it has no derivative"
+        if is_of_scalars(op) is False:
+            what += " on tensors (the ops of array have)"
         return f"{op.name}: {what}, and its result depends on wrt and reaches a target", None
     for value in (*op.operands, *op.results):
         if is_tensor(value.type) and not is_static(value.type) and activity.is_active(value):

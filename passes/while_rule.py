@@ -299,7 +299,8 @@ def _add_tape(block: Block, place: int, tape: TapeThread) -> SSAValue:
 
 @dataclass
 class AfterCondition:
-    """The cotangents of what is carried before the last test, and what flowed to captured values."""
+    """The cotangents of what is carried into the last test, and what flows from it to captured
+    values."""
 
     cts: list[SSAValue]
     sums: dict[SSAValue, SSAValue]

@@ -390,7 +390,7 @@ PROGRAMS: dict[str, Program] = {
         [(4,), (4, 4)],
     ),
     "early_exit": program(
-        "%x: !s, %w: !s, %limit: f64 {grad.inactive}", "!s",
+        "%x: !s, %w: !s, %limit: f64", "!s",
         """
   %go = arith.constant true
   %y, %flag = scf.while (%a = %x, %on = %go) : (!s, i1) -> (!s, i1) {
@@ -441,7 +441,7 @@ PROGRAMS: dict[str, Program] = {
         [(), (5,)],
     ),
     "condition_computes": program(
-        "%x: !s, %w: !s, %limit: f64 {grad.inactive}", "!s",
+        "%x: !s, %w: !s, %limit: f64", "!s",
         """
   %z, %p = scf.while (%a = %x) : (!s) -> (!s, !s) {
     %b = array.multiply %a, %w : !s

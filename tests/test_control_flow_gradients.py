@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from control_flow_programs import PROGRAMS, SINE_WHILE
+from control_flow_programs import PROGRAMS
 
 import gradir
 from gradir.testing import check_grads

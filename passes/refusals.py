@@ -12,6 +12,7 @@ from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.interfaces import TensorOp, is_of_scalars, vjp_rule
 from gradir.dialects.shapes import is_static, is_tensor
 from gradir.passes.activity import Activity
+from gradir.passes.region_flow import ops_within
 
 
 def check_differentiable(
@@ -22,8 +23,8 @@ def check_differentiable(
 ) -> None:
     """PassError that lists every active op without a derivative, and how it is reached."""
     offenders: list[tuple[Operation, str, SSAValue | None]] = []
-    for op in block.ops:
-        if op is block.last_op and op.has_trait(IsTerminator):
+    for op in ops_within(block):
+        if op.has_trait(IsTerminator):
             continue
         if not any(map(activity.is_active, op.results)):
             continue

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.grad import NameOp
 from gradir.dialects.shapes import is_scalar, is_tensor
+from gradir.dialects.tape import is_tape
 from gradir.passes.activity import carries_cotangent
 
 Selector = int | str
@@ -193,7 +194,8 @@ def _check_floating(
 
 def _check_type(what: str, function: FuncOp, value: SSAValue) -> None:
     """Derivatives of vectors and the like are not there; to leave them out would be wrong."""
-    if not (is_tensor(value.type) or is_scalar(value.type)):
+    type_ = value.type
+    if not (is_tensor(type_) or is_scalar(type_) or is_tape(type_)):
         raise PassError(
             f"{what}: {value_name(value)} of @{_name(function)} must be a tensor or a scalar, "
             f"got {value.type}; mark it {{grad.inactive}} to leave it out",

@@ -1,4 +1,7 @@
-"""The grad dialect: what exists because of differentiation: markers, sums of cotangents, zeros."""
+"""The grad dialect: what exists because of differentiation: markers, sums of cotangents, zeros.
+
+Markers stand on tensors and on scalars. Sums and zeros of scalars are arith ops.
+"""
 
 from __future__ import annotations
 
@@ -214,6 +217,8 @@ class TakeAlongAxisBackwardOp(IndexingOp):
 
 def ones(type_: Attribute, emitter: Emitter) -> Value:
     """The seed of a target whose cotangent is not asked for."""
+    if not is_tensor(type_):
+        return _number(1.0, type_, emitter)
     return emitter.value(emitter.insert(FullOp.fill(1, type_)).y)
 
 
@@ -222,23 +227,32 @@ def zero(type_: Attribute, emitter: Emitter) -> Value:
     if isinstance(type_, TapeType):
         return emitter.value(new_tape(cotangent_type(type_), emitter))
     if not is_tensor(type_):
-        return emitter.value(
-            emitter.insert(ConstantOp(FloatAttr(0.0, cast(AnyFloat, type_)))).result
-        )
+        return _number(0.0, type_, emitter)
     return emitter.value(emitter.insert(ZeroOp.create(result_types=[type_])).y)
+
+
+def _number(value: float, type_: Attribute, emitter: Emitter) -> Value:
+    """A constant of a floating scalar type."""
+    number = FloatAttr(value, cast(AnyFloat, type_))
+    return emitter.value(emitter.insert(ConstantOp(number)).result)
 
 
 def accumulated(contributions: Sequence[Value]) -> Value:
     """The cotangent of a value, from its contributions in reverse program order.
 
-    What does not contribute (`zero`) is no part of the sum.
+    What does not contribute (`zero`) is no part of the sum. Scalars are added by arith.addf.
     """
-    kept = [c for c in contributions if not _is_zero(c)] or contributions[:1]
+    kept = [c for c in contributions if not _is_zero(c)] or list(contributions[:1])
+    if isinstance(kept[0], Scalar):
+        return reduce(b.add, cast(list[Scalar], kept))
     return kept[0] if len(kept) == 1 else AccumulateOp.on(*kept)
 
 
 def _is_zero(value: Value) -> bool:
-    return isinstance(value.ssa.owner, ZeroOp)
+    owner = value.ssa.owner
+    if isinstance(owner, ConstantOp) and isinstance(owner.value, FloatAttr):
+        return str(owner.value.value.data) == "0.0"
+    return isinstance(owner, ZeroOp)
 
 
 OPS: tuple[type[TensorOp], ...] = (

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
+from math import erf, inf, isfinite, nextafter
 from typing import Any, cast
 
 import numpy as np
@@ -60,6 +62,34 @@ def _rsqrt(x: Array) -> Array:
     return 1 / np.sqrt(x)
 
 
+def _round(x: Array) -> Array:
+    """To the nearest integer, halves away from 0."""
+    whole = np.trunc(x)
+    return whole + np.copysign(np.abs(x - whole) >= 0.5, x)
+
+
+def _fma(x: Array, y: Array, z: Array) -> Array:
+    """x * y + z, rounded once."""
+    rows = zip(x.ravel().tolist(), y.ravel().tolist(), z.ravel().tolist(), strict=True)
+    return np.array([_rounded_sum(*row, x.dtype) for row in rows], x.dtype).reshape(x.shape)
+
+
+def _rounded_sum(x: float, y: float, z: float, dtype: np.dtype[Any]) -> float:
+    """x * y + z as a float that rounds to the nearest number of the type, f64 or f32."""
+    if not (isfinite(x * y) and isfinite(x * y + z)):
+        return x * y + z
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    if exact == 0:
+        return x * y + z
+    nearest = exact.numerator / exact.denominator
+    off = exact - Fraction(nearest)
+    if dtype == np.float32 and off != 0:
+        # to odd, so that the second rounding gives what one would have
+        bits = int(np.float64(nearest).view(np.int64))
+        return nearest if bits % 2 else nextafter(nearest, inf if off > 0 else -inf)
+    return nearest
+
+
 # Ops on scalars; those that convert have the identity, since each result is cast to its type.
 _SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
     arith.AddfOp: np.add,
@@ -105,6 +135,19 @@ _SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
     math.AtanOp: np.arctan,
     math.Atan2Op: np.arctan2,
     math.PowFOp: np.power,
+    math.FPowIOp: np.power,
+    math.FmaOp: _fma,
+    math.ErfOp: np.vectorize(erf, otypes=[np.float64]),
+    math.Exp2Op: np.exp2,
+    math.Log2Op: np.log2,
+    math.Log10Op: np.log10,
+    math.CbrtOp: np.cbrt,
+    math.AsinhOp: np.arcsinh,
+    math.AcoshOp: np.arccosh,
+    math.AtanhOp: np.arctanh,
+    math.RoundOp: _round,
+    math.RoundEvenOp: np.rint,
+    math.TruncOp: np.trunc,
     math.CopySignOp: np.copysign,
 }
 

@@ -1,8 +1,8 @@
 // RUN: gradir-opt %s | filecheck %s
 // RUN: GRADIR_ROUNDTRIP
 // RUN: gradir-opt %s -p "gradir-gradient{function=dropped}" | filecheck %s --check-prefix=GRAD
-// RUN: gradir-run %s --function numbers | filecheck %s --check-prefix=RUN
-// RUN: gradir-run %s --function numbers --interpret | filecheck %s --check-prefix=RUN
+// RUN: gradir-run %s --function numbers | filecheck %s --check-prefix=VALUES
+// RUN: gradir-run %s --function numbers --interpret | filecheck %s --check-prefix=VALUES
 
 // The first block of key 0 and counter 0 is 6627e8d5 e169c58d bc57ac4c 9b00dbd8 in the paper's
 // test vectors: 0x6627e8 / 2**24 = 0.399046.
@@ -49,14 +49,14 @@ func.func @dropped(%x: tensor<2x3xf32>, %key: tensor<i64>, %counter: tensor<i64>
 // GRAD-NEXT:   func.return %x_ct : tensor<2x3xf32>
 // GRAD-NEXT: }
 
-//      RUN: result0: float32[5]  // %unit
-// RUN-NEXT: [0.399046 0.880520 0.735713 0.605482 0.972241]
-// RUN-NEXT: result1: float64[2]  // %double
-// RUN-NEXT: [0.880520 0.605482]
-// RUN-NEXT: result2: bfloat16[4]  // %range
-// RUN-NEXT: [-1.625000  6.062500  3.750000  1.687500]
-// RUN-NEXT: result3: float32[2,2]  // %bell
-// RUN-NEXT: {{\[\[}} 0.991138 -0.924663]
-// RUN-NEXT:  [-0.617609 -0.482069]]
-// RUN-NEXT: result4: bool[8]  // %mask
-// RUN-NEXT: [False  True  True  True  True False  True False]
+//      VALUES: result0: float32[5]  // %unit
+// VALUES-NEXT: [0.399046 0.880520 0.735713 0.605482 0.972241]
+// VALUES-NEXT: result1: float64[2]  // %double
+// VALUES-NEXT: [0.880520 0.605482]
+// VALUES-NEXT: result2: bfloat16[4]  // %range
+// VALUES-NEXT: [-1.625000  6.062500  3.750000  1.687500]
+// VALUES-NEXT: result3: float32[2,2]  // %bell
+// VALUES-NEXT: {{\[\[}} 0.991138 -0.924663]
+// VALUES-NEXT:  [-0.617609 -0.482069]]
+// VALUES-NEXT: result4: bool[8]  // %mask
+// VALUES-NEXT: [False  True  True  True  True False  True False]

@@ -8,12 +8,14 @@ from gradir.dialects.array import (
     comparison,
     contraction,
     creation,
+    cumulative,
     data_dependent,
     dynamic_slices,
     elementwise,
     gather_scatter,
     indexing,
     movement,
+    random,
     reductions,
     slicing,
     statistics,
@@ -29,6 +31,7 @@ OPS = (
     *arithmetic.OPS,
     *comparison.OPS,
     *creation.OPS,
+    *random.OPS,
     *reductions.OPS,
     *statistics.OPS,
     *movement.OPS,
@@ -39,6 +42,7 @@ OPS = (
     *indexing.OPS,
     *gather_scatter.OPS,
     *contraction.OPS,
+    *cumulative.OPS,
 )
 
 Array = Dialect("array", [*OPS, *data_dependent.REFUSED], [])

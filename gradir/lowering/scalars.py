@@ -127,6 +127,12 @@ class BodyEmitter:
         assert isinstance(terminator, YieldOp)
         return [self._values.get(v) for v in terminator.operands]
 
+    def apply(self, op: Operation, operands: Sequence[Value]) -> Value:
+        """Emit one op on these operands, for a caller that walks the ops itself."""
+        self._splats = {}
+        self._values = dict(zip(op.operands, operands, strict=True))
+        return self._op(op)
+
     def vector(self, value: Value, kind: str) -> str:
         """The name of a value in all lanes."""
         if value.lanes == self.lanes:

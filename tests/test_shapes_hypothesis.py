@@ -176,7 +176,7 @@ def test_tile(shape: Shape, repeats: list[int]) -> None:
 
 
 @RANDOM
-@given(SHAPES, st.integers(-1, 3), st.none() | st.integers(-5, 5))
+@given(SHAPES, st.integers(0, 3), st.none() | st.integers(-5, 5))
 def test_repeat(shape: Shape, count: int, axis: int | None) -> None:
     assume(shape or axis is None)  # NumPy reads a number as an array of one
     try:

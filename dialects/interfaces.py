@@ -30,6 +30,8 @@ class TensorOp(IRDLOperation, ABC):
 
     # No cotangent flows through the op: its results do not depend smoothly on any operand.
     INACTIVE: ClassVar[bool] = False
+    # The result shows elements of the first operand in another shape; to make it costs nothing.
+    IS_VIEW: ClassVar[bool] = False
     # Operands through which no derivative is offered; an active one is refused.
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
     # Indices are checked at run time; an error names the op that was written, not what it became.

@@ -363,14 +363,11 @@ class ContractOp(LoopOp):
             raise VerifyException(f"{self.name}: two subscripted factors over m, n, k expected")
 
 
-@irdl_op_definition
-class ReshapeOp(IRDLOperation):
-    """The same elements in row-major order under another shape; costs nothing."""
+class ViewOp(IRDLOperation, ABC):
+    """The elements of the operand, where they lie; costs nothing."""
 
-    name = "loopnest.reshape"
     operand = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
 
     def __init__(self, operand: SSAValue, type_: Attribute):
@@ -382,6 +379,25 @@ class ReshapeOp(IRDLOperation):
             raise VerifyException(f"{self.name}: sizes must match, got {source} and {target}")
         if source.element_type != target.element_type:
             raise VerifyException(f"{self.name}: elements must agree, got {source} and {target}")
+
+
+@irdl_op_definition
+class ReshapeOp(ViewOp):
+    """The same elements in row-major order under another shape."""
+
+    name = "loopnest.reshape"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BarrierOp(ViewOp):
+    """The same tensor; nests that read the result never merge with those that read the operand.
+
+    It has an effect as far as other passes can see, so that they neither merge nor move it.
+    """
+
+    name = "loopnest.barrier"
+    traits = traits_def()
 
 
 @irdl_op_definition
@@ -453,6 +469,16 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 Loopnest = Dialect(
     "loopnest",
-    [NestOp, ContractOp, ReshapeOp, IndexOp, LoadOp, CheckIndexOp, YieldOp, *special.OPS],
+    [
+        NestOp,
+        ContractOp,
+        ReshapeOp,
+        BarrierOp,
+        IndexOp,
+        LoadOp,
+        CheckIndexOp,
+        YieldOp,
+        *special.OPS,
+    ],
     [],
 )

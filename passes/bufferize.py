@@ -31,7 +31,7 @@ from xdsl.traits import ConstantLike
 from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.loopnest import LoopOp, NestOp, Output, ReshapeOp, YieldOp, scalar_type
+from gradir.dialects.loopnest import LoopOp, NestOp, Output, ReshapeOp, ViewOp, YieldOp, scalar_type
 from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
 
 
@@ -120,12 +120,12 @@ class _Bufferizer:
         if value in self.destinations or value in self.buffers or not isinstance(value, OpResult):
             return
         op = value.owner
-        if isinstance(op, ReshapeOp):
+        if isinstance(op, ViewOp):
             inner = op.operand
-            if isinstance(inner.owner, LoopOp) and inner not in self.destinations:
-                view = self._emit(ReshapeOp(buffer, buffer_type(inner.type)), op).results[0]
-                self._claim(inner, view)
-                self.destinations[value] = buffer
+            if isinstance(inner.owner, LoopOp | ViewOp) and inner not in self.destinations:
+                self._claim(inner, self._seen_as(buffer, inner.type, op))
+                if inner in self.destinations:
+                    self.destinations[value] = buffer
         elif isinstance(op, LoopOp):
             self.destinations[value] = buffer
             start = op.output_list[value.index].init
@@ -137,20 +137,25 @@ class _Bufferizer:
     def _op(self, op: Operation, position: int) -> None:
         if isinstance(op, LoopOp):
             self._loop(op, position)
-        elif isinstance(op, ReshapeOp):
-            self._reshape(op)
+        elif isinstance(op, ViewOp):
+            self._view(op)
         elif isinstance(op, TensorOp) and op.has_trait(ConstantLike):
             self._constant(op)
         else:
             raise PassError(f"{op.name}: {_missing_pass(op)}", op)
 
-    def _reshape(self, op: ReshapeOp) -> None:
+    def _view(self, op: ViewOp) -> None:
         if op.result in self.destinations:
             self.buffers[op.result] = self.destinations[op.result]
             return
-        source = self.buffers[op.operand]
-        made = self._emit(ReshapeOp(source, buffer_type(op.result.type)), op)
-        self.buffers[op.result] = made.results[0]
+        self.buffers[op.result] = self._seen_as(self.buffers[op.operand], op.result.type, op)
+
+    def _seen_as(self, buffer: SSAValue, type_: Attribute, op: ViewOp) -> SSAValue:
+        """A buffer under the type of a tensor; itself if it has that, as behind a barrier."""
+        wanted = buffer_type(type_)
+        if buffer.type == wanted:
+            return buffer
+        return self._emit(ReshapeOp(buffer, wanted), op).results[0]
 
     def _loop(self, op: LoopOp, position: int) -> None:
         outputs = op.output_list
@@ -266,7 +271,7 @@ def _missing_pass(op: Operation) -> str:
 
 def _root(buffer: SSAValue) -> SSAValue:
     """The buffer that a reshape, if it is one, shows under another shape."""
-    while isinstance(owner := buffer.owner, ReshapeOp):
+    while isinstance(owner := buffer.owner, ViewOp):
         buffer = owner.operand
     return buffer
 
@@ -274,7 +279,7 @@ def _root(buffer: SSAValue) -> SSAValue:
 def _is_read_once(value: SSAValue) -> bool:
     """The value has one reader, and so has what it is a reshape of."""
     while len(list(value.uses)) == 1:
-        if not isinstance(owner := value.owner, ReshapeOp):
+        if not isinstance(owner := value.owner, ViewOp):
             return True
         value = owner.operand
     return False
@@ -295,7 +300,7 @@ def _last_uses(block: Block) -> dict[SSAValue, int]:
     ops = list(block.ops)
     for position, op in reversed(list(enumerate(ops))):
         own = position
-        if isinstance(op, ReshapeOp):
+        if isinstance(op, ViewOp):
             own = last.get(op.result, position)
         for operand in op.operands:
             last[operand] = max(last.get(operand, -1), own)

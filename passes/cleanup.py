@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.loopnest import BarrierOp
 
 
 def remove_dead_ops(block: Block) -> None:
@@ -28,7 +30,19 @@ def is_dead(op: Operation) -> bool:
     """No result is read and no effect is lost."""
     if not op.results or any(r.first_use is not None for r in op.results):
         return False
-    return isinstance(op, TensorOp) or is_side_effect_free(op)
+    return _has_no_effect(op)
+
+
+def _has_no_effect(op: Operation) -> bool:
+    """Dropping the op loses nothing but its results. Barriers only seem to have effects."""
+    pending = [op]
+    while pending:
+        op = pending.pop()
+        if isinstance(op, CheckpointOp):
+            pending += [inner for inner in op.body.block.ops if inner.results]
+        elif not isinstance(op, TensorOp | BarrierOp) and not is_side_effect_free(op):
+            return False
+    return True
 
 
 def blocks_inside_out(root: Operation) -> Iterator[Block]:

@@ -476,6 +476,7 @@ def _grad() -> list[Case]:
 
 
 from op_cases_array_math import CASES as ARRAY_MATH_CASES  # noqa: E402 (it imports from this file)
+from op_cases_contraction import CASES as CONTRACTION_CASES  # noqa: E402 (so does it)
 from op_cases_convolution import CASES as CONVOLUTION_CASES  # noqa: E402 (so does it)
 from op_cases_nn import CASES as NN_CASES  # noqa: E402 (it imports from this file)
 
@@ -494,6 +495,7 @@ CASES: tuple[Case, ...] = (
     *_movement(),
     *_indexing(),
     *_contraction(),
+    *CONTRACTION_CASES,
     *_nn(),
     *NN_CASES,
     *CONVOLUTION_CASES,

@@ -7,6 +7,8 @@ from gradir.dialects.array import (
     comparison,
     contraction,
     creation,
+    dot_general,
+    einsum,
     elementwise,
     indexing,
     movement,
@@ -30,6 +32,8 @@ OPS = (
     *slicing.OPS,
     *indexing.OPS,
     *contraction.OPS,
+    *dot_general.OPS,
+    *einsum.OPS,
 )
 
 Array = Dialect("array", list(OPS), [])

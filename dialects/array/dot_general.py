@@ -172,18 +172,24 @@ def _transposed(
     ct: Value, other: Value, others_free: list[int], other_axes: _Axes, own: _Axes
 ) -> Value:
     """The cotangent of one factor; `others_free` are the other factor's own axes in ct."""
-    batch = list(range(len(own.batch)))
-    product = DotGeneralOp.on(
-        ct,
-        other,
-        lhs_batch=batch,
-        rhs_batch=other_axes.batch,
-        lhs_contract=others_free,
-        rhs_contract=other_axes.free,
-    )
-    # axes of the product: batch, own free ones, contracted ones in the order of the other factor
+    # contracted axes of the product stand in the order of the other factor
     order = sorted(range(len(own.contract)), key=lambda k: other_axes.contract[k])
-    axes = own.batch + own.free + [own.contract[k] for k in order]
+    contract_axes = [own.contract[k] for k in order]
+    batch = list(range(len(own.batch)))
+    ours, theirs = (ct, batch, others_free), (other, other_axes.batch, other_axes.free)
+    axes = own.batch + own.free + contract_axes
+    if axes != sorted(axes):
+        # with the factors exchanged the own axes come last, which spares a permutation sometimes
+        ours, theirs = theirs, ours
+        axes = own.batch + contract_axes + own.free
+    product = DotGeneralOp.on(
+        ours[0],
+        theirs[0],
+        lhs_batch=ours[1],
+        rhs_batch=theirs[1],
+        lhs_contract=ours[2],
+        rhs_contract=theirs[2],
+    )
     return permuted(product, [axes.index(d) for d in range(len(axes))])
 
 

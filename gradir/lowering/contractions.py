@@ -120,7 +120,7 @@ def _has_plain_epilogue(op: ContractOp) -> bool:
     accesses = [a for a in op.input_accesses[2:] if a is not None] + op.output_accesses
     return (
         all(combiner == "none" for combiner in op.output_combiners)
-        and all(pad is None for pad in op.input_pads)
+        and all(pad is None for pad in op.input_pads[op.HIDDEN_INPUTS :])
         and all(row.symbol is None for access in accesses for row in access.rows)
         and all(summed.isdisjoint(access.used) for access in accesses)
     )

@@ -10,7 +10,9 @@ from gradir.dialects.array import (
     creation,
     cumulative,
     data_dependent,
+    dot_general,
     dynamic_slices,
+    einsum,
     elementwise,
     gather_scatter,
     indexing,
@@ -43,6 +45,8 @@ OPS = (
     *gather_scatter.OPS,
     *contraction.OPS,
     *cumulative.OPS,
+    *dot_general.OPS,
+    *einsum.OPS,
 )
 
 Array = Dialect("array", [*OPS, *data_dependent.REFUSED], [])

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
 from gradir.dialects.access import Access, Row, dim_row
+from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
     IndexingOp,
@@ -20,6 +21,7 @@ from gradir.dialects.array.indexing import (
     check_not_empty,
     wrapped,
 )
+from gradir.dialects.attention import OPS as ATTENTION_OPS
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
@@ -227,7 +229,7 @@ def _is_zero(value: Value) -> bool:
 OPS: tuple[type[TensorOp], ...] = (
     NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
     AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp, *POOLING_OPS,
-    *RESAMPLING_OPS,
+    *RESAMPLING_OPS, *ATTENTION_OPS, *ACCUMULATION_OPS,
 )  # fmt: skip
 
 Grad = Dialect("grad", list(OPS), [])

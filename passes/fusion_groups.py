@@ -1,7 +1,7 @@
 """Which loop ops run as one: groups of nests over one iteration space, without cycles.
 
 A nest joins the group of a producer that it reads element for element, or of a nest that reads the
-same tensor, if all of it can run at one time: nothing outside of the group may lie on a path
+same tensor in the same way, if all of it can run at one time: nothing outside of the group may lie on a path
 between two members. Sets of ops are bit masks over their positions.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from gradir.dialects.access import Access
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp
 
 # A group that reads more tensors than this would do little but spill their addresses.
@@ -50,7 +51,7 @@ class Grouping:
         # In the order of their last members: a group that grows, grows by the op being placed.
         self._all: dict[Group, None] = {}
         self._last_effect: Operation | None = None
-        self._readers: dict[tuple[SSAValue, tuple[int, ...]], Group] = {}
+        self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], Group] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
         for op, position in self._positions.items():
             self._place(op, position)
@@ -87,8 +88,8 @@ class Grouping:
                     self._merge(candidate, own)
                     own = candidate
         if own.space is not None and isinstance(op, NestOp):
-            for value in op.inputs:
-                self._readers[value, own.space] = own
+            for value, access in zip(op.inputs, op.input_accesses, strict=True):
+                self._readers[value, access, own.space] = own
 
     def _needs(self, op: Operation, position: int) -> int:
         """What has to run before: producers, for an effect those before it, for the end all."""
@@ -106,7 +107,7 @@ class Grouping:
         return needs
 
     def _candidates(self, op: Operation, own: Group) -> list[Group]:
-        """Producers' groups first, the latest first; then groups that read the same tensors."""
+        """Producers' groups first, the latest first; then those that read the same elements."""
         if not isinstance(op, NestOp) or own.space is None:
             return []
         found: list[Group] = []
@@ -114,8 +115,9 @@ class Grouping:
             owner = value.owner
             if access is not None and access.is_identity and isinstance(owner, LoopOp):
                 found.append(self.group_of[owner])
-        for value in op.inputs:
-            reader = self._readers.get((value, own.space))
+        # of other parts of a tensor nothing is shared, but all of it would have to wait
+        for value, access in zip(op.inputs, op.input_accesses, strict=True):
+            reader = self._readers.get((value, access, own.space))
             if reader is not None and not reader.is_contraction:
                 found.append(self.group_of[reader.ops[0]])
         return list(dict.fromkeys(g for g in found if g is not own))

@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from gradir.dialects.nn import (
     activations,
+    attention,
     batch_norm,
     gated,
     layers,
@@ -24,6 +25,7 @@ OPS = (
     *batch_norm.OPS,
     *pools.OPS,
     *resize.OPS,
+    *attention.OPS,
     *losses.OPS,
     *regression_losses.OPS,
 )

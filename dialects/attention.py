@@ -189,9 +189,7 @@ def mask_block(mask: Value | None, block: range, columns: int) -> Value | None:
     return mask if is_whole else SliceOp.on(mask, start=start, stop=stop)
 
 
-def added(
-    total: Value | None, part: Value, start: Sequence[int], shape: Sequence[int]
-) -> Value:
+def added(total: Value | None, part: Value, start: Sequence[int], shape: Sequence[int]) -> Value:
     """A part of a tensor of some shape, added where it belongs to what there is."""
     if total is None and part.shape == tuple(shape):
         return part
@@ -254,9 +252,7 @@ class AttentionBackwardOp(AttentionForm):
             for n, (part, start) in enumerate(made):
                 totals[n] = added(totals[n], part, start, shape_of(self.results[n].type))
         pairs = zip(totals, self.results, strict=True)
-        return [
-            narrowed(zeros(q, shape_of(r.type)) if t is None else t, r.type) for t, r in pairs
-        ]
+        return [narrowed(zeros(q, shape_of(r.type)) if t is None else t, r.type) for t, r in pairs]
 
     def _block(
         self, block: range, columns: int, ct: Value, drop: Value, q: Value, k: Value, v: Value,

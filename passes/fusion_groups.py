@@ -1,8 +1,8 @@
 """Which loop ops run as one: groups of nests over one iteration space, without cycles.
 
 A nest joins the group of a producer that it reads element for element, or of a nest that reads the
-same tensor in the same way, if all of it can run at one time: nothing outside of the group may lie on a path
-between two members. Sets of ops are bit masks over their positions.
+same tensor in the same way, if all of it can run at one time: nothing outside of the group may lie
+on a path between two members. Sets of ops are bit masks over their positions.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _space(op: Operation) -> tuple[int, ...] | None:
         scattered = any(r.symbol is not None for a in op.output_accesses for r in a.rows)
         return None if scattered or op.inits else op.extents
     if isinstance(op, ContractOp):
-        last = len(op.extents) - 1
+        last = op.free_dims
         plain = all(a.dims == tuple(range(last)) for a in op.output_accesses)
         return op.extents[:last] if plain else None
     return None

@@ -4,16 +4,22 @@ from xdsl.ir import Dialect
 
 from gradir.dialects.array import (
     arithmetic,
+    assembly,
     comparison,
     contraction,
     creation,
+    cumulative,
+    dynamic_slices,
     elementwise,
+    gather_scatter,
     indexing,
     movement,
+    random,
     reductions,
     slicing,
     statistics,
     transcendental,
+    triangles,
 )
 from gradir.dialects.gamma import LgammaOp
 
@@ -24,12 +30,18 @@ OPS = (
     *arithmetic.OPS,
     *comparison.OPS,
     *creation.OPS,
+    *random.OPS,
     *reductions.OPS,
     *statistics.OPS,
     *movement.OPS,
     *slicing.OPS,
+    *assembly.OPS,
+    *dynamic_slices.OPS,
+    *triangles.OPS,
     *indexing.OPS,
+    *gather_scatter.OPS,
     *contraction.OPS,
+    *cumulative.OPS,
 )
 
 Array = Dialect("array", list(OPS), [])

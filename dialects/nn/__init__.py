@@ -2,10 +2,12 @@
 
 from xdsl.ir import Dialect
 
+from gradir.dialects.convolution import NN_OPS as CONVOLUTIONS
 from gradir.dialects.nn import (
     activations,
     attention,
     batch_norm,
+    dropout,
     gated,
     layers,
     losses,
@@ -21,11 +23,13 @@ OPS = (
     *rectifiers.OPS,
     *gated.OPS,
     *layers.OPS,
+    *CONVOLUTIONS,
     *norms.OPS,
     *batch_norm.OPS,
     *pools.OPS,
     *resize.OPS,
     *attention.OPS,
+    *dropout.OPS,
     *losses.OPS,
     *regression_losses.OPS,
 )

@@ -53,7 +53,8 @@ def vjp_of_decomposition(op: TensorOp, cts: Cotangents, operands: Sequence[Value
         for operand, ct in zip(one.operands, rule(one, totals, *values), strict=True):
             if ct is not None and operand in active:
                 contributions.setdefault(operand, []).append(ct)
-    left = [contributions.get(o.ssa) for o in operands]
+    # one value in the place of several operands has one total, which counts once
+    left = [contributions.pop(o.ssa, None) for o in operands]
     return [None if c is None else accumulated(c) for c in left]
 
 

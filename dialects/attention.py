@@ -263,7 +263,8 @@ class AttentionBackwardOp(AttentionForm):
         keys, values = (rows_of(x, range(columns)) for x in (k, v))
         powers, inverse = self.powers(block, rows, keys, mask_block(mask, block, columns))
         line = along(rows_of(drop, block), powers)
-        d = powers * along(inverse, powers) * (MatmulOp.on(ct_rows, transposed(values)) - line)
+        # in this order all follows the product element by element
+        d = (MatmulOp.on(ct_rows, transposed(values)) - line) * along(inverse, powers) * powers
         scaled = d * self.scale_of(q.shape[-1])
         found = [
             (MatmulOp.on(scaled, keys), [*first[:-2], block.start, 0]),

@@ -62,18 +62,15 @@ class Grouping:
         for group in self._all:
             group.ops.sort(key=self._order)
         ordered: list[Group] = []
-        done = 0
-        waiting = sorted(self._all, key=lambda g: g.members.bit_length())
-        while waiting:
-            late: list[Group] = []
-            for group in waiting:
-                if group.needs & ~done:
-                    late.append(group)
-                else:
-                    ordered.append(group)
-                    done |= group.members
-            assert len(late) < len(waiting), "fusion made a cycle"
-            waiting = late
+        done, waiting = 0, list[Group]()
+        for group in sorted(self._all, key=lambda g: g.members.bit_length()):
+            waiting.append(group)
+            # one that waited runs at once, lest what it reads be kept for longer
+            while (ready := next((g for g in waiting if not g.needs & ~done), None)) is not None:
+                waiting.remove(ready)
+                ordered.append(ready)
+                done |= ready.members
+        assert not waiting, "fusion made a cycle"
         return ordered
 
     def _place(self, op: Operation, position: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, nan, prod
 from typing import Any
 
 import numpy as np
@@ -98,4 +98,82 @@ def _cumulatives() -> list[Case]:
     ]  # fmt: skip
 
 
-CASES: tuple[Case, ...] = (*_cumulatives(),)
+# Sorting: by Python's sort of lines, which is stable too.
+
+
+def _order(line: Array, descending: bool) -> list[int]:
+    """The places of a line in order; NaN is larger than all numbers."""
+
+    def key(place: int) -> tuple[bool, float]:
+        value = float(line[place])
+        is_nan = value != value
+        number = 0.0 if is_nan else value
+        return (not is_nan, -number) if descending else (is_nan, number)
+
+    return sorted(range(len(line)), key=key)
+
+
+def _orders(x: Array, axis: int, descending: bool) -> Array:
+    lines = _lines(x, axis)
+    rows = [_order(line, descending) for line in lines]
+    return np.array(rows, np.int64).reshape(lines.shape)
+
+
+def _argsort(x: Array, axis: int = -1, descending: bool = False) -> Array:
+    return _back(_orders(x, axis, descending), x, axis)
+
+
+def _sort(x: Array, axis: int = -1, descending: bool = False) -> Array:
+    lines = _lines(x, axis)
+    rows = [line[order] for line, order in zip(lines, _orders(x, axis, descending), strict=True)]
+    return _back(np.array(rows).reshape(lines.shape), x, axis)
+
+
+def _top_k(x: Array, k: int, axis: int = -1, largest: bool = True) -> tuple[Array, Array]:
+    order = _argsort(x, axis, largest)
+    first = np.moveaxis(np.moveaxis(order, axis, 0)[:k], 0, axis)
+    values = np.moveaxis(np.moveaxis(_sort(x, axis, largest), axis, 0)[:k], 0, axis)
+    return values, first
+
+
+_SORTED: tuple[tuple[tuple[int, ...], dict[str, Plain]], ...] = (
+    ((3, 4), {}),
+    ((3, 4), {"axis": 0, "descending": True}),
+    ((2, 5, 3), {"axis": 1}),
+    ((2, 5, 3), {"axis": -1, "descending": True}),
+    ((1,), {}),
+    ((17,), {"axis": 0}),
+    ((0,), {}),
+    ((0, 3), {"axis": 1}),
+    ((3, 0), {"axis": -1}),
+)
+# Ties, zeros of both signs, and NaN; a row of f64 that is too long to be sorted by counting.
+_TIED = np.array([[2.0, -0.0, nan, 0.0, 2.0, -inf, 0.0], [nan, 1, inf, nan, 1, -0.0, 0.0]])
+_LONG = np.random.default_rng(5).integers(-40, 40, (2, 300)) / 8
+
+
+def _sorts() -> list[Case]:
+    both: tuple[dict[str, Plain], ...] = ({}, {"descending": True})
+    tied = (_TIED, _LONG, np.array([[3, -7, 3, 0, -7]], np.int8), np.array([5, 1, 255], np.uint8),
+            np.array([2**40, -(2**60), 3]))  # fmt: skip
+    picked: tuple[tuple[tuple[int, ...], dict[str, Plain]], ...] = (
+        ((3, 7), {"k": 2}),
+        ((7, 3), {"k": 3, "axis": 0, "largest": False}),
+        ((4,), {"k": 4}),
+        ((4,), {"k": 0}),
+        ((1,), {"k": 1}),
+        ((0, 4), {"k": 2}),
+    )
+    return [
+        *(Case("array.sort", [s], a, _sort) for s, a in _SORTED),
+        *(Case("array.sort", [x], a, _sort, is_derivative=False) for x in tied for a in both),
+        *(Case("array.argsort", [s], a, _argsort) for s, a in _SORTED),
+        *(Case("array.argsort", [x], a, _argsort) for x in tied for a in both),
+        *(Case("array.top_k", [s], a, _top_k) for s, a in picked),
+        *(Case("array.top_k", [x], {"k": k, "largest": largest}, _top_k, is_derivative=False)
+          for x in (_TIED, _LONG) for k in (3, 7) for largest in (True, False)),
+        Case("array.top_k", [_LONG], {"k": 200}, _top_k, is_derivative=False),
+    ]  # fmt: skip
+
+
+CASES: tuple[Case, ...] = (*_cumulatives(), *_sorts())

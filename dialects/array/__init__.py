@@ -13,6 +13,7 @@ from gradir.dialects.array import (
     movement,
     reductions,
     slicing,
+    sorting,
     statistics,
     transcendental,
 )
@@ -32,6 +33,7 @@ OPS = (
     *indexing.OPS,
     *contraction.OPS,
     *cumulative.OPS,
+    *sorting.OPS,
 )
 
 Array = Dialect("array", list(OPS), [])

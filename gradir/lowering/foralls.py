@@ -334,8 +334,7 @@ def _lane_count(op: LanesOp, varying: set[SSAValue], target: Target) -> int:
 
 def _is_data(value: SSAValue) -> bool:
     """The value is more than a place to load from or to store to."""
-    op = value.owner
-    if not isinstance(op, arith.AddiOp | arith.SubiOp):
+    if not isinstance(value.owner, _PLACE_OPS):
         return True
     for use in value.uses:
         user = use.operation
@@ -343,6 +342,10 @@ def _is_data(value: SSAValue) -> bool:
         if use.index < len(user.operands) - len(places) or not places:
             return True
     return False
+
+
+# What places are computed with.
+_PLACE_OPS = (arith.AddiOp, arith.SubiOp, arith.ExtSIOp, arith.ExtUIOp, arith.IndexCastOp)
 
 
 def _steps(buffer: SSAValue) -> list[int]:

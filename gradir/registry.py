@@ -43,6 +43,7 @@ PASSES: dict[str, str] = {
     "gradir-gradient": "gradir.passes.gradient:GradientPass",
     "gradir-inline": "gradir.passes.inline:InlinePass",
     "gradir-lower": "gradir.passes.lower:LowerPass",
+    "gradir-outline-checkpoints": "gradir.passes.outline_checkpoints:OutlineCheckpointsPass",
     "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
     "gradir-verify": "gradir.passes.verify:VerifyPass",

@@ -25,6 +25,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.diagnostics import VerifyError, value_name
 from gradir.dialects.shapes import is_tensor, require_size
+from gradir.passes.verify_flow import verify_flow
+from gradir.passes.verify_tensor import verify_tensor
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,8 @@ def _check_own_rules(op: Operation, symbols: dict[str, Operation]) -> None:
         _check_call(op, symbols)
         return
     try:
+        verify_flow(op)
+        verify_tensor(op)
         op.verify_()
     except VerifyError:
         raise

@@ -2,15 +2,19 @@
 
 from xdsl.ir import Dialect
 
+from gradir.dialects.convolution import NN_OPS as CONVOLUTIONS
 from gradir.dialects.nn import (
     activations,
     batch_norm,
+    dropout,
     gated,
     layers,
     losses,
     norms,
+    pools,
     rectifiers,
     regression_losses,
+    resize,
 )
 
 OPS = (
@@ -18,8 +22,12 @@ OPS = (
     *rectifiers.OPS,
     *gated.OPS,
     *layers.OPS,
+    *CONVOLUTIONS,
     *norms.OPS,
     *batch_norm.OPS,
+    *pools.OPS,
+    *resize.OPS,
+    *dropout.OPS,
     *losses.OPS,
     *regression_losses.OPS,
 )

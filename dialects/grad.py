@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects import body as b
 from gradir.dialects import checkpoint
 from gradir.dialects.access import Access, Row, dim_row
-from gradir.dialects.array import scans
+from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
     IndexingOp,
@@ -273,6 +273,7 @@ OPS: tuple[type[TensorOp], ...] = (
     *RESAMPLING_OPS,
     *CONVOLUTIONS,
     *scans.OPS,
+    *linear_systems.GRAD_OPS,
 )
 
 Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])

@@ -176,4 +176,125 @@ def _sorts() -> list[Case]:
     ]  # fmt: skip
 
 
-CASES: tuple[Case, ...] = (*_cumulatives(), *_sorts())
+# Linear algebra: by NumPy's, and by expansion.
+
+
+def _matrices(*shape: int, seed: int = 0) -> Array:
+    """Matrices that are far from singular, but whose pivots are not on the diagonal."""
+    noise = np.random.default_rng(seed).uniform(-1, 1, shape)
+    return noise / max(shape[-1], 1) + 2 * np.eye(shape[-1])[np.arange(shape[-1])[::-1]]
+
+
+def _positive(*shape: int) -> Array:
+    """Not symmetric; the symmetric part is positive definite."""
+    noise = np.random.default_rng(3).uniform(-1, 1, shape)
+    return noise / max(shape[-1], 1) + 2 * np.eye(shape[-1])
+
+
+def _symmetric_cholesky(a: Array) -> Array:
+    symmetric = (a + np.swapaxes(a, -1, -2)) / 2
+    result = np.zeros(a.shape)
+    for i in range(a.shape[-1]):
+        for j in range(i + 1):
+            rest = symmetric[..., i, j] - np.sum(result[..., i, :j] * result[..., j, :j], -1)
+            result[..., i, j] = np.sqrt(rest) if i == j else rest / result[..., j, j]
+    return result
+
+
+def _solve(a: Array, b: Array, transpose: bool = False) -> Array:
+    a = np.swapaxes(a, -1, -2) if transpose else a
+    return np.linalg.solve(a, b[..., None])[..., 0] if b.ndim < a.ndim else np.linalg.solve(a, b)
+
+
+def _triangular_solve(
+    a: Array, b: Array, lower: bool = True, transpose: bool = False, unit_diagonal: bool = False
+) -> Array:
+    triangle = np.tril(a) if lower else np.triu(a)
+    if unit_diagonal:
+        size = a.shape[-1]
+        triangle = triangle * (1 - np.eye(size)) + np.eye(size)
+    return _solve(triangle, b, transpose)
+
+
+def _minors(a: Array, i: int, j: int) -> Array:
+    return np.delete(np.delete(a, i, axis=-2), j, axis=-1)
+
+
+def _det(a: Array) -> Array:
+    """By expansion along the first row."""
+    if a.shape[-1] == 0:
+        return np.ones(a.shape[:-2])
+    terms = [(-1) ** j * a[..., 0, j] * _det(_minors(a, 0, j)) for j in range(a.shape[-1])]
+    return np.sum(terms, axis=0)
+
+
+def _slogdet(a: Array) -> tuple[Array, Array]:
+    return np.sign(_det(a)), np.log(np.abs(_det(a)))
+
+
+def _cofactor(a: Array) -> Array:
+    result = np.zeros(a.shape)
+    for i, j in np.ndindex(*a.shape[-2:]):
+        result[..., i, j] = (-1) ** (i + j) * _det(_minors(a, i, j))
+    return result
+
+
+def _lu_factor(a: Array, defer: bool = False) -> tuple[Array, ...]:
+    """Of matrices whose pivots are those of _matrices: rows in the opposite order."""
+    size, batch = a.shape[-1], a.shape[:-2]
+    columns = np.zeros((*batch, size), np.int64) + np.array(range(size), np.int64)
+    rows = columns[..., ::-1]
+    lu = np.array(a[..., ::-1, :])
+    for k in range(size):
+        lu[..., k + 1 :, k] /= lu[..., k, k][..., None]
+        lu[..., k + 1 :, k + 1 :] -= lu[..., k + 1 :, k, None] * lu[..., k, None, k + 1 :]
+    return lu, rows, columns, np.full(batch, (-1.0) ** (size // 2))
+
+
+_MATRICES = (
+    *(_matrices(*shape) for shape in ((3, 3), (2, 1, 4, 4), (1, 1), (0, 0), (2, 0, 0), (0, 3, 3))),
+    _matrices(9, 9, seed=1),
+)
+
+
+def _triangulars() -> list[Case]:
+    ways: list[dict[str, Plain]] = [
+        {"lower": lower, "transpose": transpose, "unit_diagonal": unit}
+        for lower in (True, False) for transpose in (True, False) for unit in (True, False)
+    ]  # fmt: skip
+    a = _positive(3, 3)
+    name = "array.triangular_solve"
+    return [
+        *(Case(name, [a, (3, 2)], way, _triangular_solve) for way in ways),
+        *(Case(name, [_positive(11, 11), (11,)], way, _triangular_solve) for way in ways[::3]),
+        Case(name, [_positive(2, 3, 3), (2, 3, 1)], {}, _triangular_solve),
+        Case(name, [_positive(2, 3, 3), (2, 3)], {"lower": False}, _triangular_solve),
+        Case(name, [_positive(1, 1), (1, 70)], {}, _triangular_solve),
+        Case(name, [_positive(0, 0), (0, 2)], {}, _triangular_solve),
+        Case(name, [a, (3, 0)], {}, _triangular_solve),
+        Case(name, [_positive(0, 3, 3), (0, 3)], {}, _triangular_solve),
+    ]
+
+
+def _linear_algebra() -> list[Case]:
+    shapes = ((3, 3), (2, 1, 4, 4), (1, 1), (9, 9), (0, 0), (0, 3, 3))
+    indefinite = np.array([[[1.0, 2], [2, 1]], [[4, 2], [2, 3]]])
+    failed = [[[nan, 0], [nan, nan]], [[2, 0], [1, np.sqrt(2)]]]
+    return [
+        *(Case("array.cholesky", [_positive(*s)], {}, _symmetric_cholesky) for s in shapes),
+        Case("array.cholesky", [indefinite], {}, np.array(failed), is_derivative=False),
+        *_triangulars(),
+        *(Case("array.solve", [a, (*a.shape[:-1], 2)], {}, _solve) for a in _MATRICES),
+        Case("array.solve", [_MATRICES[0], (3,)], {"transpose": True}, _solve),
+        Case("array.solve", [_MATRICES[1], (2, 1, 4, 3)], {"transpose": True}, _solve),
+        Case("array.solve", [_MATRICES[1], (2, 1, 4)], {}, _solve),
+        *(Case("array.inv", [a], {}, np.linalg.inv) for a in _MATRICES),
+        *(Case("array.det", [a], {}, _det) for a in _MATRICES[:-1]),
+        *(Case("array.slogdet", [a], {}, _slogdet) for a in _MATRICES[:-1]),
+        *(Case("grad.cofactor", [a], {}, _cofactor) for a in _MATRICES[:-1]),
+        *(Case("grad.lu_factor", [a], {"defer": defer}, _lu_factor)
+          for a in _MATRICES for defer in (False, True)),
+    ]  # fmt: skip
+
+
+CASES: tuple[Case, ...] = (*_cumulatives(), *_sorts(), *_linear_algebra())

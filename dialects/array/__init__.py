@@ -13,6 +13,7 @@ from gradir.dialects.array import (
     elementwise,
     gather_scatter,
     indexing,
+    linear_systems,
     movement,
     random,
     reductions,
@@ -21,6 +22,7 @@ from gradir.dialects.array import (
     statistics,
     transcendental,
     triangles,
+    triangular,
 )
 from gradir.dialects.gamma import LgammaOp
 
@@ -44,6 +46,8 @@ OPS = (
     *contraction.OPS,
     *cumulative.OPS,
     *sorting.OPS,
+    *triangular.OPS,
+    *linear_systems.OPS,
 )
 
 Array = Dialect("array", list(OPS), [])

@@ -21,6 +21,7 @@ from gradir.dialects import checkpoint, loopnest
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import scans
+from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
     IndexingOp,
@@ -281,6 +282,7 @@ OPS: tuple[type[TensorOp], ...] = (
     *ATTENTION_OPS,
     *ACCUMULATION_OPS,
     *scans.OPS,
+    *linear_systems.GRAD_OPS,
 )
 
 Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])

@@ -16,13 +16,16 @@ from gradir.dialects.array import (
     elementwise,
     gather_scatter,
     indexing,
+    linear_systems,
     movement,
     random,
     reductions,
     slicing,
+    sorting,
     statistics,
     transcendental,
     triangles,
+    triangular,
 )
 from gradir.dialects.gamma import LgammaOp
 
@@ -47,6 +50,9 @@ OPS = (
     *cumulative.OPS,
     *dot_general.OPS,
     *einsum.OPS,
+    *sorting.OPS,
+    *triangular.OPS,
+    *linear_systems.OPS,
 )
 
 Array = Dialect("array", [*OPS, *data_dependent.REFUSED], [])

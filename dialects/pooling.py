@@ -23,8 +23,8 @@ from gradir.dialects.attributes import Attributes, flag
 from gradir.dialects.bands import Band, banded, constant, picked, place_dims
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
-from gradir.dialects.nest_builder import Read, elementwise, nest
 from gradir.dialects.loopnest import Output
+from gradir.dialects.nest_builder import Read, elementwise, nest
 from gradir.dialects.shapes import compatible, element_of, shape_of, tensor
 from gradir.dialects.value import Emitter, Scalar, Value
 from gradir.dialects.windows import WINDOW_ATTRIBUTES, Windows

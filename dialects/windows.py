@@ -71,15 +71,15 @@ class Windows:
 
     def check(self, x: Attribute) -> None:
         """Every axis has a window, and none lies in the padding alone."""
-        rows = zip(self.axes, self.reach, self.low, self.high, strict=True)
-        for axis, reach, low, high in rows:
+        rows = zip(self.axes, self.reach, self.low, self.high, self.sizes, strict=True)
+        for axis, reach, low, high, size in rows:
             extent = self.shape[axis]
             if 2 * max(low, high) > reach:
                 raise VerifyException(
                     f"padding must be at most half of the kernel's reach {reach}, "
                     f"got {max(low, high)}"
                 )
-            if extent != DYNAMIC and extent + low + high < reach:
+            if extent == 0 or (extent != DYNAMIC and size < 1):
                 raise VerifyException(
                     f"the kernel must fit into the padded axis {axis} of {x}, got a reach of "
                     f"{reach} for {extent + low + high}"

@@ -42,6 +42,7 @@ PASSES: dict[str, str] = {
     "gradir-fuse": "gradir.passes.fuse:FusePass",
     "gradir-gradient": "gradir.passes.gradient:GradientPass",
     "gradir-inline": "gradir.passes.inline:InlinePass",
+    "gradir-inline-checkpoints": "gradir.passes.inline_checkpoints:InlineCheckpointsPass",
     "gradir-lower": "gradir.passes.lower:LowerPass",
     "gradir-outline-checkpoints": "gradir.passes.outline_checkpoints:OutlineCheckpointsPass",
     "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",

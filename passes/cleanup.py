@@ -8,7 +8,9 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.loopnest import BarrierOp
 from gradir.dialects.tape import TapeNewOp
 
 RegionOp = scf.ForOp | scf.IfOp | scf.WhileOp | scf.ExecuteRegionOp | scf.IndexSwitchOp
@@ -39,12 +41,15 @@ def is_dead(op: Operation) -> bool:
 
 
 def _is_free(op: Operation) -> bool:
-    """Whether an op, with all that is in its regions, only gives its results."""
-    if not op.regions:
-        return isinstance(op, TensorOp | TapeNewOp) or is_side_effect_free(op)
-    if not isinstance(op, RegionOp):
-        return is_side_effect_free(op)
-    return all(inner is op or isinstance(inner, RegionOp) or _is_free(inner) for inner in op.walk())
+    """Whether an op, with all that is in its regions, only gives its results.
+
+    Barriers only seem to have effects.
+    """
+    if isinstance(op, RegionOp | CheckpointOp):
+        return all(
+            isinstance(inner, RegionOp | CheckpointOp) or _is_free(inner) for inner in op.walk()
+        )
+    return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
 
 
 def blocks_inside_out(root: Operation) -> Iterator[Block]:

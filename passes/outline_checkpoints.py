@@ -58,7 +58,7 @@ class _Outliner:
         self.homes = {op: self.stages.home(op) for op in block.ops}
 
     def run(self) -> None:
-        orders = {None: self._order(None)}
+        orders: dict[Stage | None, list[Node]] = {None: self._order(None)}
         pending = [node for node in orders[None] if isinstance(node, Stage)]
         for stage in pending:
             orders[stage] = self._order(stage)
@@ -181,7 +181,10 @@ class _Outliner:
         for node in order:
             if isinstance(node, StartCheckpointOp):
                 node.y.replace_all_uses_with(node.x)
-            elif not isinstance(node, EndCheckpointOp):
+            elif isinstance(node, EndCheckpointOp):
+                # of a stage without ops, which is no node
+                node.y.replace_all_uses_with(node.x)
+            else:
                 block.add_op(made[node] if isinstance(node, Stage) else node)
 
 

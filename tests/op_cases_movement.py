@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
-from op_cases import Case
+from op_cases import Case, integers
 from op_references import Array, Reference
 
 
@@ -158,6 +159,152 @@ def _borders() -> list[Case]:
     return cases + [Case("array.pad", [s], {**a, "mode": "edge"}, _border) for s, a in wide]
 
 
+def _window(x: Array, starts: Sequence[Array], sizes: Sequence[int]) -> list[list[int]]:
+    """The indices along each axis: the last ones possible where a start is too large."""
+    lines: list[list[int]] = []
+    for n, m, start in zip(x.shape, sizes, starts, strict=True):
+        possible = [s for s in range(n - m + 1) if s <= start] or [0]
+        lines.append(list(range(possible[-1], possible[-1] + m)))
+    return lines
+
+
+def _dynamic_slice(x: Array, *starts: Array, sizes: Any) -> Array:
+    lengths: list[int] = np.atleast_1d(sizes).tolist()
+    return x[np.ix_(*_window(x, starts, lengths))] if x.ndim else x
+
+
+def _dynamic_update_slice(x: Array, update: Array, *starts: Array) -> Array:
+    if not x.ndim:
+        return update
+    result = np.array(x)
+    for place, target in zip(
+        np.ndindex(*update.shape), product(*_window(x, starts, update.shape)), strict=True
+    ):
+        result[target] = update[place]
+    return result
+
+
+def _dynamic_slices() -> list[Case]:
+    def at(*starts: int, dtype: Any = np.int64) -> list[Array]:
+        return [np.array(s, dtype) for s in starts]
+
+    rows: list[tuple[tuple[int, ...], list[Array], list[int]]] = [
+        ((5,), at(2), [3]),
+        ((5,), at(4, dtype=np.int32), [3]),
+        ((5,), at(-2, dtype=np.int8), [2]),
+        ((4, 6), at(1, 2), [2, 3]),
+        ((4, 6), at(9, 0), [1, 6]),
+        ((4, 6), at(0, 3), [4, 2]),
+        ((3, 4, 5), at(1, 9, -9), [1, 2, 5]),
+        ((17,), at(2**62), [17]),
+        ((300,), at(250, dtype=np.uint8), [20]),
+        ((), [], []),
+        ((4,), at(2), [0]),
+        ((0,), at(1), [0]),
+    ]
+    return [
+        *(Case("array.dynamic_slice", [s, *i], {"sizes": m}, _dynamic_slice) for s, i, m in rows),
+        *(
+            Case("array.dynamic_update_slice", [s, tuple(m), *i], {}, _dynamic_update_slice)
+            for s, i, m in rows
+        ),
+    ]
+
+
+def _tuples(
+    x: Array, indices: Array, batch_dims: int
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Places in the result of gather_nd, and where in x they lead."""
+    *outer, depth = indices.shape
+    for place in np.ndindex(*outer, *x.shape[batch_dims + depth :]):
+        picked = tuple(int(i) for i in indices[place[: len(outer)]])
+        yield place, (*place[:batch_dims], *picked, *place[len(outer) :])
+
+
+def _gather_nd(x: Array, indices: Array, batch_dims: int = 0) -> Array:
+    depth = indices.shape[-1]
+    result = np.zeros((*indices.shape[:-1], *x.shape[batch_dims + depth :]))
+    for place, source in _tuples(x, indices, batch_dims):
+        result[place] = x[source]
+    return result
+
+
+def _scatter_nd_add(x: Array, indices: Array, updates: Array, batch_dims: int = 0) -> Array:
+    result = np.array(x)
+    for place, target in _tuples(x, indices, batch_dims):
+        result[target] += updates[place]
+    return result
+
+
+def _index_update(x: Array, indices: Array, updates: Array, axis: int = 0) -> Array:
+    axis %= x.ndim
+    result = np.moveaxis(np.array(x), axis, 0)
+    k = indices.ndim
+    rows = np.moveaxis(updates, range(axis, axis + k), range(k)).reshape(-1, *result.shape[1:])
+    for i, row in zip(indices.ravel(), rows, strict=True):
+        result[i] = row
+    return np.moveaxis(result, 0, axis)
+
+
+def _one_hot(indices: Array, depth: int, axis: int = -1) -> Array:
+    rows = [np.eye(depth)[i] for i in indices.ravel()]
+    return np.moveaxis(np.reshape(rows, (*indices.shape, depth)), -1, axis)
+
+
+def _scatters() -> list[Case]:
+    pairs = integers([[0, 1], [2, -1], [0, 1], [-3, 0]])
+    singles = integers([[[1], [0]], [[-1], [1]]], dtype=np.int32)
+    rows: list[tuple[tuple[int, ...], Array, dict[str, Any]]] = [
+        ((3, 4), pairs, {}),
+        ((3, 4, 2), pairs, {}),
+        ((3, 4), singles, {}),
+        ((2, 3), singles, {"batch_dims": 1}),
+        ((2, 2, 3), singles, {"batch_dims": 2}),
+        ((2, 3, 2, 2), integers([[[0, 1]], [[-1, 0]]]), {"batch_dims": 1}),
+        ((17,), integers([[16]]), {}),
+        ((300, 2), np.array([255, 1], np.uint8), {}),
+        ((3, 4), np.zeros((0, 2), np.int64), {}),
+        ((0, 4), np.zeros((0, 1), np.int64), {}),
+        ((2, 0), integers([[1], [0], [1]]), {}),
+    ]
+
+    def taken(x: tuple[int, ...], indices: Array, attributes: dict[str, Any]) -> tuple[int, ...]:
+        batch = attributes.get("batch_dims", 0)
+        return (*indices.shape[:-1], *x[batch + indices.shape[-1] :])
+
+    repeated, none = integers([[0, 2], [2, -1]]), np.zeros(0, np.int64)
+    return [
+        *(Case("array.gather_nd", [x, i], a, _gather_nd) for x, i, a in rows),
+        *(
+            Case("array.scatter_nd_add", [x, i, taken(x, i, a)], a, _scatter_nd_add)
+            for x, i, a in rows
+        ),
+        Case("array.index_update", [(4, 3), integers(2, 0, -1), (3, 3)], {}, _index_update),
+        Case("array.index_update", [(3, 4), repeated, (2, 2, 4)], {}, _index_update),
+        Case("array.index_update", [(2, 3, 2), repeated, (2, 2, 2, 2)], {"axis": -2},
+             _index_update),
+        Case("array.index_update", [(3,), integers(1, 1, -2, dtype=np.int32), (3,)], {},
+             _index_update),
+        Case("array.index_update", [(2, 3), np.array(-1, np.int8), (2,)], {"axis": 1},
+             _index_update),
+        Case("array.index_update", [(300,), np.array([255, 7], np.uint8), (2,)], {},
+             _index_update),
+        Case("array.index_update", [(3, 2), none, (0, 2)], {}, _index_update),
+        Case("array.index_update", [(0,), none, (0,)], {}, _index_update),
+        Case("array.index_update", [(17, 20), np.arange(34) % 17, (34, 20)], {}, _index_update),
+        Case("array.one_hot", [integers(0, 2, -1)], {"depth": 3}, _one_hot,
+             results=[((3, 3), None)]),
+        Case("array.one_hot", [repeated], {"depth": 4, "axis": 0}, _one_hot,
+             results=[((4, 2, 2), "int32")]),
+        Case("array.one_hot", [repeated], {"depth": 17, "axis": 1}, _one_hot,
+             results=[((2, 17, 2), "bool")]),
+        Case("array.one_hot", [np.array(3, np.uint8)], {"depth": 5}, _one_hot,
+             results=[((5,), "float16")]),
+        Case("array.one_hot", [none], {"depth": 2}, _one_hot, results=[((0, 2), None)]),
+        Case("array.one_hot", [none], {"depth": 0}, _one_hot, results=[((0, 0), None)]),
+    ]  # fmt: skip
+
+
 def _eye(shape: tuple[int, int], k: int) -> Array:
     ones = [float(j - i == k) for i in range(shape[0]) for j in range(shape[1])]
     return np.reshape(ones, shape)
@@ -243,4 +390,10 @@ def _triangles() -> list[Case]:
     ]
 
 
-CASES: tuple[Case, ...] = (*_assembly(), *_borders(), *_triangles())
+CASES: tuple[Case, ...] = (
+    *_assembly(),
+    *_borders(),
+    *_dynamic_slices(),
+    *_scatters(),
+    *_triangles(),
+)

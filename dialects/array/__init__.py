@@ -8,7 +8,10 @@ from gradir.dialects.array import (
     comparison,
     contraction,
     creation,
+    cumulative,
+    dynamic_slices,
     elementwise,
+    gather_scatter,
     indexing,
     movement,
     random,
@@ -33,9 +36,12 @@ OPS = (
     *movement.OPS,
     *slicing.OPS,
     *assembly.OPS,
+    *dynamic_slices.OPS,
     *triangles.OPS,
     *indexing.OPS,
+    *gather_scatter.OPS,
     *contraction.OPS,
+    *cumulative.OPS,
 )
 
 Array = Dialect("array", list(OPS), [])

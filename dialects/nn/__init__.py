@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from gradir.dialects.convolution import NN_OPS as CONVOLUTIONS
 from gradir.dialects.nn import (
     activations,
     batch_norm,
@@ -21,6 +22,7 @@ OPS = (
     *rectifiers.OPS,
     *gated.OPS,
     *layers.OPS,
+    *CONVOLUTIONS,
     *norms.OPS,
     *batch_norm.OPS,
     *pools.OPS,

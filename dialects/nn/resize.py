@@ -16,9 +16,9 @@ from gradir.dialects.attributes import Attributes, integer, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.resampling import (
     MODES,
-    Resize2dBackwardOp,
     ResampleForwardOp,
     ResampleOp,
+    Resize2dBackwardOp,
     Rows,
     resize_rows,
 )

@@ -50,7 +50,7 @@ class Tiling:
 def tiling(op: ContractOp, target: Target) -> Tiling:
     """The tiling that a plan for one thread is the fastest with."""
     found = list(_tilings(op))
-    if len(found) == 1:
+    if len(found) == 1 or 0 in op.extents:
         return found[0]
     return min(found, key=lambda one: _cost(op, one, target))
 

@@ -36,16 +36,16 @@ def is_dead(op: Operation) -> bool:
         return False
     if any(r.first_use is not None for r in op.results):
         return False
-    return _is_free(op)
+    return is_free(op)
 
 
-def _is_free(op: Operation) -> bool:
+def is_free(op: Operation) -> bool:
     """Whether an op, with all that is in its regions, only gives its results."""
     if not op.regions:
         return isinstance(op, TensorOp | TapeNewOp) or is_side_effect_free(op)
     if not isinstance(op, RegionOp):
         return is_side_effect_free(op)
-    return all(inner is op or isinstance(inner, RegionOp) or _is_free(inner) for inner in op.walk())
+    return all(inner is op or isinstance(inner, RegionOp) or is_free(inner) for inner in op.walk())
 
 
 def blocks_inside_out(module: ModuleOp) -> Iterator[Block]:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    IndexType,
     IntegerType,
     Signedness,
     TensorType,
@@ -61,6 +62,11 @@ def is_float(element: Attribute) -> TypeGuard[AnyFloat]:
 def is_integer(element: Attribute) -> bool:
     """i64, i32, i8 or ui8; not bool."""
     return element in _INTEGERS
+
+
+def is_number(type_: Attribute) -> bool:
+    """A scalar that native code can hold."""
+    return is_float(type_) or isinstance(type_, IntegerType | IndexType)
 
 
 def is_bool(element: Attribute) -> bool:

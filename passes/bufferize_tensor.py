@@ -19,9 +19,8 @@ from gradir.dialects.diagnostics import PassError, location_text
 from gradir.dialects.shapes import shape_of
 from gradir.dialects.window import CheckOffsetOp, WindowOp
 from gradir.passes.buffer_state import BufferState, buffer_type, root_of
+from gradir.passes.slices import Slice, is_contiguous
 from gradir.passes.verify_flow import constant_integer
-
-Slice = tensor.ExtractSliceOp | tensor.InsertSliceOp
 
 
 def bufferize_extract(s: BufferState, op: tensor.ExtractOp) -> None:
@@ -131,25 +130,6 @@ def window_for(s: BufferState, op: Operation, result: OpResult) -> SSAValue | No
 
 
 # Slices.
-
-
-def is_contiguous(op: Slice) -> bool:
-    """The elements lie together: ones, then one part of a dimension, then whole dimensions."""
-    type_ = op.source.type if isinstance(op, tensor.ExtractSliceOp) else op.dest.type
-    offsets, sizes, strides = (
-        integers_of(p) for p in (op.static_offsets, op.static_sizes, op.static_strides)
-    )
-    if DYNAMIC_INDEX in sizes:
-        return False
-    partial = False
-    for extent, offset, size, stride in zip(shape_of(type_), offsets, sizes, strides, strict=True):
-        if partial and not (offset == 0 and size == extent and stride == 1):
-            return False
-        if size != 1:
-            partial = True
-            if stride != 1:
-                return False
-    return True
 
 
 def _window(s: BufferState, op: Slice, buffer: SSAValue, whole: Any, part: Any) -> SSAValue:

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp
+from gradir.passes.liveness import all_operands
 
 # A group that reads more tensors than this would do little but spill their addresses.
 MOST_INPUTS = 64
@@ -94,7 +95,7 @@ class Grouping:
         """What has to run before: producers, for an effect those before it, for the end all."""
         if op.next_op is None:
             return (1 << position) - 1
-        before = [o.owner for o in op.operands]
+        before = [o.owner for o in all_operands(op)]
         if not isinstance(op, LoopOp) and not is_side_effect_free(op):
             before += [self._last_effect] if self._last_effect is not None else []
             self._last_effect = op
@@ -219,7 +220,7 @@ def _reduced(op: Operation) -> frozenset[int]:
 
 
 def _inputs(op: Operation) -> dict[SSAValue, bool]:
-    found = dict.fromkeys(op.operands, False)
+    found = dict.fromkeys(all_operands(op), False)
     if isinstance(op, LoopOp):
         rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
         moved = {

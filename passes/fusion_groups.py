@@ -113,7 +113,9 @@ class Grouping:
         found: list[Group] = []
         for value, access in zip(reversed(op.inputs), reversed(op.input_accesses), strict=True):
             owner = value.owner
-            if access is not None and access.is_identity and isinstance(owner, LoopOp):
+            in_place = access is not None and access.is_identity
+            # one from outside of this block is in no group
+            if in_place and isinstance(owner, LoopOp) and owner in self.group_of:
                 found.append(self.group_of[owner])
         for value in op.inputs:
             reader = self._readers.get((value, own.space))

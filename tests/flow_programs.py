@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-MATRIX, ROW, POINT = "tensor<4x3xf64>", "tensor<3xf64>", "tensor<f64>"
-TENSORS = (MATRIX, ROW, POINT)
-CARRIED = (*TENSORS, "f64", "index", "i1")
+POINT = "tensor<f64>"
 
 
 @dataclass
@@ -22,10 +20,18 @@ class FlowWriter:
     """
 
     choose: Callable[[Sequence[object]], object]
+    rows: int = 4
+    columns: int = 3
     budget: int = 24
     lines: list[str] = field(default_factory=list[str])
     values: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     count: int = 0
+
+    def __post_init__(self) -> None:
+        self.matrix = f"tensor<{self.rows}x{self.columns}xf64>"
+        self.row = f"tensor<{self.columns}xf64>"
+        self.tensors = (self.matrix, self.row, POINT)
+        self.carried = (*self.tensors, "f64", "index", "i1")
 
     def pick(self, options: Sequence[str]) -> str:
         return str(self.choose(options))
@@ -68,7 +74,7 @@ class FlowWriter:
         return self.emit(f"array.multiply {name}, {half} : {type_}", type_)
 
     def tensor_op(self) -> None:
-        type_ = self.pick(TENSORS)
+        type_ = self.pick(self.tensors)
         left, right = self.value(type_), self.value(type_)
         op = self.pick(["add", "subtract", "maximum", "minimum"])
         made = self.emit(f"array.{op} {left}, {right} : {type_}", type_)
@@ -90,59 +96,72 @@ class FlowWriter:
         self.emit(f"arith.cmpf olt, {self.value('f64')}, {self.value('f64')} : f64", "i1")
 
     def reduce_op(self) -> None:
-        matrix = self.value(MATRIX)
-        made = self.emit(f"array.max {matrix} {{axis = [0]}} : {MATRIX} -> {ROW}", ROW)
-        self.emit(f"array.min {made} : {ROW} -> {POINT}", POINT)
+        matrix = self.value(self.matrix)
+        made = self.emit(
+            f"array.max {matrix} {{axis = [0]}} : {self.matrix} -> {self.row}", self.row
+        )
+        self.emit(f"array.min {made} : {self.row} -> {POINT}", POINT)
 
     def spread(self) -> None:
-        self.emit(f"array.broadcast_to {self.value(ROW)} : {ROW} -> {MATRIX}", MATRIX)
+        self.emit(
+            f"array.broadcast_to {self.value(self.row)} : {self.row} -> {self.matrix}", self.matrix
+        )
 
     def extract(self) -> None:
-        row, column = self.index_below(4), self.index_below(3)
-        self.emit(f"tensor.extract {self.value(MATRIX)}[{row}, {column}] : {MATRIX}", "f64")
+        row, column = self.index_below(self.rows), self.index_below(self.columns)
+        self.emit(
+            f"tensor.extract {self.value(self.matrix)}[{row}, {column}] : {self.matrix}", "f64"
+        )
         self.emit(f"tensor.extract {self.value(POINT)}[] : {POINT}", "f64")
 
     def insert(self) -> None:
-        row, column, scalar = self.index_below(4), self.index_below(3), self.value("f64")
-        target = self.value(MATRIX)
-        self.emit(f"tensor.insert {scalar} into {target}[{row}, {column}] : {MATRIX}", MATRIX)
+        row, column, scalar = (
+            self.index_below(self.rows),
+            self.index_below(self.columns),
+            self.value("f64"),
+        )
+        target = self.value(self.matrix)
+        self.emit(
+            f"tensor.insert {scalar} into {target}[{row}, {column}] : {self.matrix}", self.matrix
+        )
 
     def extract_row(self) -> None:
-        row = self.index_below(4)
+        row = self.index_below(self.rows)
         self.emit(
-            f"tensor.extract_slice {self.value(MATRIX)}[{row}, 0] [1, 3] [1, 1] : "
-            f"{MATRIX} to {ROW}", ROW,
+            f"tensor.extract_slice {self.value(self.matrix)}[{row}, 0] "
+            f"[1, {self.columns}] [1, 1] : {self.matrix} to {self.row}", self.row,
         )  # fmt: skip
 
     def insert_row(self) -> None:
-        row = self.index_below(4)
-        source = self.value(ROW)
+        row = self.index_below(self.rows)
+        source = self.value(self.row)
         if self.number(0, 1):
-            source = self.emit(f"array.negative {source} : {ROW}", ROW)
+            source = self.emit(f"array.negative {source} : {self.row}", self.row)
         self.emit(
-            f"tensor.insert_slice {source} into {self.value(MATRIX)}[{row}, 0] [1, 3] "
-            f"[1, 1] : {ROW} into {MATRIX}", MATRIX,
+            f"tensor.insert_slice {source} into {self.value(self.matrix)}[{row}, 0] "
+            f"[1, {self.columns}] [1, 1] : {self.row} into {self.matrix}", self.matrix,
         )  # fmt: skip
 
     def column(self) -> None:
         """A part of a column, which does not lie together: read, and written somewhere else."""
-        column, start = self.index_below(3), self.index_below(2)
+        column, start = self.index_below(self.columns), self.index_below(2)
+        part_type, sizes = f"tensor<{self.rows - 1}xf64>", f"[{self.rows - 1}, 1] [1, 1]"
         part = self.emit(
-            f"tensor.extract_slice {self.value(MATRIX)}[{start}, {column}] [3, 1] [1, 1] : "
-            f"{MATRIX} to {ROW}", ROW,
+            f"tensor.extract_slice {self.value(self.matrix)}[{start}, {column}] {sizes} : "
+            f"{self.matrix} to {part_type}", part_type,
         )  # fmt: skip
         self.emit(
-            f"tensor.insert_slice {part} into {self.value(MATRIX)}[1, {column}] [3, 1] [1, 1] : "
-            f"{ROW} into {MATRIX}", MATRIX,
+            f"tensor.insert_slice {part} into {self.value(self.matrix)}[1, {column}] {sizes} : "
+            f"{part_type} into {self.matrix}", self.matrix,
         )  # fmt: skip
 
     def make(self) -> None:
         scalar = self.value("f64")
-        type_ = self.pick([MATRIX, ROW])
+        type_ = self.pick([self.matrix, self.row])
         self.emit(f"tensor.splat {scalar} : {type_}", type_)
         self.emit(f"tensor.from_elements {self.value('f64')} : {POINT}", POINT)
         xs = ", ".join(self.value("f64") for _ in range(3))
-        self.emit(f"tensor.from_elements {xs} : {ROW}", ROW)
+        self.emit(f"tensor.from_elements {xs} : tensor<3xf64>", "tensor<3xf64>")
 
     # Control flow.
 
@@ -162,7 +181,7 @@ class FlowWriter:
         del self.values[visible:]
 
     def types(self) -> list[str]:
-        return [self.pick(CARRIED) for _ in range(self.number(1, 4))]
+        return [self.pick(self.carried) for _ in range(self.number(1, 4))]
 
     def results(self, types: Sequence[str], text: str) -> str:
         """Begin an op with results: `%v, %w = text`; gives the names."""
@@ -224,9 +243,7 @@ class FlowWriter:
         pairs = [f"{counter} = {zero}"]
         pairs += [f"{a} = {s}" for a, s in zip(arguments, starts, strict=True)]
         signature = f"({', '.join(['index', *types])}) -> ({', '.join(['index', *passed])})"
-        names = self.results(
-            ["index", *passed], f"scf.while ({', '.join(pairs)}) : {signature} {{"
-        )
+        names = self.results(["index", *passed], f"scf.while ({', '.join(pairs)}) : {signature} {{")
         visible = len(self.values)
         self.block(list(zip(arguments, types, strict=True)), depth)
         more = self.emit(f"arith.cmpi slt, {counter}, {limit} : index", "i1")
@@ -258,8 +275,8 @@ class FlowWriter:
             flow[self.number(0, len(flow) - 1)](depth - 1)
             return
         plain = [
-            self.tensor_op, self.scalar_op, self.index_op, self.compare, self.reduce_op, self.extract,
-            self.insert, self.extract_row, self.insert_row, self.column, self.make, self.spread,
+            self.tensor_op, self.scalar_op, self.index_op, self.compare, self.reduce_op,
+            self.extract, self.insert, self.extract_row, self.insert_row, self.column, self.make, self.spread,
         ]  # fmt: skip
         plain[self.number(0, len(plain) - 1)]()
 
@@ -268,15 +285,19 @@ def _terminator(name: str, values: Sequence[str], types: Sequence[str]) -> str:
     return f"{name} {', '.join(values)} : {', '.join(types)}"
 
 
-def flow_program(choose: Callable[[Sequence[object]], object], statements: int = 8) -> str:
+def flow_program(
+    choose: Callable[[Sequence[object]], object],
+    statements: int = 8,
+    rows: int = 4,
+    columns: int = 3,
+) -> str:
     """`@f(matrix, row, point, f64, index, i1)` with nested control flow."""
-    arguments = [
-        ("%m", MATRIX), ("%r", ROW), ("%p", POINT), ("%x", "f64"), ("%n", "index"), ("%c", "i1"),
-    ]  # fmt: skip
-    writer = FlowWriter(choose, values=list(arguments))
+    writer = FlowWriter(choose, rows, columns)
+    arguments = list(zip(("%m", "%r", "%p", "%x", "%n", "%c"), writer.carried, strict=True))
+    writer.values += arguments
     for _ in range(statements):
         writer.statement(3)
-    types = [*CARRIED, MATRIX, ROW]
+    types = [*writer.carried, writer.matrix, writer.row]
     results = [writer.value(t) for t in types]
     header = ", ".join(f"{name}: {type_}" for name, type_ in arguments)
     body = "\n".join(writer.lines)

@@ -24,6 +24,7 @@ from gradir.passes.fuse import fuse
 from gradir.passes.inline import inline
 from gradir.passes.lower import lower
 from gradir.passes.plan_memory import MemoryPlan, plan_memory
+from gradir.passes.scalarize import scalarize
 from gradir.passes.simplify import simplify
 from gradir.passes.verify import verify
 
@@ -64,6 +65,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("gradir-dce", dce),
     # needs: static shapes;           leaves: loop nests and constants
     Stage("gradir-lower", lower, _is_lowered),
+    # needs: nests not fused;         leaves: in loops, numbers for tensors of one element
+    Stage("gradir-scalarize", scalarize),
     # needs: loop nests on tensors;   leaves: fewer of them
     Stage("gradir-fuse", fuse),
     # needs: one block a function;    leaves: buffers, no tensors; results in the caller's memory

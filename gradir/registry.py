@@ -44,6 +44,7 @@ PASSES: dict[str, str] = {
     "gradir-inline": "gradir.passes.inline:InlinePass",
     "gradir-lower": "gradir.passes.lower:LowerPass",
     "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",
+    "gradir-scalarize": "gradir.passes.scalarize:ScalarizePass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
     "gradir-verify": "gradir.passes.verify:VerifyPass",
 }

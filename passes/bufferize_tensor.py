@@ -16,6 +16,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import PassError, location_text
+from gradir.dialects.loopnest import CheckIndexOp
 from gradir.dialects.shapes import shape_of
 from gradir.dialects.window import CheckOffsetOp, WindowOp
 from gradir.passes.buffer_state import BufferState, buffer_type, root_of
@@ -178,10 +179,13 @@ def _checked(s: BufferState, op: Operation, index: SSAValue, bound: int) -> SSAV
 
 
 def _is_below(index: SSAValue, bound: int) -> bool:
-    """A constant, or the induction variable of a loop with constant bounds, in [0, bound)."""
+    """A constant, an induction variable with constant bounds, or what was checked before."""
     number = constant_integer(index)
     if number is not None:
         return 0 <= number < bound
+    if isinstance(cast := index.owner, arith.IndexCastOp):
+        checked = cast.input.owner
+        return isinstance(checked, CheckIndexOp) and checked.bound.value.data <= bound
     loop = index.owner.parent_op() if isinstance(index, BlockArgument) else None
     if not isinstance(loop, scf.ForOp) or loop.body.block.args[0] is not index:
         return False

@@ -14,6 +14,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from gradir.dialects.loopnest import CheckIndexOp
 from gradir.dialects.shapes import shape_of
 from gradir.dialects.window import CheckOffsetOp, CheckStepOp, WindowOp
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_INDEX
@@ -106,6 +107,17 @@ class ScalarCode:
         last = str(bound - 1)
         self.names[op.result] = self.memory.intrinsic("smin", "i64", 1, above, last)
 
+    def check_index(self, op: CheckIndexOp) -> None:
+        self.work.by_all()
+        index, bound, memory = self.names[op.index], op.bound.value.data, self.memory
+        negative = self.text.emit(f"icmp slt i64 {index}, 0")
+        from_end = memory.binary("add", "i64", 1, index, str(bound))
+        wrapped = memory.select("i64", 1, negative, from_end, index)
+        wrong = self.text.emit(f"icmp uge i64 {wrapped}, {bound}")
+        self.report(wrong, op.message.data, index, bound)
+        above = memory.intrinsic("smax", "i64", 1, wrapped, "0")
+        self.names[op.result] = memory.intrinsic("smin", "i64", 1, above, str(bound - 1))
+
     def check_step(self, op: CheckStepOp) -> None:
         self.work.by_all()
         step, kind = self.names[op.step], kind_of(op.step.type)
@@ -145,6 +157,7 @@ class ScalarCode:
         memref.LoadOp: load,
         memref.StoreOp: store,
         WindowOp: window,
+        CheckIndexOp: check_index,
         CheckOffsetOp: check_offset,
         CheckStepOp: check_step,
     }

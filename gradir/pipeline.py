@@ -21,6 +21,7 @@ from gradir.passes.bufferize import bufferize
 from gradir.passes.dce import dce
 from gradir.passes.decompose import decompose
 from gradir.passes.fuse import fuse
+from gradir.passes.hoist import hoist
 from gradir.passes.inline import inline
 from gradir.passes.lower import lower
 from gradir.passes.plan_memory import MemoryPlan, plan_memory
@@ -63,6 +64,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("cse", cse),
     # needs: nothing;                 leaves: no value that nobody reads
     Stage("gradir-dce", dce),
+    # needs: nothing;                 leaves: loop invariants outside of their loops
+    Stage("gradir-hoist", hoist),
     # needs: static shapes;           leaves: loop nests and constants
     Stage("gradir-lower", lower, _is_lowered),
     # needs: nests not fused;         leaves: in loops, numbers for tensors of one element

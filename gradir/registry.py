@@ -41,6 +41,7 @@ PASSES: dict[str, str] = {
     "gradir-decompose": "gradir.passes.decompose:DecomposePass",
     "gradir-fuse": "gradir.passes.fuse:FusePass",
     "gradir-gradient": "gradir.passes.gradient:GradientPass",
+    "gradir-hoist": "gradir.passes.hoist:HoistPass",
     "gradir-inline": "gradir.passes.inline:InlinePass",
     "gradir-lower": "gradir.passes.lower:LowerPass",
     "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",

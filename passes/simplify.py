@@ -17,6 +17,7 @@ from xdsl.traits import is_side_effect_free
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.value import Emitter
 from gradir.passes.cleanup import blocks_inside_out, remove_dead_ops
+from gradir.passes.simplify_flow import simplify_flow
 
 
 def simplify_block(block: Block) -> None:
@@ -24,6 +25,7 @@ def simplify_block(block: Block) -> None:
     op = block.first_op
     while op is not None:
         op = _simplify_op(block, op) if isinstance(op, TensorOp) else op.next_op
+    simplify_flow(block)
     _merge_equal_constants(block)
     remove_dead_ops(block)
 

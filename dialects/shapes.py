@@ -81,6 +81,11 @@ def is_tensor(type_: Attribute) -> TypeGuard[AnyTensor]:
     return isinstance(type_, TensorType)
 
 
+def is_scalar(type_: Attribute) -> bool:
+    """A number by itself: a float, an integer or an index."""
+    return is_float(type_) or isinstance(type_, IntegerType | IndexType)
+
+
 def is_float_tensor(type_: Attribute) -> bool:
     return is_tensor(type_) and is_float(type_.element_type)
 

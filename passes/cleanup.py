@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.tape import TapeNewOp
+
+RegionOp = scf.ForOp | scf.IfOp | scf.WhileOp | scf.ExecuteRegionOp | scf.IndexSwitchOp
+"""Ops whose regions run as part of them, and that do nothing else."""
 
 
 def remove_dead_ops(block: Block) -> None:
@@ -27,9 +32,20 @@ def remove_dead_ops(block: Block) -> None:
 
 def is_dead(op: Operation) -> bool:
     """No result is read and no effect is lost."""
-    if not op.results or any(r.first_use is not None for r in op.results):
+    if not (op.results or isinstance(op, RegionOp)):
         return False
-    return isinstance(op, TensorOp) or is_side_effect_free(op)
+    if any(r.first_use is not None for r in op.results):
+        return False
+    return is_free(op)
+
+
+def is_free(op: Operation) -> bool:
+    """Whether an op, with all that is in its regions, only gives its results."""
+    if not op.regions:
+        return isinstance(op, TensorOp | TapeNewOp) or is_side_effect_free(op)
+    if not isinstance(op, RegionOp):
+        return is_side_effect_free(op)
+    return all(inner is op or isinstance(inner, RegionOp) or is_free(inner) for inner in op.walk())
 
 
 def blocks_inside_out(module: ModuleOp) -> Iterator[Block]:

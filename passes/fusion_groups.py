@@ -15,6 +15,7 @@ from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.access import Access
 from gradir.dialects.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
+from gradir.passes.liveness import all_operands
 
 # A group that reads more tensors than this would do little but spill their addresses.
 MOST_INPUTS = 64
@@ -92,7 +93,7 @@ class Grouping:
         """What has to run before: producers, for an effect those before it, for the end all."""
         if op.next_op is None:
             return (1 << position) - 1
-        before = [o.owner for o in op.operands]
+        before = [o.owner for o in all_operands(op)]
         if not isinstance(op, LoopOp | BarrierOp) and not is_side_effect_free(op):
             before += [self._last_effect] if self._last_effect is not None else []
             self._last_effect = op
@@ -110,7 +111,9 @@ class Grouping:
         found: list[Group] = []
         for value, access in zip(reversed(op.inputs), reversed(op.input_accesses), strict=True):
             owner = value.owner
-            if access is not None and access.is_identity and isinstance(owner, LoopOp):
+            in_place = access is not None and access.is_identity
+            # one from outside of this block is in no group
+            if in_place and isinstance(owner, LoopOp) and owner in self.group_of:
                 found.append(self.group_of[owner])
         # of other parts of a tensor nothing is shared, but all of it would have to wait
         for value, access in zip(op.inputs, op.input_accesses, strict=True):
@@ -218,7 +221,7 @@ def _reduced(op: Operation) -> frozenset[int]:
 
 
 def _inputs(op: Operation) -> dict[SSAValue, bool]:
-    found = dict.fromkeys(op.operands, False)
+    found = dict.fromkeys(all_operands(op), False)
     if isinstance(op, LoopOp):
         rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
         moved = {

@@ -501,7 +501,6 @@ CASES: tuple[Case, ...] = (
     *_movement(),
     *_indexing(),
     *_contraction(),
-    *CONTRACTION_CASES,
     *_nn(),
     *_grad(),
     *_families(),

@@ -46,6 +46,7 @@ PASSES: dict[str, str] = {
     "gradir-lower": "gradir.passes.lower:LowerPass",
     "gradir-outline-checkpoints": "gradir.passes.outline_checkpoints:OutlineCheckpointsPass",
     "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",
+    "gradir-schedule": "gradir.passes.schedule:SchedulePass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
     "gradir-verify": "gradir.passes.verify:VerifyPass",
 }

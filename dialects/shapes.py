@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    IndexType,
     IntegerType,
     Signedness,
     TensorType,
@@ -73,6 +74,11 @@ def tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
 
 def is_tensor(type_: Attribute) -> TypeGuard[AnyTensor]:
     return isinstance(type_, TensorType)
+
+
+def is_scalar(type_: Attribute) -> bool:
+    """A number by itself: a float, an integer or an index."""
+    return is_float(type_) or isinstance(type_, IntegerType | IndexType)
 
 
 def is_float_tensor(type_: Attribute) -> bool:

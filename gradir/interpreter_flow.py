@@ -135,6 +135,8 @@ def _slices(
     strides = _mixed(op.static_strides, operands[second:])
     result: list[slice] = []
     for extent, offset, size, stride in zip(shape, offsets, sizes, strides, strict=True):
+        if stride == 0:
+            raise ExecutionError(f"{location_text(op)}{op.name}: strides must not be 0")
         last = offset + (size - 1) * stride
         if size > 0 and not (0 <= offset < extent and 0 <= last < extent):
             outside = last if 0 <= offset < extent else offset

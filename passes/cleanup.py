@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import BarrierOp
+from gradir.dialects.tape import TapeNewOp
+
+RegionOp = (
+    scf.ForOp | scf.IfOp | scf.WhileOp | scf.ExecuteRegionOp | scf.IndexSwitchOp | CheckpointOp
+)
+"""Ops whose regions run as part of them, and that do nothing else."""
 
 
 def remove_dead_ops(block: Block) -> None:
@@ -28,21 +35,20 @@ def remove_dead_ops(block: Block) -> None:
 
 def is_dead(op: Operation) -> bool:
     """No result is read and no effect is lost."""
-    if not op.results or any(r.first_use is not None for r in op.results):
+    if not (op.results or isinstance(op, RegionOp)):
         return False
-    return _has_no_effect(op)
+    if any(r.first_use is not None for r in op.results):
+        return False
+    return has_no_effect(op)
 
 
-def _has_no_effect(op: Operation) -> bool:
-    """Dropping the op loses nothing but its results. Barriers only seem to have effects."""
-    pending = [op]
-    while pending:
-        op = pending.pop()
-        if isinstance(op, CheckpointOp):
-            pending += [inner for inner in op.body.block.ops if inner.results]
-        elif not isinstance(op, TensorOp | BarrierOp) and not is_side_effect_free(op):
-            return False
-    return True
+def has_no_effect(op: Operation) -> bool:
+    """Whether an op, with all that is in its regions, only gives its results."""
+    if not op.regions:
+        return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
+    if not isinstance(op, RegionOp):
+        return is_side_effect_free(op)
+    return all(inner is op or isinstance(inner, RegionOp) or has_no_effect(inner) for inner in op.walk())
 
 
 def blocks_inside_out(root: Operation) -> Iterator[Block]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -10,9 +10,11 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.grad import NameOp
-from gradir.dialects.shapes import is_tensor
+from gradir.dialects.shapes import is_scalar, is_tensor
+from gradir.dialects.tape import is_tape
 from gradir.passes.activity import carries_cotangent
 
 Selector = int | str
@@ -47,7 +49,7 @@ def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[
             if carries_cotangent(a) and "grad.inactive" not in given
         ]
         for argument in chosen:
-            _check_tensor("wrt", function, argument)
+            _check_type("wrt", function, argument)
         return [Target(a, _hint(a, f"arg{a.index}")) for a in chosen]
     return _resolve("wrt", function, selectors)
 
@@ -76,7 +78,7 @@ def resolve_of(
     if selectors is None:
         chosen = [(k, r) for k, r in enumerate(results) if carries_cotangent(r)]
         for _, result in chosen:
-            _check_tensor("of", function, result)
+            _check_type("of", function, result)
         return [Target(r, _hint(r, f"result{k}")) for k, r in chosen]
     attributes = argument_attributes(function)
     targets: list[Target] = []
@@ -143,10 +145,23 @@ def named_values(
     for argument, given in zip(function.body.block.args, attributes, strict=True):
         if isinstance(label := given.get("grad.name"), StringAttr):
             _add_name(found, label.data, argument, function)
-    for op in function.body.block.ops:
+    for op in _ops_of(function):
         if isinstance(op, NameOp):
             _add_name(found, op.label, op.y, op)
     return found
+
+
+def _ops_of(function: FuncOp) -> Iterator[Operation]:
+    """The ops of a function, those in checkpoint stages too, in program order."""
+    pending = [iter(function.body.block.ops)]
+    while pending:
+        op = next(pending[-1], None)
+        if op is None:
+            pending.pop()
+            continue
+        yield op
+        if isinstance(op, CheckpointOp):
+            pending.append(iter(op.body.block.ops))
 
 
 def _check_names(function: FuncOp, attributes: Sequence[dict[str, Attribute]]) -> None:
@@ -182,7 +197,7 @@ def _check_floating(
     what: str, function: FuncOp, selectors: Sequence[Selector], targets: Sequence[Target]
 ) -> None:
     for selector, target in zip(selectors, targets, strict=True):
-        _check_tensor(what, function, target.value)
+        _check_type(what, function, target.value)
         if not carries_cotangent(target.value):
             raise PassError(
                 f"{what}: {selector!r} of @{_name(function)} must be floating, "
@@ -191,12 +206,13 @@ def _check_floating(
             )
 
 
-def _check_tensor(what: str, function: FuncOp, value: SSAValue) -> None:
-    """Derivatives of floating scalars are not there yet; to leave them out would be wrong."""
-    if not is_tensor(value.type):
+def _check_type(what: str, function: FuncOp, value: SSAValue) -> None:
+    """Derivatives of vectors and the like are not there; to leave them out would be wrong."""
+    type_ = value.type
+    if not (is_tensor(type_) or is_scalar(type_) or is_tape(type_)):
         raise PassError(
-            f"{what}: {value_name(value)} of @{_name(function)} must be a tensor, "
-            f"got {value.type}; use tensor<{value.type}>, or mark it {{grad.inactive}}",
+            f"{what}: {value_name(value)} of @{_name(function)} must be a tensor or a scalar, "
+            f"got {value.type}; mark it {{grad.inactive}} to leave it out",
             function,
         )
 

@@ -477,6 +477,7 @@ def _grad() -> list[Case]:
 
 from op_cases_array_math import CASES as ARRAY_MATH_CASES  # noqa: E402 (it imports from this file)
 from op_cases_nn import CASES as NN_CASES  # noqa: E402 (it imports from this file)
+from op_cases_random import CASES as RANDOM_CASES  # noqa: E402 (it imports from this file)
 
 CASES: tuple[Case, ...] = (
     *_elementwise(),
@@ -495,5 +496,6 @@ CASES: tuple[Case, ...] = (
     *_contraction(),
     *_nn(),
     *NN_CASES,
+    *RANDOM_CASES,
     *_grad(),
 )

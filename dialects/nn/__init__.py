@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from gradir.dialects.nn import (
     activations,
     batch_norm,
+    dropout,
     gated,
     layers,
     losses,
@@ -20,6 +21,7 @@ OPS = (
     *layers.OPS,
     *norms.OPS,
     *batch_norm.OPS,
+    *dropout.OPS,
     *losses.OPS,
     *regression_losses.OPS,
 )

@@ -1,4 +1,4 @@
-"""grad.checkpoint: a stage of a program whose values are recomputed for its derivative, not kept."""
+"""grad.checkpoint: a stage whose values are recomputed for the derivative, not kept."""
 
 from __future__ import annotations
 

@@ -48,7 +48,9 @@ def has_no_effect(op: Operation) -> bool:
         return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
     if not isinstance(op, RegionOp):
         return is_side_effect_free(op)
-    return all(inner is op or isinstance(inner, RegionOp) or has_no_effect(inner) for inner in op.walk())
+    return all(
+        inner is op or isinstance(inner, RegionOp) or has_no_effect(inner) for inner in op.walk()
+    )
 
 
 def blocks_inside_out(root: Operation) -> Iterator[Block]:

@@ -29,7 +29,6 @@ from gradir.passes.call_graph import called_name, calls_in, functions_by_name
 from gradir.passes.checkpoint_stages import Stage, Stages, around, crossing, find, leak
 from gradir.passes.cleanup import blocks_inside_out
 
-
 Marker = StartCheckpointOp | EndCheckpointOp
 
 

@@ -21,8 +21,8 @@ from gradir.passes.residuals import is_constant
 class Rematerialization:
     """What `backward` reads of the ops of `forward`: stored, or recomputed from what is stored.
 
-    `may_recompute` says what need not be stored. Then `stored` are the values that the recomputation
-    ends at, and those that were read as they are.
+    `may_recompute` says what need not be stored. Then `stored` are the values that recomputation
+    ends at, and those that are read as they are.
     """
 
     def __init__(

@@ -20,7 +20,6 @@ from gradir.dialects import body as b
 from gradir.dialects import checkpoint, loopnest
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
-from gradir.dialects.array import scans
 from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (

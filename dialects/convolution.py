@@ -18,13 +18,19 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.attributes import Attributes
+from gradir.dialects.convolution_geometry import (
+    Taps,
+    Window,
+    require_shape,
+    spatial_numbers,
+    window,
+)
 from gradir.dialects.convolution_nests import convolve, convolve_weight_backward
 from gradir.dialects.convolution_transpose import convolve_input_backward
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
 from gradir.dialects.value import Emitter, Value
-from gradir.dialects.window import Taps, Window, require_shape, spatial_numbers, window
 
 SETTINGS = ("stride", "padding", "dilation", "groups", "layout")
 

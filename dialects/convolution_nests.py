@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from gradir.dialects import body as b
 from gradir.dialects.access import Access, Row, dim_row
+from gradir.dialects.convolution_geometry import Window
 from gradir.dialects.convolution_space import (
     Channels,
     Space,
@@ -25,7 +26,6 @@ from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.shapes import element_of, shape_of, tensor
 from gradir.dialects.value import Emitter, Scalar
-from gradir.dialects.window import Window
 
 # A kernel of at most so many elements on single channels is written out in the body of a nest.
 MOST_DIRECT_TAPS = 32
@@ -134,9 +134,8 @@ def _single_weight_backward(
     reads = [space.read(ct, image_rows(window, n_row, o_row, space.rows(outs)))]
     taps = list(product(*map(range, kernel)))
     for tap in taps:
-        reads.append(
-            space.read(x, image_rows(window, n_row, g_row, _at_tap(space, window, outs, tap)))
-        )
+        places_of_x = _at_tap(space, window, outs, tap)
+        reads.append(space.read(x, image_rows(window, n_row, g_row, places_of_x)))
 
     def products(*given: Scalar) -> list[Scalar]:
         left, *right = (b.to_compute(value, element) for value in given)

@@ -11,11 +11,11 @@ from xdsl.ir import Attribute, SSAValue
 from gradir.dialects import body as b
 from gradir.dialects.access import Access, Row
 from gradir.dialects.array.slicing import pad_value
+from gradir.dialects.convolution_geometry import Window
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, contract
 from gradir.dialects.shapes import element_of, shape_of
 from gradir.dialects.value import Emitter, Scalar
-from gradir.dialects.window import Window
 
 # The summands `coefficient * dimension` of a subscript, and its constant.
 Terms = list[tuple[int, int]]

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.array.slicing import pad_value
+from gradir.dialects.convolution_geometry import Window
 from gradir.dialects.convolution_space import (
     Channels,
     Space,
@@ -29,7 +30,6 @@ from gradir.dialects.loopnest import ReshapeOp
 from gradir.dialects.nest_builder import view
 from gradir.dialects.shapes import element_of, shape_of, tensor
 from gradir.dialects.value import Emitter
-from gradir.dialects.window import Window
 
 # Up to this stride the places of each remainder are computed for themselves.
 MOST_PARTS = 3

@@ -1,4 +1,7 @@
-"""The grad dialect: what exists because of differentiation: markers, sums of cotangents, zeros."""
+"""The grad dialect: what exists because of differentiation: markers, sums of cotangents, zeros.
+
+Markers stand on tensors and on scalars. Sums and zeros of scalars are arith ops.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,18 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, ClassVar, cast
 
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
+from gradir.dialects import checkpoint, loopnest
 from gradir.dialects.access import Access, Row, dim_row
+from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
+from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
     IndexingOp,
@@ -20,6 +28,8 @@ from gradir.dialects.array.indexing import (
     check_not_empty,
     wrapped,
 )
+from gradir.dialects.array.triangles import DiagonalBackwardOp
+from gradir.dialects.attention import OPS as ATTENTION_OPS
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
@@ -28,7 +38,11 @@ from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, r
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
-from gradir.dialects.shapes import agree_but_for, element_of, shape_of
+from gradir.dialects.pooling import OPS as POOLING_OPS
+from gradir.dialects.resampling import OPS as RESAMPLING_OPS
+from gradir.dialects.shapes import agree_but_for, element_of, is_tensor, shape_of
+from gradir.dialects.tape import TAPE_OPS, TapeType, cotangent_type, new_tape
+from gradir.dialects.transfer import CopyToOp
 from gradir.dialects.value import Emitter, Scalar, Value
 
 
@@ -38,6 +52,9 @@ class NoGradOp(IdentityOp):
 
     name = "grad.no_grad"
     INACTIVE: ClassVar[bool] = True
+
+    def decompose(self, x: Value) -> Value:
+        return x
 
 
 @irdl_op_definition
@@ -84,11 +101,15 @@ class BarrierOp(IdentityOp):
     """x; ops on the result are never merged with equal ops on x.
 
     It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
-    drops a dead one itself. From gradir-lower on it is the identity. vjp: ct
+    drops a dead one itself. It becomes a loopnest.barrier, which fusion respects, and costs nothing
+    at run time. vjp: ct
     """
 
     name = "grad.barrier"
     traits = traits_def()
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [emitter.insert(loopnest.BarrierOp(operands[0], operands[0].type)).result]
 
 
 @irdl_op_definition
@@ -202,30 +223,65 @@ class TakeAlongAxisBackwardOp(IndexingOp):
 
 def ones(type_: Attribute, emitter: Emitter) -> Value:
     """The seed of a target whose cotangent is not asked for."""
+    if not is_tensor(type_):
+        return _number(1.0, type_, emitter)
     return emitter.value(emitter.insert(FullOp.fill(1, type_)).y)
 
 
 def zero(type_: Attribute, emitter: Emitter) -> Value:
-    """The cotangent of what does not contribute."""
+    """The cotangent, of a value of a type, to which nothing contributes: a tape without records."""
+    if isinstance(type_, TapeType):
+        return emitter.value(new_tape(cotangent_type(type_), emitter))
+    if not is_tensor(type_):
+        return _number(0.0, type_, emitter)
     return emitter.value(emitter.insert(ZeroOp.create(result_types=[type_])).y)
+
+
+def _number(value: float, type_: Attribute, emitter: Emitter) -> Value:
+    """A constant of a floating scalar type."""
+    number = FloatAttr(value, cast(AnyFloat, type_))
+    return emitter.value(emitter.insert(ConstantOp(number)).result)
 
 
 def accumulated(contributions: Sequence[Value]) -> Value:
     """The cotangent of a value, from its contributions in reverse program order.
 
-    What does not contribute (`zero`) is no part of the sum.
+    What does not contribute (`zero`) is no part of the sum. Scalars are added by arith.addf.
     """
-    kept = [c for c in contributions if not _is_zero(c)] or contributions[:1]
+    kept = [c for c in contributions if not _is_zero(c)] or list(contributions[:1])
+    if isinstance(kept[0], Scalar):
+        return reduce(b.add, cast(list[Scalar], kept))
     return kept[0] if len(kept) == 1 else AccumulateOp.on(*kept)
 
 
 def _is_zero(value: Value) -> bool:
-    return isinstance(value.ssa.owner, ZeroOp)
+    owner = value.ssa.owner
+    if isinstance(owner, ConstantOp) and isinstance(owner.value, FloatAttr):
+        return str(owner.value.value.data) == "0.0"
+    return isinstance(owner, ZeroOp)
 
 
 OPS: tuple[type[TensorOp], ...] = (
-    NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
-    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp, *CONVOLUTIONS,
-)  # fmt: skip
+    NoGradOp,
+    NameOp,
+    NegateGradientOp,
+    StartCheckpointOp,
+    EndCheckpointOp,
+    BarrierOp,
+    ZeroOp,
+    AccumulateOp,
+    TakeAlongAxisBackwardOp,
+    NllLossBackwardOp,
+    PolygammaOp,
+    CopyToOp,
+    DiagonalBackwardOp,
+    *POOLING_OPS,
+    *RESAMPLING_OPS,
+    *CONVOLUTIONS,
+    *ATTENTION_OPS,
+    *ACCUMULATION_OPS,
+    *scans.OPS,
+    *linear_systems.GRAD_OPS,
+)
 
-Grad = Dialect("grad", list(OPS), [])
+Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import StringAttr
@@ -19,7 +21,14 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.attributes import Attributes, Plain, attribute, plain_text
-from gradir.dialects.shapes import compatible, element_of, is_tensor, require_element, shape_of
+from gradir.dialects.shapes import (
+    compatible,
+    element_of,
+    is_scalar,
+    is_tensor,
+    require_element,
+    shape_of,
+)
 from gradir.dialects.value import SOURCE_ATTRIBUTE, Emitter, Value
 
 Cotangents = Sequence[Value | None]
@@ -30,12 +39,16 @@ class TensorOp(IRDLOperation, ABC):
 
     # No cotangent flows through the op: its results do not depend smoothly on any operand.
     INACTIVE: ClassVar[bool] = False
+    # The result shows elements of the first operand in another shape; to make it costs nothing.
+    IS_VIEW: ClassVar[bool] = False
     # Operands through which no derivative is offered; an active one is refused.
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
     # Indices are checked at run time; an error names the op that was written, not what it became.
     CHECKS_INDICES: ClassVar[bool] = False
     # One type stands for all operands and results in the custom form.
     SAME_TYPE: ClassVar[bool] = False
+    # Operands and results may be scalars too.
+    TAKES_SCALARS: ClassVar[bool] = False
     # The attributes that the op knows; others are refused.
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
 
@@ -51,6 +64,8 @@ class TensorOp(IRDLOperation, ABC):
 
     def verify_(self) -> None:
         for value in (*self.operands, *self.results):
+            if self.TAKES_SCALARS and is_scalar(value.type):
+                continue
             if not is_tensor(value.type):
                 raise VerifyException(f"{self.name}: expected ranked tensors, got {value.type}")
             try:
@@ -84,6 +99,12 @@ class TensorOp(IRDLOperation, ABC):
                 f"{self.name}: {len(expected)} results expected, got {len(self.results)}"
             )
         for result, type_ in zip(self.results, expected, strict=True):
+            if result.type == type_:
+                continue
+            if not (is_tensor(result.type) and is_tensor(type_)):
+                raise VerifyException(
+                    f"{self.name}: result type must be {type_}, got {result.type}"
+                )
             same_element = element_of(result.type) == element_of(type_)
             if not same_element or not compatible(shape_of(result.type), shape_of(type_)):
                 raise VerifyException(
@@ -212,13 +233,24 @@ def _parse_result_types(parser: Parser) -> list[Attribute]:
 # Rules for ops of other dialects, by class.
 
 VjpRule = Callable[[Any, Cotangents, Sequence[Value], Sequence[Value]], Cotangents]
+Simplification = Callable[..., Value | None]
+
+# The files that register them; they are read when a rule is first asked for.
+_RULE_FILES = ("gradir.dialects.scalar_rules", "gradir.dialects.tensor_rules")
 _VJP_RULES: dict[type[Operation], VjpRule] = {}
+_OF_SCALARS: set[type[Operation]] = set()
 _INACTIVE: set[type[Operation]] = set()
+_SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
 
 
-def register_vjp(op_class: type[Operation], rule: VjpRule) -> None:
-    """Give an op of another dialect a derivative: `rule(op, cts, results, operands)`."""
+def register_vjp(op_class: type[Operation], rule: VjpRule, of_scalars: bool = False) -> None:
+    """Give an op of another dialect a derivative: `rule(op, cts, results, operands)`.
+
+    With `of_scalars`, only where no operand and no result is a tensor.
+    """
     _VJP_RULES[op_class] = rule
+    if of_scalars:
+        _OF_SCALARS.add(op_class)
 
 
 def register_inactive(op_class: type[Operation]) -> None:
@@ -226,13 +258,44 @@ def register_inactive(op_class: type[Operation]) -> None:
     _INACTIVE.add(op_class)
 
 
+def register_simplification(op_class: type[Operation], function: Simplification) -> None:
+    """Give an op of one result a `simplify`: `function(op, *operands)`."""
+    _SIMPLIFICATIONS[op_class] = function
+
+
+@cache
+def _load_rules() -> None:
+    for name in _RULE_FILES:
+        import_module(name)
+
+
 def is_inactive(op: Operation) -> bool:
     """No cotangent ever flows through `op`."""
-    return op.INACTIVE if isinstance(op, TensorOp) else type(op) in _INACTIVE
+    if isinstance(op, TensorOp):
+        return op.INACTIVE
+    _load_rules()
+    return type(op) in _INACTIVE
 
 
 def vjp_rule(op: Operation) -> VjpRule | None:
     """The derivative of `op`, to be called as `rule(op, cts, results, operands)`."""
     if isinstance(op, TensorOp):
         return cast(VjpRule, type(op).vjp_all) if op.has_vjp() else None
-    return _VJP_RULES.get(type(op))
+    _load_rules()
+    return None if is_of_scalars(op) is False else _VJP_RULES.get(type(op))
+
+
+def is_of_scalars(op: Operation) -> bool | None:
+    """Whether an op that has a derivative on scalars alone is one on scalars; None for others."""
+    if type(op) not in _OF_SCALARS:
+        return None
+    return all(is_scalar(v.type) for v in (*op.operands, *op.results))
+
+
+def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
+    """A value equal to the result of `op` that is cheaper, if one is known."""
+    if isinstance(op, TensorOp):
+        return op.simplify(*operands)
+    _load_rules()
+    function = _SIMPLIFICATIONS.get(type(op))
+    return None if function is None or is_of_scalars(op) is False else function(op, *operands)

@@ -120,6 +120,7 @@ class IdentityOp(TensorOp, ABC):
     """y = x; what it means is in what it does to derivatives, or to other passes."""
 
     SAME_TYPE: ClassVar[bool] = True
+    TAKES_SCALARS: ClassVar[bool] = True
 
     x = operand_def()
     y = result_def()

@@ -17,6 +17,8 @@ without subscripts is handed to the body whole, for `loopnest.load`. An output r
 `add [s0, d1]`: the index is yielded by the body after the values (scatter). An output may start
 from a tensor (`init %z`); at buffer level it then starts from the buffer's contents.
 The yielded type may be wider than the output's: it is accumulated so and rounded once.
+
+What has loops of its own, as a sort or a triangular solve, is a `loopnest.forall`: see forall.py.
 """
 
 from __future__ import annotations
@@ -33,16 +35,10 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    Signedness,
     StringAttr,
-    TensorType,
     UnitAttr,
     i64,
 )
-from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -59,26 +55,29 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, MemoryEffectKind, Pure
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import special
+from gradir.dialects import loopnest_body, special, window
 from gradir.dialects.access import Access, access_of
 from gradir.dialects.attributes import integers_of
+from gradir.dialects.forall import ForallOp
+from gradir.dialects.loopnest_body import (
+    CheckIndexOp,
+    IndexOp,
+    LoadOp,
+    ShapedType,
+    YieldOp,
+    scalar_type,
+)
 from gradir.dialects.loopnest_text import parse_loop_header, print_loop, subscripts
-from gradir.dialects.shapes import as_integer_type
+
+__all__ = [
+    "CheckIndexOp", "ContractOp", "IndexOp", "LoadOp", "LoopOp", "Loopnest", "NestOp", "Output",
+    "ReshapeOp", "ShapedType", "YieldOp", "scalar_type",
+]  # fmt: skip
 
 COMBINERS = ("none", "add", "multiply", "maximum", "minimum", "and", "or")
-
-ShapedType = TensorType[Attribute] | MemRefType[Attribute]
-
-
-def scalar_type(element: Attribute) -> Attribute:
-    """The type of one element inside a body: arith knows signless integers only, so ui8 is i8."""
-    integer = as_integer_type(element)
-    if integer is not None and integer.signedness.data != Signedness.SIGNLESS:
-        return IntegerType(integer.width.data)
-    return element
 
 
 @dataclass(frozen=True)
@@ -393,14 +392,11 @@ class ContractOp(LoopOp):
             )
 
 
-@irdl_op_definition
-class ReshapeOp(IRDLOperation):
-    """The same elements in row-major order under another shape; costs nothing."""
+class ViewOp(IRDLOperation, ABC):
+    """The elements of the operand, where they lie; costs nothing."""
 
-    name = "loopnest.reshape"
     operand = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
 
     def __init__(self, operand: SSAValue, type_: Attribute):
@@ -415,74 +411,35 @@ class ReshapeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class IndexOp(IRDLOperation):
-    """The current value of iteration dimension `dim`, as i64."""
+class ReshapeOp(ViewOp):
+    """The same elements in row-major order under another shape."""
 
-    name = "loopnest.index"
-    dim = prop_def(IntegerAttr)
-    result = result_def(i64)
+    name = "loopnest.reshape"
     traits = traits_def(Pure())
-    assembly_format = "$dim attr-dict"
-
-    def __init__(self, dim: int):
-        super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[i64])
 
 
 @irdl_op_definition
-class LoadOp(IRDLOperation):
-    """One element of a tensor or buffer that the body was handed whole, at i64 indices in range."""
+class BarrierOp(ViewOp):
+    """The same tensor; nests that read the result never merge with those that read the operand.
 
-    name = "loopnest.load"
-    source = operand_def()
-    indices = var_operand_def(i64)
-    result = result_def()
-    traits = traits_def(Pure())
-    assembly_format = "$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)"
-
-    def __init__(self, source: SSAValue, indices: Sequence[SSAValue]):
-        element = scalar_type(cast(ShapedType, source.type).element_type)
-        super().__init__(operands=[source, list(indices)], result_types=[element])
-
-    def verify_(self) -> None:
-        rank = len(cast(ShapedType, self.source.type).get_shape())
-        if len(self.indices) != rank:
-            raise VerifyException(f"{self.name}: {rank} indices expected, got {len(self.indices)}")
-
-
-@irdl_op_definition
-class CheckIndexOp(IRDLOperation):
-    """An index in [-bound, bound), from the end where negative, as one in [0, bound).
-
-    Outside of that the result is clamped and the call fails after the nest with an error that
-    gives `message` (the op and its location), the index and the bound. `bound` is positive.
+    It has an effect as far as other passes can see, so that they neither merge nor move it.
     """
 
-    name = "loopnest.check_index"
-    index = operand_def(i64)
-    bound = prop_def(IntegerAttr)
-    message = prop_def(StringAttr)
-    result = result_def(i64)
-    traits = traits_def(Pure())
-    assembly_format = "$index `bound` $bound `message` $message attr-dict"
-
-    def __init__(self, index: SSAValue, bound: int, message: str):
-        super().__init__(
-            operands=[index],
-            properties={"bound": IntegerAttr(bound, i64), "message": StringAttr(message)},
-            result_types=[i64],
-        )
-
-
-@irdl_op_definition
-class YieldOp(AbstractYieldOperation[Attribute]):
-    """Ends a body: one value per output, then the scattered indices in the order of symbols."""
-
-    name = "loopnest.yield"
-    traits = traits_def(IsTerminator())
+    name = "loopnest.barrier"
+    traits = traits_def()
 
 
 Loopnest = Dialect(
     "loopnest",
-    [NestOp, ContractOp, ReshapeOp, IndexOp, LoadOp, CheckIndexOp, YieldOp, *special.OPS],
+    [
+        NestOp,
+        ContractOp,
+        ForallOp,
+        ReshapeOp,
+        BarrierOp,
+        *loopnest_body.OPS,
+        *special.OPS,
+        *window.OPS,
+    ],
     [],
 )

@@ -12,6 +12,14 @@ from gradir.dialects.shapes import is_float
 
 _FORMS: tuple[tuple[type[Attribute], str], ...] = ((Float16Type, "<e"), (Float32Type, "<f"))
 
+# Bits of a number, and the exponent of the last one of the smallest.
+_SIGNIFICANT_BITS: tuple[tuple[type[Attribute], tuple[int, int]], ...] = (
+    (Float16Type, (11, -24)),
+    (BFloat16Type, (8, -133)),
+    (Float32Type, (24, -149)),
+)
+_DOUBLE_BITS = (53, -1074)
+
 
 def rounded(number: float, element: Attribute) -> float:
     """The element that `number` becomes: a float, infinite beyond the largest, or an exact int."""
@@ -42,3 +50,15 @@ def _to_bfloat(number: float) -> float:
     step = 2.0 ** max(frexp(number)[1] - 8, -133)
     nearest = round(number / step) * step
     return copysign(inf if abs(nearest) >= 2.0**128 else nearest, number)
+
+
+def below(number: float, element: Attribute) -> float:
+    """The largest element of a floating type that is less than one of its finite elements."""
+    bits = next(
+        (bits for type_, bits in _SIGNIFICANT_BITS if isinstance(element, type_)), _DOUBLE_BITS
+    )
+    digits, smallest = bits
+    # a power of two stands where the spacing changes: below it, it is the half
+    fraction, exponent = frexp(number)
+    step = 2.0 ** max(exponent - digits - (fraction == 0.5), smallest)
+    return -(2.0**smallest) if number == 0 else number - step

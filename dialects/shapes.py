@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TypeGuard, cast
 
 from xdsl.dialects.builtin import (
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    IndexType,
     IntegerType,
     Signedness,
     TensorType,
@@ -63,6 +65,11 @@ def is_integer(element: Attribute) -> bool:
     return element in _INTEGERS
 
 
+def is_number(type_: Attribute) -> bool:
+    """A scalar that native code can hold."""
+    return is_float(type_) or isinstance(type_, IntegerType | IndexType)
+
+
 def is_bool(element: Attribute) -> bool:
     return element == i1
 
@@ -73,6 +80,11 @@ def tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
 
 def is_tensor(type_: Attribute) -> TypeGuard[AnyTensor]:
     return isinstance(type_, TensorType)
+
+
+def is_scalar(type_: Attribute) -> bool:
+    """A number by itself: a float, an integer or an index."""
+    return is_float(type_) or isinstance(type_, IntegerType | IndexType)
 
 
 def is_float_tensor(type_: Attribute) -> bool:
@@ -165,3 +177,13 @@ def broadcast_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
             raise VerifyException(f"shapes must broadcast, got {list(a)} and {list(b)}")
         result.append(y if x == 1 else x if y in (1, DYNAMIC) else y)
     return tuple(result)
+
+
+def extent_sum(*extents: int) -> int:
+    """The sum of extents, dynamic where one is."""
+    return DYNAMIC if DYNAMIC in extents else sum(extents)
+
+
+def extent_product(*extents: int) -> int:
+    """The product of extents, dynamic where one is."""
+    return DYNAMIC if DYNAMIC in extents else prod(extents)

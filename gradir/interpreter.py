@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
+from math import erf, inf, isfinite, nextafter
 from typing import Any, cast
 
 import numpy as np
@@ -17,8 +19,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from gradir.dialects.diagnostics import LocatedError, location_text, op_name
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
+from gradir.dialects.tape import TapeType
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.interpreter_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
+from gradir.interpreter_tape import TAPE_OPS, Tape, as_tape
 from gradir.passes.call_graph import callee_of, callees_first, functions_by_name, only_block
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of
 from gradir.symbols import check_signature, function_named
@@ -56,6 +60,34 @@ _INTEGER_PREDICATES: tuple[Callable[[Any, Any], Any], ...] = (
 
 def _rsqrt(x: Array) -> Array:
     return 1 / np.sqrt(x)
+
+
+def _round(x: Array) -> Array:
+    """To the nearest integer, halves away from 0."""
+    whole = np.trunc(x)
+    return whole + np.copysign(np.abs(x - whole) >= 0.5, x)
+
+
+def _fma(x: Array, y: Array, z: Array) -> Array:
+    """x * y + z, rounded once."""
+    rows = zip(x.ravel().tolist(), y.ravel().tolist(), z.ravel().tolist(), strict=True)
+    return np.array([_rounded_sum(*row, x.dtype) for row in rows], x.dtype).reshape(x.shape)
+
+
+def _rounded_sum(x: float, y: float, z: float, dtype: np.dtype[Any]) -> float:
+    """x * y + z as a float that rounds to the nearest number of the type, f64 or f32."""
+    if not (isfinite(x * y) and isfinite(x * y + z)):
+        return x * y + z
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    if exact == 0:
+        return x * y + z
+    nearest = exact.numerator / exact.denominator
+    off = exact - Fraction(nearest)
+    if dtype == np.float32 and off != 0:
+        # to odd, so that the second rounding gives what one would have
+        bits = int(np.float64(nearest).view(np.int64))
+        return nearest if bits % 2 else nextafter(nearest, inf if off > 0 else -inf)
+    return nearest
 
 
 # Ops on scalars; those that convert have the identity, since each result is cast to its type.
@@ -103,6 +135,19 @@ _SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
     math.AtanOp: np.arctan,
     math.Atan2Op: np.arctan2,
     math.PowFOp: np.power,
+    math.FPowIOp: np.power,
+    math.FmaOp: _fma,
+    math.ErfOp: np.vectorize(erf, otypes=[np.float64]),
+    math.Exp2Op: np.exp2,
+    math.Log2Op: np.log2,
+    math.Log10Op: np.log10,
+    math.CbrtOp: np.cbrt,
+    math.AsinhOp: np.arcsinh,
+    math.AcoshOp: np.arccosh,
+    math.AtanhOp: np.arctanh,
+    math.RoundOp: _round,
+    math.RoundEvenOp: np.rint,
+    math.TruncOp: np.trunc,
     math.CopySignOp: np.copysign,
 }
 
@@ -121,7 +166,11 @@ def interpret(module: ModuleOp, function: str, arguments: Sequence[Any]) -> tupl
         results = _Interpreter(functions).call(op, arrays)
     with _memory_errors(op):
         # arguments that are handed back and broadcast views become arrays of their own
-        return tuple(np.array(r, order="C") for r in results)
+        return tuple(_returned(r) for r in results)
+
+
+def _returned(result: Any) -> Any:
+    return result if isinstance(result, Tape) else np.array(result, order="C")
 
 
 def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Array]:
@@ -135,6 +184,9 @@ def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Arr
     for k, (given, parameter) in enumerate(zip(arguments, parameters, strict=True)):
         label, type_ = parameter.name_hint or str(k), parameter.type
         place = f"{name}: argument {k} (%{label})"
+        if isinstance(type_, TapeType):
+            arrays.append(cast(Array, as_tape(given, type_, place)))
+            continue
         if is_tensor(type_) and not is_static(type_):
             raise ArgumentError(f"{place}: the interpreter needs static shapes, got {type_}")
         shape, element = _shape_and_element(type_)
@@ -201,6 +253,8 @@ class _Interpreter:
 
     def results(self, op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
         """The results of one op on arrays, in the types declared."""
+        if (tape_op := TAPE_OPS.get(type(op))) is not None:
+            return tape_op(op, operands)
         with _memory_errors(op):
             values = _values(op, [_wide(o) for o in operands])
             return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.interfaces import is_inactive
-from gradir.dialects.shapes import element_of, is_float, is_tensor
+from gradir.dialects.shapes import element_of, is_tensor
+from gradir.dialects.tape import is_floating, is_tape
+from gradir.passes.region_flow import RegionFlow, region_flow
+
+_INACTIVE_TYPES = (IntegerType, IndexType)
 
 # Of the results of an op with an own notion of dependence (a call): those that depend on the
 # operands for which the flags are set.
@@ -36,9 +41,15 @@ class Activity:
 
 
 def carries_cotangent(value: SSAValue) -> bool:
-    """Floating tensors and scalars do; integers and bools never."""
+    """Floating tensors, scalars and tapes do; integers, bools and indices never.
+
+    Other types (vectors, complex numbers) count as if they did, so that what depends on `wrt`
+    through them is refused, not left out.
+    """
     type_ = value.type
-    return is_float(element_of(type_) if is_tensor(type_) else type_)
+    if is_tape(type_):
+        return is_floating(type_)
+    return not isinstance(element_of(type_) if is_tensor(type_) else type_, _INACTIVE_TYPES)
 
 
 def analyze(
@@ -47,17 +58,15 @@ def analyze(
     of: Iterable[SSAValue],
     dependence: Callable[[Operation], Dependence | None],
 ) -> Activity:
-    """One walk forward from `wrt` and one backward from `of` over the ops of a block."""
+    """One walk forward from `wrt` and one backward from `of`, also through regions.
+
+    The body of a loop is walked until no more of its arguments become active.
+    """
     activity = Activity()
     activity.varied.update(wrt)
-    for op in block.ops:
-        _vary(op, activity, dependence(op))
+    _vary_block(block, activity, dependence)
     activity.useful.update(of)
-    op = block.last_op
-    while op is not None:
-        if any(r in activity.useful for r in op.results) and not is_inactive(op):
-            activity.useful.update(values_read(op))
-        op = op.prev_op
+    _use_block(block, activity)
     return activity
 
 
@@ -66,6 +75,34 @@ def values_read(op: Operation) -> Sequence[SSAValue]:
     if not op.regions:
         return op.operands
     return [operand for inner in op.walk() for operand in inner.operands]
+
+
+def _vary_block(
+    block: Block, activity: Activity, dependence: Callable[[Operation], Dependence | None]
+) -> None:
+    for op in block.ops:
+        flow = region_flow(op)
+        if flow is None:
+            _vary(op, activity, dependence(op))
+            continue
+        spreads = True
+        while spreads:
+            _vary_along(flow, activity)
+            for inner in flow.blocks:
+                _vary_block(inner, activity, dependence)
+            spreads = _vary_along(flow, activity)
+
+
+def _vary_along(flow: RegionFlow, activity: Activity) -> bool:
+    """Follow the edges once; whether they led to a new value."""
+    found = False
+    for source, target in flow.edges:
+        if source in activity.varied and target not in activity.varied:
+            if carries_cotangent(target):
+                activity.varied.add(target)
+                activity.via[target] = source
+                found = True
+    return found
 
 
 def _vary(op: Operation, activity: Activity, own: Dependence | None) -> None:
@@ -79,3 +116,29 @@ def _vary(op: Operation, activity: Activity, own: Dependence | None) -> None:
         if varied and carries_cotangent(result) and result not in activity.varied:
             activity.varied.add(result)
             activity.via[result] = source
+
+
+def _use_block(block: Block, activity: Activity) -> None:
+    op = block.last_op
+    while op is not None:
+        flow = region_flow(op)
+        if flow is not None:
+            spreads = True
+            while spreads:
+                _use_along(flow, activity)
+                for inner in reversed(flow.blocks):
+                    _use_block(inner, activity)
+                spreads = _use_along(flow, activity)
+        elif any(r in activity.useful for r in op.results) and not is_inactive(op):
+            activity.useful.update(values_read(op))
+        op = op.prev_op
+
+
+def _use_along(flow: RegionFlow, activity: Activity) -> bool:
+    """Follow the edges once, backward; whether they led to a new value."""
+    found = False
+    for source, target in flow.edges:
+        if target in activity.useful and source not in activity.useful:
+            activity.useful.add(source)
+            found = True
+    return found

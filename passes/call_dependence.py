@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import is_inactive
 from gradir.passes.activity import carries_cotangent, values_read
+from gradir.passes.call_graph import calls_in
 from gradir.passes.effects import effect_problem
+from gradir.passes.region_flow import RegionFlow, region_flow
 
 if TYPE_CHECKING:
     from gradir.passes.derived_functions import Program
@@ -69,12 +71,10 @@ def _flow(program: Program, function: FuncOp) -> Flow:
 
 
 def _callees(program: Program, function: FuncOp) -> Iterator[FuncOp]:
-    blocks = function.body.blocks
-    for op in (op for block in blocks for op in block.ops):
-        if isinstance(op, CallOp):
-            callee = program.functions.get(op.callee.root_reference.data)
-            if callee is not None and not callee.is_declaration:
-                yield callee
+    for call in calls_in(function):
+        callee = program.functions.get(call.callee.root_reference.data)
+        if callee is not None and not callee.is_declaration:
+            yield callee
 
 
 class _Walk:
@@ -95,10 +95,33 @@ class _Walk:
         for k, argument in enumerate(block.args):
             if carries_cotangent(argument):
                 self.masks[argument] = 1 << k
-        for op in block.ops:
-            self._visit(op)
+        self._walk(block)
         results = self.program.results(self.function)
         return Flow(tuple(self.masks.get(r, 0) for r in results), self.refused)
+
+    def _walk(self, block: Block) -> None:
+        for op in block.ops:
+            flow = region_flow(op)
+            if flow is None:
+                self._visit(op)
+                continue
+            spreads = True
+            while spreads:
+                self._follow(flow)
+                for inner in flow.blocks:
+                    self._walk(inner)
+                spreads = self._follow(flow)
+
+    def _follow(self, flow: RegionFlow) -> bool:
+        """Follow the edges once; whether a mask has grown."""
+        grown = False
+        for source, target in flow.edges:
+            before = self.masks.get(target, 0)
+            after = before | self.masks.get(source, 0)
+            if after != before and carries_cotangent(target):
+                self.masks[target] = after
+                grown = True
+        return grown
 
     def _visit(self, op: Operation) -> None:
         given = [(v, self.masks.get(v, 0)) for v in values_read(op)]

@@ -6,131 +6,185 @@ code a call of its backward half.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.grad import zero
 from gradir.dialects.interfaces import Cotangents
-from gradir.dialects.value import Emitter, Value
-from gradir.passes.call_dependence import callee_of, dependence
-from gradir.passes.derived_functions import Program, split_functions
+from gradir.dialects.value import Value
+from gradir.passes.activity import Activity
+from gradir.passes.call_dependence import callee_of
+from gradir.passes.call_graph import callees_first
+from gradir.passes.derived_functions import Halves, Program, split_functions
+from gradir.passes.differentiator import Differentiator, TapeThread
+from gradir.passes.region_flow import region_flow, times, trips
 from gradir.passes.targets import Target, resolve_of, resolve_wrt
 
 if TYPE_CHECKING:
-    from gradir.passes.gradient import Differentiator
+    from gradir.passes.gradient import FunctionDifferentiator
+
+
+@dataclass(frozen=True)
+class Key:
+    """A callee, which arguments and results take part, and how often it may run.
+
+    The last is 1 for a callee without loops, which needs no tapes.
+    """
+
+    callee: FuncOp
+    wrt: tuple[int, ...]
+    of: tuple[int, ...]
+    executions: int | None
 
 
 @dataclass(frozen=True)
 class SavedCall:
-    """What the backward call needs: the function, residuals, and who takes part."""
+    """What the backward call needs: the functions, residuals, tapes, and who takes part."""
 
-    backward: FuncOp
+    key: Key
+    halves: Halves
     residuals: tuple[SSAValue, ...]
-    wrt: tuple[int, ...]
-    of: tuple[int, ...]
-
-
-Key = tuple[FuncOp, tuple[int, ...], tuple[int, ...]]
-"""A callee, and which arguments and results take part."""
+    threads: tuple[TapeThread, ...]
 
 
 class CallRule:
     """The structural rule of func.call."""
 
-    def dependence(self, program: Program, op: Operation, varied: Sequence[bool]) -> Sequence[bool]:
-        assert isinstance(op, CallOp)
-        return dependence(program, op, varied)
-
-    def forward(
-        self,
-        program: Program,
-        op: Operation,
-        operands: Sequence[SSAValue],
-        active_operands: Sequence[bool],
-        active_results: Sequence[bool],
-        emitter: Emitter,
-    ) -> tuple[Sequence[SSAValue], object]:
-        key = _key(program, op, active_operands, active_results)
-        forward, backward = program.halves[key]
-        types = forward.function_type.outputs.data
-        call = emitter.insert(CallOp(forward.sym_name.data, operands, list(types)))
-        count = len(op.results)
-        residuals = tuple(call.results[count:])
-        for residual, named in zip(residuals, program.results(forward)[count:], strict=True):
-            residual.name_hint = named.name_hint
-        return call.results[:count], SavedCall(backward, residuals, key[1], key[2])
+    def forward(self, outer: Differentiator, op: CallOp) -> SavedCall:
+        key = key_of(outer.program, op, outer.activity, outer.executions)
+        halves = outer.program.halves[key]
+        threads = tuple(outer.open_tape(t) for t in halves.tapes)
+        operands = [*map(outer.primal, op.operands), *(t.forward for t in threads)]
+        types = halves.forward.function_type.outputs.data
+        name = halves.forward.sym_name.data
+        call = outer.forward_emitter(op).insert(CallOp(name, operands, list(types)))
+        returned = outer.program.results(halves.forward)
+        for result, named in zip(call.results, returned, strict=True):
+            result.name_hint = named.name_hint
+        count, last = len(op.results), len(call.results) - len(threads)
+        outer.set_primal(op.results, call.results[:count])
+        # what the callee only hands through is here already
+        residuals = tuple(
+            operands[kept.index] if isinstance(kept, BlockArgument) else result
+            for result, kept in zip(call.results[count:last], returned[count:last], strict=True)
+        )
+        for thread, tape in zip(threads, call.results[last:], strict=True):
+            thread.forward = tape
+        return SavedCall(key, halves, residuals, threads)
 
     def backward(
-        self, program: Program, op: Operation, saved: object, cts: Cotangents, emitter: Emitter
-    ) -> Cotangents:
-        call = cast(SavedCall, saved)
-        seeds = [self._seed(cts[k], op.results[k], emitter) for k in call.of]
-        types = call.backward.function_type.outputs.data
-        name = call.backward.sym_name.data
-        made = emitter.insert(CallOp(name, [*call.residuals, *seeds], list(types)))
-        flowing: list[Value | None] = [None] * len(op.operands)
-        for place, result in zip(call.wrt, made.results, strict=True):
-            flowing[place] = emitter.value(result)
-        return flowing
-
-    def _seed(self, ct: Value | None, result: SSAValue, emitter: Emitter) -> SSAValue:
-        return zero(result.type, emitter).ssa if ct is None else ct.ssa
+        self, outer: Differentiator, op: CallOp, saved: SavedCall, cts: Cotangents
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        emitter = outer.emitter
+        seeds = [(cts[k] or zero(op.results[k].type, emitter)).ssa for k in saved.key.of]
+        types = saved.halves.backward.function_type.outputs.data
+        name = saved.halves.backward.sym_name.data
+        tapes = [t.in_backward() for t in saved.threads]
+        made = emitter.insert(CallOp(name, [*saved.residuals, *seeds, *tapes], list(types)))
+        for thread, tape in zip(saved.threads, made.results[len(saved.key.wrt) :], strict=True):
+            thread.backward = tape
+        operands = [op.operands[k] for k in saved.key.wrt]
+        return [(o, emitter.value(r)) for o, r in zip(operands, made.results, strict=False)]
 
 
-def differentiate_callees(program: Program, caller: Differentiator) -> None:
-    """Make the halves of all that is called actively below `caller`, callees first.
+def differentiate_callees(program: Program, caller: FunctionDifferentiator) -> None:
+    """Make the halves of all that is called actively below `caller`, callees first."""
+
+    def derive(key: Key, callee: FunctionDifferentiator) -> None:
+        derived = callee.run(seed_with_ones=False)
+        derived.suffix = suffix(program, key)
+        forward, backward = split_functions(program, derived, program.share)
+        tapes = tuple(t.type for t in derived.tapes)
+        program.halves[key] = Halves(forward, backward, tapes)
+
+    derive_callees(program, caller, program.halves, derive)
+
+
+def derive_callees(
+    program: Program,
+    caller: FunctionDifferentiator,
+    done: Container[object],
+    derive: Callable[[Key, FunctionDifferentiator], None],
+) -> None:
+    """Call `derive` for all that is called actively below `caller` and not done, callees first.
 
     An explicit stack, since chains of calls may be longer than Python's.
     """
-    stack: list[tuple[Key | None, Differentiator, Iterator[Key]]]
+    stack: list[tuple[Key | None, FunctionDifferentiator, Iterator[Key]]]
     stack = [(None, caller, _active_calls(program, caller))]
     while stack:
         key, current, needed = stack[-1]
-        following = next((k for k in needed if k not in program.halves), None)
+        following = next((k for k in needed if k not in done), None)
         if following is not None:
             inner = _differentiator(program, following)
             stack.append((following, inner, _active_calls(program, inner)))
             continue
         stack.pop()
         if key is not None:
-            derived = current.run(seed_with_ones=False)
-            derived.suffix = _suffix(program, key)
-            program.halves[key] = split_functions(program, derived, program.share)
+            derive(key, current)
 
 
-def _active_calls(program: Program, caller: Differentiator) -> Iterator[Key]:
-    is_active = caller.activity.is_active
-    for op in caller.block.ops:
-        if isinstance(op, CallOp) and any(map(is_active, op.results)):
-            yield _key(program, op, map(is_active, op.operands), map(is_active, op.results))
+def _active_calls(program: Program, caller: FunctionDifferentiator) -> Iterator[Key]:
+    """The calls in a function and in its loops; explicit, so that it may go on later."""
+    for op, executions in _with_executions(caller.block, caller.executions):
+        if isinstance(op, CallOp) and any(map(caller.activity.is_active, op.results)):
+            yield key_of(program, op, caller.activity, executions)
 
 
-def _key(program: Program, op: Operation, operands: Iterable[bool], results: Iterable[bool]) -> Key:
-    assert isinstance(op, CallOp)
-    wrt, of = (tuple(k for k, flag in enumerate(flags) if flag) for flags in (operands, results))
-    return callee_of(program, op), wrt, of
+def _with_executions(
+    block: Block, executions: int | None
+) -> Iterator[tuple[Operation, int | None]]:
+    for op in block.ops:
+        yield op, executions
+        if (flow := region_flow(op)) is not None:
+            inside = times(executions, trips(op))
+            for inner in flow.blocks:
+                yield from _with_executions(inner, inside)
 
 
-def _differentiator(program: Program, key: Key) -> Differentiator:
-    from gradir.passes.gradient import Differentiator
+def key_of(program: Program, op: CallOp, activity: Activity, executions: int | None) -> Key:
+    wrt, of = (
+        tuple(k for k, value in enumerate(values) if activity.is_active(value))
+        for values in (op.operands, op.results)
+    )
+    callee = callee_of(program, op)
+    return Key(callee, wrt, of, executions if _has_loops(program, callee) else 1)
 
-    callee, wrt, of = key
-    arguments, results = program.block(callee).args, program.results(callee)
-    return Differentiator(
+
+def _has_loops(program: Program, function: FuncOp) -> bool:
+    """A function, or one that it calls, has a loop; recursion has been refused."""
+    if function not in program.looping:
+        functions = callees_first(program.functions, [function])
+        for each in functions:
+            program.looping[each] = any(
+                (region_flow(op) is not None and trips(op) != 1)
+                or (isinstance(op, CallOp) and program.looping[callee_of(program, op)])
+                for op in each.walk()
+            )
+    return program.looping[function]
+
+
+def _differentiator(program: Program, key: Key) -> FunctionDifferentiator:
+    from gradir.passes.gradient import FunctionDifferentiator
+
+    arguments, results = program.block(key.callee).args, program.results(key.callee)
+    return FunctionDifferentiator(
         program,
-        callee,
-        [Target(arguments[k], arguments[k].name_hint or f"arg{k}") for k in wrt],
-        [Target(results[k], results[k].name_hint or f"result{k}") for k in of],
+        key.callee,
+        [Target(arguments[k], arguments[k].name_hint or f"arg{k}") for k in key.wrt],
+        [Target(results[k], results[k].name_hint or f"result{k}") for k in key.of],
+        key.executions,
+        threaded=True,
     )
 
 
-def _suffix(program: Program, key: Key) -> str:
+def suffix(program: Program, key: Key) -> str:
     """What tells the halves of one activity pattern from those of another; the default has none."""
-    callee, wrt, of = key
+    callee, wrt, of = key.callee, key.wrt, key.of
     results = program.results(callee)
     usual_wrt = [t.value for t in resolve_wrt(callee, None)]
     usual_of = [t.value for t in resolve_of(callee, results, None, "split")]

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.tape import TapeType
 from gradir.passes.call_dependence import Flow
 from gradir.passes.call_graph import functions_by_name
+from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.effects import check_arguments
+from gradir.passes.prune_flow import prune_flow
+from gradir.passes.residuals import is_constant, replace_uses_within
 from gradir.passes.targets import argument_attributes
+
+if TYPE_CHECKING:
+    from gradir.passes.differentiator import TapeThread
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The functions of mode split of a callee, and the tapes that both take and return, last."""
+
+    forward: FuncOp
+    backward: FuncOp
+    tapes: tuple[TapeType, ...]
 
 
 class Program:
@@ -23,9 +39,9 @@ class Program:
     def __init__(self, module: ModuleOp):
         self.module = module
         self.functions = functions_by_name(module)
-        self.halves: dict[tuple[FuncOp, tuple[int, ...], tuple[int, ...]], tuple[FuncOp, FuncOp]]
-        self.halves = {}
+        self.halves: dict[Hashable, Halves] = {}
         self.flows: dict[FuncOp, Flow] = {}
+        self.looping: dict[FuncOp, bool] = {}
 
     def function(self, name: str, place: Operation | None = None) -> FuncOp:
         """The function @name; PassError that names the candidates if there is none."""
@@ -88,7 +104,8 @@ class Program:
 class Derived:
     """The code of a differentiated function, not yet in functions.
 
-    `backward` reads values of `forward` freely; its arguments are the cotangents.
+    `backward` reads values of `forward` freely; its arguments are the cotangents. `tapes` come in
+    as the last arguments of both.
     """
 
     source: FuncOp
@@ -97,16 +114,22 @@ class Derived:
     results: list[SSAValue]
     cotangents: list[SSAValue]
     grads: list[SSAValue]
+    tapes: Sequence[TapeThread] = ()
     suffix: str = field(default="")
 
-    def clean(self, simplify: Callable[[Block], None], prune: Callable[[Block], None]) -> None:
+    def clean(self, simplify: Callable[[Block], None]) -> None:
         """Simplify the backward code and prune both; a temporary use holds what is returned."""
-        returned = ReturnOp(*self.results, *self.grads)
+        ends = [e for t in self.tapes for e in (t.forward, t.in_backward())]
+        returned = ReturnOp(*self.results, *self.grads, *ends)
         self.backward.add_op(returned)
         simplify(self.backward)
-        prune(self.forward)
-        self.results = list(returned.operands[: len(self.results)])
-        self.grads = list(returned.operands[len(self.results) :])
+        remove_dead_ops(self.forward)
+        prune_flow([self.forward, self.backward])
+        held = iter(returned.operands)
+        self.results = [next(held) for _ in self.results]
+        self.grads = [next(held) for _ in self.grads]
+        for tape in self.tapes:
+            tape.forward, tape.backward = next(held), next(held)
         returned.detach()
         returned.erase()
 
@@ -151,12 +174,11 @@ def split_functions(
     for k, residual in enumerate(residuals):
         ours = block.insert_arg(residual.type, k)
         ours.name_hint = residual.name_hint
-        for use in list(residual.uses):
-            if use.operation.parent is block:
-                use.operation.operands[use.index] = ours
+        replace_uses_within(block, residual, ours)
         derived.grads = [ours if g is residual else g for g in derived.grads]
-    derived.add_return(block, *derived.grads)
-    derived.add_return(derived.forward, *derived.results, *residuals)
+    derived.add_return(block, *derived.grads, *(t.in_backward() for t in derived.tapes))
+    ends = [t.forward for t in derived.tapes]
+    derived.add_return(derived.forward, *derived.results, *residuals, *ends)
     attributes = argument_attributes(derived.source)
     forward = _function(derived.name("fwd"), derived.forward, attributes)
     backward = _function(derived.name("bwd"), block, [])
@@ -168,24 +190,25 @@ def split_functions(
 def _clone_constants(derived: Derived) -> None:
     """What is made without operands is made again in the backward code, not kept."""
     copies: dict[SSAValue, SSAValue] = {}
-    for op in list(derived.backward.ops):
-        for index, operand in enumerate(op.operands):
-            owner = operand.owner
-            if not isinstance(owner, TensorOp) or owner.parent is not derived.forward:
-                continue
-            if owner.operands:
-                continue
-            if operand not in copies:
-                copy = owner.clone()
-                copy.location = owner.location
-                derived.backward.insert_op_before(copy, op)
-                copies[operand] = copy.results[0]
-            op.operands[index] = copies[operand]
+    for top in list(derived.backward.ops):
+        for op in top.walk():
+            for index, operand in enumerate(op.operands):
+                owner = operand.owner
+                if isinstance(owner, Block) or owner.parent is not derived.forward:
+                    continue
+                if not is_constant(owner):
+                    continue
+                if operand not in copies:
+                    copy = owner.clone()
+                    copy.location = owner.location
+                    derived.backward.insert_op_before(copy, top)
+                    copies[operand] = copy.results[0]
+                op.operands[index] = copies[operand]
 
 
 def _residuals(derived: Derived) -> list[SSAValue]:
     """The forward values that the backward code reads, in the order of their definition."""
-    read = {o for op in derived.backward.ops for o in op.operands} | set(derived.grads)
+    read = {o for op in derived.backward.walk() for o in op.operands} | set(derived.grads)
     in_order: list[SSAValue] = list(derived.forward.args)
     in_order += [r for op in derived.forward.ops for r in op.results]
     return [v for v in in_order if v in read]

@@ -1,12 +1,12 @@
 """gradir-gradient: reverse-mode differentiation of a function into new functions beside it.
 
-One forward walk clones the function and fills a map from its values; one reverse walk appends the
-vjp of each active op through one emitter. What an op's derivative is, its class says. The code is
-split in a forward and a backward block; the mode decides how they become functions:
+What an op's derivative is, its class says; `differentiator.py` puts the derivatives together, in a
+forward and a backward block. The mode decides how these become functions:
 
     mode=split   @f_fwd(primals) -> (results, residuals)   @f_bwd(residuals, cts) -> (grads)
     mode=vjp     @f_vjp(primals, cts) -> (results, grads)
     mode=grad    @f_grad(primals) -> (results, grads), seeded with ones
+    mode=jvp     @f_jvp(primals, tangents) -> (results, tangents), forward mode (forward_mode.py)
 """
 
 from __future__ import annotations
@@ -14,26 +14,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.grad import accumulated, ones, zero
-from gradir.dialects.interfaces import Cotangents, TensorOp, vjp_rule
-from gradir.dialects.value import Emitter, Value
+from gradir.dialects.grad import ones, zero
+from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.tape import cotangent_type
 from gradir.passes.activity import Activity, Dependence, analyze, values_read
+from gradir.passes.call_dependence import dependence
 from gradir.passes.calls import differentiate_callees
-from gradir.passes.cleanup import is_dead, remove_dead_ops
 from gradir.passes.derived_functions import Derived, Program, joint_function, split_functions
+from gradir.passes.differentiator import Differentiator, Shared
 from gradir.passes.effects import effect_problem
 from gradir.passes.refusals import check_differentiable
+from gradir.passes.region_flow import ops_within, region_flow
 from gradir.passes.simplify import simplify_block
-from gradir.passes.structural import StructuralRule, structural_rule
+from gradir.passes.structural import structural_rule
 from gradir.passes.targets import (
     Selector,
     Target,
@@ -42,7 +44,7 @@ from gradir.passes.targets import (
     resolve_wrt,
 )
 
-Mode = Literal["split", "vjp", "grad"]
+Mode = Literal["split", "vjp", "grad", "jvp"]
 
 
 def gradient(
@@ -94,7 +96,11 @@ def derive(
     program: Program, source: FuncOp, wrt: Sequence[Target], of: Sequence[Target], mode: Mode
 ) -> list[FuncOp]:
     """The functions of one mode, inserted into the module behind `source`."""
-    differentiator = Differentiator(program, source, wrt, of)
+    if mode == "jvp":
+        from gradir.passes.forward_mode import jvp_function
+
+        return [jvp_function(program, source, wrt, of)]
+    differentiator = FunctionDifferentiator(program, source, wrt, of)
     differentiate_callees(program, differentiator)
     derived = differentiator.run(seed_with_ones=mode == "grad")
     if mode == "split":
@@ -102,177 +108,93 @@ def derive(
     return [joint_function(program, derived, mode)]
 
 
-class Differentiator:
-    """The forward and backward code of one function."""
+class FunctionDifferentiator:
+    """The forward and backward code of one function.
+
+    A callee is `threaded`: its tapes are arguments and results of its halves, so that a call in a
+    loop may push on the tapes of the caller. `executions` bounds how often it is called.
+    """
 
     def __init__(
-        self, program: Program, source: FuncOp, wrt: Sequence[Target], of: Sequence[Target]
+        self,
+        program: Program,
+        source: FuncOp,
+        wrt: Sequence[Target],
+        of: Sequence[Target],
+        executions: int | None = 1,
+        threaded: bool = False,
     ):
         self.program = program
         self.source = source
         self.wrt = wrt
         self.of = of
+        self.executions = executions
+        self.threaded = threaded
         self.block = program.block(source)
         self.activity: Activity = analyze(
             self.block, [t.value for t in wrt], [t.value for t in of], self._dependence
         )
         check_differentiable(source, self.block, self.activity, structural_rule)
         self._check_effects()
-        self.primal: dict[SSAValue, SSAValue] = {}
-        self.saved: dict[Operation, object] = {}
-        self.contributions: dict[SSAValue, list[Value]] = {}
-        self.found: dict[SSAValue, Value] = {}
-        self.forward = Block(arg_types=[a.type for a in self.block.args])
-        self.backward = Block()
-        self.emitter = Emitter(self.backward, source.location)
 
     def run(self, seed_with_ones: bool) -> Derived:
-        self._clone_forward()
-        cotangents = self._seed(seed_with_ones)
-        self._walk_back()
-        grads = [self._gradient(t) for t in self.wrt]
-        results = [self.primal[r] for r in self.program.results(self.source)]
-        derived = Derived(self.source, self.forward, self.backward, results, cotangents, grads)
-        derived.clean(simplify_block, remove_dead_ops)
+        shared = Shared(self.program, self.activity)
+        asked = [t.value for t in self.wrt]
+        work = Differentiator(
+            shared, self.block, self.source.location, self.executions, self.threaded, asked
+        )
+        for argument in self.block.args:
+            work.add_argument(argument)
+        work.copy_forward()
+        cotangents = self._seed(work, seed_with_ones)
+        work.walk_back()
+        grads = [self._gradient(work, t) for t in self.wrt]
+        results = [shared.primal[r] for r in self.program.results(self.source)]
+        derived = Derived(
+            self.source, work.forward, work.backward, results, cotangents, grads, work.tapes
+        )
+        derived.clean(simplify_block)
         return derived
 
     def _check_effects(self) -> None:
         """PassError at the first op with effects that reads what depends on `wrt`."""
         varied = self.activity.varied
-        for op in self.block.ops:
-            if not isinstance(op, TensorOp) and (read := varied.intersection(values_read(op))):
+        for op in ops_within(self.block):
+            if isinstance(op, TensorOp) or region_flow(op) is not None:
+                continue
+            if read := varied.intersection(values_read(op)):
                 in_order = (v for v in values_read(op) if v in read)
                 if (problem := effect_problem(op, in_order)) is not None:
                     raise problem
 
-    # Forward.
-
     def _dependence(self, op: Operation) -> Dependence | None:
-        rule = structural_rule(op)
-        return None if rule is None else partial(rule.dependence, self.program)
+        return partial(dependence, self.program) if isinstance(op, CallOp) else None
 
-    def _clone_forward(self) -> None:
-        for ours, argument in zip(self.forward.args, self.block.args, strict=True):
-            ours.name_hint = argument.name_hint
-            self.primal[argument] = ours
-        for op in self.block.ops:
-            if op is self.block.last_op:
-                continue
-            if self._is_active(op) and (rule := structural_rule(op)) is not None:
-                self._forward_by_rule(rule, op)
-            else:
-                copy = op.clone(self.primal)
-                copy.location = op.location
-                self.forward.add_op(copy)
-
-    def _forward_by_rule(self, rule: StructuralRule, op: Operation) -> None:
-        """An op whose forward code changes (a call becomes one that returns residuals)."""
-        emitter = Emitter(self.forward, op.location)
-        operands = [self.primal[o] for o in op.operands]
-        active = self._active_operands(op), [self.activity.is_active(r) for r in op.results]
-        results, self.saved[op] = rule.forward(self.program, op, operands, *active, emitter)
-        for result, ours in zip(op.results, results, strict=True):
-            ours.name_hint = result.name_hint
-            self.primal[result] = ours
-
-    def _is_active(self, op: Operation) -> bool:
-        return any(map(self.activity.is_active, op.results))
-
-    def _active_operands(self, op: Operation) -> list[bool]:
-        return [self.activity.is_active(o) for o in op.operands]
-
-    # Backward.
-
-    def _seed(self, with_ones: bool) -> list[SSAValue]:
+    def _seed(self, work: Differentiator, with_ones: bool) -> list[SSAValue]:
         """Contribute the seed of each target; returns the cotangent arguments (of `backward`)."""
         arguments: list[SSAValue] = []
         for target in self.of:
-            type_ = target.value.type
+            type_ = cotangent_type(target.value.type)
             if with_ones:
-                seed = ones(type_, self.emitter).ssa
+                seed = ones(type_, work.emitter).ssa
             else:
-                seed = self.backward.insert_arg(type_, len(self.backward.args))
+                seed = work.backward.insert_arg(type_, len(arguments))
                 arguments.append(seed)
             seed.name_hint = f"{target.hint}_ct"
-            self._contribute(target.value, Value(seed, self.emitter))
+            work.contribute(target.value, work.emitter.value(seed))
         return arguments
 
-    def _contribute(self, value: SSAValue, ct: Value) -> None:
-        if self.activity.is_active(value):
-            assert ct.ssa.type == value.type, f"cotangent {ct.ssa.type} of {value.type}"
-            self.contributions.setdefault(value, []).append(ct)
-
-    def _walk_back(self) -> None:
-        asked = {t.value for t in self.wrt}
-        op = self.block.last_op
-        while op is not None:
-            if any(r in self.contributions for r in op.results):
-                self.emitter.location = op.location
-                cts = [self._cotangent(r) for r in op.results]
-                for result, ct in zip(op.results, cts, strict=True):
-                    if ct is not None and result in asked:
-                        self.found[result] = ct
-                self._propagate(op, cts)
-            op = op.prev_op
-        self.emitter.location = self.source.location
-
-    def _cotangent(self, value: SSAValue) -> Value | None:
-        """The sum of the contributions to a value; None if there are none."""
-        parts = self.contributions.pop(value, None)
-        if parts is None:
-            return None
-        return accumulated(parts).named(_cotangent_hint(value))
-
-    def _propagate(self, op: Operation, cts: Cotangents) -> None:
-        """Append the derivative of one op and hand its operands their cotangents."""
-        active = self._active_operands(op)
-        if not any(active):
-            return
-        before = self.backward.last_op
-        flowing = self._apply_rule(op, cts)
-        kept: set[SSAValue] = set()
-        for operand, ct, wanted in zip(op.operands, flowing, active, strict=True):
-            if ct is not None and wanted:
-                kept.add(ct.ssa)
-                self._contribute(operand, ct.named(_cotangent_hint(operand)))
-        self._drop_unused(before, kept)
-
-    def _apply_rule(self, op: Operation, cts: Cotangents) -> Cotangents:
-        if (structural := structural_rule(op)) is not None:
-            return structural.backward(self.program, op, self.saved[op], cts, self.emitter)
-        rule = vjp_rule(op)
-        assert rule is not None  # check_differentiable has seen to it
-        results, operands = (
-            [self.emitter.value(self.primal[v]) for v in values]
-            for values in (op.results, op.operands)
-        )
-        return rule(op, cts, results, operands)
-
-    def _drop_unused(self, before: Operation | None, kept: set[SSAValue]) -> None:
-        """Erase what a rule emitted (everything behind `before`) only for inactive operands."""
-        op = self.backward.last_op
-        while op is not None and op is not before:
-            previous = op.prev_op
-            if is_dead(op) and kept.isdisjoint(op.results):
-                op.detach()
-                op.erase()
-            op = previous
-
-    def _gradient(self, target: Target) -> SSAValue:
+    def _gradient(self, work: Differentiator, target: Target) -> SSAValue:
         value = target.value
-        ct = self.found.get(value) or self._cotangent(value)
+        ct = work.found.get(value) or work.cotangent(value)
         if ct is None:
-            ct = zero(value.type, self.emitter).named(f"{target.hint}_ct")
+            ct = zero(value.type, work.emitter).named(f"{target.hint}_ct")
         return ct.ssa
-
-
-def _cotangent_hint(value: SSAValue) -> str:
-    return f"{value.name_hint}_ct" if value.name_hint else "ct"
 
 
 @dataclass(frozen=True)
 class GradientPass(ModulePass):
-    """Differentiate a function into forward and backward functions (reverse mode)."""
+    """Differentiate a function: into forward and backward functions, or into its jvp."""
 
     name = "gradir-gradient"
 
@@ -302,13 +224,15 @@ def apply_gradient(
     requests: Sequence[tuple[Selector, str]],
 ) -> list[FuncOp]:
     """`gradient` with all options of the pass; PassError for what is not there yet."""
-    if mode not in ("split", "vjp", "grad"):
-        raise PassError(f"gradir-gradient: mode must be split, vjp or grad, got {mode!r}", module)
+    if mode not in get_args(Mode):
+        *others, last = get_args(Mode)
+        wanted = f"{', '.join(others)} or {last}"
+        raise PassError(f"gradir-gradient: mode must be {wanted}, got {mode!r}", module)
     if policy != "keep_all":
         raise PassError(f"gradir-gradient: policy must be keep_all, got {policy!r}", module)
     if memory_limit is not None:
         raise PassError("gradir-gradient: memory_limit is not supported yet", module)
-    return gradient(module, function, wrt, of, mode, requests)
+    return gradient(module, function, wrt, of, cast(Mode, mode), requests)
 
 
 def parse_requests(text: str | None, place: ModuleOp) -> list[tuple[Selector, str]]:

@@ -12,9 +12,10 @@ from xdsl.traits import ConstantLike
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.shapes import is_static
+from gradir.dialects.shapes import is_static, is_tensor
 from gradir.dialects.value import Emitter
 from gradir.passes.cleanup import blocks_inside_out
+from gradir.passes.lower_tensor import lower_tensor_op
 
 
 def lower(module: ModuleOp) -> None:
@@ -23,13 +24,15 @@ def lower(module: ModuleOp) -> None:
         for op in list(block.ops):
             if isinstance(op, TensorOp) and not op.has_trait(ConstantLike):
                 _lower_op(block, op)
+            else:
+                lower_tensor_op(block, op)
 
 
 def _lower_op(block: Block, op: TensorOp) -> None:
     if op.has_decomposition():
         raise PassError(f"{op.name}: no loop nest computes it; run gradir-decompose first", op)
     for value in (*op.operands, *op.results):
-        if not is_static(value.type):
+        if is_tensor(value.type) and not is_static(value.type):
             raise PassError(
                 f"{op.name}: native code needs static shapes, got {value.type}; write the extents",
                 op,

@@ -9,9 +9,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from gradir.dialects.diagnostics import PassError, value_name
-from gradir.dialects.interfaces import TensorOp, vjp_rule
+from gradir.dialects.interfaces import TensorOp, is_of_scalars, vjp_rule
 from gradir.dialects.shapes import is_static, is_tensor
 from gradir.passes.activity import Activity
+from gradir.passes.region_flow import ops_within
 
 
 def check_differentiable(
@@ -22,8 +23,8 @@ def check_differentiable(
 ) -> None:
     """PassError that lists every active op without a derivative, and how it is reached."""
     offenders: list[tuple[Operation, str, SSAValue | None]] = []
-    for op in block.ops:
-        if op is block.last_op and op.has_trait(IsTerminator):
+    for op in ops_within(block):
+        if op.has_trait(IsTerminator):
             continue
         if not any(map(activity.is_active, op.results)):
             continue
@@ -43,7 +44,9 @@ def _problem(
 ) -> tuple[str, SSAValue | None] | None:
     """What is wrong with an op, and the operand to blame if it is one."""
     if structural(op) is None and vjp_rule(op) is None:
-        what = "its regions cannot be differentiated yet" if op.regions else "it has no derivative"
+        what = "its regions cannot be differentiated" if op.regions else "it has no derivative"
+        if is_of_scalars(op) is False:
+            what += " on tensors (the ops of array have)"
         return f"{op.name}: {what}, and its result depends on wrt and reaches a target", None
     for value in (*op.operands, *op.results):
         if is_tensor(value.type) and not is_static(value.type) and activity.is_active(value):

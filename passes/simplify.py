@@ -9,21 +9,24 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
-from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.interfaces import TensorOp, simplified
 from gradir.dialects.value import Emitter
 from gradir.passes.cleanup import blocks_inside_out, remove_dead_ops
+from gradir.passes.simplify_flow import simplify_flow
 
 
 def simplify_block(block: Block) -> None:
     """Simplify the ops of one block, merge equal constants, and remove what became dead."""
     op = block.first_op
     while op is not None:
-        op = _simplify_op(block, op) if isinstance(op, TensorOp) else op.next_op
+        op = _simplify_op(block, op) if len(op.results) == 1 else op.next_op
+    simplify_flow(block)
     _merge_equal_constants(block)
     remove_dead_ops(block)
 
@@ -32,18 +35,20 @@ def _merge_equal_constants(block: Block) -> None:
     """Keep the first of equal ops without operands; general merging is left to cse."""
     seen: dict[Hashable, Operation] = {}
     for op in block.ops:
-        if isinstance(op, TensorOp) and not op.operands and is_side_effect_free(op):
-            attributes = tuple(sorted(op.attributes.items(), key=lambda item: item[0]))
+        is_constant = isinstance(op, TensorOp | ConstantOp) and is_side_effect_free(op)
+        if is_constant and not op.operands:
+            given = (*op.attributes.items(), *op.properties.items())
+            attributes = tuple(sorted(given, key=lambda item: item[0]))
             first = seen.setdefault((type(op), attributes, op.results[0].type), op)
             if first is not op:
                 op.results[0].replace_all_uses_with(first.results[0])
 
 
-def _simplify_op(block: Block, op: TensorOp) -> Operation | None:
+def _simplify_op(block: Block, op: Operation) -> Operation | None:
     """Simplify one op; returns the op to look at next: the first of what it was replaced by."""
     emitter = Emitter(block, op.location, before=op)
     previous, following = op.prev_op, op.next_op
-    replacement = op.simplify(*(emitter.value(o) for o in op.operands))
+    replacement = simplified(op, [emitter.value(o) for o in op.operands])
     if replacement is None:
         return following
     hint = op.results[0].name_hint

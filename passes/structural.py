@@ -1,4 +1,4 @@
-"""Ops whose differentiation changes the forward code too: calls now, regions of control flow next.
+"""Ops whose differentiation changes the forward code too: calls, and ops with regions.
 
 An ordinary op has a vjp rule that reads its operands and results. A structural op is replaced in
 the forward code by one that also yields what its backward code reads.
@@ -6,39 +6,32 @@ the forward code by one that also yields what its backward code reads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.interfaces import Cotangents
-from gradir.dialects.value import Emitter
-from gradir.passes.derived_functions import Program
+from gradir.dialects.value import Value
+
+if TYPE_CHECKING:
+    from gradir.passes.differentiator import Differentiator
 
 
 class StructuralRule(Protocol):
-    """How to differentiate ops of one class."""
+    """How to differentiate ops of one class, as part of a block that is being differentiated."""
 
-    def dependence(self, program: Program, op: Operation, varied: Sequence[bool]) -> Sequence[bool]:
-        """Of each result: does it depend on the operands that are flagged?"""
-        ...
+    def forward(self, outer: Differentiator, op: Any) -> object:
+        """Append the forward code and say what stands for the results (`outer.set_primal`).
 
-    def forward(
-        self,
-        program: Program,
-        op: Operation,
-        operands: Sequence[SSAValue],
-        active_operands: Sequence[bool],
-        active_results: Sequence[bool],
-        emitter: Emitter,
-    ) -> tuple[Sequence[SSAValue], object]:
-        """Emit the forward code; returns the results and what `backward` is handed as `saved`."""
+        Returns what `backward` is handed as `saved`.
+        """
         ...
 
     def backward(
-        self, program: Program, op: Operation, saved: object, cts: Cotangents, emitter: Emitter
-    ) -> Cotangents:
-        """Emit the backward code; returns one cotangent per operand."""
+        self, outer: Differentiator, op: Any, saved: Any, cts: Cotangents
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        """Append the backward code; returns contributions to operands and to captured values."""
         ...
 
 

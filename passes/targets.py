@@ -12,7 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.grad import NameOp
-from gradir.dialects.shapes import is_tensor
+from gradir.dialects.shapes import is_scalar, is_tensor
+from gradir.dialects.tape import is_tape
 from gradir.passes.activity import carries_cotangent
 
 Selector = int | str
@@ -47,7 +48,7 @@ def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[
             if carries_cotangent(a) and "grad.inactive" not in given
         ]
         for argument in chosen:
-            _check_tensor("wrt", function, argument)
+            _check_type("wrt", function, argument)
         return [Target(a, _hint(a, f"arg{a.index}")) for a in chosen]
     return _resolve("wrt", function, selectors)
 
@@ -76,7 +77,7 @@ def resolve_of(
     if selectors is None:
         chosen = [(k, r) for k, r in enumerate(results) if carries_cotangent(r)]
         for _, result in chosen:
-            _check_tensor("of", function, result)
+            _check_type("of", function, result)
         return [Target(r, _hint(r, f"result{k}")) for k, r in chosen]
     attributes = argument_attributes(function)
     targets: list[Target] = []
@@ -182,7 +183,7 @@ def _check_floating(
     what: str, function: FuncOp, selectors: Sequence[Selector], targets: Sequence[Target]
 ) -> None:
     for selector, target in zip(selectors, targets, strict=True):
-        _check_tensor(what, function, target.value)
+        _check_type(what, function, target.value)
         if not carries_cotangent(target.value):
             raise PassError(
                 f"{what}: {selector!r} of @{_name(function)} must be floating, "
@@ -191,12 +192,13 @@ def _check_floating(
             )
 
 
-def _check_tensor(what: str, function: FuncOp, value: SSAValue) -> None:
-    """Derivatives of floating scalars are not there yet; to leave them out would be wrong."""
-    if not is_tensor(value.type):
+def _check_type(what: str, function: FuncOp, value: SSAValue) -> None:
+    """Derivatives of vectors and the like are not there; to leave them out would be wrong."""
+    type_ = value.type
+    if not (is_tensor(type_) or is_scalar(type_) or is_tape(type_)):
         raise PassError(
-            f"{what}: {value_name(value)} of @{_name(function)} must be a tensor, "
-            f"got {value.type}; use tensor<{value.type}>, or mark it {{grad.inactive}}",
+            f"{what}: {value_name(value)} of @{_name(function)} must be a tensor or a scalar, "
+            f"got {value.type}; mark it {{grad.inactive}} to leave it out",
             function,
         )
 

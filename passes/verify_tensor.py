@@ -70,6 +70,8 @@ def _check_inside(
     sizes: Sequence[int],
     strides: Sequence[int],
 ) -> None:
+    if 0 in strides:
+        raise VerifyError(f"{op.name}: strides must not be 0, got {strides}", op)
     for extent, *row in zip(shape, offsets, sizes, strides, strict=True):
         if DYNAMIC_INDEX in (extent, *row):
             continue

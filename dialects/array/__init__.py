@@ -4,18 +4,28 @@ from xdsl.ir import Dialect
 
 from gradir.dialects.array import (
     arithmetic,
+    assembly,
     comparison,
     contraction,
     creation,
+    cumulative,
+    data_dependent,
     dot_general,
+    dynamic_slices,
     einsum,
     elementwise,
+    gather_scatter,
     indexing,
+    linear_systems,
     movement,
+    random,
     reductions,
     slicing,
+    sorting,
     statistics,
     transcendental,
+    triangles,
+    triangular,
 )
 from gradir.dialects.gamma import LgammaOp
 
@@ -26,14 +36,23 @@ OPS = (
     *arithmetic.OPS,
     *comparison.OPS,
     *creation.OPS,
+    *random.OPS,
     *reductions.OPS,
     *statistics.OPS,
     *movement.OPS,
     *slicing.OPS,
+    *assembly.OPS,
+    *dynamic_slices.OPS,
+    *triangles.OPS,
     *indexing.OPS,
+    *gather_scatter.OPS,
     *contraction.OPS,
+    *cumulative.OPS,
     *dot_general.OPS,
     *einsum.OPS,
+    *sorting.OPS,
+    *triangular.OPS,
+    *linear_systems.OPS,
 )
 
-Array = Dialect("array", list(OPS), [])
+Array = Dialect("array", [*OPS, *data_dependent.REFUSED], [])

@@ -55,6 +55,7 @@ class ReshapeOp(MovementOp):
     """The same elements in row-major order under the result's shape.   vjp: reshape back"""
 
     name = "array.reshape"
+    IS_VIEW: ClassVar[bool] = True
 
     def verify_types(self) -> None:
         source, target = shape_of(self.x.type), shape_of(self.y.type)
@@ -101,6 +102,7 @@ class PermuteDimsOp(MovementOp):
     """
 
     name = "array.permute_dims"
+    IS_VIEW: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axes",)
 
     @classmethod
@@ -152,6 +154,7 @@ class BroadcastToOp(MovementOp):
     """x repeated to the result's shape by NumPy's rules.   vjp: sum over the repeated axes"""
 
     name = "array.broadcast_to"
+    IS_VIEW: ClassVar[bool] = True
 
     def verify_types(self) -> None:
         source, target = shape_of(self.x.type), shape_of(self.y.type)
@@ -202,6 +205,7 @@ def sum_to_shape(x: Value, shape: Sequence[int]) -> Value:
 class _UnitAxesOp(MovementOp):
     """Adds or removes axes of extent 1."""
 
+    IS_VIEW: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:

@@ -5,13 +5,19 @@ from xdsl.ir import Dialect
 from gradir.dialects.convolution import NN_OPS as CONVOLUTIONS
 from gradir.dialects.nn import (
     activations,
+    attention,
     batch_norm,
+    dropout,
+    embedding,
     gated,
     layers,
     losses,
     norms,
+    pools,
     rectifiers,
+    recurrent,
     regression_losses,
+    resize,
 )
 
 OPS = (
@@ -22,6 +28,12 @@ OPS = (
     *CONVOLUTIONS,
     *norms.OPS,
     *batch_norm.OPS,
+    *pools.OPS,
+    *resize.OPS,
+    *attention.OPS,
+    *embedding.OPS,
+    *recurrent.OPS,
+    *dropout.OPS,
     *losses.OPS,
     *regression_losses.OPS,
 )

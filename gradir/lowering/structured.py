@@ -50,7 +50,7 @@ class ControlFlow:
         self.names = names
         self.emit_ops = emit_ops
         self.type_of = type_of
-        self.passed = passed or (lambda value, target: names[value])
+        self.passed = passed or self._in_its_form
 
     def emit(self, op: Operation) -> bool:
         """Write `op` if it is structured; otherwise write nothing and return False."""
@@ -152,6 +152,10 @@ class ControlFlow:
         f.label(done)
         first = self._reserve_phis(op.results)
         self._fill_phis(first, op.results, ways)
+
+    def _in_its_form(self, value: SSAValue, target: SSAValue) -> str:
+        del target
+        return self.names[value]
 
     def _passed(self, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> list[str]:
         return [self.passed(v, t) for v, t in zip(values, targets, strict=True)]

@@ -162,7 +162,7 @@ class Memory(Instructions):
         elif 2 <= stride <= CLOSE_STRIDE and lanes >= 4:
             self._store_close(kind, lanes, pointer, stride, value, mask)
         else:
-            self._scatter(kind, lanes, pointer, self.lane_offsets(lanes, stride), value, mask)
+            self.scatter(kind, lanes, pointer, self.lane_offsets(lanes, stride), value, mask)
 
     def _store_close(
         self, kind: str, lanes: int, pointer: str, stride: int, value: str, mask: str | None
@@ -210,9 +210,10 @@ class Memory(Instructions):
         )
         return self.from_memory(kind, lanes, result)
 
-    def _scatter(
+    def scatter(
         self, kind: str, lanes: int, pointer: str, offsets: str, value: str, mask: str | None
     ) -> None:
+        """Elements at `pointer + offsets`, a vector of integers with its type; all distinct."""
         stored = memory_kind(kind)
         value = self._to_memory(kind, lanes, value)
         type_, pointers = self._gathered(stored, lanes, pointer, offsets)

@@ -1,0 +1,285 @@
+"""Forward and backward code of one block: of a function, or of a region in one.
+
+One forward walk copies the block and fills a map from its values; one reverse walk appends the vjp
+of each active op through one emitter. The backward code reads values of the forward code freely;
+what becomes of that is for the function, or the op around a region, to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from gradir.dialects.diagnostics import PassError, value_name
+from gradir.dialects.grad import accumulated, zero
+from gradir.dialects.interfaces import Cotangents, vjp_rule
+from gradir.dialects.tape import TapeType, cotangent_type, is_tape, new_tape
+from gradir.dialects.value import Emitter, Value
+from gradir.passes.activity import Activity
+from gradir.passes.cleanup import is_dead
+from gradir.passes.derived_functions import Program
+from gradir.passes.region_flow import times, trips
+from gradir.passes.structural import structural_rule
+
+
+@dataclass
+class Shared:
+    """What the blocks of one function share.
+
+    `primal` gives the forward value of each source value. `same` gives, of a carried value that
+    never changes, the value that it starts from: cotangents of the one are the other's.
+    `dissolved` are ops of which the one block became part of the block around.
+    """
+
+    program: Program
+    activity: Activity
+    primal: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    same: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    saved: dict[Operation, object] = field(default_factory=dict[Operation, object])
+    dissolved: dict[Operation, Block] = field(default_factory=dict[Operation, Block])
+
+    def origin(self, value: SSAValue) -> SSAValue:
+        while value in self.same:
+            value = self.same[value]
+        return value
+
+
+@dataclass
+class TapeThread:
+    """A tape that passes through a block: what it is now, in the forward and in the backward code.
+
+    Without a `backward` of its own, the backward code takes it up where the forward code left it.
+    """
+
+    type: TapeType
+    forward: SSAValue
+    backward: SSAValue | None = None
+
+    def in_backward(self) -> SSAValue:
+        return self.forward if self.backward is None else self.backward
+
+
+class Differentiator:
+    """Makes the forward and the backward code of one block.
+
+    `executions`: at most so often the block runs while its tapes live; None where unknown.
+    `threaded`: tapes come in as arguments of the new blocks, rather than begin here.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        block: Block,
+        location: LocationAttr,
+        executions: int | None = 1,
+        threaded: bool = True,
+        asked: Iterable[SSAValue] = (),
+    ):
+        self.shared = shared
+        self.activity = shared.activity
+        self.program = shared.program
+        self.block = block
+        self.location = location
+        self.executions = executions
+        self.threaded = threaded
+        self.asked = set(asked)
+        self.tapes: list[TapeThread] = []
+        self.contributions: dict[SSAValue, list[Value]] = {}
+        self.found: dict[SSAValue, Value] = {}
+        self.forward = Block()
+        self.backward = Block()
+        self.emitter = Emitter(self.backward, location)
+
+    def region(self, block: Block, op: Operation) -> Differentiator:
+        """For a block of a region of an op of this block."""
+        executions = times(self.executions, trips(op))
+        return Differentiator(self.shared, block, op.location, executions)
+
+    # Arguments and tapes.
+
+    def add_argument(self, argument: SSAValue) -> SSAValue:
+        """An argument of the forward code for one of the source."""
+        ours = self.forward.insert_arg(argument.type, len(self.forward.args))
+        ours.name_hint = argument.name_hint
+        self.shared.primal[argument] = ours
+        return ours
+
+    def open_tape(self, type_: TapeType) -> TapeThread:
+        """A tape for an op of this block, or for this block itself."""
+        if not self.threaded:
+            tape = new_tape(type_, Emitter(self.forward, self.location))
+            tape.name_hint = "tape"
+            return TapeThread(type_, tape)
+        ends = [b.insert_arg(type_, len(b.args)) for b in (self.forward, self.backward)]
+        for end in ends:
+            end.name_hint = "tape"
+        self.tapes.append(TapeThread(type_, *ends))
+        return self.tapes[-1]
+
+    # Forward.
+
+    def copy_forward(self) -> None:
+        """Append the forward code of all ops but a terminator."""
+        self._copy_ops(self.block)
+
+    def _copy_ops(self, block: Block) -> None:
+        for op in block.ops:
+            if op is block.last_op and op.has_trait(IsTerminator):
+                continue
+            rule = structural_rule(op)
+            if rule is not None and any(map(self.activity.is_active, op.results)):
+                self.shared.saved[op] = rule.forward(self, op)
+            else:
+                copy = op.clone(self.shared.primal)
+                copy.location = op.location
+                self.forward.add_op(copy)
+
+    def dissolve(self, op: Operation, block: Block, results: Iterable[SSAValue]) -> None:
+        """Make the ops of a region's block, which runs once, ops of this block."""
+        self._copy_ops(block)
+        self.shared.dissolved[op] = block
+        for result, value in zip(op.results, results, strict=True):
+            self.shared.same[result] = value
+            self.shared.primal[result] = self.primal(value)
+
+    def forward_emitter(self, op: Operation) -> Emitter:
+        return Emitter(self.forward, op.location)
+
+    def primal(self, value: SSAValue) -> SSAValue:
+        return self.shared.primal[value]
+
+    def set_primal(self, results: Iterable[SSAValue], ours: Iterable[SSAValue]) -> None:
+        """Say what stands for results of the source, and name it like them."""
+        for result, value in zip(results, ours, strict=True):
+            value.name_hint = result.name_hint
+            self.shared.primal[result] = value
+
+    # Backward.
+
+    def contribute(self, value: SSAValue, ct: Value) -> None:
+        """Add a contribution to the cotangent of a value, of this block or from outside."""
+        value = self.shared.origin(value)
+        if self.activity.is_active(value):
+            wanted = cotangent_type(value.type)
+            assert ct.ssa.type == wanted, f"cotangent {ct.ssa.type} of {value.type}"
+            self.contributions.setdefault(value, []).append(ct)
+
+    def walk_back(self) -> None:
+        """Append the backward code, given the cotangents that were contributed so far."""
+        self._walk_ops_back(self.block)
+        self.emitter.location = self.location
+
+    def _walk_ops_back(self, block: Block) -> None:
+        op = block.last_op
+        while op is not None:
+            if (inner := self.shared.dissolved.get(op)) is not None:
+                self._walk_ops_back(inner)
+            elif any(r in self.contributions for r in op.results):
+                self.emitter.location = op.location
+                cts = [self.cotangent(r) for r in op.results]
+                for result, ct in zip(op.results, cts, strict=True):
+                    if ct is not None and result in self.asked:
+                        self.found[result] = ct
+                self._propagate(op, cts)
+            op = op.prev_op
+
+    def cotangent(self, value: SSAValue) -> Value | None:
+        """The sum of the contributions to a value, which are used up; None if there are none."""
+        parts = self.contributions.pop(value, None)
+        if parts is None:
+            return None
+        return summed(value, parts)
+
+    def cotangent_or_zero(self, value: SSAValue) -> Value:
+        ct = self.cotangent(value)
+        if ct is None:
+            ct = zero(value.type, self.emitter).named(cotangent_hint(value))
+        return ct
+
+    def sum_so_far(self, value: SSAValue) -> Value:
+        """What has flowed to a captured value so far, for an op of this block to add to.
+
+        So a loop in a loop goes on with the sum of the outer one, instead of adding to it.
+        """
+        return self.cotangent_or_zero(self.shared.origin(value))
+
+    def _propagate(self, op: Operation, cts: Cotangents) -> None:
+        """Append the derivative of one op and hand on the cotangents of what it reads."""
+        before = self.backward.last_op
+        kept: set[SSAValue] = set()
+        for value, ct in self._flowing(op, cts):
+            if ct is not None and self.activity.is_active(self.shared.origin(value)):
+                kept.add(ct.ssa)
+                self.contribute(value, ct.named(cotangent_hint(value)))
+        if structural_rule(op) is None:
+            self._drop_unused(before, kept)
+
+    def flowing_out(self) -> dict[SSAValue, Value]:
+        """What flows to values from outside the block, after the walk."""
+        flowing: dict[SSAValue, Value] = {}
+        for value in list(self.contributions):
+            ct = self.cotangent(value)
+            assert ct is not None
+            flowing[value] = ct
+        return flowing
+
+    def _flowing(self, op: Operation, cts: Cotangents) -> Iterable[tuple[SSAValue, Value | None]]:
+        if (structural := structural_rule(op)) is not None:
+            return structural.backward(self, op, self.shared.saved[op], cts)
+        if not any(map(self.activity.is_active, op.operands)):
+            return []
+        rule = vjp_rule(op)
+        assert rule is not None  # check_differentiable has seen to it
+        results, operands = (
+            [self.emitter.value(self.primal(v)) for v in values]
+            for values in (op.results, op.operands)
+        )
+        return zip(op.operands, rule(op, cts, results, operands), strict=True)
+
+    def _drop_unused(self, before: Operation | None, kept: set[SSAValue]) -> None:
+        """Erase what a rule emitted (everything behind `before`) only for inactive operands."""
+        op = self.backward.last_op
+        while op is not None and op is not before:
+            previous = op.prev_op
+            if is_dead(op) and kept.isdisjoint(op.results):
+                op.detach()
+                op.erase()
+            op = previous
+
+
+def summed(value: SSAValue, parts: Sequence[Value]) -> Value:
+    """The cotangent of a value from contributions, in reverse program order."""
+    if is_tape(value.type) and len(parts) > 1:
+        raise PassError(
+            f"{value_name(value)}: a tape must be read once on each path, got {len(parts)} readers",
+            value,
+        )
+    return accumulated(parts).named(cotangent_hint(value))
+
+
+def cotangent_hint(value: SSAValue) -> str:
+    return f"{value.name_hint}_ct" if value.name_hint else "ct"
+
+
+def zero_of(value: SSAValue, emitter: Emitter) -> Value:
+    """The cotangent of a value to which nothing contributes."""
+    return zero(value.type, emitter).named(cotangent_hint(value))
+
+
+def splice(block: Block, arguments: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:
+    """Move the ops of a block to where an emitter is; returns what its terminator handed back."""
+    for argument, value in zip(block.args, arguments, strict=True):
+        argument.replace_all_uses_with(value)
+    last = block.last_op
+    assert last is not None
+    handed_back = list(last.operands)
+    last.detach()
+    last.erase()
+    for op in list(block.ops):
+        op.detach()
+        emitter.insert(op)
+    return handed_back

@@ -1,0 +1,219 @@
+"""What the backward code of a region reads of its forward code, and how it comes by each value.
+
+The least that has to be kept is found per value:
+- made of constants, of the induction variable and of values from outside by cheap ops (scalar
+  arithmetic, views, fills): made again in the backward code
+- made of values from outside by other ops: the op moves out of the loop, and is read from there
+- a view of something no larger: that is kept, and the view made again; likewise what scalar
+  arithmetic makes of kept values
+- anything else is kept, on a tape or as a result of the forward op
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+from xdsl.dialects import arith, tensor
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.traits import ConstantLike, is_side_effect_free, is_speculatable
+
+from gradir.dialects.diagnostics import PassError, value_name
+from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.shapes import is_static, is_tensor, shape_of
+from gradir.dialects.value import Emitter
+
+Makers = Mapping[SSAValue, Callable[[Emitter], SSAValue]]
+"""How to make certain forward values (an induction variable) in the backward code."""
+
+# They trap where the divisor is 0, so that they must not run where the program does not run them.
+_TRAPPING = (
+    arith.DivSIOp, arith.DivUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp,
+    arith.RemSIOp, arith.RemUIOp,
+)  # fmt: skip
+
+
+class Residuals:
+    """The values of `forward` that `backward` reads.
+
+    `kept` are those to store; then `restore` makes the backward code read what was stored.
+    """
+
+    def __init__(self, forward: Block, backward: Block, makers: Makers):
+        self.forward = forward
+        self.backward = backward
+        self.makers = makers
+        self.cheap: dict[SSAValue, bool] = {}
+        self.read = values_read_of(forward, backward)
+        kept = (self._stored(v) for v in self.read if not self._is_cheap(v))
+        self.kept = self._without_derived(dict.fromkeys(kept))
+        for value in self.kept:
+            _check_static(value)
+
+    # What to do with a value.
+
+    def _is_inner(self, value: SSAValue) -> bool:
+        return _block_of(value) is self.forward
+
+    def _is_cheap(self, value: SSAValue) -> bool:
+        """It can be made again from what the backward code sees anyway."""
+        if not self._is_inner(value) or value in self.makers:
+            return True
+        if isinstance(value, BlockArgument):
+            return False
+        if value not in self.cheap:
+            op = value.owner
+            assert isinstance(op, Operation)
+            self.cheap[value] = _is_cheap_op(op) and all(map(self._is_cheap, op.operands))
+        return self.cheap[value]
+
+    def _stored(self, value: SSAValue) -> SSAValue:
+        """What to store instead of a value: of a view, what is viewed."""
+        while self._is_inner(value) and isinstance(owner := value.owner, TensorOp):
+            if not (owner.IS_VIEW and self._is_inner(owner.operands[0])):
+                break
+            if _size(owner.operands[0]) > _size(value):
+                break
+            value = owner.operands[0]
+        return value
+
+    def _without_derived(self, kept: dict[SSAValue, None]) -> list[SSAValue]:
+        """Leave out what scalar arithmetic makes of values that are kept as well."""
+        for value in reversed(list(kept)):
+            op = value.owner
+            if (
+                isinstance(op, Operation)
+                and self._is_inner(value)
+                and _is_cheap_op(op)
+                and not isinstance(op, arith.DivfOp)
+                and all(o in kept or self._is_cheap(o) for o in op.operands)
+            ):
+                del kept[value]
+        return list(kept)
+
+    # Invariants.
+
+    def hoist(self, outside: Emitter) -> None:
+        """Move the kept values that no iteration changes out of the loop, with what they need."""
+        invariant: dict[SSAValue, bool] = {}
+        for value in self.kept:
+            if self._is_invariant(value, invariant):
+                self._move(value, outside)
+        self.kept = [v for v in self.kept if self._is_inner(v)]
+
+    def _is_invariant(self, value: SSAValue, known: dict[SSAValue, bool]) -> bool:
+        """Every iteration gives the same value, and it may be computed even if there is none."""
+        if not self._is_inner(value):
+            return True
+        if value not in known:
+            op = value.owner
+            known[value] = (
+                isinstance(op, Operation)
+                and _is_movable(op)
+                and all(self._is_invariant(o, known) for o in op.operands)
+            )
+        return known[value]
+
+    def _move(self, value: SSAValue, outside: Emitter) -> None:
+        if not self._is_inner(value):
+            return
+        op = value.owner
+        assert isinstance(op, Operation)
+        for operand in op.operands:
+            self._move(operand, outside)
+        op.detach()
+        outside.insert(op)
+
+    # Substitution.
+
+    def restore(self, stored: Sequence[SSAValue], prologue: Emitter) -> None:
+        """Make the backward code read `stored` for `kept`; what is made again, in `prologue`."""
+        made = dict(zip(self.kept, stored, strict=True))
+        for value in self.read:
+            if self._is_inner(value):
+                replace_uses_within(self.backward, value, self._make(value, made, prologue))
+
+    def _make(self, value: SSAValue, made: dict[SSAValue, SSAValue], prologue: Emitter) -> SSAValue:
+        if not self._is_inner(value):
+            return value
+        if value not in made:
+            if value in self.makers:
+                made[value] = self.makers[value](prologue)
+            else:
+                op = value.owner
+                assert isinstance(op, Operation)
+                operands = {o: self._make(o, made, prologue) for o in op.operands}
+                copy = op.clone(operands)
+                copy.location = op.location
+                made.update(zip(op.results, prologue.insert(copy).results, strict=True))
+            made[value].name_hint = made[value].name_hint or value.name_hint
+        return made[value]
+
+
+def values_read_of(forward: Block, backward: Block) -> list[SSAValue]:
+    """The values of one block that ops of another, or in their regions, read; as defined."""
+    read = {o for op in backward.walk() for o in op.operands if _block_of(o) is forward}
+    in_order: list[SSAValue] = [*forward.args, *(r for op in forward.ops for r in op.results)]
+    return [v for v in in_order if v in read]
+
+
+def replace_uses_within(block: Block, value: SSAValue, other: SSAValue) -> None:
+    """Replace a value in the ops of a block and in their regions."""
+    if value is other:
+        return
+    for use in list(value.uses):
+        if is_within(use.operation, block):
+            use.operation.operands[use.index] = other
+
+
+def is_within(op: Operation, block: Block) -> bool:
+    parent = op.parent
+    while parent is not None and parent is not block:
+        around = parent.parent_op()
+        parent = None if around is None else around.parent
+    return parent is block
+
+
+def _block_of(value: SSAValue) -> Block | None:
+    owner = value.owner
+    return owner if isinstance(owner, Block) else owner.parent
+
+
+def _is_cheap_op(op: Operation) -> bool:
+    """Scalar arithmetic, a view, a tensor of scalars, or a constant."""
+    if op.regions:
+        return False
+    if isinstance(op, TensorOp) and op.IS_VIEW:
+        return True
+    if isinstance(op, tensor.FromElementsOp | tensor.SplatOp):
+        return True
+    return is_constant(op) or op.name.startswith("arith.")
+
+
+def is_constant(op: Operation) -> bool:
+    """It makes its result of nothing, and always the same."""
+    if op.operands:
+        return False
+    return op.has_trait(ConstantLike) or (isinstance(op, TensorOp) and is_side_effect_free(op))
+
+
+def _is_movable(op: Operation) -> bool:
+    """It may run where the program does not run it: no effects, and nothing to go wrong."""
+    if op.regions or not is_side_effect_free(op) or isinstance(op, _TRAPPING):
+        return False
+    if isinstance(op, TensorOp):
+        return not op.CHECKS_INDICES
+    return op.name.startswith(("arith.", "math.")) and is_speculatable(op)
+
+
+def _size(value: SSAValue) -> int:
+    return prod(shape_of(value.type)) if is_tensor(value.type) else 1
+
+
+def _check_static(value: SSAValue) -> None:
+    if is_tensor(value.type) and not is_static(value.type):
+        raise PassError(
+            f"{value_name(value)}: what the backward code of a region reads must have a static "
+            f"shape, got {value.type}",
+            value,
+        )

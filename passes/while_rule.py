@@ -1,0 +1,385 @@
+"""Differentiation of scf.while: a loop whose number of iterations is known when it has run.
+
+    %y = scf.while (%a = %x) { ...; scf.condition(%c) %a } do { ... }
+    becomes a loop that counts its iterations and pushes what is read of them, and
+
+    (backward of the first region, once)
+    %x_ct, ... = scf.for %j = 0 to %count { backward of the second, then of the first region }
+
+The first region runs once more than the second, so that its backward code stands twice. A carried
+integer to which each iteration adds the same is computed from the iteration's number, not taped;
+one that goes up by 1 is the count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, i64
+from xdsl.ir import Block, Region, SSAValue
+
+from gradir.dialects.grad import AccumulateOp, ZeroOp
+from gradir.dialects.interfaces import Cotangents
+from gradir.dialects.value import Emitter, Value
+from gradir.passes.differentiator import Differentiator, TapeThread, splice, zero_of
+from gradir.passes.loop_body import (
+    Body,
+    Integers,
+    captured_active,
+    differentiate_body,
+    keep_residuals,
+)
+from gradir.passes.loop_rules import same_as, take_over
+from gradir.passes.region_flow import yielded
+from gradir.passes.residuals import Makers
+from gradir.passes.verify_flow import constant_integer
+
+
+@dataclass
+class WhileLoop:
+    """A source loop: which values it carries (into the first region) and passes (out of it) that
+    change; the others are the same as a value from outside."""
+
+    op: scf.WhileOp
+    before: Block
+    after: Block
+    carried: list[int]
+    passed: list[int]
+
+    @property
+    def condition(self) -> scf.ConditionOp:
+        last = self.before.last_op
+        assert isinstance(last, scf.ConditionOp)
+        return last
+
+
+@dataclass(frozen=True)
+class Induction:
+    """A carried integer that starts at a value and gets the same added in each iteration.
+
+    `place` and `passed` are where it is carried and passed on.
+    """
+
+    place: int
+    passed: int
+    start: SSAValue
+    step: SSAValue
+
+
+@dataclass
+class SavedWhile:
+    loop: WhileLoop
+    before: Body
+    after: Body
+    active_carried: list[int]
+    active_passed: list[int]
+    before_threads: list[TapeThread]
+    after_threads: list[TapeThread]
+    count: SSAValue
+
+
+class WhileRule:
+    """The structural rule of scf.while."""
+
+    def forward(self, outer: Differentiator, op: scf.WhileOp) -> SavedWhile:
+        loop = _analyzed(outer, op)
+        inductions = _inductions(loop)
+        counter = next((i for i in inductions if _counts(i)), None)
+        before, after = (outer.region(block, op) for block in (loop.before, loop.after))
+        for k in loop.carried:
+            before.add_argument(loop.before.args[k])
+        for k in loop.passed:
+            after.add_argument(loop.after.args[k])
+        counts = [] if counter else [_add_count(inner) for inner in (before, after)]
+        before.copy_forward()
+        after.copy_forward()
+        carried, passed = _active(outer, loop)
+        captured = captured_active(outer, op)
+        given, wanted = [yielded(loop.after)[k] for k in carried], loop.before.args
+        after_body = differentiate_body(
+            after, IndexType(), given, [loop.after.args[k] for k in passed], captured
+        )
+        before_body = differentiate_body(
+            before,
+            IndexType(),
+            [loop.condition.args[k] for k in passed],
+            [wanted[k] for k in carried],
+            captured,
+        )
+        outside = outer.forward_emitter(op)
+        for body, arguments in (
+            (before_body, {i: loop.before.args[i.place] for i in inductions}),
+            (after_body, {i: loop.after.args[i.passed] for i in inductions}),
+        ):
+            keep_residuals(body, outside, _makers(outer, body, arguments), op)
+        threads = [[outer.open_tape(t.type) for t in b.tapes] for b in (before, after)]
+        made = _forward_loop(outer, loop, before, after, counts, [*threads[0], *threads[1]])
+        outside.insert(made)
+        outer.set_primal([op.results[k] for k in loop.passed], made.results[: len(loop.passed)])
+        take_over([*threads[0], *threads[1]], made.results[len(loop.passed) + len(counts[:1]) :])
+        if counter is None:
+            count = made.results[len(loop.passed)]
+            count.name_hint = "count"
+        else:
+            count = _count_of(outer, op, counter)
+        return SavedWhile(
+            loop, before_body, after_body, carried, passed, threads[0], threads[1], count
+        )
+
+    def backward(
+        self, outer: Differentiator, op: scf.WhileOp, saved: SavedWhile, cts: Cotangents
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        emitter = outer.emitter
+        captured = list(dict.fromkeys([*saved.before.captured, *saved.after.captured]))
+        seeds = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in saved.active_passed]
+        state = _last_condition(outer, saved, seeds)
+        sums = [(state.sums.get(c) or outer.sum_so_far(c)).ssa for c in captured]
+        before_tapes, after_tapes = (
+            [t.in_backward() for t in threads]
+            for threads in (saved.before_threads, saved.after_threads)
+        )
+        initial = [*state.cts, *sums, *before_tapes, *after_tapes]
+        body = _backward_body(saved, captured, initial, emitter)
+        index = Integers(IndexType(), emitter)
+        made = scf.ForOp(index.constant(0), saved.count, index.constant(1), initial, Region(body))
+        emitter.insert(made)
+        tapes = made.results[len(state.cts) + len(sums) :]
+        take_over([*saved.before_threads, *saved.after_threads], tapes, backward=True)
+        targets = [*(op.arguments[k] for k in saved.active_carried), *captured]
+        return [(v, emitter.value(r)) for v, r in zip(targets, made.results, strict=False)]
+
+
+# What changes, and how.
+
+
+def _analyzed(outer: Differentiator, op: scf.WhileOp) -> WhileLoop:
+    """Find the values that never change; they are said to be the same as what they start from."""
+    before, after = op.before_region.block, op.after_region.block
+    condition, last = yielded(before), yielded(after)
+    inside: set[SSAValue] = {v for block in (before, after) for v in block.args}
+    inside.update(r for inner in op.walk() if inner is not op for r in inner.results)
+    carried: list[int] = []
+    for k, argument in enumerate(before.args):
+        passes = [after.args[q] for q, value in enumerate(condition) if value is argument]
+        if last[k] in passes or last[k] is op.arguments[k]:
+            same_as(outer, argument, op.arguments[k])
+        else:
+            carried.append(k)
+    passed: list[int] = []
+    for k, value in enumerate(condition):
+        if outer.shared.origin(value) not in inside:
+            for other in (after.args[k], op.results[k]):
+                outer.shared.same[other] = value
+                outer.shared.primal[other] = outer.primal(value)
+        else:
+            passed.append(k)
+    return WhileLoop(op, before, after, carried, passed)
+
+
+def _inductions(loop: WhileLoop) -> list[Induction]:
+    condition, last = yielded(loop.before), yielded(loop.after)
+    found: list[Induction] = []
+    for k in loop.carried:
+        argument, following = loop.before.args[k], last[k].owner
+        places = [q for q in loop.passed if condition[q] is argument]
+        if not places or not isinstance(following, arith.AddiOp):
+            continue
+        for one, other in (following.operands, reversed(following.operands)):
+            if one is loop.after.args[places[0]] and constant_integer(other) is not None:
+                found.append(Induction(k, places[0], loop.op.arguments[k], other))
+                break
+    return found
+
+
+def _counts(induction: Induction) -> bool:
+    """It goes up by 1, in a type that no number of iterations overflows."""
+    is_wide = isinstance(induction.start.type, IndexType) or induction.start.type == i64
+    return is_wide and constant_integer(induction.step) == 1
+
+
+def _count_of(outer: Differentiator, op: scf.WhileOp, counter: Induction) -> SSAValue:
+    """How often the loop has run: by how much the counter has gone up."""
+    emitter = outer.forward_emitter(op)
+    start = constant_integer(counter.start)
+    whole = Integers(counter.start.type, emitter)
+    end = outer.primal(op.results[counter.passed])
+    gone = whole.subtract(end, outer.primal(counter.start) if start is None else start)
+    return _cast(whole.value(gone), IndexType(), emitter)
+
+
+def _makers(outer: Differentiator, body: Body, arguments: Mapping[Induction, SSAValue]) -> Makers:
+    """How to make the inductions of an iteration from its number."""
+
+    def maker(induction: Induction):
+        def make(emitter: Emitter) -> SSAValue:
+            type_ = induction.start.type
+            whole = Integers(type_, emitter)
+            start, step = (constant_integer(v) for v in (induction.start, induction.step))
+            assert step is not None
+            number = _cast(body.number, type_, emitter)
+            begin = outer.primal(induction.start) if start is None else start
+            return whole.value(whole.add(begin, whole.multiply(number, step)))
+
+        return make
+
+    return {outer.primal(argument): maker(i) for i, argument in arguments.items()}
+
+
+def _cast(value: SSAValue, type_: object, emitter: Emitter) -> SSAValue:
+    if value.type == type_:
+        return value
+    return emitter.insert(arith.IndexCastOp(value, type_)).result  # pyright: ignore[reportArgumentType]
+
+
+def _active(outer: Differentiator, loop: WhileLoop) -> tuple[list[int], list[int]]:
+    """The carried and the passed values to which cotangents flow."""
+    activity, op = outer.activity, loop.op
+    carried = [k for k in loop.carried if activity.is_active(loop.before.args[k])]
+    passed = [
+        k
+        for k in loop.passed
+        if activity.is_active(loop.after.args[k]) or activity.is_active(op.results[k])
+    ]
+    return carried, passed
+
+
+# Forward.
+
+
+def _add_count(inner: Differentiator) -> SSAValue:
+    argument = inner.forward.insert_arg(IndexType(), len(inner.forward.args))
+    argument.name_hint = "count"
+    return argument
+
+
+def _forward_loop(
+    outer: Differentiator,
+    loop: WhileLoop,
+    before: Differentiator,
+    after: Differentiator,
+    counts: Sequence[SSAValue],
+    threads: Sequence[TapeThread],
+) -> scf.WhileOp:
+    op, condition = loop.op, loop.condition
+    through = [_add_tape(before.forward, len(before.forward.args), t) for t in after.tapes]
+    first = len(loop.passed) + len(counts[:1])
+    back = [_add_tape(after.forward, first + k, t) for k, t in enumerate(before.tapes)]
+    passing = [outer.primal(yielded(loop.before)[k]) for k in loop.passed]
+    passing += [*counts[:1], *(t.forward for t in before.tapes), *through]
+    end = Emitter(before.forward, condition.location)
+    end.insert(scf.ConditionOp(outer.primal(condition.condition), *passing))
+    handed_on = [outer.primal(yielded(loop.after)[k]) for k in loop.carried]
+    end = Emitter(after.forward, op.location)
+    if counts:
+        index = Integers(IndexType(), end)
+        handed_on.append(index.value(index.add(counts[1], 1)))
+    end.insert(scf.YieldOp(*handed_on, *back, *(t.forward for t in after.tapes)))
+    initial = [outer.primal(op.arguments[k]) for k in loop.carried]
+    if counts:
+        initial.append(Integers(IndexType(), outer.forward_emitter(op)).constant(0))
+    initial += [t.forward for t in threads]
+    made = scf.WhileOp(
+        initial, [v.type for v in passing], Region(before.forward), Region(after.forward)
+    )
+    made.attributes.update(op.attributes)
+    return made
+
+
+def _add_tape(block: Block, place: int, tape: TapeThread) -> SSAValue:
+    """An argument for a tape of the other region."""
+    argument = block.insert_arg(tape.type, place)
+    argument.name_hint = "tape"
+    return argument
+
+
+# Backward.
+
+
+@dataclass
+class AfterCondition:
+    """The cotangents of what is carried into the last test, and what flows from it to captured
+    values."""
+
+    cts: list[SSAValue]
+    sums: dict[SSAValue, Value]
+
+
+def _last_condition(
+    outer: Differentiator, saved: SavedWhile, seeds: Sequence[SSAValue]
+) -> AfterCondition:
+    """The backward code of the first region for the last test, a copy of that in the loop."""
+    body, emitter = saved.before, outer.emitter
+    block = body.inner.backward
+    before = [outer.sum_so_far(c).ssa for c in body.captured]
+    tapes = [t.in_backward() for t in saved.before_threads]
+    given = [saved.count, *seeds, *before, *tapes]
+    values: dict[SSAValue, SSAValue] = dict(zip(block.args, given, strict=True))
+    for op in block.ops:
+        if op is not block.last_op:
+            copy = emitter.insert(op.clone(values))
+            copy.location = op.location
+    returned = [values.get(v, v) for v in yielded(block)]
+    first, second = len(saved.active_carried), len(saved.active_carried) + len(before)
+    take_over(saved.before_threads, returned[second:], backward=True)
+    sums = [emitter.value(s) for s in returned[first:second]]
+    for total, start in zip(sums, before, strict=True):
+        _drop_zero(total.ssa, start)
+    return AfterCondition(returned[:first], dict(zip(body.captured, sums, strict=True)))
+
+
+def _drop_zero(total: SSAValue, start: SSAValue) -> None:
+    """Leave a zero that an accumulator starts from out of the sum."""
+    op = total.owner
+    if isinstance(op, AccumulateOp) and isinstance(start.owner, ZeroOp):
+        op.operands = [o for o in op.operands if o is not start]
+
+
+def _backward_body(
+    saved: SavedWhile,
+    captured: Sequence[SSAValue],
+    initial: Sequence[SSAValue],
+    outside: Emitter,
+) -> Block:
+    """The body of the backward loop: that of the second region, then that of the first."""
+    block = Block(arg_types=[IndexType(), *(v.type for v in initial)])
+    for argument, value in zip(block.args[1:], initial, strict=True):
+        argument.name_hint = value.name_hint
+    emitter = Emitter(block, outside.location)
+    number = _number(saved, block.args[0], outside, emitter)
+    given = iter(block.args[1:])
+    cts: list[SSAValue] = [next(given) for _ in saved.active_carried]
+    sums: dict[SSAValue, SSAValue] = {c: next(given) for c in captured}
+    before_tapes = [next(given) for _ in saved.before_threads]
+    after_tapes = list(given)
+    cts, after_tapes = _run(saved.after, number, cts, sums, after_tapes, emitter)
+    cts, before_tapes = _run(saved.before, number, cts, sums, before_tapes, emitter)
+    emitter.insert(scf.YieldOp(*cts, *sums.values(), *before_tapes, *after_tapes))
+    return block
+
+
+def _run(
+    body: Body,
+    number: SSAValue,
+    cts: Sequence[SSAValue],
+    sums: dict[SSAValue, SSAValue],
+    tapes: Sequence[SSAValue],
+    emitter: Emitter,
+) -> tuple[list[SSAValue], list[SSAValue]]:
+    """Append the backward code of a region; returns cotangents and tapes, and updates the sums."""
+    given = [number, *cts, *(sums[c] for c in body.captured), *tapes]
+    returned = splice(body.inner.backward, given, emitter)
+    first = len(returned) - len(body.captured) - len(tapes)
+    second = first + len(body.captured)
+    sums.update(zip(body.captured, returned[first:second], strict=True))
+    return returned[:first], returned[second:]
+
+
+def _number(saved: SavedWhile, index: SSAValue, outside: Emitter, emitter: Emitter) -> SSAValue:
+    """Which iteration it is: count - 1 - index, where that is asked for."""
+    if all(body.number.first_use is None for body in (saved.before, saved.after)):
+        return index
+    last = Integers(IndexType(), outside).subtract(saved.count, 1)
+    here = Integers(IndexType(), emitter)
+    return here.value(here.subtract(last, index))

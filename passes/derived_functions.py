@@ -15,6 +15,7 @@ from gradir.dialects.tape import TapeType
 from gradir.passes.call_dependence import Flow
 from gradir.passes.call_graph import functions_by_name
 from gradir.passes.cleanup import remove_dead_ops
+from gradir.passes.costs import Costs
 from gradir.passes.effects import check_arguments
 from gradir.passes.prune_flow import prune_flow
 from gradir.passes.residuals import is_constant, replace_uses_within
@@ -41,6 +42,7 @@ class Program:
         self.functions = functions_by_name(module)
         self.halves: dict[Hashable, Halves] = {}
         self.flows: dict[FuncOp, Flow] = {}
+        self.costs = Costs()
         self.looping: dict[FuncOp, bool] = {}
 
     def function(self, name: str, place: Operation | None = None) -> FuncOp:

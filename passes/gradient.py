@@ -22,6 +22,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.grad import ones, zero
 from gradir.dialects.interfaces import TensorOp
@@ -32,6 +33,7 @@ from gradir.passes.calls import differentiate_callees
 from gradir.passes.derived_functions import Derived, Program, joint_function, split_functions
 from gradir.passes.differentiator import Differentiator, Shared
 from gradir.passes.effects import effect_problem
+from gradir.passes.outline_checkpoints import outlined
 from gradir.passes.refusals import check_differentiable
 from gradir.passes.region_flow import ops_within, region_flow
 from gradir.passes.simplify import simplify_block
@@ -61,13 +63,14 @@ def gradient(
     gradient is not wanted, and pruned before differentiation. PassError, located, where it cannot
     be done.
     """
-    program = Program(module)
-    source = program.function(function)
-    results = list(program.results(source))
-    wanted = resolve_wrt(source, wrt)
-    kept = _kept(source, wanted, requests)
-    targets = resolve_of(source, results, of, mode)
-    return derive(program, source, kept, targets, mode)
+    with outlined(module, function):
+        program = Program(module)
+        source = program.function(function)
+        results = list(program.results(source))
+        wanted = resolve_wrt(source, wrt)
+        kept = _kept(source, wanted, requests)
+        targets = resolve_of(source, results, of, mode)
+        return derive(program, source, kept, targets, mode)
 
 
 def _kept(
@@ -138,7 +141,7 @@ class FunctionDifferentiator:
         self._check_effects()
 
     def run(self, seed_with_ones: bool) -> Derived:
-        shared = Shared(self.program, self.activity)
+        shared = Shared(self.program, self.activity, opened=self._opened())
         asked = [t.value for t in self.wrt]
         work = Differentiator(
             shared, self.block, self.source.location, self.executions, self.threaded, asked
@@ -166,6 +169,17 @@ class FunctionDifferentiator:
                 in_order = (v for v in values_read(op) if v in read)
                 if (problem := effect_problem(op, in_order)) is not None:
                     raise problem
+
+    def _opened(self) -> set[Operation]:
+        """The stages around values that were asked for."""
+        opened: set[Operation] = set()
+        for target in (*self.wrt, *self.of):
+            owner = target.value.owner
+            around = owner if isinstance(owner, Operation) else None
+            while around is not None and (around := around.parent_op()) is not None:
+                if isinstance(around, CheckpointOp):
+                    opened.add(around)
+        return opened
 
     def _dependence(self, op: Operation) -> Dependence | None:
         return partial(dependence, self.program) if isinstance(op, CallOp) else None

@@ -109,7 +109,7 @@ def convolve(
     """x, weight and perhaps bias to y."""
     x, weight, *bias = operands
     o, i, *kernel = window.weight(shape_of(weight.type))
-    if window.groups > 1 and i == 1 and prod(kernel) <= MOST_DIRECT_TAPS:
+    if _has_single_channels(window, i, kernel):
         return _convolve_single_channels(emitter, window, operands, type_)
     n, _, *places = window.image(shape_of(type_))
     space = _Space()
@@ -162,6 +162,16 @@ def _weight(window: Window, o: Row, i: Row, kernel: Sequence[Row]) -> list[Row]:
     return [*kernel, i, o] if window.channels_last else [o, i, *kernel]
 
 
+def _has_single_channels(window: Window, channels: int, kernel: Sequence[int]) -> bool:
+    return window.groups > 1 and channels == 1 and prod(kernel) <= MOST_DIRECT_TAPS
+
+
+def _at_tap(space: _Space, window: Window, outs: Sequence[int], tap: Sequence[int]) -> list[Row]:
+    """The places of x that one element of the kernel meets."""
+    rows = zip(outs, window.stride, tap, window.dilation, window.low, strict=True)
+    return [space.row([(p, s)], k * d - low) for p, s, k, d, low in rows]
+
+
 def _convolve_single_channels(
     emitter: Emitter, window: Window, operands: Sequence[SSAValue], type_: Attribute
 ) -> Sequence[SSAValue]:
@@ -181,8 +191,7 @@ def _convolve_single_channels(
     x_reads: list[Read] = []
     w_reads: list[Read] = []
     for tap in product(*map(range, kernel)):
-        rows = zip(outs, window.stride, tap, window.dilation, window.low, strict=True)
-        spatial = [space.row([(p, s)], k * d - low) for p, s, k, d, low in rows]
+        spatial = _at_tap(space, window, outs, tap)
         x_reads.append(space.read(x, _image(window, n_row, g_row, spatial)))
         place = [space.row([], k) for k in tap]
         w_reads.append(space.read(weight, _weight(window, o_row, zero, place)))
@@ -207,11 +216,65 @@ def _products(count: int, element: Attribute) -> Callable[..., Scalar]:
     return body
 
 
+def _single_weight_backward(
+    emitter: Emitter, window: Window, ct: SSAValue, x: SSAValue, type_: Attribute
+) -> Sequence[SSAValue]:
+    """Groups of one input channel: one nest sums for all elements of the kernel."""
+    o, _, *kernel = window.weight(shape_of(type_))
+    n, _, *places = window.image(shape_of(ct.type))
+    space = _Space()
+    channels = _Channels(space, window.groups).add(o // window.groups, "m")
+    batch, *outs = space.add_all([n, *places], "k")
+    n_row, o_row = space.row([(batch, 1)]), space.row(channels.terms)
+    g_row, element = space.row(channels.of_group(1)), element_of(type_)
+    reads = [space.read(ct, _image(window, n_row, o_row, space.rows(outs)))]
+    taps = list(product(*map(range, kernel)))
+    for tap in taps:
+        reads.append(space.read(x, _image(window, n_row, g_row, _at_tap(space, window, outs, tap))))
+
+    def products(*given: Scalar) -> list[Scalar]:
+        left, *right = (b.to_compute(value, element) for value in given)
+        return [b.multiply(left, one) for one in right]
+
+    line = tensor([o], element)
+    outputs = [Output(line, Access(len(space.extents), (o_row,)), "add") for _ in taps]
+    sums = nest(emitter, space.extents, reads, outputs, products)
+    return [_by_taps(emitter, window, sums, taps, type_)]
+
+
+def _by_taps(
+    emitter: Emitter,
+    window: Window,
+    values: Sequence[SSAValue],
+    taps: Sequence[tuple[int, ...]],
+    type_: Attribute,
+) -> SSAValue:
+    """The weight whose elements for each tap are a value over the output channels."""
+    shape = shape_of(type_)
+    o_axis, _, *kernel_axes = window.weight_axes
+    access = Access(len(shape), (dim_row(len(shape), o_axis),))
+
+    def pick(*given: Scalar) -> Scalar:
+        places = [b.index(given[0], axis) for axis in kernel_axes]
+        result = given[0]
+        for tap, value in list(zip(taps, given, strict=True))[1:]:
+            for place, k in zip(places, tap, strict=True):
+                value = b.select(b.equal(place, b.constant(place, k)), value, result)
+            result = value
+        return result
+
+    reads = [Read(value, access) for value in values]
+    output = Output(type_, Access.identity(len(shape)))
+    return nest(emitter, shape, reads, [output], pick)[0]
+
+
 def convolve_weight_backward(
     emitter: Emitter, window: Window, ct: SSAValue, x: SSAValue, type_: Attribute
 ) -> Sequence[SSAValue]:
     """The transpose of a convolution in its weight."""
     o, i, *kernel = window.weight(shape_of(type_))
+    if _has_single_channels(window, i, kernel):
+        return _single_weight_backward(emitter, window, ct, x, type_)
     n, _, *places = window.image(shape_of(ct.type))
     space = _Space()
 

@@ -19,7 +19,9 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects import body as b
 from gradir.dialects import checkpoint, loopnest
 from gradir.dialects.access import Access, Row, dim_row
+from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import scans
+from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
     IndexingOp,
@@ -28,6 +30,7 @@ from gradir.dialects.array.indexing import (
     wrapped,
 )
 from gradir.dialects.array.triangles import DiagonalBackwardOp
+from gradir.dialects.attention import OPS as ATTENTION_OPS
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
@@ -276,7 +279,10 @@ OPS: tuple[type[TensorOp], ...] = (
     *POOLING_OPS,
     *RESAMPLING_OPS,
     *CONVOLUTIONS,
+    *ATTENTION_OPS,
+    *ACCUMULATION_OPS,
     *scans.OPS,
+    *linear_systems.GRAD_OPS,
 )
 
 Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])

@@ -41,11 +41,13 @@ PASSES: dict[str, str] = {
     "gradir-decompose": "gradir.passes.decompose:DecomposePass",
     "gradir-fuse": "gradir.passes.fuse:FusePass",
     "gradir-gradient": "gradir.passes.gradient:GradientPass",
+    "gradir-hoist": "gradir.passes.hoist:HoistPass",
     "gradir-inline": "gradir.passes.inline:InlinePass",
     "gradir-inline-checkpoints": "gradir.passes.inline_checkpoints:InlineCheckpointsPass",
     "gradir-lower": "gradir.passes.lower:LowerPass",
     "gradir-outline-checkpoints": "gradir.passes.outline_checkpoints:OutlineCheckpointsPass",
     "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",
+    "gradir-scalarize": "gradir.passes.scalarize:ScalarizePass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
     "gradir-verify": "gradir.passes.verify:VerifyPass",
 }

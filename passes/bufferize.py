@@ -15,11 +15,8 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    AnyFloat,
     DenseIntOrFPElementsAttr,
-    IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     ModuleOp,
     StringAttr,
@@ -37,7 +34,7 @@ from gradir.dialects.diagnostics import PassError
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import LoopOp, NestOp, Output, ViewOp
-from gradir.dialects.shapes import is_static, is_tensor
+from gradir.dialects.shapes import is_number, is_static, is_tensor
 from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
@@ -93,7 +90,7 @@ class _Bufferizer:
                 self.state.values[argument] = load.results[0]
 
     def _check_type(self, type_: Attribute, verb: str) -> None:
-        if not is_tensor(type_) and not isinstance(type_, AnyFloat | IntegerType | IndexType):
+        if not (is_tensor(type_) or is_number(type_)):
             raise PassError(
                 f"@{self.function.sym_name.data}: native code {verb} tensors and numbers, "
                 f"got {type_}",

@@ -66,7 +66,9 @@ def bufferize_while(s: BufferState, op: scf.WhileOp, run: Run) -> None:
         else None
         for argument, init in zip(before.args, op.arguments, strict=True)
     ]
-    at = {a: b for a, b in zip(before.args, carried, strict=True) if b is not None}
+    at: dict[SSAValue, SSAValue] = {
+        a: b for a, b in zip(before.args, carried, strict=True) if b is not None
+    }
     passed_buffers = [
         (at[p] if shared.get(p) is r else _fresh_buffer(s, op, r, taken))
         if is_tensor(r.type)

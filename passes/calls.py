@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.grad import zero
 from gradir.dialects.interfaces import Cotangents
@@ -62,12 +62,17 @@ class CallRule:
         types = halves.forward.function_type.outputs.data
         name = halves.forward.sym_name.data
         call = outer.forward_emitter(op).insert(CallOp(name, operands, list(types)))
-        for result, named in zip(call.results, outer.program.results(halves.forward), strict=True):
+        returned = outer.program.results(halves.forward)
+        for result, named in zip(call.results, returned, strict=True):
             result.name_hint = named.name_hint
-        count, tapes = len(op.results), len(threads)
+        count, last = len(op.results), len(call.results) - len(threads)
         outer.set_primal(op.results, call.results[:count])
-        residuals = tuple(call.results[count : len(call.results) - tapes])
-        for thread, tape in zip(threads, call.results[len(call.results) - tapes :], strict=True):
+        # what the callee only hands through is here already
+        residuals = tuple(
+            operands[kept.index] if isinstance(kept, BlockArgument) else result
+            for result, kept in zip(call.results[count:last], returned[count:last], strict=True)
+        )
+        for thread, tape in zip(threads, call.results[last:], strict=True):
             thread.forward = tape
         return SavedCall(key, halves, residuals, threads)
 

@@ -37,17 +37,17 @@ def is_dead(op: Operation) -> bool:
         return False
     if any(r.first_use is not None for r in op.results):
         return False
-    return _is_free(op)
+    return is_free(op)
 
 
-def _is_free(op: Operation) -> bool:
+def is_free(op: Operation) -> bool:
     """Whether an op, with all that is in its regions, only gives its results.
 
     Barriers only seem to have effects.
     """
     if isinstance(op, RegionOp | CheckpointOp):
         return all(
-            isinstance(inner, RegionOp | CheckpointOp) or _is_free(inner) for inner in op.walk()
+            isinstance(inner, RegionOp | CheckpointOp) or is_free(inner) for inner in op.walk()
         )
     return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
 

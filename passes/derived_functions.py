@@ -14,7 +14,9 @@ from gradir.dialects.diagnostics import PassError
 from gradir.dialects.tape import TapeType
 from gradir.passes.call_dependence import Flow
 from gradir.passes.call_graph import functions_by_name
+from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.effects import check_arguments
+from gradir.passes.prune_flow import prune_flow
 from gradir.passes.residuals import is_constant, replace_uses_within
 from gradir.passes.targets import argument_attributes
 
@@ -115,15 +117,19 @@ class Derived:
     tapes: Sequence[TapeThread] = ()
     suffix: str = field(default="")
 
-    def clean(self, simplify: Callable[[Block], None], prune: Callable[[Block], None]) -> None:
+    def clean(self, simplify: Callable[[Block], None]) -> None:
         """Simplify the backward code and prune both; a temporary use holds what is returned."""
         ends = [e for t in self.tapes for e in (t.forward, t.in_backward())]
         returned = ReturnOp(*self.results, *self.grads, *ends)
         self.backward.add_op(returned)
         simplify(self.backward)
-        prune(self.forward)
-        self.results = list(returned.operands[: len(self.results)])
-        self.grads = list(returned.operands[len(self.results) :][: len(self.grads)])
+        remove_dead_ops(self.forward)
+        prune_flow([self.forward, self.backward])
+        held = iter(returned.operands)
+        self.results = [next(held) for _ in self.results]
+        self.grads = [next(held) for _ in self.grads]
+        for tape in self.tapes:
+            tape.forward, tape.backward = next(held), next(held)
         returned.detach()
         returned.erase()
 

@@ -1,8 +1,8 @@
 """Which loop ops run as one: groups of nests over one iteration space, without cycles.
 
 A nest joins the group of a producer that it reads element for element, or of a nest that reads the
-same tensor, if all of it can run at one time: nothing outside of the group may lie on a path
-between two members. Sets of ops are bit masks over their positions.
+same tensor in the same way, if all of it can run at one time: nothing outside of the group may lie
+on a path between two members. Sets of ops are bit masks over their positions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from gradir.dialects.access import Access
 from gradir.dialects.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
+from gradir.passes.liveness import all_operands
 
 # A group that reads more tensors than this would do little but spill their addresses.
 MOST_INPUTS = 64
@@ -50,7 +52,7 @@ class Grouping:
         # In the order of their last members: a group that grows, grows by the op being placed.
         self._all: dict[Group, None] = {}
         self._last_effect: Operation | None = None
-        self._readers: dict[tuple[SSAValue, tuple[int, ...]], Group] = {}
+        self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], Group] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
         for op, position in self._positions.items():
             self._place(op, position)
@@ -61,18 +63,15 @@ class Grouping:
         for group in self._all:
             group.ops.sort(key=self._order)
         ordered: list[Group] = []
-        done = 0
-        waiting = sorted(self._all, key=lambda g: g.members.bit_length())
-        while waiting:
-            late: list[Group] = []
-            for group in waiting:
-                if group.needs & ~done:
-                    late.append(group)
-                else:
-                    ordered.append(group)
-                    done |= group.members
-            assert len(late) < len(waiting), "fusion made a cycle"
-            waiting = late
+        done, waiting = 0, list[Group]()
+        for group in sorted(self._all, key=lambda g: g.members.bit_length()):
+            waiting.append(group)
+            # one that waited runs at once, lest what it reads be kept for longer
+            while (ready := next((g for g in waiting if not g.needs & ~done), None)) is not None:
+                waiting.remove(ready)
+                ordered.append(ready)
+                done |= ready.members
+        assert not waiting, "fusion made a cycle"
         return ordered
 
     def _place(self, op: Operation, position: int) -> None:
@@ -87,14 +86,14 @@ class Grouping:
                     self._merge(candidate, own)
                     own = candidate
         if own.space is not None and isinstance(op, NestOp):
-            for value in op.inputs:
-                self._readers[value, own.space] = own
+            for value, access in zip(op.inputs, op.input_accesses, strict=True):
+                self._readers[value, access, own.space] = own
 
     def _needs(self, op: Operation, position: int) -> int:
         """What has to run before: producers, for an effect those before it, for the end all."""
         if op.next_op is None:
             return (1 << position) - 1
-        before = [o.owner for o in op.operands]
+        before = [o.owner for o in all_operands(op)]
         if not isinstance(op, LoopOp | BarrierOp) and not is_side_effect_free(op):
             before += [self._last_effect] if self._last_effect is not None else []
             self._last_effect = op
@@ -106,16 +105,19 @@ class Grouping:
         return needs
 
     def _candidates(self, op: Operation, own: Group) -> list[Group]:
-        """Producers' groups first, the latest first; then groups that read the same tensors."""
+        """Producers' groups first, the latest first; then those that read the same elements."""
         if not isinstance(op, NestOp) or own.space is None:
             return []
         found: list[Group] = []
         for value, access in zip(reversed(op.inputs), reversed(op.input_accesses), strict=True):
             owner = value.owner
-            if access is not None and access.is_identity and isinstance(owner, LoopOp):
+            in_place = access is not None and access.is_identity
+            # one from outside of this block is in no group
+            if in_place and isinstance(owner, LoopOp) and owner in self.group_of:
                 found.append(self.group_of[owner])
-        for value in op.inputs:
-            reader = self._readers.get((value, own.space))
+        # of other parts of a tensor nothing is shared, but all of it would have to wait
+        for value, access in zip(op.inputs, op.input_accesses, strict=True):
+            reader = self._readers.get((value, access, own.space))
             if reader is not None and not reader.is_contraction:
                 found.append(self.group_of[reader.ops[0]])
         return list(dict.fromkeys(g for g in found if g is not own))
@@ -219,7 +221,7 @@ def _reduced(op: Operation) -> frozenset[int]:
 
 
 def _inputs(op: Operation) -> dict[SSAValue, bool]:
-    found = dict.fromkeys(op.operands, False)
+    found = dict.fromkeys(all_operands(op), False)
     if isinstance(op, LoopOp):
         rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
         moved = {

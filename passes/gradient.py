@@ -29,7 +29,6 @@ from gradir.dialects.tape import cotangent_type
 from gradir.passes.activity import Activity, Dependence, analyze, values_read
 from gradir.passes.call_dependence import dependence
 from gradir.passes.calls import differentiate_callees
-from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.derived_functions import Derived, Program, joint_function, split_functions
 from gradir.passes.differentiator import Differentiator, Shared
 from gradir.passes.effects import effect_problem
@@ -154,7 +153,7 @@ class FunctionDifferentiator:
         derived = Derived(
             self.source, work.forward, work.backward, results, cotangents, grads, work.tapes
         )
-        derived.clean(simplify_block, remove_dead_ops)
+        derived.clean(simplify_block)
         return derived
 
     def _check_effects(self) -> None:

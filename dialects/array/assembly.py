@@ -35,6 +35,7 @@ from gradir.dialects.shapes import (
     DYNAMIC,
     element_of,
     extent_product,
+    is_static,
     normalize_axes,
     normalize_axis,
     shape_of,
@@ -195,7 +196,8 @@ class RollOp(TensorOp):
                 return _rolled(emitter, operands[0], shifts)
 
     def simplify(self, *operands: Value) -> Value | None:
-        return None if self.shifts else operands[0]
+        # along an axis of unknown extent no shift is known to be a whole turn
+        return operands[0] if is_static(self.x.type) and not self.shifts else None
 
     def numpy(self, *arrays: Any) -> Any:
         import numpy

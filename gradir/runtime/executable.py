@@ -14,8 +14,9 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 from xdsl.dialects.func import FuncOp
 
-from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
+from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.lowering import region
+from gradir.lowering.driver_scalars import NO_BOUND
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
 from gradir.lowering.program import (
     TABLE_ARGUMENTS,
@@ -207,10 +208,12 @@ class Executable:
             f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {count}"
         )
 
-    def _index_error(self, table: Any) -> IndexOutOfRange:
+    def _index_error(self, table: Any) -> ExecutionError:
         words = (ERROR_CODE, ERROR_INDEX, ERROR_BOUND)
         code, index, bound = (int(table[TABLE_ERROR + word]) for word in words)
         message = self.program.messages[code - 1]
+        if bound == NO_BOUND:
+            return ExecutionError(f"{message}, got {index}")
         return IndexOutOfRange(f"{message}: index {index} is out of range for a size of {bound}")
 
 

@@ -160,7 +160,7 @@ def joint_function(program: Program, derived: Derived, ending: str) -> FuncOp:
         block.add_op(op)
     derived.add_return(block, *derived.results, *derived.grads)
     attributes = argument_attributes(derived.source)
-    return program.add(_function(derived.name(ending), block, attributes), derived.source)
+    return program.add(function_around(derived.name(ending), block, attributes), derived.source)
 
 
 Insert = Callable[[FuncOp, FuncOp], FuncOp]
@@ -182,8 +182,8 @@ def split_functions(
     ends = [t.forward for t in derived.tapes]
     derived.add_return(derived.forward, *derived.results, *residuals, *ends)
     attributes = argument_attributes(derived.source)
-    forward = _function(derived.name("fwd"), derived.forward, attributes)
-    backward = _function(derived.name("bwd"), block, [])
+    forward = function_around(derived.name("fwd"), derived.forward, attributes)
+    backward = function_around(derived.name("bwd"), block, [])
     insert = insert or program.add
     forward = insert(forward, derived.source)
     return forward, insert(backward, forward)
@@ -216,7 +216,7 @@ def _residuals(derived: Derived) -> list[SSAValue]:
     return [v for v in in_order if v in read]
 
 
-def _function(name: str, block: Block, attributes: Sequence[dict[str, Attribute]]) -> FuncOp:
+def function_around(name: str, block: Block, attributes: Sequence[dict[str, Attribute]]) -> FuncOp:
     """A function around a block that ends in its return."""
     last = block.last_op
     assert last is not None

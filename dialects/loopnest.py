@@ -17,10 +17,13 @@ without subscripts is handed to the body whole, for `loopnest.load`. An output r
 `add [s0, d1]`: the index is yielded by the body after the values (scatter). An output may start
 from a tensor (`init %z`); at buffer level it then starts from the buffer's contents.
 The yielded type may be wider than the output's: it is accumulated so and rounded once.
+
+What has loops of its own, as a sort or a triangular solve, is a `loopnest.forall`: see forall.py.
 """
 
 from __future__ import annotations
 
+import re
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,22 +35,17 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    Signedness,
     StringAttr,
-    TensorType,
     UnitAttr,
     i64,
 )
-from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -57,26 +55,29 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, MemoryEffectKind, Pure
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import special
+from gradir.dialects import loopnest_body, special, window
 from gradir.dialects.access import Access, access_of
 from gradir.dialects.attributes import integers_of
+from gradir.dialects.forall import ForallOp
+from gradir.dialects.loopnest_body import (
+    CheckIndexOp,
+    IndexOp,
+    LoadOp,
+    ShapedType,
+    YieldOp,
+    scalar_type,
+)
 from gradir.dialects.loopnest_text import parse_loop_header, print_loop, subscripts
-from gradir.dialects.shapes import as_integer_type
+
+__all__ = [
+    "CheckIndexOp", "ContractOp", "IndexOp", "LoadOp", "LoopOp", "Loopnest", "NestOp", "Output",
+    "ReshapeOp", "ShapedType", "YieldOp", "scalar_type",
+]  # fmt: skip
 
 COMBINERS = ("none", "add", "multiply", "maximum", "minimum", "and", "or")
-
-ShapedType = TensorType[Attribute] | MemRefType[Attribute]
-
-
-def scalar_type(element: Attribute) -> Attribute:
-    """The type of one element inside a body: arith knows signless integers only, so ui8 is i8."""
-    integer = as_integer_type(element)
-    if integer is not None and integer.signedness.data != Signedness.SIGNLESS:
-        return IntegerType(integer.width.data)
-    return element
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,7 @@ class LoopOp(IRDLOperation, ABC):
     output_maps = prop_def(ArrayAttr[AffineMapAttr])
     combiners = prop_def(ArrayAttr[StringAttr])
     init_outputs = prop_def(DenseArrayBase)
+    roles = opt_prop_def(StringAttr)
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -154,10 +156,12 @@ class LoopOp(IRDLOperation, ABC):
         buffers: Sequence[SSAValue] = (),
         init_outputs: Sequence[int] | None = None,
         scratch: SSAValue | None = None,
+        roles: StringAttr | None = None,
     ):
         """Build at tensor level, or at buffer level where `buffers` holds one memref an output.
 
         `scratch` is a buffer of bytes, undefined before and after, that code generation asked for.
+        `roles` are those of a contraction's dimensions.
         """
         starts = [k for k, o in enumerate(outputs) if o.init is not None]
         super().__init__(
@@ -175,6 +179,7 @@ class LoopOp(IRDLOperation, ABC):
                 "output_maps": ArrayAttr(_map_attribute(o.access) for o in outputs),
                 "combiners": _names(tuple(o.combiner for o in outputs)),
                 "init_outputs": _numbers(tuple(init_outputs or starts)),
+                "roles": roles,
             },
             regions=[body if isinstance(body, Region) else Region(body)],
         )
@@ -325,12 +330,17 @@ class NestOp(LoopOp):
 @irdl_op_definition
 class ContractOp(LoopOp):
     """A contraction with an epilogue: sums the products of its two first inputs over the last
-    dimension, then applies the body to the accumulator.
+    dimensions, then applies the body to the accumulator.
 
-    Dimensions are (batch..., m, n, k). The order of a sum is set by the bounds and the types (and
-    the vector width, where a nest does it), never by how the factors lie in memory or by the body:
+    Dimensions are (batch..., m, n, k), or what `roles` says, a letter each: b both factors vary
+    along it, m the left one, n the right one, k it is summed. There can be several of a kind, in
+    any order, but those that are summed come last. A convolution is one over `mnmmkkk`: images,
+    output channels, rows, columns, and input channels and the two dimensions of the kernel.
+
+    The order of a sum is set by the bounds, roles and types (and the vector width, where a nest
+    does it), never by how the factors lie in memory or by the body:
     - Floats with an f32 or f64 accumulator: one chain `acc = fma(lhs, rhs, acc)` over k = 0, 1,
-      ..., from 0, whatever the tiling.
+      ..., from 0, whatever the tiling; the last of several dimensions k runs fastest.
     - But dot products, m = n = 1, with k >= 32, and other accumulators: rounded products, summed
       as by a nest over the same bounds that reduces k. So is what is no matrix product, as the
       left factor varies along n or the right one along m.
@@ -353,14 +363,33 @@ class ContractOp(LoopOp):
         """The type the products are summed in."""
         return self.body.block.args[0].type
 
+    @property
+    def dim_roles(self) -> str:
+        """The role of each dimension: b, m, n or k."""
+        if self.roles is not None:
+            return self.roles.data
+        return "b" * (len(self.extents) - 3) + "mnk"
+
+    @property
+    def free_dims(self) -> int:
+        """How many dimensions are not summed; they come first."""
+        return len(self.dim_roles.rstrip("k"))
+
     def body_argument_types(self) -> list[Attribute]:
         accumulators = [a.type for a in self.body.block.args[:1]]
         return accumulators + super().body_argument_types()
 
     def verify_(self) -> None:
         super().verify_()
-        if len(self.inputs) < 2 or len(self.extents) < 3 or None in self.input_accesses[:2]:
+        fewest = 1 if self.roles is not None else 3
+        if len(self.inputs) < 2 or len(self.extents) < fewest or None in self.input_accesses[:2]:
             raise VerifyException(f"{self.name}: two subscripted factors over m, n, k expected")
+        roles = self.dim_roles
+        if len(roles) != len(self.extents) or not re.fullmatch("[bmn]*k+", roles):
+            raise VerifyException(
+                f"{self.name}: roles must be {len(self.extents)} of b, m, n, and k for those at "
+                f"the end, got {roles}"
+            )
 
 
 class ViewOp(IRDLOperation, ABC):
@@ -400,85 +429,17 @@ class BarrierOp(ViewOp):
     traits = traits_def()
 
 
-@irdl_op_definition
-class IndexOp(IRDLOperation):
-    """The current value of iteration dimension `dim`, as i64."""
-
-    name = "loopnest.index"
-    dim = prop_def(IntegerAttr)
-    result = result_def(i64)
-    traits = traits_def(Pure())
-    assembly_format = "$dim attr-dict"
-
-    def __init__(self, dim: int):
-        super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[i64])
-
-
-@irdl_op_definition
-class LoadOp(IRDLOperation):
-    """One element of a tensor or buffer that the body was handed whole, at i64 indices in range."""
-
-    name = "loopnest.load"
-    source = operand_def()
-    indices = var_operand_def(i64)
-    result = result_def()
-    traits = traits_def(Pure())
-    assembly_format = "$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)"
-
-    def __init__(self, source: SSAValue, indices: Sequence[SSAValue]):
-        element = scalar_type(cast(ShapedType, source.type).element_type)
-        super().__init__(operands=[source, list(indices)], result_types=[element])
-
-    def verify_(self) -> None:
-        rank = len(cast(ShapedType, self.source.type).get_shape())
-        if len(self.indices) != rank:
-            raise VerifyException(f"{self.name}: {rank} indices expected, got {len(self.indices)}")
-
-
-@irdl_op_definition
-class CheckIndexOp(IRDLOperation):
-    """An index in [-bound, bound), from the end where negative, as one in [0, bound).
-
-    Outside of that the result is clamped and the call fails after the nest with an error that
-    gives `message` (the op and its location), the index and the bound. `bound` is positive.
-    """
-
-    name = "loopnest.check_index"
-    index = operand_def(i64)
-    bound = prop_def(IntegerAttr)
-    message = prop_def(StringAttr)
-    result = result_def(i64)
-    traits = traits_def(Pure())
-    assembly_format = "$index `bound` $bound `message` $message attr-dict"
-
-    def __init__(self, index: SSAValue, bound: int, message: str):
-        super().__init__(
-            operands=[index],
-            properties={"bound": IntegerAttr(bound, i64), "message": StringAttr(message)},
-            result_types=[i64],
-        )
-
-
-@irdl_op_definition
-class YieldOp(AbstractYieldOperation[Attribute]):
-    """Ends a body: one value per output, then the scattered indices in the order of symbols."""
-
-    name = "loopnest.yield"
-    traits = traits_def(IsTerminator())
-
-
 Loopnest = Dialect(
     "loopnest",
     [
         NestOp,
         ContractOp,
+        ForallOp,
         ReshapeOp,
         BarrierOp,
-        IndexOp,
-        LoadOp,
-        CheckIndexOp,
-        YieldOp,
+        *loopnest_body.OPS,
         *special.OPS,
+        *window.OPS,
     ],
     [],
 )

@@ -6,7 +6,7 @@ appends array ops, on scalars arith ops. Numbers take the type of the other oper
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import LocationAttr, StringAttr, TensorType, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -76,61 +76,61 @@ class Value:
     def element(self) -> Attribute:
         return self.type.element_type
 
-    def full(self, number: float) -> Value:
+    def full(self, number: float) -> Self:
         """A constant of this value's type."""
         from gradir.dialects.array.creation import FullOp
 
         op = self.emitter.insert(FullOp.fill(number, self.type))
-        return Value(op.results[0], self.emitter)
+        return cast("Self", Value(op.results[0], self.emitter))
 
-    def apply(self, name: str, *others: Value | float) -> Value:
+    def apply(self, name: str, *others: Value | float) -> Self:
         """The array op `name` on this value and others of its type."""
         operands = [o if isinstance(o, Value) else self.full(o) for o in others]
-        return _array_op(name).on(self, *operands)
+        return cast("Self", _array_op(name).on(self, *operands))
 
-    def __add__(self, other: Value | float) -> Value:
+    def __add__(self, other: Value | float) -> Self:
         return self.apply("add", other)
 
-    def __sub__(self, other: Value | float) -> Value:
+    def __sub__(self, other: Value | float) -> Self:
         return self.apply("subtract", other)
 
-    def __mul__(self, other: Value | float) -> Value:
+    def __mul__(self, other: Value | float) -> Self:
         return self.apply("multiply", other)
 
-    def __truediv__(self, other: Value | float) -> Value:
+    def __truediv__(self, other: Value | float) -> Self:
         return self.apply("divide", other)
 
-    def __radd__(self, other: float) -> Value:
+    def __radd__(self, other: float) -> Self:
         return self.lift(other) + self
 
-    def __rsub__(self, other: float) -> Value:
+    def __rsub__(self, other: float) -> Self:
         return self.lift(other) - self
 
-    def __rmul__(self, other: float) -> Value:
+    def __rmul__(self, other: float) -> Self:
         return self.lift(other) * self
 
-    def __rtruediv__(self, other: float) -> Value:
+    def __rtruediv__(self, other: float) -> Self:
         return self.lift(other) / self
 
-    def lift(self, other: float) -> Value:
+    def lift(self, other: float) -> Self:
         return self.full(other)
 
-    def __neg__(self) -> Value:
+    def __neg__(self) -> Self:
         return self.apply("negative")
 
-    def __lt__(self, other: Value | float) -> Value:
+    def __lt__(self, other: Value | float) -> Self:
         return self.apply("less", other)
 
-    def __le__(self, other: Value | float) -> Value:
+    def __le__(self, other: Value | float) -> Self:
         return self.apply("less_equal", other)
 
-    def __gt__(self, other: Value | float) -> Value:
+    def __gt__(self, other: Value | float) -> Self:
         return self.apply("greater", other)
 
-    def __ge__(self, other: Value | float) -> Value:
+    def __ge__(self, other: Value | float) -> Self:
         return self.apply("greater_equal", other)
 
-    def equal(self, other: Value | float) -> Value:
+    def equal(self, other: Value | float) -> Self:
         return self.apply("equal", other)
 
     def named(self, hint: str | None) -> Value:
@@ -154,16 +154,16 @@ class Scalar(Value):
     def emit(self, op: Operation) -> Scalar:
         return Scalar(self.emitter.insert(op).results[0], self.emitter)
 
-    def full(self, number: float) -> Scalar:
+    def full(self, number: float) -> Self:
         from gradir.dialects.body import constant
 
-        return constant(self, number)
+        return cast("Self", constant(self, number))
 
-    def apply(self, name: str, *others: Value | float) -> Scalar:
+    def apply(self, name: str, *others: Value | float) -> Self:
         from gradir.dialects.body import ARITHMETIC
 
         operands = [o if isinstance(o, Value) else self.full(o) for o in others]
-        return ARITHMETIC[name](self, *cast(list[Scalar], operands))
+        return cast("Self", ARITHMETIC[name](self, *cast(list[Scalar], operands)))
 
     @property
     def type(self) -> Any:

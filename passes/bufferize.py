@@ -8,14 +8,18 @@ are `memref.alloc`. Constants become `memref.global`, which the runtime passes b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseIntOrFPElementsAttr,
+    IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     ModuleOp,
     StringAttr,
@@ -30,9 +34,13 @@ from xdsl.traits import ConstantLike
 
 from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import PassError
+from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.loopnest import LoopOp, NestOp, Output, ReshapeOp, ViewOp, YieldOp, scalar_type
-from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
+from gradir.dialects.loopnest import LoopOp, NestOp, Output, ViewOp
+from gradir.dialects.shapes import is_static, is_tensor
+from gradir.dialects.window import WindowOp
+from gradir.passes import bufferize_flow, bufferize_tensor
+from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
 
 
 def bufferize(module: ModuleOp) -> None:
@@ -49,54 +57,49 @@ def bufferize(module: ModuleOp) -> None:
         _Bufferizer(module, function).run()
 
 
-def buffer_type(type_: Attribute) -> MemRefType[Attribute]:
-    return MemRefType(element_of(type_), shape_of(type_))
-
-
 class _Bufferizer:
     def __init__(self, module: ModuleOp, function: FuncOp):
-        self.module = module
         self.function = function
-        self.source = function.body.block
-        self.block = Block()
-        self.buffers: dict[SSAValue, SSAValue] = {}
-        # Where a value has to be computed: a result's buffer, seen under the value's shape.
-        self.destinations: dict[SSAValue, SSAValue] = {}
-        self.last_use = _last_uses(self.source)
-        # Buffers made here, the value that owns each, and the position of the owner's last use.
-        self.owners: dict[SSAValue, int] = {}
+        self.state = BufferState(module, function)
 
     def run(self) -> None:
-        for argument in self.source.args:
+        s = self.state
+        for argument in s.source.args:
             self._argument(argument)
-        terminator = self.source.last_op
+        terminator = s.source.last_op
         if not isinstance(terminator, ReturnOp):
             raise PassError(
                 "native code needs a func.return at the end", terminator or self.function
             )
         results = self._result_buffers(terminator)
-        for position, op in enumerate(self.source.ops):
-            if op is not terminator:
-                self._op(op, position)
-        for value, buffer in zip(terminator.operands, results, strict=True):
-            if self.destinations.get(value) is not buffer:
-                self._copy(self.buffers[value], buffer)
-        self._replace_function(len(self.source.args), len(results))
+        self._load_scalars()
+        self._block(s.source)
+        self._store_results(terminator, results)
+        self._replace_function(len(s.source.args), len(results))
 
     def _argument(self, argument: SSAValue) -> None:
         self._check_type(argument.type, "takes")
-        ours = self.block.insert_arg(buffer_type(argument.type), len(self.block.args))
+        ours = self.state.block.insert_arg(_slot_type(argument.type), len(self.state.block.args))
         ours.name_hint = argument.name_hint
-        self.buffers[argument] = ours
+        self.state.values[argument] = ours
+
+    def _load_scalars(self) -> None:
+        """A scalar argument is handed over in a slot."""
+        for argument in self.state.source.args:
+            if not is_tensor(argument.type):
+                slot = self.state.values[argument]
+                load = self.state.emit(memref.LoadOp.get(slot, []), self.function)
+                load.results[0].name_hint = argument.name_hint
+                self.state.values[argument] = load.results[0]
 
     def _check_type(self, type_: Attribute, verb: str) -> None:
-        if not is_tensor(type_):
+        if not is_tensor(type_) and not isinstance(type_, AnyFloat | IntegerType | IndexType):
             raise PassError(
-                f"@{self.function.sym_name.data}: native code {verb} tensors, got {type_}; "
-                "use a tensor of rank 0",
+                f"@{self.function.sym_name.data}: native code {verb} tensors and numbers, "
+                f"got {type_}",
                 self.function,
             )
-        if not is_static(type_):
+        if is_tensor(type_) and not is_static(type_):
             raise PassError(
                 f"@{self.function.sym_name.data}: native code needs static shapes, got {type_}; "
                 "write the extents",
@@ -105,61 +108,74 @@ class _Bufferizer:
 
     def _result_buffers(self, terminator: ReturnOp) -> list[SSAValue]:
         """The arguments for the results; a value is computed in the first that returns it."""
+        s = self.state
         results: list[SSAValue] = []
         for k, value in enumerate(terminator.operands):
             self._check_type(value.type, "returns")
-            ours = self.block.insert_arg(buffer_type(value.type), len(self.block.args))
+            ours = s.block.insert_arg(_slot_type(value.type), len(s.block.args))
             ours.name_hint = f"result{k}"
+            s.own(ours)
             results.append(ours)
         for value, ours in zip(terminator.operands, results, strict=True):
-            self._claim(value, ours)
+            if is_tensor(value.type):
+                s.claim(value, ours)
         return results
 
-    def _claim(self, value: SSAValue, buffer: SSAValue) -> None:
-        """Have `value` computed in `buffer`, through reshapes and starts of scatters."""
-        if value in self.destinations or value in self.buffers or not isinstance(value, OpResult):
-            return
-        op = value.owner
-        if isinstance(op, ViewOp):
-            inner = op.operand
-            if isinstance(inner.owner, LoopOp | ViewOp) and inner not in self.destinations:
-                self._claim(inner, self._seen_as(buffer, inner.type, op))
-                if inner in self.destinations:
-                    self.destinations[value] = buffer
-        elif isinstance(op, LoopOp):
-            self.destinations[value] = buffer
-            start = op.output_list[value.index].init
-            if start is not None and _is_read_once(start):
-                self._claim(start, buffer)
+    def _store_results(self, terminator: ReturnOp, results: Sequence[SSAValue]) -> None:
+        s = self.state
+        moves: list[tuple[SSAValue, SSAValue]] = []
+        for value, buffer in zip(terminator.operands, results, strict=True):
+            if is_tensor(value.type):
+                moves.append((s.values[value], buffer))
+            else:
+                s.emit(memref.StoreOp.get(s.values[value], buffer, []), terminator)
+        s.copy_all(moves)
 
     # Ops.
 
-    def _op(self, op: Operation, position: int) -> None:
+    def _block(self, block: Block) -> None:
+        """All ops of a block but its terminator."""
+        for op in block.ops:
+            if op.next_op is not None:
+                self._op(op)
+
+    def _op(self, op: Operation) -> None:
+        s = self.state
         if isinstance(op, LoopOp):
-            self._loop(op, position)
+            self._loop(op)
+        elif isinstance(op, ForallOp):
+            self._forall(op)
         elif isinstance(op, ViewOp):
             self._view(op)
         elif isinstance(op, TensorOp) and op.has_trait(ConstantLike):
             self._constant(op)
-        else:
+        elif (flow := bufferize_flow.BUFFERIZERS.get(type(op))) is not None:
+            flow(s, op, self._block)
+        elif (tensors := bufferize_tensor.BUFFERIZERS.get(type(op))) is not None:
+            tensors(s, op)
+        elif op.regions or any(is_tensor(v.type) for v in (*op.operands, *op.results)):
             raise PassError(f"{op.name}: {_missing_pass(op)}", op)
+        else:
+            s.block.add_op(made := op.clone(s.values))
+            made.location = op.location
 
     def _view(self, op: ViewOp) -> None:
-        if op.result in self.destinations:
-            self.buffers[op.result] = self.destinations[op.result]
+        s = self.state
+        source = s.values[op.operand]
+        claimed = s.destinations.get(op.result)
+        if claimed is not None and root_of(source) is root_of(claimed):
+            s.place(op.result, claimed, beside=True)
             return
-        self.buffers[op.result] = self._seen_as(self.buffers[op.operand], op.result.type, op)
+        s.place(op.result, s.seen_as(source, op.result.type, op), beside=True)
 
-    def _seen_as(self, buffer: SSAValue, type_: Attribute, op: ViewOp) -> SSAValue:
-        """A buffer under the type of a tensor; itself if it has that, as behind a barrier."""
-        wanted = buffer_type(type_)
-        if buffer.type == wanted:
-            return buffer
-        return self._emit(ReshapeOp(buffer, wanted), op).results[0]
-
-    def _loop(self, op: LoopOp, position: int) -> None:
+    def _loop(self, op: LoopOp) -> None:
+        s = self.state
         outputs = op.output_list
-        targets = [self._target(op, k, o, position) for k, o in enumerate(outputs)]
+        targets: list[SSAValue] = []
+        for k, output in enumerate(outputs):
+            targets.append(self._target(op, k, output, targets))
+        inputs = [s.values[i] for i in op.inputs]
+        self._place_all(op, targets)
         body = op.detach_region(op.body)
         hidden = 1 if op.HIDDEN_INPUTS else 0
         block = body.block
@@ -167,89 +183,115 @@ class _Bufferizer:
             if access is None:
                 _retype_whole(block, k - op.HIDDEN_INPUTS + hidden)
         made = type(op)(
-            op.extents, [self.buffers[i] for i in op.inputs], op.input_accesses,
+            op.extents, inputs, op.input_accesses,
             [Output(buffer_type(o.type), o.access, o.combiner) for o in outputs], body,
-            op.input_pads, targets, op.starting_outputs,
+            op.input_pads, targets, op.starting_outputs, roles=op.roles,
         )  # fmt: skip
         made.attributes |= op.attributes
-        self._emit(made, op)
+        s.emit(made, op)
 
-    def _target(self, op: LoopOp, k: int, output: Output, position: int) -> SSAValue:
+    def _forall(self, op: ForallOp) -> None:
+        s = self.state
+        nowhere = Access.identity(0)
+        targets: list[SSAValue] = []
+        for k, type_ in enumerate(op.output_types):
+            targets.append(self._target(op, k, Output(type_, nowhere), targets))
+        inputs = [s.values[i] for i in op.inputs]
+        self._place_all(op, targets)
+        body = op.detach_region(op.body)
+        for k in range(len(op.inputs)):
+            _retype_whole(body.block, k)
+        made = ForallOp(op.extents, inputs, op.output_types, body, targets)
+        made.attributes |= op.attributes
+        s.emit(made, op)
+
+    def _place_all(self, op: Operation, targets: Sequence[SSAValue]) -> None:
+        for result, target in zip(op.results, targets, strict=True):
+            self.state.place(result, target, beside=isinstance(target.owner, WindowOp))
+
+    def _target(
+        self, op: LoopOp | ForallOp, k: int, output: Output, taken: Sequence[SSAValue]
+    ) -> SSAValue:
         """The buffer for an output; it holds the start already if there is one."""
+        s = self.state
         result = op.results[k]
-        buffer = self.destinations.get(result)
-        start = None if output.init is None else self.buffers[output.init]
-        is_read = any(_root(self.buffers[i]) is start for i in op.inputs)
-        if buffer is None and not is_read and self._dies(output.init, position):
-            buffer = start
-        if buffer is None and start is None:
-            buffer = self._dying_input(op, output, position)
-        if buffer is None:
-            alloc = memref.AllocOp.get(element_of(output.type), None, shape_of(output.type))
-            buffer = self._emit(alloc, op).results[0]
-            buffer.name_hint = result.name_hint
-        if start is not None and start is not buffer:
-            self._copy(start, buffer)
-        self.buffers[result] = buffer
-        if result not in self.destinations:
-            self.owners[buffer] = max(self.owners.get(buffer, 0), self.last_use.get(result, 0))
-        return buffer
+        if output.init is not None:
+            start = s.values[output.init]
+            buffer = self._started(op, result, start, taken)
+            if start is not buffer:
+                s.copy(start, buffer)
+            return buffer
+        claimed = s.destinations.get(result)
+        if claimed is not None and self._may_write(op, output, claimed, taken):
+            return claimed
+        window = bufferize_tensor.window_for(s, op, result)
+        if window is not None:
+            return window
+        for value in op.inputs:
+            if self._may_write(op, output, s.values[value], taken):
+                return s.values[value]
+        return s.alloc(output.type, op, result.name_hint)
 
-    def _dies(self, value: SSAValue | None, position: int) -> bool:
-        """The value is in a buffer of ours that nobody reads after this position."""
-        if value is None:
+    def _started(
+        self, op: LoopOp | ForallOp, result: OpResult, start: SSAValue, taken: Sequence[SSAValue]
+    ) -> SSAValue:
+        """The buffer for an output that starts from `start`: that one, if it dies unread."""
+        s = self.state
+        others = {root_of(b) for b in (*taken, *(s.values[i] for i in op.inputs))}
+        if root_of(start) not in others and s.is_free(start, op):
+            return start
+        claimed = s.destinations.get(result)
+        if claimed is not None and root_of(claimed) not in others | {root_of(start)}:
+            if s.is_free_before(claimed, op):
+                return claimed
+        return s.alloc(result.type, op, result.name_hint)
+
+    def _may_write(
+        self,
+        op: LoopOp | ForallOp,
+        output: Output,
+        buffer: SSAValue,
+        taken: Sequence[SSAValue],
+    ) -> bool:
+        """An output without a start may be computed in a buffer that may hold an input."""
+        fits = buffer.type == buffer_type(output.type) and not is_window(buffer)
+        if not fits or root_of(buffer) in map(root_of, taken):
             return False
-        buffer = self.buffers[value]
-        return self.owners.get(buffer, -1) == position and self.last_use.get(value) == position
+        return self.state.is_free(buffer, op) and self._is_read_in_place(op, output, buffer)
 
-    def _dying_input(self, op: LoopOp, output: Output, position: int) -> SSAValue | None:
-        """The buffer of an input that is read for the last time, where this output is written."""
+    def _is_read_in_place(self, op: LoopOp | ForallOp, output: Output, buffer: SSAValue) -> bool:
+        """The op reads a buffer, if at all, once, each element where it writes that element."""
+        s = self.state
+        root = root_of(buffer)
+        if root not in {root_of(s.values[i]) for i in op.operands}:
+            return True
         if not isinstance(op, NestOp) or set(op.output_combiners) != {"none"}:
-            return None
-        taken = {self.buffers[r] for r in op.results if r in self.buffers}
-        reads = list(zip(op.inputs, op.input_accesses, op.input_pads, strict=True))
-        for value, access, pad in reads:
-            buffer = self.buffers[value]
-            here = access is not None and access.is_identity and pad is None
-            same_place = here and access == output.access
-            once = sum(_root(self.buffers[v]) is buffer for v, _, _ in reads) == 1
-            fits = buffer.type == buffer_type(output.type)
-            if same_place and once and fits and buffer not in taken and self._dies(value, position):
-                return buffer
-        return None
+            return False
+        rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
+        reads = [row for row in rows if root_of(s.values[row[0]]) is root]
+        if len(reads) != 1:
+            return False
+        value, access, pad = reads[0]
+        here = access is not None and access.is_identity and pad is None
+        return here and access == output.access and s.values[value] is buffer
 
     def _constant(self, op: TensorOp) -> None:
+        s = self.state
         value = cast(DenseIntOrFPElementsAttr, op.attributes["value"])
-        name = f"{self.function.sym_name.data}_constant{len(self.module.body.block.ops)}"
+        name = f"{self.function.sym_name.data}_constant{len(s.module.body.block.ops)}"
         type_ = buffer_type(op.results[0].type)
         made = memref.GlobalOp.get(
             StringAttr(name), type_, value, StringAttr("private"), UnitAttr()
         )
-        self.module.body.block.insert_op_before(made, self.function)
+        s.module.body.block.insert_op_before(made, self.function)
         got = memref.GetGlobalOp(SymbolRefAttr(name), type_)
-        self.buffers[op.results[0]] = self._emit(got, op).results[0]
-
-    # Emission.
-
-    def _emit(self, op: Operation, source: Operation) -> Operation:
-        op.location = source.location
-        self.block.add_op(op)
-        return op
-
-    def _copy(self, source: SSAValue, target: SSAValue) -> None:
-        type_, shape = target.type, shape_of(target.type)
-        body = Block(arg_types=[scalar_type(element_of(source.type))])
-        body.add_op(YieldOp(body.args[0]))
-        identity = Access.identity(len(shape))
-        copy = NestOp(
-            shape, [source], [identity], [Output(type_, identity)], body, buffers=[target]
-        )
-        self._emit(copy, self.function)
+        s.values[op.results[0]] = s.emit(got, op).results[0]
 
     def _replace_function(self, inputs: int, results: int) -> None:
-        self.block.add_op(ReturnOp())
-        types = [a.type for a in self.block.args]
-        made = FuncOp(self.function.sym_name.data, (types, []), Region(self.block))
+        block = self.state.block
+        block.add_op(ReturnOp())
+        types = [a.type for a in block.args]
+        made = FuncOp(self.function.sym_name.data, (types, []), Region(block))
         made.location = self.function.location
         made.attributes["gradir.inputs"] = IntegerAttr(inputs, i64)
         made.attributes["gradir.results"] = IntegerAttr(results, i64)
@@ -258,6 +300,11 @@ class _Bufferizer:
         parent.insert_op_before(made, self.function)
         self.function.detach()
         self.function.erase()
+
+
+def _slot_type(type_: Attribute) -> MemRefType[Attribute]:
+    """The buffer of an argument or result; a scalar's is of rank 0."""
+    return buffer_type(type_) if is_tensor(type_) else MemRefType(type_, [])
 
 
 def _missing_pass(op: Operation) -> str:
@@ -269,22 +316,6 @@ def _missing_pass(op: Operation) -> str:
     return "native code for this op is not there yet"
 
 
-def _root(buffer: SSAValue) -> SSAValue:
-    """The buffer that a reshape, if it is one, shows under another shape."""
-    while isinstance(owner := buffer.owner, ViewOp):
-        buffer = owner.operand
-    return buffer
-
-
-def _is_read_once(value: SSAValue) -> bool:
-    """The value has one reader, and so has what it is a reshape of."""
-    while len(list(value.uses)) == 1:
-        if not isinstance(owner := value.owner, ViewOp):
-            return True
-        value = owner.operand
-    return False
-
-
 def _retype_whole(body: Block, place: int) -> None:
     """The argument for a tensor that the body was handed whole becomes a buffer."""
     old = body.args[place]
@@ -292,19 +323,6 @@ def _retype_whole(body: Block, place: int) -> None:
     new.name_hint = old.name_hint
     old.replace_all_uses_with(new)
     body.erase_arg(old)
-
-
-def _last_uses(block: Block) -> dict[SSAValue, int]:
-    """The position of the last reader of each value; a reshape is read where its result is."""
-    last: dict[SSAValue, int] = {}
-    ops = list(block.ops)
-    for position, op in reversed(list(enumerate(ops))):
-        own = position
-        if isinstance(op, ViewOp):
-            own = last.get(op.result, position)
-        for operand in op.operands:
-            last[operand] = max(last.get(operand, -1), own)
-    return last
 
 
 @dataclass(frozen=True)

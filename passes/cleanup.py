@@ -43,14 +43,13 @@ def is_dead(op: Operation) -> bool:
 
 
 def has_no_effect(op: Operation) -> bool:
-    """Whether an op, with all that is in its regions, only gives its results."""
-    if not op.regions:
-        return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
-    if not isinstance(op, RegionOp):
-        return is_side_effect_free(op)
-    return all(
-        inner is op or isinstance(inner, RegionOp) or has_no_effect(inner) for inner in op.walk()
-    )
+    """Whether an op, with all that is in its regions, only gives its results.
+
+    Barriers only seem to have effects.
+    """
+    if isinstance(op, RegionOp):
+        return all(isinstance(inner, RegionOp) or has_no_effect(inner) for inner in op.walk())
+    return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
 
 
 def blocks_inside_out(root: Operation) -> Iterator[Block]:

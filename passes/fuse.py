@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 
 from gradir.dialects.access import Access, Row
 from gradir.dialects.diagnostics import PassError
+from gradir.dialects.forall import ForallOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, Output, YieldOp
 from gradir.dialects.nest_builder import Read, argument_type
 from gradir.passes.cleanup import remove_dead_ops
@@ -38,7 +39,7 @@ def fuse(module: ModuleOp) -> None:
 def fuse_block(block: Block) -> None:
     """Fuse the loop nests of one block and put its ops in an order in which they can run."""
     for op in block.ops:
-        if isinstance(op, LoopOp) and op.outputs:
+        if isinstance(op, LoopOp | ForallOp) and op.outputs:
             raise PassError(
                 f"{op.name}: gradir-fuse needs loop nests on tensors, got buffers; "
                 "run it before gradir-bufferize",
@@ -104,7 +105,7 @@ class _Merged:
         inputs = [*self.factors, *self.inputs]
         op = type(self.first)(
             self.first.extents, [i.value for i in inputs], [i.access for i in inputs],
-            self.outputs, self.block, [i.pad for i in inputs],
+            self.outputs, self.block, [i.pad for i in inputs], roles=self.first.roles,
         )  # fmt: skip
         op.location = self.ops[-1].location
         return op
@@ -136,7 +137,7 @@ class _Merged:
         return found
 
     def _over_our_space(self, access: Access | None, op: LoopOp) -> Access | None:
-        """A nest's access as one of a contraction, which has one dimension more."""
+        """A nest's access as one of a contraction, which has those dimensions more that it sums."""
         missing = len(self.first.extents) - len(op.extents)
         if access is None or not missing:
             return access

@@ -235,7 +235,7 @@ def _space(op: Operation) -> tuple[int, ...] | None:
         scattered = any(r.symbol is not None for a in op.output_accesses for r in a.rows)
         return None if scattered or op.inits else op.extents
     if isinstance(op, ContractOp):
-        last = len(op.extents) - 1
+        last = op.free_dims
         plain = all(a.dims == tuple(range(last)) for a in op.output_accesses)
         return op.extents[:last] if plain else None
     return None

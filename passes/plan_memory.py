@@ -19,6 +19,8 @@ from xdsl.passes import ModulePass
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.loopnest import ViewOp
 from gradir.dialects.shapes import byte_size, element_of, is_tensor, shape_of
+from gradir.dialects.window import WindowOp
+from gradir.passes.liveness import Liveness, interval
 
 # Of every offset: a cache line, and the widest vector.
 ALIGNMENT = 64
@@ -44,7 +46,7 @@ class MemoryPlan:
 
 
 def plan_memory(module: ModuleOp) -> dict[str, MemoryPlan]:
-    """Needs: allocs at the top of each function's block. Leaves: no alloc; returns the plans."""
+    """Needs: static allocs. Leaves: no alloc; returns the plans."""
     functions = [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]
     return {f.sym_name.data: _plan_function(f) for f in functions}
 
@@ -58,9 +60,8 @@ def _plan_function(function: FuncOp) -> MemoryPlan:
     arena = block.insert_arg(arena_type, 0)
     arena.name_hint = "arena"
     offsets = {b.name: b.offset for b in plan.buffers}
-    allocs = [op for op in block.ops if isinstance(op, memref.AllocOp)]
-    for alloc, (name, _, _, _) in zip(allocs, ranges, strict=True):
-        _replace_alloc(block, alloc, arena, offsets[name])
+    for alloc, (name, _, _, _) in zip(_allocs(block), ranges, strict=True):
+        _replace_alloc(alloc, arena, offsets[name])
     function.function_type = function.function_type.from_lists([a.type for a in block.args], [])
     function.attributes["gradir.arena"] = IntegerAttr(plan.peak_bytes, i64)
     return plan
@@ -99,7 +100,14 @@ def check_on_buffers(function: FuncOp, needed_by: str) -> None:
         )
 
 
-def _replace_alloc(block: Block, alloc: memref.AllocOp, arena: SSAValue, offset: int) -> None:
+def _allocs(block: Block) -> list[memref.AllocOp]:
+    """The allocs of a block and of the regions in it, in program order."""
+    return [op for op in block.walk() if isinstance(op, memref.AllocOp)]
+
+
+def _replace_alloc(alloc: memref.AllocOp, arena: SSAValue, offset: int) -> None:
+    block = alloc.parent
+    assert block is not None
     at = arith.ConstantOp(IntegerAttr(offset, IndexType()))
     view = memref.ViewOp.build(operands=[arena, at.result, []], result_types=[alloc.memref.type])
     for op in (at, view):
@@ -115,26 +123,29 @@ Range = tuple[str, int, int, int]
 
 
 def _live_ranges(block: Block) -> list[Range]:
-    """(name, bytes, first position, last position) of each alloc, in program order."""
-    position = {op: k for k, op in enumerate(block.ops)}
+    """(name, bytes, first position, last position) of each alloc, in program order.
+
+    A buffer of a loop's body is placed once, and lives within an iteration; one from outside of
+    the loop that is used in it lives through all of it. Branches may share memory.
+    """
+    live = Liveness(block)
     ranges: list[Range] = []
-    for op in block.ops:
-        if isinstance(op, memref.AllocOp):
-            uses = [position[user] for user in _users(op.memref)]
-            hint = op.memref.name_hint or "buffer"
-            first = min(uses, default=position[op])
-            name = f"{len(ranges)}:{hint}"
-            ranges.append((name, _bytes(op.memref.type), first, max(uses, default=first)))
+    for op in _allocs(block):
+        uses = [interval(live, user, op.parent) for user in _users(op.memref)]
+        hint = op.memref.name_hint or "buffer"
+        first = min((low for low, _ in uses), default=live.first(op))
+        last = max((high for _, high in uses), default=first)
+        ranges.append((f"{len(ranges)}:{hint}", _bytes(op.memref.type), first, last))
     return ranges
 
 
 def _users(buffer: SSAValue) -> list[Operation]:
-    """The ops that read or write a buffer, also through reshapes."""
+    """The ops that read or write a buffer, also through reshapes and windows."""
     users: list[Operation] = []
     pending = [buffer]
     while pending:
         for use in pending.pop().uses:
-            if isinstance(use.operation, ViewOp):
+            if isinstance(use.operation, ViewOp | WindowOp):
                 pending.append(use.operation.result)
             else:
                 users.append(use.operation)

@@ -9,10 +9,11 @@ from collections.abc import Hashable, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from gradir.dialects.forall import ForallOp
 from gradir.dialects.loopnest import LoopOp
 
 
-def kernel_key(op: LoopOp, buffers: Sequence[Hashable]) -> Hashable:
+def kernel_key(op: LoopOp | ForallOp, buffers: Sequence[Hashable]) -> Hashable:
     """The key of a loop op whose operands lie in `buffers`.
 
     Only which operands share a buffer enters, since a kernel may rely on distinct ones.

@@ -27,8 +27,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import LocatedError, value_name
+from gradir.dialects.forall import ForallOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
 from gradir.lowering.contractions import emit_contract
+from gradir.lowering.foralls import emit_forall
 from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel
 from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
@@ -161,7 +163,7 @@ class _Driver:
                 raise LocatedError(f"{op.name}: no native code for this op at buffer level", op)
             emitter(self, op)
 
-    def loop(self, op: LoopOp) -> None:
+    def loop(self, op: LoopOp | ForallOp) -> None:
         emitted = self.emitted(op)
         buffers = [self.buffers[operand] for operand in op.operands]
         pointers = [f"ptr {buffer.pointer}" for buffer in buffers]
@@ -174,7 +176,7 @@ class _Driver:
             self.work.phase(phase, ", ".join(pointers), uses)
         emitted.report.calls += 1
 
-    def emitted(self, op: LoopOp) -> _Emitted:
+    def emitted(self, op: LoopOp | ForallOp) -> _Emitted:
         """The kernel of `op`, which is written to the module if no equal op was before."""
         key = kernel_key(op, [self.buffers[operand].place for operand in op.operands])
         if key not in self.kernels:
@@ -186,9 +188,11 @@ class _Driver:
             self.kernels[key] = _Emitted(kernel, self.error_record(kernel), report)
         return self.kernels[key]
 
-    def emit(self, op: LoopOp, name: str) -> Kernel:
+    def emit(self, op: LoopOp | ForallOp, name: str) -> Kernel:
         if isinstance(op, ContractOp):
             return emit_contract(op, name, self.target, self.threads)
+        if isinstance(op, ForallOp):
+            return emit_forall(op, name, self.target)
         assert isinstance(op, NestOp)
         return emit_nest(op, name, self.target)
 
@@ -245,6 +249,7 @@ class _Driver:
     EMITTERS: ClassVar[dict[type[Operation], Callable[[Any, Any], None]]] = {
         NestOp: loop,
         ContractOp: loop,
+        ForallOp: loop,
         ReshapeOp: reshape,
         arith.ConstantOp: constant,
         memref.ViewOp: view,

@@ -160,7 +160,7 @@ class Memory(Instructions):
             backwards = self.reverse(kind, lanes, value)
             self.store(kind, lanes, first, backwards, self.reverse_mask(lanes, mask))
         else:
-            self._scatter(kind, lanes, pointer, self.lane_offsets(lanes, stride), value, mask)
+            self.scatter(kind, lanes, pointer, self.lane_offsets(lanes, stride), value, mask)
 
     def lane_offsets(self, lanes: int, stride: int) -> str:
         """The constant vector `0, stride, 2 * stride, ...` with its type."""
@@ -187,9 +187,10 @@ class Memory(Instructions):
         )
         return self.from_memory(kind, lanes, result)
 
-    def _scatter(
+    def scatter(
         self, kind: str, lanes: int, pointer: str, offsets: str, value: str, mask: str | None
     ) -> None:
+        """Elements at `pointer + offsets`, a vector of integers with its type; all distinct."""
         stored = memory_kind(kind)
         value = self._to_memory(kind, lanes, value)
         type_, pointers = self._gathered(stored, lanes, pointer, offsets)

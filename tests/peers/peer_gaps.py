@@ -12,6 +12,7 @@ NOT_IN_PEERS: dict[str, str] = {
     "grad.start_checkpoint": _OURS,
     "grad.end_checkpoint": _OURS,
     "grad.barrier": _OURS,
+    "grad.copy_to": _OURS,
     "grad.zero": _OURS,
     "grad.accumulate": _OURS,
     "grad.take_along_axis_backward": _OURS,

@@ -8,9 +8,9 @@ func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
-// expected-error @+1 {{@f: native code takes tensors, got f32; use a tensor of rank 0}}
-func.func @f(%x: f32) -> f32 {
-  func.return %x : f32
+// expected-error @+1 {{@f: native code takes tensors and numbers, got complex<f32>}}
+func.func @f(%x: complex<f32>) -> complex<f32> {
+  func.return %x : complex<f32>
 }
 
 // -----

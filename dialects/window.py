@@ -1,0 +1,104 @@
+"""Loopnest ops of scalar code at buffer level: checked offsets and steps, windows of buffers."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+_index = IndexType()
+
+
+@irdl_op_definition
+class CheckOffsetOp(IRDLOperation):
+    """An index in [0, bound).
+
+    Outside of that the result is clamped and the call fails with an error that gives `message`
+    (the op and its location), the index and the bound. `bound` is positive.
+
+        %1 = loopnest.check_offset %0 bound 4 : i64 message "f.mlir:3:8: tensor.extract"
+    """
+
+    name = "loopnest.check_offset"
+    index = operand_def(_index)
+    bound = prop_def(IntegerAttr)
+    message = prop_def(StringAttr)
+    result = result_def(_index)
+    traits = traits_def(Pure())
+    assembly_format = "$index `bound` $bound `message` $message attr-dict"
+
+    def __init__(self, index: SSAValue, bound: int, message: str):
+        super().__init__(
+            operands=[index],
+            properties={"bound": IntegerAttr(bound, i64), "message": StringAttr(message)},
+            result_types=[_index],
+        )
+
+
+@irdl_op_definition
+class CheckStepOp(IRDLOperation):
+    """The step of a loop, which must be positive.
+
+    Else it is so large that the loop ends at once, and the call fails with `message`.
+    """
+
+    name = "loopnest.check_step"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    step = operand_def(T)
+    message = prop_def(StringAttr)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$step `message` $message attr-dict `:` type($step)"
+
+    def __init__(self, step: SSAValue, message: str):
+        super().__init__(
+            operands=[step],
+            properties={"message": StringAttr(message)},
+            result_types=[step.type],
+        )
+
+
+@irdl_op_definition
+class WindowOp(IRDLOperation):
+    """The elements of a buffer from `offset` on, in row-major order, as a buffer of its own.
+
+    Shares memory with the source; all of it must be inside.
+
+        %row = loopnest.window %x at %offset : memref<4x3xf64> -> memref<3xf64>
+    """
+
+    name = "loopnest.window"
+    source = operand_def(MemRefType)
+    offset = operand_def(_index)
+    result = result_def(MemRefType)
+    traits = traits_def(Pure())
+    assembly_format = "$source `at` $offset attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, offset: SSAValue, type_: Attribute):
+        super().__init__(operands=[source, offset], result_types=[type_])
+
+    def verify_(self) -> None:
+        source, result = (cast(MemRefType[Attribute], v.type) for v in (self.source, self.result))
+        if prod(result.get_shape()) > prod(source.get_shape()):
+            raise VerifyException(f"{self.name}: {result} does not fit {source}")
+        if source.element_type != result.element_type:
+            raise VerifyException(f"{self.name}: elements must agree, got {source} and {result}")
+
+
+OPS: tuple[type[IRDLOperation], ...] = (CheckOffsetOp, CheckStepOp, WindowOp)

@@ -1,0 +1,89 @@
+"""How long one outer iteration of a scalar program takes, roughly: from the trips of its loops.
+
+Trips are estimated from the values that bounds have on average: constants, the middle of the range
+of an index, and sums, products and extremes of these. Where that is not known, a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from gradir.dialects.forall import ForallOp
+from gradir.dialects.loopnest_body import IndexOp, LanesOp, LoadOp, StoreOp
+from gradir.lowering.scalar_ops import cost
+
+# Nanoseconds of a load or store, and of one trip of a loop beside its body.
+MEMORY_COST = 0.5
+TRIP_COST = 0.5
+# Trips of a loop whose bounds are not known.
+UNKNOWN_TRIPS = 16.0
+# Vectors of a loopnest.lanes are counted as this many of its iterations.
+TYPICAL_LANES = 8.0
+
+_ARITHMETIC: dict[type[Operation], Callable[[float, float], float]] = {
+    arith.AddiOp: lambda x, y: x + y,
+    arith.SubiOp: lambda x, y: x - y,
+    arith.MuliOp: lambda x, y: x * y,
+    arith.MinSIOp: min,
+    arith.MaxSIOp: max,
+    arith.DivSIOp: lambda x, y: x / (y or 1),
+    arith.FloorDivSIOp: lambda x, y: x / (y or 1),
+    arith.ShRSIOp: lambda x, y: x / 2**y,
+    arith.ShLIOp: lambda x, y: x * 2**y,
+}
+
+
+def program_cost(op: ForallOp) -> float:
+    """Roughly the nanoseconds of one outer iteration on one thread."""
+    return _Estimate(op).block(op.body.block)
+
+
+class _Estimate:
+    def __init__(self, op: ForallOp):
+        self.extents = op.extents
+        self.middle: dict[SSAValue, float] = {}
+
+    def block(self, block: Block) -> float:
+        return sum(self.one(op) for op in block.ops)
+
+    def one(self, op: Operation) -> float:
+        match op:
+            case LoadOp() | StoreOp():
+                return MEMORY_COST
+            case scf.ForOp():
+                step = self.middle.get(op.step, 1.0)
+                return self.loop(op.lb, op.ub, max(step, 1.0), op.body.block)
+            case LanesOp():
+                return self.loop(op.lower, op.upper, TYPICAL_LANES, op.body.block)
+            case scf.WhileOp():
+                trip = self.block(op.before_region.block) + self.block(op.after_region.block)
+                return UNKNOWN_TRIPS * (trip + TRIP_COST)
+            case scf.IfOp():
+                return max(self.block(r.block) for r in op.regions if r.first_block is not None)
+            case _:
+                self.learn(op)
+                return cost(op)
+
+    def loop(self, lower: SSAValue, upper: SSAValue, step: float, block: Block) -> float:
+        first, last = self.middle.get(lower), self.middle.get(upper)
+        trips = UNKNOWN_TRIPS
+        if first is not None and last is not None:
+            trips = max(0.0, (last - first) / step)
+            self.middle[block.args[0]] = (first + last) / 2
+        return trips * (self.block(block) + TRIP_COST)
+
+    def learn(self, op: Operation) -> None:
+        """Note what value an integer has on average."""
+        if isinstance(op, IndexOp):
+            self.middle[op.result] = max(0, self.extents[op.dim.value.data] - 1) / 2
+        elif isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+            self.middle[op.result] = float(op.value.value.data)
+        elif (function := _ARITHMETIC.get(type(op))) is not None:
+            known = [self.middle.get(v) for v in op.operands]
+            left, right = known
+            if left is not None and right is not None and abs(right) < 1e15:
+                self.middle[op.results[0]] = function(left, right)

@@ -1,0 +1,192 @@
+"""Structured control flow on scalars to LLVM blocks and phis: the scf ops with one block a region.
+
+    names: dict[SSAValue, str] = {}                    # LLVM names of all values known so far
+    flow = ControlFlow(function_text, names, emit_ops)
+    if not flow.emit(op):                              # writes scf.for, .if, .while, ...
+        ...                                            # not a structured op: the caller's
+
+`emit_ops(block)` is called where a block's ops belong: it writes all of them but the terminator,
+and adds their results to `names`. It may come back to `emit` for ops inside, and may end in another
+LLVM block than it began in. Operands are looked up in `names`; arguments and results are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import ClassVar
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from gradir.dialects.attributes import integers_of
+from gradir.dialects.diagnostics import LocatedError
+from gradir.lowering.llvm_text import FunctionText
+from gradir.lowering.scalar_instructions import kind_of, llvm_type
+
+
+def value_type(value: SSAValue) -> str:
+    """The LLVM type of a value; a buffer is a pointer."""
+    return "ptr" if isinstance(value.type, MemRefType) else llvm_type(kind_of(value.type))
+
+
+class ControlFlow:
+    """Writes structured ops into one function.
+
+    `type_of` gives the LLVM type of a carried value or result. `passed(value, target)` gives the
+    name of `value` in the form that `target`, a block argument or result, has; it may write
+    instructions. By default values have one form.
+    """
+
+    def __init__(
+        self,
+        function: FunctionText,
+        names: MutableMapping[SSAValue, str],
+        emit_ops: Callable[[Block], None],
+        type_of: Callable[[SSAValue], str] = value_type,
+        passed: Callable[[SSAValue, SSAValue], str] | None = None,
+    ):
+        self.f = function
+        self.names = names
+        self.emit_ops = emit_ops
+        self.type_of = type_of
+        self.passed = passed or self._in_its_form
+
+    def emit(self, op: Operation) -> bool:
+        """Write `op` if it is structured; otherwise write nothing and return False."""
+        emitter = self.EMITTERS.get(type(op))
+        if emitter is None:
+            return False
+        emitter(self, op)
+        return True
+
+    def emit_for(self, op: scf.ForOp) -> None:
+        """`for (i = lb; i < ub; i += step)`, signed; results are the carried values at the end."""
+        f, block = self.f, op.body.block
+        index, *carried = block.args
+        head, inside, done = (f.fresh(f"for.{part}") for part in ("head", "body", "done"))
+        starts = [self.names[op.lb], *self._passed(op.iter_args, carried)]
+        upper, step, entry = self.names[op.ub], self.names[op.step], f.current_label
+        f.line(f"br label %{head}")
+        f.label(head)
+        first = self._reserve_phis(block.args)
+        type_ = self.type_of(index)
+        more = f.emit(f"icmp slt {type_} {self.names[index]}, {upper}")
+        f.line(f"br i1 {more}, label %{inside}, label %{done}")
+        f.label(inside)
+        self.emit_ops(block)
+        following = self._passed(_terminator(block).operands, carried)
+        ends = [f.emit(f"add nsw {type_} {self.names[index]}, {step}"), *following]
+        latch = f.current_label
+        f.line(f"br label %{head}")
+        self._fill_phis(first, block.args, [(starts, entry), (ends, latch)])
+        f.label(done)
+        for result, argument in zip(op.res, carried, strict=True):
+            self.names[result] = self.names[argument]
+
+    def emit_if(self, op: scf.IfOp) -> None:
+        """One of two regions; the second may be missing where there are no results."""
+        f = self.f
+        then, other, done = (f.fresh(f"if.{part}") for part in ("then", "else", "done"))
+        has_other = op.false_region.first_block is not None
+        condition = self.names[op.cond]
+        f.line(f"br i1 {condition}, label %{then}, label %{other if has_other else done}")
+        regions = [(then, op.true_region.block)]
+        if has_other:
+            regions.append((other, op.false_region.block))
+        self._join(op, regions, done)
+
+    def emit_while(self, op: scf.WhileOp) -> None:
+        """The first region decides; what it hands on goes to the second, and out at the end."""
+        f = self.f
+        before, after = op.before_region.block, op.after_region.block
+        head, body, done = (f.fresh(f"while.{part}") for part in ("head", "body", "done"))
+        starts, entry = self._passed(op.arguments, before.args), f.current_label
+        f.line(f"br label %{head}")
+        f.label(head)
+        first = self._reserve_phis(before.args)
+        self.emit_ops(before)
+        decision = _terminator(before)
+        assert isinstance(decision, scf.ConditionOp)
+        for targets in (after.args, op.res):
+            values = self._passed(decision.args, targets)
+            self.names.update(zip(targets, values, strict=True))
+        f.line(f"br i1 {self.names[decision.condition]}, label %{body}, label %{done}")
+        f.label(body)
+        self.emit_ops(after)
+        ends = self._passed(_terminator(after).operands, before.args)
+        latch = f.current_label
+        f.line(f"br label %{head}")
+        self._fill_phis(first, before.args, [(starts, entry), (ends, latch)])
+        f.label(done)
+
+    def emit_execute_region(self, op: scf.ExecuteRegionOp) -> None:
+        """The ops of the region, here."""
+        block = op.region.first_block
+        if block is None or block is not op.region.last_block:
+            raise LocatedError(f"{op.name}: native code needs one block, got several", op)
+        self.emit_ops(block)
+        values = self._passed(_terminator(block).operands, op.outs)
+        self.names.update(zip(op.outs, values, strict=True))
+
+    def emit_index_switch(self, op: scf.IndexSwitchOp) -> None:
+        """The region of the case that the operand equals, else the default one."""
+        f = self.f
+        regions = [op.default_region, *op.case_regions]
+        labels = [f.fresh("switch.case") for _ in regions]
+        cases = zip(integers_of(op.cases), labels[1:], strict=True)
+        table = " ".join(f"i64 {number}, label %{label}" for number, label in cases)
+        f.line(f"switch i64 {self.names[op.arg]}, label %{labels[0]} [ {table} ]")
+        blocks = [region.block for region in regions]
+        self._join(op, list(zip(labels, blocks, strict=True)), f.fresh("switch.done"))
+
+    def _join(self, op: Operation, regions: Sequence[tuple[str, Block]], done: str) -> None:
+        """Blocks that control reaches one of, and the block after them with the results."""
+        f = self.f
+        ways: list[tuple[list[str], str]] = []
+        for label, block in regions:
+            f.label(label)
+            self.emit_ops(block)
+            ways.append((self._passed(_terminator(block).operands, op.results), f.current_label))
+            f.line(f"br label %{done}")
+        f.label(done)
+        first = self._reserve_phis(op.results)
+        self._fill_phis(first, op.results, ways)
+
+    def _in_its_form(self, value: SSAValue, target: SSAValue) -> str:
+        del target
+        return self.names[value]
+
+    def _passed(self, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> list[str]:
+        return [self.passed(v, t) for v, t in zip(values, targets, strict=True)]
+
+    def _reserve_phis(self, values: Sequence[SSAValue]) -> int:
+        """Name a phi for each value, in lines that are written later; gives the first line."""
+        first = len(self.f.lines)
+        for value in values:
+            self.names[value] = "%" + self.f.fresh("phi")
+            self.f.lines.append("")
+        return first
+
+    def _fill_phis(
+        self, first: int, values: Sequence[SSAValue], ways: Sequence[tuple[Sequence[str], str]]
+    ) -> None:
+        for k, value in enumerate(values):
+            incoming = ", ".join(f"[ {names[k]}, %{label} ]" for names, label in ways)
+            self.f.lines[first + k] = (
+                f"  {self.names[value]} = phi {self.type_of(value)} {incoming}"
+            )
+
+    EMITTERS: ClassVar[dict[type[Operation], Callable[..., None]]] = {
+        scf.ForOp: emit_for,
+        scf.IfOp: emit_if,
+        scf.WhileOp: emit_while,
+        scf.ExecuteRegionOp: emit_execute_region,
+        scf.IndexSwitchOp: emit_index_switch,
+    }
+
+
+def _terminator(block: Block) -> Operation:
+    last = block.last_op
+    assert last is not None
+    return last

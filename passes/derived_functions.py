@@ -134,7 +134,9 @@ class Derived:
                 copy.location = op.location
                 blocks[-1].add_op(copy)
         values = ([copies[v] for v in vs] for vs in (self.results, self.cotangents, self.grads))
-        return Derived(source, *blocks, *values), copies
+        results, cotangents, grads = values
+        forward, backward = blocks
+        return Derived(source, forward, backward, results, cotangents, grads), copies
 
     def clean(self, simplify: Callable[[Block], None]) -> None:
         """Simplify the backward code and prune both; a temporary use holds what is returned."""

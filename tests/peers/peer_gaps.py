@@ -18,6 +18,11 @@ NOT_IN_PEERS: dict[str, str] = {
     "grad.take_along_axis_backward": _OURS,
     "grad.nll_loss_backward": _OURS,
     "grad.polygamma": _OURS,
+    **{
+        f"grad.conv{rank}d_{what}_backward": _OURS
+        for rank in (1, 2, 3)
+        for what in ("input", "weight")
+    },
 }
 
 # PyTorch rounds constants of these to f32, also in float64.

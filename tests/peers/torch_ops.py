@@ -353,11 +353,16 @@ def _conv_transpose2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, dilation: Any = 1, groups: int = 1, layout: str = "NCHW",
 ) -> Any:  # fmt: skip
-    assert layout == "NCHW", "PyTorch keeps channels first"
-    return F.conv_transpose2d(
-        x, weight, bias, tuple(_listed(stride, 2)), tuple(_same_on_both_sides(padding, 2)),
-        tuple(_listed(output_padding, 2)), groups, tuple(_listed(dilation, 2)),
+    if layout != "NCHW":
+        x, weight = x.movedim(-1, 1), weight.movedim((-1, -2), (0, 1))
+    (top, left), (bottom, right) = _pairs(padding, 2)
+    y = F.conv_transpose2d(
+        x, weight, None, tuple(_listed(stride, 2)), 0, tuple(_listed(output_padding, 2)), groups,
+        tuple(_listed(dilation, 2)),
     )  # fmt: skip
+    y = y[:, :, top : y.shape[2] - bottom, left : y.shape[3] - right]
+    y = y if bias is None else y + bias[:, None, None]
+    return y if layout == "NCHW" else y.movedim(1, -1)
 
 
 def _adaptive_avg_pool2d(x: Any, size: Any, layout: str = "NCHW") -> Any:

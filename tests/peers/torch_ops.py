@@ -361,16 +361,12 @@ def _conv_transpose2d(
 ) -> Any:  # fmt: skip
     if layout != "NCHW":
         x, weight = x.movedim(-1, 1), weight.movedim((-1, -2), (0, 1))
-    low, high = _pairs(padding, 2)
-    extra = [max(n - h, 0) for n, h in zip(_listed(output_padding, 2), high, strict=True)]
+    (top, left), (bottom, right) = _pairs(padding, 2)
     y = F.conv_transpose2d(
-        x, weight, None, tuple(_listed(stride, 2)), 0, 0, groups, tuple(_listed(dilation, 2))
-    )
-    # what padding crops and output_padding adds
-    y = F.pad(y, (0, extra[1], 0, extra[0]))
-    for a, before in enumerate(low):
-        cut = high[a] - _listed(output_padding, 2)[a] + extra[a]
-        y = y.narrow(a + 2, before, y.shape[a + 2] - before - cut)
+        x, weight, None, tuple(_listed(stride, 2)), 0, tuple(_listed(output_padding, 2)), groups,
+        tuple(_listed(dilation, 2)),
+    )  # fmt: skip
+    y = y[:, :, top : y.shape[2] - bottom, left : y.shape[3] - right]
     y = y if bias is None else y + bias[:, None, None]
     return y if layout == "NCHW" else y.movedim(1, -1)
 

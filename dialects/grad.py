@@ -20,7 +20,7 @@ from gradir.dialects import body as b
 from gradir.dialects import checkpoint, loopnest
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
-from gradir.dialects.array import scans
+from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
     IndexingOp,
@@ -107,6 +107,18 @@ class BarrierOp(IdentityOp):
 
     name = "grad.barrier"
     traits = traits_def()
+
+    def simplify(self, x: Value) -> Value | None:
+        """Behind the views that x is of something, which fusion reads through; not on constants."""
+        owner = x.ssa.owner
+        if not isinstance(owner, TensorOp):
+            return None
+        if not owner.operands and owner.has_trait(Pure):
+            return x
+        if not owner.IS_VIEW:
+            return None
+        moved = owner.clone({owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa})
+        return Value(x.emitter.insert(moved).results[0], x.emitter)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return [emitter.insert(loopnest.BarrierOp(operands[0], operands[0].type)).result]
@@ -281,6 +293,7 @@ OPS: tuple[type[TensorOp], ...] = (
     *ATTENTION_OPS,
     *ACCUMULATION_OPS,
     *scans.OPS,
+    *linear_systems.GRAD_OPS,
 )
 
 Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])

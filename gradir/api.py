@@ -15,9 +15,9 @@ from xdsl.ir import Block, Region
 from gradir.collector import paused_gc
 from gradir.diagnostics import Sources
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
+from gradir.gradient_pass import apply_gradient
 from gradir.parser import parse_module
 from gradir.passes.call_graph import callees_first, functions_by_name
-from gradir.passes.gradient import apply_gradient
 from gradir.passes.targets import Selector
 from gradir.passes.verify import verify
 from gradir.symbols import function_named
@@ -65,7 +65,8 @@ class Module:
 
         mode "split" adds `@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals,
         cotangents) -> grads`; "vjp" adds `@f_vjp(primals, cotangents) -> (results, grads)`; "grad"
-        adds `@f_grad(primals) -> (results, grads)`, seeded with ones.
+        adds `@f_grad(primals) -> (results, grads)`, seeded with ones; "jvp" (forward mode) adds
+        `@f_jvp(primals, tangents) -> (results, tangents)`, tangents of `wrt` to those of `of`.
 
         `wrt` and `of` take indices, or names set by grad.name; by default all floating arguments
         that are not marked {grad.inactive}, and all floating results (mode "grad": result 0). A

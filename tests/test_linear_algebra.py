@@ -40,7 +40,7 @@ def matrices(*shape: int, dtype: Any = np.float64) -> Array:
     return np.random.default_rng(0).normal(size=shape).astype(dtype)
 
 
-SIZES = [1, 7, 8, 31, 32, 33, 72, 100]
+SIZES = [7, 8, 33, 72]
 
 
 @pytest.mark.parametrize("size", SIZES)

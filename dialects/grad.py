@@ -17,8 +17,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects import checkpoint
+from gradir.dialects import checkpoint, loopnest
 from gradir.dialects.access import Access, Row, dim_row
+from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
@@ -28,6 +29,7 @@ from gradir.dialects.array.indexing import (
     wrapped,
 )
 from gradir.dialects.array.triangles import DiagonalBackwardOp
+from gradir.dialects.attention import OPS as ATTENTION_OPS
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
@@ -99,11 +101,15 @@ class BarrierOp(IdentityOp):
     """x; ops on the result are never merged with equal ops on x.
 
     It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
-    drops a dead one itself. From gradir-lower on it is the identity. vjp: ct
+    drops a dead one itself. It becomes a loopnest.barrier, which fusion respects, and costs nothing
+    at run time. vjp: ct
     """
 
     name = "grad.barrier"
     traits = traits_def()
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [emitter.insert(loopnest.BarrierOp(operands[0], operands[0].type)).result]
 
 
 @irdl_op_definition
@@ -272,6 +278,8 @@ OPS: tuple[type[TensorOp], ...] = (
     *POOLING_OPS,
     *RESAMPLING_OPS,
     *CONVOLUTIONS,
+    *ATTENTION_OPS,
+    *ACCUMULATION_OPS,
     *scans.OPS,
     *linear_systems.GRAD_OPS,
 )

@@ -392,14 +392,11 @@ class ContractOp(LoopOp):
             )
 
 
-@irdl_op_definition
-class ReshapeOp(IRDLOperation):
-    """The same elements in row-major order under another shape; costs nothing."""
+class ViewOp(IRDLOperation, ABC):
+    """The elements of the operand, where they lie; costs nothing."""
 
-    name = "loopnest.reshape"
     operand = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
 
     def __init__(self, operand: SSAValue, type_: Attribute):
@@ -413,8 +410,36 @@ class ReshapeOp(IRDLOperation):
             raise VerifyException(f"{self.name}: elements must agree, got {source} and {target}")
 
 
+@irdl_op_definition
+class ReshapeOp(ViewOp):
+    """The same elements in row-major order under another shape."""
+
+    name = "loopnest.reshape"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BarrierOp(ViewOp):
+    """The same tensor; nests that read the result never merge with those that read the operand.
+
+    It has an effect as far as other passes can see, so that they neither merge nor move it.
+    """
+
+    name = "loopnest.barrier"
+    traits = traits_def()
+
+
 Loopnest = Dialect(
     "loopnest",
-    [NestOp, ContractOp, ForallOp, ReshapeOp, *loopnest_body.OPS, *special.OPS, *window.OPS],
+    [
+        NestOp,
+        ContractOp,
+        ForallOp,
+        ReshapeOp,
+        BarrierOp,
+        *loopnest_body.OPS,
+        *special.OPS,
+        *window.OPS,
+    ],
     [],
 )

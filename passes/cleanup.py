@@ -8,10 +8,14 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.loopnest import BarrierOp
 from gradir.dialects.tape import TapeNewOp
 
-RegionOp = scf.ForOp | scf.IfOp | scf.WhileOp | scf.ExecuteRegionOp | scf.IndexSwitchOp
+RegionOp = (
+    scf.ForOp | scf.IfOp | scf.WhileOp | scf.ExecuteRegionOp | scf.IndexSwitchOp | CheckpointOp
+)
 """Ops whose regions run as part of them, and that do nothing else."""
 
 
@@ -35,16 +39,20 @@ def is_dead(op: Operation) -> bool:
         return False
     if any(r.first_use is not None for r in op.results):
         return False
-    return _is_free(op)
+    return has_no_effect(op)
 
 
-def _is_free(op: Operation) -> bool:
-    """Whether an op, with all that is in its regions, only gives its results."""
-    if not op.regions:
-        return isinstance(op, TensorOp | TapeNewOp) or is_side_effect_free(op)
-    if not isinstance(op, RegionOp):
-        return is_side_effect_free(op)
-    return all(inner is op or isinstance(inner, RegionOp) or _is_free(inner) for inner in op.walk())
+def has_no_effect(op: Operation) -> bool:
+    """Whether an op, with all that is in its regions, only gives its results.
+
+    Barriers only seem to have effects.
+    """
+    if isinstance(op, RegionOp | CheckpointOp):
+        return all(
+            isinstance(inner, RegionOp | CheckpointOp) or has_no_effect(inner)
+            for inner in op.walk()
+        )
+    return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
 
 
 def blocks_inside_out(root: Operation) -> Iterator[Block]:

@@ -14,7 +14,10 @@ from gradir.dialects.diagnostics import PassError
 from gradir.dialects.tape import TapeType
 from gradir.passes.call_dependence import Flow
 from gradir.passes.call_graph import functions_by_name
+from gradir.passes.cleanup import remove_dead_ops
+from gradir.passes.costs import Costs
 from gradir.passes.effects import check_arguments
+from gradir.passes.prune_flow import prune_flow
 from gradir.passes.residuals import is_constant, replace_uses_within
 from gradir.passes.targets import argument_attributes
 
@@ -39,6 +42,7 @@ class Program:
         self.functions = functions_by_name(module)
         self.halves: dict[Hashable, Halves] = {}
         self.flows: dict[FuncOp, Flow] = {}
+        self.costs = Costs()
         self.looping: dict[FuncOp, bool] = {}
 
     def function(self, name: str, place: Operation | None = None) -> FuncOp:
@@ -115,15 +119,19 @@ class Derived:
     tapes: Sequence[TapeThread] = ()
     suffix: str = field(default="")
 
-    def clean(self, simplify: Callable[[Block], None], prune: Callable[[Block], None]) -> None:
+    def clean(self, simplify: Callable[[Block], None]) -> None:
         """Simplify the backward code and prune both; a temporary use holds what is returned."""
         ends = [e for t in self.tapes for e in (t.forward, t.in_backward())]
         returned = ReturnOp(*self.results, *self.grads, *ends)
         self.backward.add_op(returned)
         simplify(self.backward)
-        prune(self.forward)
-        self.results = list(returned.operands[: len(self.results)])
-        self.grads = list(returned.operands[len(self.results) :][: len(self.grads)])
+        remove_dead_ops(self.forward)
+        prune_flow([self.forward, self.backward])
+        held = iter(returned.operands)
+        self.results = [next(held) for _ in self.results]
+        self.grads = [next(held) for _ in self.grads]
+        for tape in self.tapes:
+            tape.forward, tape.backward = next(held), next(held)
         returned.detach()
         returned.erase()
 
@@ -152,7 +160,7 @@ def joint_function(program: Program, derived: Derived, ending: str) -> FuncOp:
         block.add_op(op)
     derived.add_return(block, *derived.results, *derived.grads)
     attributes = argument_attributes(derived.source)
-    return program.add(_function(derived.name(ending), block, attributes), derived.source)
+    return program.add(function_around(derived.name(ending), block, attributes), derived.source)
 
 
 Insert = Callable[[FuncOp, FuncOp], FuncOp]
@@ -174,8 +182,8 @@ def split_functions(
     ends = [t.forward for t in derived.tapes]
     derived.add_return(derived.forward, *derived.results, *residuals, *ends)
     attributes = argument_attributes(derived.source)
-    forward = _function(derived.name("fwd"), derived.forward, attributes)
-    backward = _function(derived.name("bwd"), block, [])
+    forward = function_around(derived.name("fwd"), derived.forward, attributes)
+    backward = function_around(derived.name("bwd"), block, [])
     insert = insert or program.add
     forward = insert(forward, derived.source)
     return forward, insert(backward, forward)
@@ -208,7 +216,7 @@ def _residuals(derived: Derived) -> list[SSAValue]:
     return [v for v in in_order if v in read]
 
 
-def _function(name: str, block: Block, attributes: Sequence[dict[str, Attribute]]) -> FuncOp:
+def function_around(name: str, block: Block, attributes: Sequence[dict[str, Attribute]]) -> FuncOp:
     """A function around a block that ends in its return."""
     last = block.last_op
     assert last is not None

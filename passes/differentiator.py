@@ -32,7 +32,8 @@ class Shared:
 
     `primal` gives the forward value of each source value. `same` gives, of a carried value that
     never changes, the value that it starts from: cotangents of the one are the other's.
-    `dissolved` are ops of which the one block became part of the block around.
+    `dissolved` are ops of which the one block became part of the block around. `opened` are the
+    stages that hold a value that was asked for: they are dissolved.
     """
 
     program: Program
@@ -41,6 +42,7 @@ class Shared:
     same: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     saved: dict[Operation, object] = field(default_factory=dict[Operation, object])
     dissolved: dict[Operation, Block] = field(default_factory=dict[Operation, Block])
+    opened: set[Operation] = field(default_factory=set[Operation])
 
     def origin(self, value: SSAValue) -> SSAValue:
         while value in self.same:
@@ -192,19 +194,20 @@ class Differentiator:
         parts = self.contributions.pop(value, None)
         if parts is None:
             return None
-        if is_tape(value.type) and len(parts) > 1:
-            raise PassError(
-                f"{value_name(value)}: a tape must be read once on each path, got {len(parts)} "
-                "readers",
-                value,
-            )
-        return accumulated(parts).named(cotangent_hint(value))
+        return summed(value, parts)
 
     def cotangent_or_zero(self, value: SSAValue) -> Value:
         ct = self.cotangent(value)
         if ct is None:
             ct = zero(value.type, self.emitter).named(cotangent_hint(value))
         return ct
+
+    def sum_so_far(self, value: SSAValue) -> Value:
+        """What has flowed to a captured value so far, for an op of this block to add to.
+
+        So a loop in a loop goes on with the sum of the outer one, instead of adding to it.
+        """
+        return self.cotangent_or_zero(self.shared.origin(value))
 
     def _propagate(self, op: Operation, cts: Cotangents) -> None:
         """Append the derivative of one op and hand on the cotangents of what it reads."""
@@ -248,6 +251,16 @@ class Differentiator:
                 op.detach()
                 op.erase()
             op = previous
+
+
+def summed(value: SSAValue, parts: Sequence[Value]) -> Value:
+    """The cotangent of a value from contributions, in reverse program order."""
+    if is_tape(value.type) and len(parts) > 1:
+        raise PassError(
+            f"{value_name(value)}: a tape must be read once on each path, got {len(parts)} readers",
+            value,
+        )
+    return accumulated(parts).named(cotangent_hint(value))
 
 
 def cotangent_hint(value: SSAValue) -> str:

@@ -6,6 +6,7 @@ forward and a backward block. The mode decides how these become functions:
     mode=split   @f_fwd(primals) -> (results, residuals)   @f_bwd(residuals, cts) -> (grads)
     mode=vjp     @f_vjp(primals, cts) -> (results, grads)
     mode=grad    @f_grad(primals) -> (results, grads), seeded with ones
+    mode=jvp     @f_jvp(primals, tangents) -> (results, tangents), forward mode (forward_mode.py)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -21,6 +22,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.grad import ones, zero
 from gradir.dialects.interfaces import TensorOp
@@ -28,10 +30,10 @@ from gradir.dialects.tape import cotangent_type
 from gradir.passes.activity import Activity, Dependence, analyze, values_read
 from gradir.passes.call_dependence import dependence
 from gradir.passes.calls import differentiate_callees
-from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.derived_functions import Derived, Program, joint_function, split_functions
 from gradir.passes.differentiator import Differentiator, Shared
 from gradir.passes.effects import effect_problem
+from gradir.passes.outline_checkpoints import outlined
 from gradir.passes.refusals import check_differentiable
 from gradir.passes.region_flow import ops_within, region_flow
 from gradir.passes.simplify import simplify_block
@@ -44,7 +46,7 @@ from gradir.passes.targets import (
     resolve_wrt,
 )
 
-Mode = Literal["split", "vjp", "grad"]
+Mode = Literal["split", "vjp", "grad", "jvp"]
 
 
 def gradient(
@@ -61,13 +63,14 @@ def gradient(
     gradient is not wanted, and pruned before differentiation. PassError, located, where it cannot
     be done.
     """
-    program = Program(module)
-    source = program.function(function)
-    results = list(program.results(source))
-    wanted = resolve_wrt(source, wrt)
-    kept = _kept(source, wanted, requests)
-    targets = resolve_of(source, results, of, mode)
-    return derive(program, source, kept, targets, mode)
+    with outlined(module, function):
+        program = Program(module)
+        source = program.function(function)
+        results = list(program.results(source))
+        wanted = resolve_wrt(source, wrt)
+        kept = _kept(source, wanted, requests)
+        targets = resolve_of(source, results, of, mode)
+        return derive(program, source, kept, targets, mode)
 
 
 def _kept(
@@ -96,6 +99,10 @@ def derive(
     program: Program, source: FuncOp, wrt: Sequence[Target], of: Sequence[Target], mode: Mode
 ) -> list[FuncOp]:
     """The functions of one mode, inserted into the module behind `source`."""
+    if mode == "jvp":
+        from gradir.passes.forward_mode import jvp_function
+
+        return [jvp_function(program, source, wrt, of)]
     differentiator = FunctionDifferentiator(program, source, wrt, of)
     differentiate_callees(program, differentiator)
     derived = differentiator.run(seed_with_ones=mode == "grad")
@@ -134,7 +141,7 @@ class FunctionDifferentiator:
         self._check_effects()
 
     def run(self, seed_with_ones: bool) -> Derived:
-        shared = Shared(self.program, self.activity)
+        shared = Shared(self.program, self.activity, opened=self._opened())
         asked = [t.value for t in self.wrt]
         work = Differentiator(
             shared, self.block, self.source.location, self.executions, self.threaded, asked
@@ -149,7 +156,7 @@ class FunctionDifferentiator:
         derived = Derived(
             self.source, work.forward, work.backward, results, cotangents, grads, work.tapes
         )
-        derived.clean(simplify_block, remove_dead_ops)
+        derived.clean(simplify_block)
         return derived
 
     def _check_effects(self) -> None:
@@ -162,6 +169,17 @@ class FunctionDifferentiator:
                 in_order = (v for v in values_read(op) if v in read)
                 if (problem := effect_problem(op, in_order)) is not None:
                     raise problem
+
+    def _opened(self) -> set[Operation]:
+        """The stages around values that were asked for."""
+        opened: set[Operation] = set()
+        for target in (*self.wrt, *self.of):
+            owner = target.value.owner
+            around = owner if isinstance(owner, Operation) else None
+            while around is not None and (around := around.parent_op()) is not None:
+                if isinstance(around, CheckpointOp):
+                    opened.add(around)
+        return opened
 
     def _dependence(self, op: Operation) -> Dependence | None:
         return partial(dependence, self.program) if isinstance(op, CallOp) else None
@@ -190,7 +208,7 @@ class FunctionDifferentiator:
 
 @dataclass(frozen=True)
 class GradientPass(ModulePass):
-    """Differentiate a function into forward and backward functions (reverse mode)."""
+    """Differentiate a function: into forward and backward functions, or into its jvp."""
 
     name = "gradir-gradient"
 
@@ -220,13 +238,15 @@ def apply_gradient(
     requests: Sequence[tuple[Selector, str]],
 ) -> list[FuncOp]:
     """`gradient` with all options of the pass; PassError for what is not there yet."""
-    if mode not in ("split", "vjp", "grad"):
-        raise PassError(f"gradir-gradient: mode must be split, vjp or grad, got {mode!r}", module)
+    if mode not in get_args(Mode):
+        *others, last = get_args(Mode)
+        wanted = f"{', '.join(others)} or {last}"
+        raise PassError(f"gradir-gradient: mode must be {wanted}, got {mode!r}", module)
     if policy != "keep_all":
         raise PassError(f"gradir-gradient: policy must be keep_all, got {policy!r}", module)
     if memory_limit is not None:
         raise PassError("gradir-gradient: memory_limit is not supported yet", module)
-    return gradient(module, function, wrt, of, mode, requests)
+    return gradient(module, function, wrt, of, cast(Mode, mode), requests)
 
 
 def parse_requests(text: str | None, place: ModuleOp) -> list[tuple[Selector, str]]:

@@ -9,7 +9,10 @@ from gradir.dialects.array import (
     contraction,
     creation,
     cumulative,
+    data_dependent,
+    dot_general,
     dynamic_slices,
+    einsum,
     elementwise,
     gather_scatter,
     indexing,
@@ -45,9 +48,11 @@ OPS = (
     *gather_scatter.OPS,
     *contraction.OPS,
     *cumulative.OPS,
+    *dot_general.OPS,
+    *einsum.OPS,
     *sorting.OPS,
     *triangular.OPS,
     *linear_systems.OPS,
 )
 
-Array = Dialect("array", list(OPS), [])
+Array = Dialect("array", [*OPS, *data_dependent.REFUSED], [])

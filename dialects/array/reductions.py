@@ -235,7 +235,7 @@ class LogsumexpOp(ReductionOp):
         # an infinite maximum must not be subtracted: inf - inf is nan
         shift = NoGradOp.on(WhereOp.on(AbsOp.on(top) < inf, top, top.full(0)))
         shifted = ExpOp.on(x - self.spread(shift, x))
-        return shift, shifted, SumOp.on(shifted, axis=self.axes, keepdims=keepdims)
+        return shift, shifted, SumOp.on(shifted, **self.attributes)
 
     def numpy(self, x: Any) -> Any:
         import numpy

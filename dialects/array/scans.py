@@ -191,8 +191,9 @@ class _Scan:
 class LinearRecurrenceOp(ScanOp):
     """y[i] = u[i] + a[i] * y[i-1] along `axis`, y[-1] = 0; {lagged} with a[i-1] in place of a[i].
 
-    The first element is u's. vjp for u: L, the recurrence on ct in the other direction, lagged if
-    this one is not; for a: L[i] * y[i-1], lagged L[i+1] * y[i]
+    The first element is u's.
+    vjp: for u, L, the recurrence on ct in the other direction, lagged if this one is not; for a
+    L[i] * y[i-1], lagged L[i+1] * y[i]
     """
 
     name = "grad.linear_recurrence"

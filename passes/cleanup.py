@@ -47,11 +47,8 @@ def has_no_effect(op: Operation) -> bool:
 
     Barriers only seem to have effects.
     """
-    if isinstance(op, RegionOp | CheckpointOp):
-        return all(
-            isinstance(inner, RegionOp | CheckpointOp) or has_no_effect(inner)
-            for inner in op.walk()
-        )
+    if isinstance(op, RegionOp):
+        return all(isinstance(inner, RegionOp) or has_no_effect(inner) for inner in op.walk())
     return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
 
 

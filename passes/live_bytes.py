@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, IsTerminator
 
 from gradir.dialects.loopnest import NestOp, ViewOp
@@ -96,7 +96,11 @@ def is_in_place(op: Operation) -> bool:
 
 def bytes_of(value: SSAValue) -> int:
     """The bytes of a tensor of static shape; 0 of anything else."""
-    type_ = value.type
+    return bytes_of_type(value.type)
+
+
+def bytes_of_type(type_: Attribute) -> int:
+    """The bytes of a tensor type of static shape; 0 of any other type."""
     if not is_tensor(type_) or not is_static(type_):
         return 0
     return byte_size(element_of(type_)) * prod(shape_of(type_))

@@ -28,6 +28,7 @@ from gradir.passes.activity import values_read
 from gradir.passes.call_graph import called_name, calls_in, functions_by_name
 from gradir.passes.checkpoint_stages import Stage, Stages, around, crossing, find, leak
 from gradir.passes.cleanup import blocks_inside_out
+from gradir.passes.inline import inline
 
 Marker = StartCheckpointOp | EndCheckpointOp
 
@@ -43,27 +44,29 @@ def outline_checkpoints(root: ModuleOp | FuncOp) -> None:
 
 
 @contextmanager
-def outlined(module: ModuleOp, function: str) -> Generator[None]:
+def outlined(module: ModuleOp, function: str, flat: bool = False) -> Generator[None]:
     """For as long as this lasts, copies stand for `@function` and what it calls that have markers.
 
-    In the copies the stages are regions.
+    In the copies the stages are regions; where it is to be `flat`, calls are inlined too.
     """
     swapped: list[tuple[FuncOp, FuncOp]] = []
     try:
-        for original in _marked(functions_by_name(module), function):
+        for original in _marked(functions_by_name(module), function, flat):
             copy = original.clone()
             copy.location = original.location
             _swap(original, copy)
             swapped.append((original, copy))
             outline_checkpoints(copy)
+        if flat and function in functions_by_name(module):
+            inline(module, function)
         yield
     finally:
         for original, copy in swapped:
             _swap(copy, original)
 
 
-def _marked(functions: dict[str, FuncOp], name: str) -> list[FuncOp]:
-    """A function and those that it may call, as far as they have markers."""
+def _marked(functions: dict[str, FuncOp], name: str, anyway: bool) -> list[FuncOp]:
+    """A function (`anyway`, or if it has markers) and those it may call, if they have markers."""
     reached = [name]
     seen = set(reached)
     for caller in reached:
@@ -72,7 +75,11 @@ def _marked(functions: dict[str, FuncOp], name: str) -> list[FuncOp]:
                 seen.add(callee)
                 reached.append(callee)
     found = [functions[n] for n in reached if n in functions]
-    return [f for f in found if any(isinstance(op, Marker) for op in f.walk())]
+    return [f for f in found if (anyway and f.sym_name.data == name) or _has_markers(f)]
+
+
+def _has_markers(function: FuncOp) -> bool:
+    return any(isinstance(op, Marker) for op in function.walk())
 
 
 def _swap(old: FuncOp, new: FuncOp) -> None:

@@ -109,6 +109,18 @@ class BarrierOp(IdentityOp):
     name = "grad.barrier"
     traits = traits_def()
 
+    def simplify(self, x: Value) -> Value | None:
+        """Behind the views that x is of something, which fusion reads through; not on constants."""
+        owner = x.ssa.owner
+        if not isinstance(owner, TensorOp):
+            return None
+        if not owner.operands and owner.has_trait(Pure):
+            return x
+        if not owner.IS_VIEW:
+            return None
+        moved = owner.clone({owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa})
+        return Value(x.emitter.insert(moved).results[0], x.emitter)
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return [emitter.insert(loopnest.BarrierOp(operands[0], operands[0].type)).result]
 

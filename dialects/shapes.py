@@ -135,6 +135,8 @@ def byte_size(element: Attribute) -> int:
     """Bytes of one element in memory; a bool takes one."""
     if is_float(element):
         return element.bitwidth // 8
+    if isinstance(element, IndexType):
+        return 8
     integer = as_integer_type(element)
     assert integer is not None
     return max(1, integer.width.data // 8)

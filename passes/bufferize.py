@@ -38,6 +38,7 @@ from gradir.dialects.shapes import is_number, is_static, is_tensor
 from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
+from gradir.passes.bufferize_tape import Tapes
 
 
 def bufferize(module: ModuleOp) -> None:
@@ -58,6 +59,7 @@ class _Bufferizer:
     def __init__(self, module: ModuleOp, function: FuncOp):
         self.function = function
         self.state = BufferState(module, function)
+        self.state.tapes = Tapes(self.state)
 
     def run(self) -> None:
         s = self.state
@@ -70,6 +72,7 @@ class _Bufferizer:
             )
         results = self._result_buffers(terminator)
         self._load_scalars()
+        s.tapes.declare(s.source)
         self._block(s.source)
         self._store_results(terminator, results)
         self._replace_function(len(s.source.args), len(results))
@@ -146,6 +149,8 @@ class _Bufferizer:
             self._view(op)
         elif isinstance(op, TensorOp) and op.has_trait(ConstantLike):
             self._constant(op)
+        elif s.tapes.bufferize(op):
+            pass
         elif (flow := bufferize_flow.BUFFERIZERS.get(type(op))) is not None:
             flow(s, op, self._block)
         elif (tensors := bufferize_tensor.BUFFERIZERS.get(type(op))) is not None:
@@ -221,7 +226,7 @@ class _Bufferizer:
         claimed = s.destinations.get(result)
         if claimed is not None and self._may_write(op, output, claimed, taken):
             return claimed
-        window = bufferize_tensor.window_for(s, op, result)
+        window = bufferize_tensor.window_for(s, op, result) or s.tapes.window_for(op, result)
         if window is not None:
             return window
         for value in op.inputs:

@@ -15,12 +15,15 @@ from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.access import Access
 from gradir.dialects.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
+from gradir.passes.live_bytes import bytes_of
 from gradir.passes.liveness import all_operands
 
 # A group that reads more tensors than this would do little but spill their addresses.
 MOST_INPUTS = 64
 # A nest of more ops than this gains nothing over two, and takes long to compile.
 MOST_OPS = 256
+# Results so many times smaller than what is read for them may wait for their readers.
+SMALL = 16
 
 
 @dataclass(eq=False)
@@ -54,6 +57,7 @@ class Grouping:
         self._last_effect: Operation | None = None
         self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], Group] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
+        self._nests_before = _running_count(block)
         for op, position in self._positions.items():
             self._place(op, position)
 
@@ -136,7 +140,33 @@ class Grouping:
             return False
         # `late` may have grown by members that stand before those of `early`
         in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
-        return in_place and not self._between(early, late)
+        return in_place and self._is_worth(early, late) and not self._between(early, late)
+
+    def _is_worth(self, early: Group, late: Group) -> bool:
+        """To run `late` as early as `early` keeps no more bytes alive in between than it saves."""
+        begin, end = early.members.bit_length(), (late.members & -late.members).bit_length() - 1
+        if end <= begin or self._nests_before[end] == self._nests_before[begin]:
+            return True
+        inside = {*early.ops, *late.ops}
+        made = sum(self._held(r, inside) for op in late.ops for r in op.results)
+        read = sum(map(bytes_of, late.inputs))
+        if made * SMALL <= read:
+            return True
+        dying = [v for v in late.inputs if self._dies_early(v, inside, begin)]
+        return made <= sum(map(bytes_of, dying))
+
+    def _held(self, value: SSAValue, inside: set[Operation]) -> int:
+        """The bytes of a value until its readers outside; what is returned lies elsewhere."""
+        readers = {use.operation for use in value.uses} - inside
+        is_returned = any(reader.next_op is None for reader in readers)
+        return bytes_of(value) if readers and not is_returned else 0
+
+    def _dies_early(self, value: SSAValue, inside: set[Operation], begin: int) -> bool:
+        """Nobody but the ops inside reads the value after a position."""
+        if value.owner not in self._positions:
+            return False
+        readers = (use.operation for use in value.uses)
+        return all(r in inside or self._positions.get(r, begin) < begin for r in readers)
 
     def _reads_in_place(self, early: Group, late: Group) -> bool:
         """What late reads of early it reads element for element, and not of a reduction."""
@@ -191,6 +221,14 @@ class Grouping:
     def _order(self, op: Operation) -> tuple[bool, int]:
         """Program order, but a contraction first: the rest of its group is its epilogue."""
         return isinstance(op, NestOp), self._positions[op]
+
+
+def _running_count(block: Block) -> list[int]:
+    """How many loop ops stand before each position."""
+    counts = [0]
+    for op in block.ops:
+        counts.append(counts[-1] + isinstance(op, LoopOp))
+    return counts
 
 
 def _space(op: Operation) -> tuple[int, ...] | None:

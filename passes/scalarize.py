@@ -25,12 +25,14 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 
 from gradir.dialects.access import Access
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import IndexOp, LoadOp, NestOp, ReshapeOp, scalar_type
 from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
+from gradir.dialects.tape import TapePopOp, TapePushOp, TapeType, is_tape
 from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.liveness import BRANCHES, LOOPS, flow_blocks, is_control_flow
 
@@ -45,6 +47,7 @@ def scalarize(module: ModuleOp) -> None:
 
 def _scalarize_block(block: Block) -> None:
     blocks = flow_blocks(block)
+    scalarize_tapes(blocks)
     loops = [op for b in blocks for op in b.ops if isinstance(op, LOOPS)]
     if not loops:
         return
@@ -62,6 +65,27 @@ def _scalarize_block(block: Block) -> None:
     for inner in flow_blocks(block):
         _fold_extracts(inner)
         remove_dead_ops(inner)
+
+
+def scalarize_tapes(blocks: Sequence[Block]) -> None:
+    """Tapes hold numbers where they held tensors of one element; those of arguments stay."""
+    if any(is_tape(v.type) for v in (*blocks[-1].args, *_ends(blocks[-1]))):
+        return
+    for block in blocks:
+        for op in list(block.ops):
+            for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args)):
+                if is_tape(value.type):
+                    Rewriter.replace_value_with_new_type(value, _narrow(value.type))
+            if isinstance(op, TapePushOp):
+                _retype_operands(op, [k for k, v in enumerate(op.operands) if is_single(v.type)])
+            elif isinstance(op, TapePopOp):
+                places = [k for k, r in enumerate(op.results) if is_single(r.type)]
+                _retype_results(op, places)
+
+
+def _narrow(tape: Attribute) -> TapeType:
+    assert isinstance(tape, TapeType)
+    return tape.with_columns([element_of(c) if is_single(c) else c for c in tape.columns])
 
 
 def is_single(type_: Attribute) -> bool:
@@ -128,7 +152,7 @@ def _op_sources(op: Operation, result: OpResult) -> list[SSAValue]:
         return [v for v in op.inputs if is_single(v.type)]
     if isinstance(op, ReshapeOp):
         return [op.operand]
-    if isinstance(op, tensor.FromElementsOp) or _constant_of(result) is not None:
+    if isinstance(op, tensor.FromElementsOp | TapePopOp) or _constant_of(result) is not None:
         return []
     return [_NEVER]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import accumulate, product
 from math import prod
 from typing import Any, ClassVar
 
@@ -127,8 +127,8 @@ class SplitOp(TensorOp):
 
     def bounds(self) -> list[tuple[int, int]]:
         """Where each part starts and stops along the axis."""
-        sizes = integers(self.attributes, "sizes", None) or []
-        return [(sum(sizes[:k]), sum(sizes[: k + 1])) for k in range(len(sizes))]
+        stops = list(accumulate(integers(self.attributes, "sizes", None) or []))
+        return list(zip([0, *stops], stops, strict=False))
 
     def vjp_all(
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
-from gradir.dialects.array.slicing import ConcatOp
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
@@ -20,7 +19,7 @@ from gradir.dialects.array.indexing import TakeAlongAxisOp
 from gradir.dialects.array.matrix_programs import TriangularSolve, emit_lu
 from gradir.dialects.array.movement import BroadcastToOp, transposed
 from gradir.dialects.array.reductions import SumOp, reshaped
-from gradir.dialects.array.slicing import SliceOp
+from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.array.statistics import ProdOp
 from gradir.dialects.array.triangles import DiagonalOp, TrilOp, TriuOp
 from gradir.dialects.array.triangular import (

@@ -16,7 +16,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.loopnest import CheckIndexOp
 from gradir.dialects.shapes import shape_of
-from gradir.dialects.window import CheckOffsetOp, CheckStepOp, WindowOp
+from gradir.dialects.window import CheckOffsetOp, CheckStepOp, RecordsOp, ReserveOp, WindowOp
+from gradir.lowering.growing import CAPACITY, FAILED, ROW, limit_of_machine
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_INDEX
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.scalar_instructions import Needs, bits_of, kind_of, llvm_type
@@ -24,8 +25,8 @@ from gradir.lowering.scalar_ops import OPS
 from gradir.lowering.spmd import SharedWork, Use
 from gradir.lowering.vector_memory import Memory
 
-# The bound in the error record of a step that is not positive.
-NO_BOUND = -1
+# In place of a bound in the error record: the message is followed by what was got, or stands alone.
+NO_BOUND, PLAIN = -1, -2
 
 
 class Place(Protocol):
@@ -57,6 +58,8 @@ class ScalarCode:
         self.names: dict[SSAValue, str] = {}
         self.needs = Needs()
         self.memory = Memory(text, self.needs)
+        # whether anything calls @gradir_grow
+        self.grows = False
 
     def emit(self, op: Operation) -> bool:
         """Write `op` if it is scalar code; otherwise write nothing and return False."""
@@ -95,14 +98,18 @@ class ScalarCode:
         self.work.by_all()
         kind = kind_of(cast(MemRefType[Attribute], op.source.type).element_type)
         source, window = self.place_of(op.source), self.place_of(op.result)
-        start = self.memory.address(kind, source.pointer, self.names[op.offset])
+        pointer = source.pointer
+        if isinstance(op.source.owner, RecordsOp):
+            self.work.by_all(source.use(writes=False))
+            pointer, kind = self.text.emit(f"load ptr, ptr {pointer}, align 8"), "i8"
+        start = self.memory.address(kind, pointer, self.names[op.offset])
         self.text.line(f"{window.pointer} = getelementptr i8, ptr {start}, i64 0")
 
     def check_offset(self, op: CheckOffsetOp) -> None:
         self.work.by_all()
         index, bound = self.names[op.index], op.bound.value.data
         wrong = self.text.emit(f"icmp uge i64 {index}, {bound}")
-        self.report(wrong, op.message.data, index, bound)
+        self.report(wrong, op.message.data, index, PLAIN if op.plain else bound)
         above = self.memory.intrinsic("smax", "i64", 1, index, "0")
         last = str(bound - 1)
         self.names[op.result] = self.memory.intrinsic("smin", "i64", 1, above, last)
@@ -127,6 +134,39 @@ class ScalarCode:
         self.report(wrong, op.message.data, shown, NO_BOUND)
         large = str(1 << bits_of(kind) - 2)
         self.names[op.result] = self.memory.select(kind, 1, wrong, large, step)
+
+    def reserve(self, op: ReserveOp) -> None:
+        """Thread 0 makes room; the row is handed to all through memory, next to the pointer."""
+        place, memory, text = self.place_of(op.records), self.memory, self.text
+        records = op.records.owner
+        assert isinstance(records, RecordsOp)
+        self.work.by_one(place.use(writes=True))
+        count, limit = self.names[op.count], records.limit.value.data
+        capacity = memory.load("i64", 1, memory.address("i64", place.pointer, CAPACITY))
+        row = memory.address("i64", place.pointer, ROW)
+        memory.store("i64", 1, row, count)
+        full = text.emit(f"icmp uge i64 {count}, {capacity}")
+        numbers = (
+            *(count, records.stride.value.data, records.size.value.data),
+            *(limit if limit >= 0 else limit_of_machine(),),
+            self.needs.message_code(op.message.data),
+        )
+        arguments = ", ".join(f"i64 {number}" for number in numbers)
+        self.grows = True
+        with text.when(full, "grow"):
+            text.line(
+                f"call void @gradir_grow(ptr {place.pointer}, {arguments}, ptr {self.error()})"
+            )
+        self.work.by_all(place.use(writes=False))
+        self.names[op.row] = memory.load("i64", 1, row)
+
+    def unless_failed(self, condition: str, records: SSAValue) -> str:
+        """A condition that ends a loop where there was no room for a record."""
+        place = self.place_of(records)
+        self.work.by_all(place.use(writes=False))
+        failed = self.memory.load("i64", 1, self.memory.address("i64", place.pointer, FAILED))
+        going = self.text.emit(f"icmp eq i64 {failed}, 0")
+        return self.memory.binary("and", "i1", 1, condition, going)
 
     def report(self, wrong: str, message: str, index: str, bound: int) -> None:
         """Store code, index and bound in the error record if `wrong` and none was stored yet."""
@@ -160,4 +200,5 @@ class ScalarCode:
         CheckIndexOp: check_index,
         CheckOffsetOp: check_offset,
         CheckStepOp: check_step,
+        ReserveOp: reserve,
     }

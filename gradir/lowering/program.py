@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, ClassVar, cast
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FixedBitwidthType,
@@ -29,10 +29,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from gradir.dialects.diagnostics import LocatedError, value_name
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
-from gradir.dialects.window import WindowOp
+from gradir.dialects.window import RecordsOp, ReserveOp, WindowOp
 from gradir.lowering.contractions import emit_contract
 from gradir.lowering.driver_scalars import ScalarCode
 from gradir.lowering.foralls import emit_forall
+from gradir.lowering.growing import GROW_DECLARATIONS, RECORDS_WORDS, grow_function
 from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel, Phase
 from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
@@ -95,7 +96,8 @@ class Program:
     """One function as LLVM text, and what a caller must know to run `entry(ptr table)`.
 
     The arena must be aligned to 64 bytes. A failed index check leaves a number in the error record
-    that counts `messages` from 1.
+    that counts `messages` from 1. `growing` are the first words of memory that grows, and the bytes
+    of its records; the caller clears their flags, and frees the memory.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Program:
     messages: tuple[str, ...]
     table_words: int
     is_parallel: bool
+    growing: tuple[tuple[int, int], ...]
     barriers: int
     kernels: tuple[KernelReport, ...]
     entry: str = ENTRY
@@ -165,11 +168,14 @@ class _Driver:
         self.records: list[tuple[int, int]] = []
         self.words = TABLE_ARGUMENTS
         self.own_record = ""
+        self.growing: list[tuple[int, int]] = []
         self.roots = 0
         self.scalars = ScalarCode(
             self.text, self.work, lambda buffer: self.buffers[buffer], self.own_error
         )
-        self.control = ControlFlow(self.text, self.scalars.names, self.region_block)
+        self.control = ControlFlow(
+            self.text, self.scalars.names, self.region_block, condition_of=self.condition
+        )
         # whether a block of a region ends with a barrier where memory was touched
         self.settles = False
         for argument in function.body.block.args:
@@ -231,6 +237,14 @@ class _Driver:
         else:
             self.work.by_all()
 
+    def condition(self, decision: scf.ConditionOp) -> str:
+        """What decides on another trip: a loop whose records find no room might never end."""
+        condition, loop = self.scalars.names[decision.condition], decision.parent_op()
+        assert loop is not None
+        for records in {op.records: None for op in loop.walk() if isinstance(op, ReserveOp)}:
+            condition = self.scalars.unless_failed(condition, records)
+        return condition
+
     def flow(self, op: Operation) -> None:
         """Control flow: all threads run it together, or thread 0 alone where it shares no work."""
         work = self.work
@@ -271,6 +285,8 @@ class _Driver:
             if isinstance(op, LoopOp | ForallOp):
                 for k, operand in enumerate(op.operands):
                     yield from self.buffers[operand].use(k >= len(op.inputs))
+            elif isinstance(op, ReserveOp):
+                yield from self.buffers[op.records].use(writes=True)
             elif isinstance(op, memref.LoadOp | memref.StoreOp):
                 yield from self.buffers[op.memref].use(isinstance(op, memref.StoreOp))
             elif is_control_flow(op):
@@ -382,12 +398,21 @@ class _Driver:
         pointer = "%" + self.text.fresh("window")
         self.buffers[op.result] = replace(source, pointer=pointer, is_window=True)
 
+    def grown(self, op: RecordsOp) -> None:
+        """Words of the table for memory that grows."""
+        word = self.words
+        self.words += RECORDS_WORDS
+        self.growing.append((word, op.stride.value.data))
+        pointer = self.work.early(f"getelementptr i64, ptr %table, i64 {word}")
+        self.buffers[op.result] = _Buffer(word, 0, 1 << 62, pointer)
+
     DECLARATIONS: ClassVar[dict[type[Operation], Callable[[Any, Any], None]]] = {
         ReshapeOp: reshape,
         arith.ConstantOp: constant,
         memref.ViewOp: view,
         memref.AllocaOp: alloca,
         memref.GetGlobalOp: get_global,
+        RecordsOp: grown,
         WindowOp: window,
     }
 
@@ -429,6 +454,7 @@ class _Driver:
             messages=tuple(self.messages),
             table_words=self.words,
             is_parallel=self.work.shared_phases > 0,
+            growing=tuple(self.growing) if self.scalars.grows else (),
             barriers=self.work.barriers,
             kernels=tuple(e.report for e in self.kernels.values()),
         )
@@ -456,9 +482,13 @@ class _Driver:
         ours = self.scalars.needs
         functions = frozenset(ours.functions).union(*(k.functions for k in kernels))
         declarations = frozenset(ours.declarations).union(*(k.declarations for k in kernels))
+        if self.scalars.grows:
+            declarations -= GROW_DECLARATIONS
         is_parallel = self.work.shared_phases > 0
         parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
         parts.append(self.driver_text())
+        if self.scalars.grows:
+            parts.append(grow_function(self.target))
         if is_parallel:
             parts.append(parallel_entry(self.target, self.records, TABLE_THREADS))
         else:

@@ -49,12 +49,11 @@ func.func @weight(%ct: tensor<2x4x8xf32>, %x: tensor<2x3x8xf32>) -> tensor<4x3x3
 // CHECK-NEXT:   func.return %y : tensor<2x3x7xf32>
 // CHECK-NEXT: }
 //      CHECK: func.func @input(%ct: tensor<2x4x4xf32>, %w: tensor<4x3x3xf32>) -> tensor<2x3x8xf32> {
-// CHECK-NEXT:   %0 = loopnest.contract [2, 3, 5, 2, 4, 2] (%ct[d0, d4, d2 + -1 * d5] pad 0.000000e+00 : f32 : tensor<2x4x4xf32>, %w[d4, d1, d3 + 2 * d5] pad 0.000000e+00 : f32 : tensor<4x3x3xf32>) acc %1: f32 roles mnmnkk -> ([d0, d1, d2, d3] : tensor<2x3x5x2xf32>) {
+// CHECK-NEXT:   %0 = loopnest.contract [2, 3, 4, 4, 1] (%ct[d0, d3, d2 + -1 * d4] : tensor<2x4x4xf32>, %w[d3, d1, 2 * d4 + 1] : tensor<4x3x3xf32>) acc %1: f32 roles mnmkk -> ([d0, d1, 2 * d2] : tensor<2x3x8xf32>) {
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %2 = loopnest.reshape %0 : tensor<2x3x5x2xf32> -> tensor<2x3x10xf32>
-// CHECK-NEXT:   %x = loopnest.nest [2, 3, 8] (%3 = %2[d0, d1, d2 + 1] : tensor<2x3x10xf32>) -> ([d0, d1, d2] : tensor<2x3x8xf32>) {
-// CHECK-NEXT:     loopnest.yield %3 : f32
+// CHECK-NEXT:   %x = loopnest.contract [2, 3, 4, 4, 2] (%ct[d0, d3, d2 + -1 * d4 + 1] pad 0.000000e+00 : f32 : tensor<2x4x4xf32>, %w[d3, d1, 2 * d4] : tensor<4x3x3xf32>) acc %2: f32 roles mnmkk -> ([d0, d1, 2 * d2 + 1] init %0 : tensor<2x3x8xf32>) {
+// CHECK-NEXT:     loopnest.yield %2 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %x : tensor<2x3x8xf32>
 // CHECK-NEXT: }

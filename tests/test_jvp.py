@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import f64
 
 import gradir
 from gradir import Module
+from gradir.errors import GradirError
 from gradir.symbols import function_named
 from gradir.testing import difference
 
@@ -331,6 +332,11 @@ def test_checkpoint_stages(marked: bool) -> None:
         }}""")
     check_jvp(module, [np.linspace(-1, 1, 4)], [0], smooth=True)
     assert "grad.barrier" not in str(module.gradient("f", mode="jvp"))
+
+
+def test_a_memory_limit_is_refused() -> None:
+    with pytest.raises(GradirError, match="memory_limit needs a mode that keeps values for later"):
+        gradir.parse(MIXED).gradient("f", mode="jvp", memory_limit=1 << 20)
 
 
 def test_native_code() -> None:

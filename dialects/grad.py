@@ -34,6 +34,7 @@ from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
 from gradir.dialects.loopnest import Output
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
@@ -279,4 +280,4 @@ OPS: tuple[type[TensorOp], ...] = (
     *scans.OPS,
 )
 
-Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])
+Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType, LoopPolicyAttr])

@@ -276,7 +276,5 @@ def _paddings(attributes: Attributes, count: int) -> tuple[tuple[int, ...], tupl
     values = integers(attributes, "padding", [0]) or []
     values = values * count if len(values) == 1 else values
     if len(values) not in (count, 2 * count) or any(v < 0 for v in values):
-        raise VerifyException(
-            f"padding must be {count} or {2 * count} integers >= 0, got {values}"
-        )
+        raise VerifyException(f"padding must be {count} or {2 * count} integers >= 0, got {values}")
     return tuple(values[:count]), tuple(values[-count:])

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, cast, get_args
 
 from xdsl.context import Context
@@ -168,7 +167,9 @@ class FunctionDifferentiator:
                     raise problem
 
     def _dependence(self, op: Operation) -> Dependence | None:
-        return partial(dependence, self.program) if isinstance(op, CallOp) else None
+        if not isinstance(op, CallOp):
+            return None
+        return lambda call, varied: dependence(self.program, cast(CallOp, call), varied)
 
     def _seed(self, work: Differentiator, with_ones: bool) -> list[SSAValue]:
         """Contribute the seed of each target; returns the cotangent arguments (of `backward`)."""

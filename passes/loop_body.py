@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.diagnostics import PassError
@@ -106,20 +105,26 @@ def keep_residuals(body: Body, outside: Emitter, makers: Makers, place: Operatio
     residuals.restore(stored, prologue)
 
 
-def captured_active(inner: Differentiator, op: Operation) -> list[SSAValue]:
-    """The active values from outside of an op that the ops in its regions read, in that order."""
-    blocks = [block for region in op.regions for block in region.blocks]
-    defined: set[SSAValue] = {v for b in blocks for inner_op in b.walk() for v in inner_op.results}
-    for each in op.walk():
-        defined.update(a for r in each.regions for b in r.blocks for a in b.args)
-    found: dict[SSAValue, None] = {}
-    for block in blocks:
-        for each in block.walk():
-            for operand in each.operands:
-                value = inner.shared.origin(operand)
-                if value not in defined and inner.activity.is_active(value):
-                    found[value] = None
-    return list(found)
+def captured_values(op: Operation) -> list[SSAValue]:
+    """The values from outside of an op that the ops in its regions read, in that order."""
+    inside = _defined_inside(op)
+    read = dict.fromkeys(o for each in op.walk() if each is not op for o in each.operands)
+    return [value for value in read if value not in inside]
+
+
+def captured_active(outer: Differentiator, op: Operation) -> list[SSAValue]:
+    """The active values from outside that are read, also under the name of a carried value that
+    never changes."""
+    inside = _defined_inside(op)
+    operands = (o for each in op.walk() if each is not op for o in each.operands)
+    read = dict.fromkeys(map(outer.shared.origin, operands))
+    return [v for v in read if v not in inside and outer.activity.is_active(v)]
+
+
+def _defined_inside(op: Operation) -> set[SSAValue]:
+    found: set[SSAValue] = {r for each in op.walk() if each is not op for r in each.results}
+    found.update(a for each in op.walk() for r in each.regions for b in r.blocks for a in b.args)
+    return found
 
 
 def tape_limit(op: Operation) -> int | None:
@@ -133,49 +138,3 @@ def tape_limit(op: Operation) -> int | None:
             raise PassError(
                 f"{op.name}: {LIMIT_ATTRIBUTE} must be a number of bytes, got {other}", op
             )
-
-
-# Integer arithmetic on bounds and counters, folded where it is of constants.
-
-
-@dataclass(frozen=True)
-class Integers:
-    """Emits integer arithmetic of one type; operands are values or plain numbers."""
-
-    type: Attribute
-    emitter: Emitter
-
-    def constant(self, number: int) -> SSAValue:
-        attr = IntegerAttr(number, cast(IntegerType, self.type))
-        result = self.emitter.insert(arith.ConstantOp(attr)).result
-        result.name_hint = f"c{number}" if number >= 0 else None
-        return result
-
-    def value(self, operand: SSAValue | int) -> SSAValue:
-        return self.constant(operand) if isinstance(operand, int) else operand
-
-    def add(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
-        if 0 in (a, b):
-            return b if a == 0 else a
-        return self.emitter.insert(arith.AddiOp(self.value(a), self.value(b))).result
-
-    def subtract(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        if isinstance(b, int) and (isinstance(a, int) or b == 0):
-            return a - b if isinstance(a, int) else a
-        return self.emitter.insert(arith.SubiOp(self.value(a), self.value(b))).result
-
-    def multiply(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        if isinstance(a, int) and isinstance(b, int):
-            return a * b
-        if 1 in (a, b):
-            return b if a == 1 else a
-        return self.emitter.insert(arith.MuliOp(self.value(a), self.value(b))).result
-
-    def divide(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        if b == 1:
-            return a
-        if isinstance(a, int) and isinstance(b, int):
-            return a // b
-        return self.emitter.insert(arith.DivSIOp(self.value(a), self.value(b))).result

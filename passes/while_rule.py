@@ -20,13 +20,15 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Block, Region, SSAValue
 
+from gradir.dialects.diagnostics import PassError
 from gradir.dialects.grad import AccumulateOp, ZeroOp
 from gradir.dialects.interfaces import Cotangents
+from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.differentiator import Differentiator, TapeThread, splice, zero_of
+from gradir.passes.flow_builder import Integers, cast_integer
 from gradir.passes.loop_body import (
     Body,
-    Integers,
     captured_active,
     differentiate_body,
     keep_residuals,
@@ -84,6 +86,7 @@ class WhileRule:
     """The structural rule of scf.while."""
 
     def forward(self, outer: Differentiator, op: scf.WhileOp) -> SavedWhile:
+        _check_policy(op)
         loop = _analyzed(outer, op)
         inductions = _inductions(loop)
         counter = next((i for i in inductions if _counts(i)), None)
@@ -151,6 +154,16 @@ class WhileRule:
         return [(v, emitter.value(r)) for v, r in zip(targets, made.results, strict=False)]
 
 
+def _check_policy(op: scf.WhileOp) -> None:
+    kind = loop_policy(op).kind.data
+    if kind != "store_all":
+        raise PassError(
+            f"scf.while: {kind} needs the number of iterations before the first, which only "
+            "scf.for has; use store_all",
+            op,
+        )
+
+
 # What changes, and how.
 
 
@@ -206,7 +219,7 @@ def _count_of(outer: Differentiator, op: scf.WhileOp, counter: Induction) -> SSA
     whole = Integers(counter.start.type, emitter)
     end = outer.primal(op.results[counter.passed])
     gone = whole.subtract(end, outer.primal(counter.start) if start is None else start)
-    return _cast(whole.value(gone), IndexType(), emitter)
+    return cast_integer(whole.value(gone), IndexType(), emitter)
 
 
 def _makers(outer: Differentiator, body: Body, arguments: Mapping[Induction, SSAValue]) -> Makers:
@@ -218,19 +231,13 @@ def _makers(outer: Differentiator, body: Body, arguments: Mapping[Induction, SSA
             whole = Integers(type_, emitter)
             start, step = (constant_integer(v) for v in (induction.start, induction.step))
             assert step is not None
-            number = _cast(body.number, type_, emitter)
+            number = cast_integer(body.number, type_, emitter)
             begin = outer.primal(induction.start) if start is None else start
             return whole.value(whole.add(begin, whole.multiply(number, step)))
 
         return make
 
     return {outer.primal(argument): maker(i) for i, argument in arguments.items()}
-
-
-def _cast(value: SSAValue, type_: object, emitter: Emitter) -> SSAValue:
-    if value.type == type_:
-        return value
-    return emitter.insert(arith.IndexCastOp(value, type_)).result  # pyright: ignore[reportArgumentType]
 
 
 def _active(outer: Differentiator, loop: WhileLoop) -> tuple[list[int], list[int]]:

@@ -19,7 +19,8 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects import body as b
 from gradir.dialects import checkpoint, loopnest
 from gradir.dialects.access import Access, Row, dim_row
-from gradir.dialects.array import scans
+from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
+from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
     IndexingOp,
@@ -28,13 +29,14 @@ from gradir.dialects.array.indexing import (
     wrapped,
 )
 from gradir.dialects.array.triangles import DiagonalBackwardOp
+from gradir.dialects.attention import OPS as ATTENTION_OPS
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
-from gradir.dialects.loopnest import Output
 from gradir.dialects.loop_policy import LoopPolicyAttr
+from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
@@ -106,6 +108,18 @@ class BarrierOp(IdentityOp):
 
     name = "grad.barrier"
     traits = traits_def()
+
+    def simplify(self, x: Value) -> Value | None:
+        """Behind the views that x is of something, which fusion reads through; not on constants."""
+        owner = x.ssa.owner
+        if not isinstance(owner, TensorOp):
+            return None
+        if not owner.operands and owner.has_trait(Pure):
+            return x
+        if not owner.IS_VIEW:
+            return None
+        moved = owner.clone({owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa})
+        return Value(x.emitter.insert(moved).results[0], x.emitter)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return [emitter.insert(loopnest.BarrierOp(operands[0], operands[0].type)).result]
@@ -277,7 +291,10 @@ OPS: tuple[type[TensorOp], ...] = (
     *POOLING_OPS,
     *RESAMPLING_OPS,
     *CONVOLUTIONS,
+    *ATTENTION_OPS,
+    *ACCUMULATION_OPS,
     *scans.OPS,
+    *linear_systems.GRAD_OPS,
 )
 
 Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType, LoopPolicyAttr])

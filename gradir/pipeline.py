@@ -22,10 +22,13 @@ from gradir.passes.bufferize import bufferize
 from gradir.passes.dce import dce
 from gradir.passes.decompose import decompose
 from gradir.passes.fuse import fuse
+from gradir.passes.hoist import hoist
 from gradir.passes.inline import inline
 from gradir.passes.inline_checkpoints import inline_checkpoints
 from gradir.passes.lower import lower
 from gradir.passes.plan_memory import MemoryPlan, plan_memory
+from gradir.passes.scalarize import scalarize
+from gradir.passes.schedule import schedule
 from gradir.passes.simplify import simplify
 from gradir.passes.verify import verify
 
@@ -68,10 +71,16 @@ STAGES: tuple[Stage, ...] = (
     Stage("cse", cse),
     # needs: nothing;                 leaves: no value that nobody reads
     Stage("gradir-dce", dce),
+    # needs: nothing;                 leaves: loop invariants outside of their loops
+    Stage("gradir-hoist", hoist),
     # needs: static shapes;           leaves: loop nests and constants
     Stage("gradir-lower", lower, _is_lowered),
+    # needs: nests not fused;         leaves: in loops, numbers for tensors of one element
+    Stage("gradir-scalarize", scalarize),
     # needs: loop nests on tensors;   leaves: fewer of them
     Stage("gradir-fuse", fuse),
+    # needs: loop nests on tensors;   leaves: them in an order with few bytes alive
+    Stage("gradir-schedule", schedule),
     # needs: one block a function;    leaves: buffers, no tensors; results in the caller's memory
     Stage("gradir-bufferize", bufferize, _is_on_buffers),
 )

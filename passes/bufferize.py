@@ -15,11 +15,8 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    AnyFloat,
     DenseIntOrFPElementsAttr,
-    IndexType,
     IntegerAttr,
-    IntegerType,
     MemRefType,
     ModuleOp,
     StringAttr,
@@ -37,10 +34,11 @@ from gradir.dialects.diagnostics import PassError
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import LoopOp, NestOp, Output, ViewOp
-from gradir.dialects.shapes import is_static, is_tensor
+from gradir.dialects.shapes import is_number, is_static, is_tensor
 from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
+from gradir.passes.bufferize_tape import Tapes
 
 
 def bufferize(module: ModuleOp) -> None:
@@ -61,6 +59,7 @@ class _Bufferizer:
     def __init__(self, module: ModuleOp, function: FuncOp):
         self.function = function
         self.state = BufferState(module, function)
+        self.state.tapes = Tapes(self.state)
 
     def run(self) -> None:
         s = self.state
@@ -73,6 +72,7 @@ class _Bufferizer:
             )
         results = self._result_buffers(terminator)
         self._load_scalars()
+        s.tapes.declare(s.source)
         self._block(s.source)
         self._store_results(terminator, results)
         self._replace_function(len(s.source.args), len(results))
@@ -93,7 +93,7 @@ class _Bufferizer:
                 self.state.values[argument] = load.results[0]
 
     def _check_type(self, type_: Attribute, verb: str) -> None:
-        if not is_tensor(type_) and not isinstance(type_, AnyFloat | IntegerType | IndexType):
+        if not (is_tensor(type_) or is_number(type_)):
             raise PassError(
                 f"@{self.function.sym_name.data}: native code {verb} tensors and numbers, "
                 f"got {type_}",
@@ -149,6 +149,8 @@ class _Bufferizer:
             self._view(op)
         elif isinstance(op, TensorOp) and op.has_trait(ConstantLike):
             self._constant(op)
+        elif s.tapes.bufferize(op):
+            pass
         elif (flow := bufferize_flow.BUFFERIZERS.get(type(op))) is not None:
             flow(s, op, self._block)
         elif (tensors := bufferize_tensor.BUFFERIZERS.get(type(op))) is not None:
@@ -224,7 +226,7 @@ class _Bufferizer:
         claimed = s.destinations.get(result)
         if claimed is not None and self._may_write(op, output, claimed, taken):
             return claimed
-        window = bufferize_tensor.window_for(s, op, result)
+        window = bufferize_tensor.window_for(s, op, result) or s.tapes.window_for(op, result)
         if window is not None:
             return window
         for value in op.inputs:

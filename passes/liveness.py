@@ -77,6 +77,25 @@ def is_control_flow(op: Operation) -> bool:
     return isinstance(op, (*LOOPS, *BRANCHES, scf.ExecuteRegionOp))
 
 
+def all_operands(op: Operation) -> list[SSAValue]:
+    """The operands of an op and, if it is control flow, of the ops in its regions."""
+    if not is_control_flow(op):
+        return list(op.operands)
+    return [operand for inner in op.walk() for operand in inner.operands]
+
+
+def flow_blocks(block: Block) -> list[Block]:
+    """A block and those of control flow in it, inner ones before those around them."""
+    found, pending = list[Block](), [block]
+    while pending:
+        here = pending.pop()
+        found.append(here)
+        for op in here.ops:
+            if is_control_flow(op):
+                pending += [inner for region in op.regions for inner in region.blocks]
+    return found[::-1]
+
+
 def _path(op: Operation, value: SSAValue) -> list[Operation] | None:
     """`op` and the ops around it, up to the one in the block that defines `value`."""
     home = value.owner if isinstance(value.owner, Block) else value.owner.parent

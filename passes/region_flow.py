@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.loop_policy import loop_policy
 from gradir.passes.verify_flow import constant_integer
 
@@ -120,4 +121,5 @@ _RULES: dict[type[Operation], Callable[[Any], RegionFlow]] = {
     scf.IfOp: _branches,
     scf.IndexSwitchOp: _branches,
     scf.ExecuteRegionOp: _branches,
+    CheckpointOp: _branches,
 }

@@ -210,11 +210,16 @@ def test_nests_on_buffers_have_effects() -> None:
     assert str(buffers.run_passes("cse,canonicalize,gradir-dce")) == str(buffers)
 
 
-def test_a_scalar_result_is_refused() -> None:
-    text = f"func.func @f(%x: {TYPE}) -> f32 {{\n  %c = arith.constant 1.0 : f32\n"
-    module = gradir.parse(f"{text}  func.return %c : f32\n}}")
-    with pytest.raises(PassError, match=r"<string>:1:1: error: @f: native code returns tensors"):
-        gradir.compile(module, "f")
+def test_numbers_as_arguments_and_results() -> None:
+    text = """func.func @f(%x: f64, %n: i64, %k: index, %c: i1) -> (f64, i64, index, i1) {
+      %y = arith.mulf %x, %x : f64
+      %m = arith.addi %n, %n : i64
+      func.return %y, %m, %k, %c : f64, i64, index, i1
+    }"""
+    function = gradir.compile(gradir.parse(text), "f")
+    results = function(1.5, 3, 4, True)
+    assert results == (2.25, 6, 4, True)
+    assert [r.dtype.name for r in results] == ["float64", "int64", "int64", "bool"]
 
 
 # Memory that activity does not see.

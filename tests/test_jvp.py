@@ -75,20 +75,21 @@ def test_jvp(case: Case) -> None:
     check_jvp(module, arguments, case.wrt, case.is_derivative)
 
 
+SIMPLE = "gradir-decompose,gradir-simplify,cse,gradir-dce"
 FIRST = list({case.op: case for case in reversed(ACTIVE)}.values())
 
 
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_forward_mode_costs_no_more_than_reverse_mode(case: Case) -> None:
-    """As many ops but for sums of tangents; nothing is left of the rule that was transposed."""
+    """About as many simple ops: nothing is left of the rule that was transposed."""
     arguments = case.arrays(f64)
     module = Module(module_of(function(case, arguments, f64)))
     counts: dict[str, int] = {}
     for mode in ("jvp", "vjp"):
-        derived = module.gradient("f", case.wrt, mode=mode)
+        derived = module.gradient("f", case.wrt, mode=mode).run_passes(SIMPLE)
         body = function_named(derived.op, f"f_{mode}").body.block
         counts[mode] = sum(1 for _ in body.ops)
-    assert counts["jvp"] <= counts["vjp"] + 6
+    assert counts["jvp"] <= 1.3 * counts["vjp"] + 3
 
 
 @pytest.mark.parametrize("case", SCALAR_CASES, ids=str)

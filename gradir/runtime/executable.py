@@ -14,8 +14,10 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 from xdsl.dialects.func import FuncOp
 
-from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
+from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.lowering import region
+from gradir.lowering.driver_scalars import NO_BOUND, PLAIN
+from gradir.lowering.growing import CAPACITY, FAILED, GROWING_SYMBOLS, NO_MEMORY, POINTER, as_limit
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
 from gradir.lowering.program import (
     TABLE_ARGUMENTS,
@@ -33,17 +35,32 @@ from gradir.runtime.memory import Block, ResultBuffer, shared_pool
 POOLED_RESULT_BYTES = 1 << 16
 # Up to this size the arena of an idle call is kept with its table.
 KEPT_ARENA_BYTES = 1 << 16
+# Up to this size memory that a call let grow stays with its table, since fresh pages are slow.
+KEPT_GROWN_BYTES = 1 << 26
 
 
 class _Call:
     """What a running call owns: the table, and an arena if a small one does."""
 
-    __slots__ = ("address", "block", "table")
+    __slots__ = ("address", "block", "growing", "table")
 
-    def __init__(self, words: int):
+    def __init__(self, words: int, growing: Sequence[tuple[int, int]]):
         self.table: Any = (ctypes.c_int64 * words)()
         self.address = ctypes.addressof(self.table)
         self.block: Block | None = None
+        self.growing = growing
+
+    def settle(self, everything: bool) -> None:
+        """After a run: free the memory that grew, but what is small and may serve the next call."""
+        table = self.table
+        for word, stride in self.growing:
+            table[word + FAILED] = 0
+            if everything or table[word + CAPACITY] * stride > KEPT_GROWN_BYTES:
+                threads.free(table[word + POINTER])
+                table[word + POINTER] = table[word + CAPACITY] = 0
+
+    def __del__(self) -> None:
+        self.settle(everything=True)
 
 
 class Executable:
@@ -123,6 +140,8 @@ class Executable:
             table[TABLE_ARGUMENTS] = block.address
         table[TABLE_THREADS] = threads.usable(self.threads)
         self._run(call.address)
+        if self.program.growing:
+            call.settle(table[TABLE_ERROR] != 0)
         if block is not call.block and block is not None:
             self._pool.give(block)
         if table[TABLE_ERROR]:
@@ -133,7 +152,7 @@ class Executable:
     # Parts of a call.
 
     def _new_call(self) -> _Call:
-        call = _Call(self.program.table_words)
+        call = _Call(self.program.table_words, self.program.growing)
         for constant, array in zip(self.program.constants, self._constants, strict=True):
             call.table[constant.word] = array.ctypes.data
         if 0 < self._arena_bytes <= KEPT_ARENA_BYTES:
@@ -207,11 +226,24 @@ class Executable:
             f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {count}"
         )
 
-    def _index_error(self, table: Any) -> IndexOutOfRange:
+    def _index_error(self, table: Any) -> ExecutionError:
         words = (ERROR_CODE, ERROR_INDEX, ERROR_BOUND)
         code, index, bound = (int(table[TABLE_ERROR + word]) for word in words)
         message = self.program.messages[code - 1]
+        if bound < 0:
+            return ExecutionError(_failure(message, index, bound))
         return IndexOutOfRange(f"{message}: index {index} is out of range for a size of {bound}")
+
+
+def _failure(message: str, number: int, bound: int) -> str:
+    """What went wrong, where no index is out of range."""
+    if bound == PLAIN:
+        return message
+    if bound == NO_BOUND:
+        return f"{message}, got {number}"
+    if bound == NO_MEMORY:
+        return f"{message} finds no memory for {number} bytes"
+    return f"{message}'s limit is {as_limit(bound)} bytes, needed {number}"
 
 
 def compile_function(
@@ -231,11 +263,14 @@ def compile_function(
 
 def _symbols(program: Program) -> dict[str, int]:
     """The addresses of the functions that the module calls."""
+    functions: dict[str, int] = {}
+    if program.growing:
+        for symbol, name in GROWING_SYMBOLS.items():
+            functions[symbol] = threads.library_function(name)
     if not program.is_parallel:
-        return {}
-    functions = {
-        symbol: threads.openmp_function(name) for symbol, name in region.OPENMP_SYMBOLS.items()
-    }
+        return functions
+    for symbol, name in region.OPENMP_SYMBOLS.items():
+        functions[symbol] = threads.openmp_function(name)
     for symbol, name in region.LIBRARY_SYMBOLS.items():
         functions[symbol] = threads.library_function(name)
     return functions

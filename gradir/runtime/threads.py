@@ -10,7 +10,7 @@ import ctypes
 import ctypes.util
 import os
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -92,6 +92,17 @@ def openmp_function(name: str) -> int:
 def library_function(name: str) -> int:
     """The address of a function of the C library."""
     return _address(ctypes.CDLL(None), name)
+
+
+@cache
+def _free() -> Callable[[int], None]:
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library_function("free"))
+
+
+def free(address: int) -> None:
+    """Give back memory of the C library's realloc; nothing at address 0."""
+    if address:
+        _free()(address)
 
 
 _forked = False

@@ -1,0 +1,266 @@
+"""gradir-bufferize: tapes. Versions of one tape share their memory, and a tape value becomes the
+number of its records: a push writes the next record, a pop reads the last one where it lies.
+
+With a capacity each column is one buffer, planned like any other. Without one the records grow in
+memory of the call (`loopnest.records`), one after the other with all of their columns. Every tape
+must be used once on each path, which is so in code that gradir makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+
+from gradir.dialects.diagnostics import PassError, location_text
+from gradir.dialects.shapes import byte_size, element_of, is_tensor, shape_of
+from gradir.dialects.tape import (
+    TapeNewOp,
+    TapePopOp,
+    TapePushOp,
+    TapeSizeOp,
+    TapeType,
+    is_tape,
+    record_bytes,
+)
+from gradir.dialects.window import CheckOffsetOp, RecordsOp, ReserveOp, WindowOp
+from gradir.passes.buffer_state import BufferState
+from gradir.passes.region_flow import ops_within, region_flow
+
+# Of the columns in a growing record.
+ALIGNMENT = 8
+# More records than any memory holds: what bounds the index of one that was pushed.
+_MANY = 1 << 48
+
+
+@dataclass
+class _Store:
+    """Where the records of a family of tapes are: a buffer a column, or one that grows."""
+
+    type: TapeType
+    buffers: list[SSAValue]
+    pushes: list[TapePushOp]
+
+
+class Tapes:
+    """The memory of all tapes of a function; versions of one tape are a family."""
+
+    def __init__(self, s: BufferState):
+        self.s = s
+        self._above: dict[SSAValue, SSAValue] = {}
+        self._stores: dict[SSAValue, _Store] = {}
+        # (push, column): computed in its place
+        self._in_place: set[tuple[Operation, int]] = set()
+
+    def declare(self, block: Block) -> None:
+        """Find the families, and make their memory at the start of the function."""
+        tapes: list[SSAValue] = []
+        pushes: list[TapePushOp] = []
+        for op in ops_within(block):
+            flow = region_flow(op)
+            for source, target in () if flow is None else flow.edges:
+                if is_tape(source.type):
+                    self._join(source, target)
+            if isinstance(op, TapePushOp | TapePopOp):
+                self._join(op.tape, op.result)
+            if isinstance(op, TapePushOp):
+                pushes.append(op)
+            if isinstance(op, TapeNewOp):
+                tapes.append(op.tape)
+        for tape in tapes:
+            family = self._family(tape)
+            if family not in self._stores:
+                self._stores[family] = self._make(tape)
+        for push in pushes:
+            self.store(push.tape).pushes.append(push)
+
+    def store(self, tape: SSAValue) -> _Store:
+        return self._stores[self._family(tape)]
+
+    def place(self, tape: SSAValue, count: SSAValue) -> None:
+        """`tape` has `count` records now."""
+        for buffer in self.store(tape).buffers:
+            self.s.place(tape, buffer, beside=True)
+        self.s.values[tape] = count
+
+    def enter(self, tape: SSAValue, count: SSAValue) -> None:
+        """`tape` alone is what its memory holds, at the start of a block that carries it."""
+        for buffer in self.store(tape).buffers:
+            self.s.own(buffer)
+        self.place(tape, count)
+
+    def _family(self, tape: SSAValue) -> SSAValue:
+        while (above := self._above.get(tape)) is not None:
+            tape = above
+        return tape
+
+    def _join(self, one: SSAValue, other: SSAValue) -> None:
+        one, other = self._family(one), self._family(other)
+        if one is not other:
+            self._above[other] = one
+
+    def _make(self, tape: SSAValue) -> _Store:
+        type_, op = tape.type, tape.owner
+        assert isinstance(type_, TapeType) and isinstance(op, Operation)
+        if type_.records is None:
+            limit = -1 if type_.byte_limit is None else type_.byte_limit
+            made = RecordsOp(_layout(type_)[1], record_bytes(type_), limit)
+            buffers: list[SSAValue] = [self.s.emit(made, op).results[0]]
+        else:
+            buffers = [
+                self.s.emit(memref.AllocOp.get(_element(c), None, [type_.records, *_shape(c)]), op)
+                .results[0]
+                for c in type_.columns
+            ]  # fmt: skip
+        for buffer in buffers:
+            buffer.name_hint = tape.name_hint or "tape"
+            self.s.own(buffer)
+        return _Store(type_, buffers, [])
+
+    # Ops.
+
+    def bufferize(self, op: Operation) -> bool:
+        """Write an op on tapes; False if `op` is none."""
+        match op:
+            case TapeNewOp():
+                self.place(op.tape, self._constant(op, 0))
+            case TapePushOp():
+                self.push(op)
+            case TapePopOp():
+                self.pop(op)
+            case TapeSizeOp():
+                self.s.values[op.size] = self.s.values[op.tape]
+            case _:
+                return False
+        return True
+
+    def push(self, op: TapePushOp) -> None:
+        s, store = self.s, self.store(op.tape)
+        if not self._is_last(store, op):
+            raise PassError(
+                "grad.tape_push: native code needs every tape to be used once on each path", op
+            )
+        count = s.values[op.tape]
+        row = self._reserved(op, store, count)
+        for k, value in enumerate(op.columns):
+            if (op, k) not in self._in_place:
+                target = self._column(op, store, k, row)
+                if is_tensor(value.type):
+                    s.copy(s.values[value], target)
+                else:
+                    s.emit(memref.StoreOp.get(s.values[value], target, []), op)
+        self.place(op.result, self._add(op, count, 1))
+
+    def pop(self, op: TapePopOp) -> None:
+        s, store = self.s, self.store(op.tape)
+        left = self._add(op, s.values[op.tape], -1)
+        bound = _MANY if store.type.records is None else max(store.type.records, 1)
+        message = f"{location_text(op)}grad.tape_pop: the tape has no records left"
+        row = s.emit(CheckOffsetOp(left, bound, message, is_plain=True), op).results[0]
+        for k, value in enumerate(op.columns):
+            source = self._column(op, store, k, row)
+            if not is_tensor(value.type):
+                s.values[value] = s.emit(memref.LoadOp.get(source, []), op).results[0]
+                s.values[value].name_hint = value.name_hint
+            elif self._is_overwritten(value, op, store):
+                copy = s.alloc_for(value, op)
+                s.copy(source, copy)
+                s.place(value, copy)
+            else:
+                s.place(value, source, beside=True)
+        self.place(op.result, row)
+
+    def _is_overwritten(self, value: OpResult, op: TapePopOp, store: _Store) -> bool:
+        """A record is pushed while the popped value is still read."""
+        live = self.s.live
+        return any(
+            live.first(push) > live.first(op) and not live.dies(value, push)
+            for push in store.pushes
+        )
+
+    def window_for(self, op: Operation, result: OpResult) -> SSAValue | None:
+        """The place of a result on the tape that it is pushed on, to be computed there."""
+        s = self.s
+        for use in result.uses:
+            push, k = use.operation, use.index - 1
+            if not isinstance(push, TapePushOp) or push.parent is not op.parent:
+                continue
+            if push.tape not in s.values or not is_tensor(result.type):
+                continue
+            store = self.store(push.tape)
+            if self._is_last(store, push) and self._stays(result, push, store):
+                count = s.values[push.tape]
+                window = self._column(op, store, k, self._reserved(push, store, count))
+                self._in_place.add((push, k))
+                return window
+        return None
+
+    def _is_last(self, store: _Store, push: TapePushOp) -> bool:
+        """No version of the tape is read after the push but the one that it makes."""
+        holders = set[SSAValue]().union(*map(self.s.holders, store.buffers))
+        return all(self.s.live.dies(tape, push) for tape in holders if is_tape(tape.type))
+
+    def _stays(self, value: SSAValue, push: TapePushOp, store: _Store) -> bool:
+        """No other record is pushed, which may move them all, while the value is read."""
+        live = self.s.live
+        others = (q for q in store.pushes if q is not push and live.first(q) > live.first(push))
+        return all(live.dies(value, other) for other in others)
+
+    # Places.
+
+    def _reserved(self, op: TapePushOp, store: _Store, count: SSAValue) -> SSAValue:
+        """The row of a record that is pushed when there are `count`; there is room for it."""
+        place = f"{location_text(op)}grad.tape_push: the tape"
+        records = store.type.records
+        if records is not None:
+            message = f"{place} holds {records} records"
+            made: Operation = CheckOffsetOp(count, max(records, 1), message, is_plain=True)
+        else:
+            made = ReserveOp(store.buffers[0], count, place)
+        return self.s.emit(made, op).results[0]
+
+    def _column(self, op: Operation, store: _Store, k: int, row: SSAValue) -> SSAValue:
+        """The window of one column of one record."""
+        column = store.type.columns.data[k]
+        type_ = MemRefType(_element(column), _shape(column))
+        if store.type.records is not None:
+            at = self._scaled(op, row, prod(_shape(column)))
+            return self.s.emit(WindowOp(store.buffers[k], at, type_), op).results[0]
+        offsets, stride = _layout(store.type)
+        at = self._add(op, self._scaled(op, row, stride), offsets[k])
+        return self.s.emit(WindowOp(store.buffers[0], at, type_), op).results[0]
+
+    def _scaled(self, op: Operation, row: SSAValue, factor: int) -> SSAValue:
+        if factor == 1:
+            return row
+        return self.s.emit(arith.MuliOp(row, self._constant(op, factor)), op).results[0]
+
+    def _add(self, op: Operation, count: SSAValue, number: int) -> SSAValue:
+        if number == 0:
+            return count
+        return self.s.emit(arith.AddiOp(count, self._constant(op, number)), op).results[0]
+
+    def _constant(self, op: Operation, number: int) -> SSAValue:
+        return self.s.emit(arith.ConstantOp(IntegerAttr(number, IndexType())), op).results[0]
+
+
+def _element(column: Attribute) -> Attribute:
+    return element_of(column) if is_tensor(column) else column
+
+
+def _shape(column: Attribute) -> Sequence[int]:
+    return shape_of(column) if is_tensor(column) else ()
+
+
+def _layout(type_: TapeType) -> tuple[list[int], int]:
+    """The offset of each column in a growing record, and the distance of records, in bytes."""
+    offsets, total = list[int](), 0
+    for column in type_.columns:
+        offsets.append(total)
+        size = byte_size(_element(column))
+        total += -(-size * prod(_shape(column)) // ALIGNMENT) * ALIGNMENT
+    return offsets, total

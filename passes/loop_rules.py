@@ -28,6 +28,7 @@ from gradir.passes.differentiator import Differentiator, TapeThread, zero_of
 from gradir.passes.flow_builder import Integers
 from gradir.passes.loop_body import (
     Body,
+    Step,
     captured_active,
     differentiate_body,
     keep_residuals,
@@ -56,13 +57,14 @@ class Bounds:
 
 @dataclass
 class SavedFor:
-    """The body, of which `inner.backward` goes into the backward loop; what changes, what is
-    active of that, and the tapes."""
+    """The body, of which `inner.backward` goes into the backward loop; the active carried values;
+    the tapes; and what the loop made of the values that are handed back from one iteration to the
+    one before (`body.following`)."""
 
     body: Body
-    changing: list[int]
     active: list[int]
     threads: list[TapeThread]
+    made: list[SSAValue]
 
 
 class ForRule:
@@ -137,18 +139,20 @@ def taped_loop(
     body = reversible_body(outer, inner, op, active_values(outer, op, changing))
     outside = outer.forward_emitter(op)
     makers: Makers = {ours: lambda emitter: reversed_index(bounds, body.number, outside, emitter)}
-    keep_residuals(body, outside, makers, op)
-    threads = [outer.open_tape(t.type) for t in inner.tapes]
     last = yielded(block)
-    handed_on = [*(outer.primal(last[k]) for k in changing), *(t.forward for t in inner.tapes)]
+    ends = [(k, outer.primal(arguments[k]), outer.primal(last[k])) for k in changing]
+    keep_residuals(body, outside, makers, op, [Step(*end) for end in ends])
+    threads = [outer.open_tape(t.type) for t in inner.tapes]
+    handed_on = [*(after for _, _, after in ends), *(t.forward for t in inner.tapes)]
     Emitter(inner.forward, op.location).insert(scf.YieldOp(*handed_on))
     before = [*initial, *(t.forward for t in threads)]
     made = scf.ForOp(bounds.low, bounds.high, bounds.step, before, Region(inner.forward))
     outside.insert(made)
     made.attributes.update({k: v for k, v in op.attributes.items() if k != POLICY_ATTRIBUTE})
     take_over(threads, made.results[len(changing) :])
-    active = active_values(outer, op, changing)
-    return list(made.results[: len(changing)]), SavedFor(body, changing, active, threads)
+    results = list(made.results[: len(changing)])
+    followed = [results[changing.index(k)] for k in body.following]
+    return results, SavedFor(body, active_values(outer, op, changing), threads, followed)
 
 
 def reversible_body(
@@ -167,10 +171,10 @@ def reversed_loop(
 ) -> list[SSAValue]:
     """Append the loop that takes back what `taped_loop` has done; `given` are the cotangents of the
     active results and the sums so far, and become those of what it started from."""
-    before = [*given, *(t.in_backward() for t in saved.threads)]
+    before = [*given, *saved.made, *(t.in_backward() for t in saved.threads)]
     body = Region(saved.body.inner.backward)
     made = emitter.insert(scf.ForOp(bounds.low, bounds.high, bounds.step, before, body))
-    take_over(saved.threads, made.results[len(given) :], backward=True)
+    take_over(saved.threads, made.results[len(given) + len(saved.made) :], backward=True)
     return list(made.results[: len(given)])
 
 

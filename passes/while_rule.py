@@ -29,6 +29,7 @@ from gradir.passes.differentiator import Differentiator, TapeThread, splice, zer
 from gradir.passes.flow_builder import Integers, cast_integer
 from gradir.passes.loop_body import (
     Body,
+    Step,
     captured_active,
     differentiate_body,
     keep_residuals,
@@ -112,11 +113,11 @@ class WhileRule:
             captured,
         )
         outside = outer.forward_emitter(op)
-        for body, arguments in (
-            (before_body, {i: loop.before.args[i.place] for i in inductions}),
-            (after_body, {i: loop.after.args[i.passed] for i in inductions}),
+        for body, arguments, steps in (
+            (before_body, {i: loop.before.args[i.place] for i in inductions}, []),
+            (after_body, {i: loop.after.args[i.passed] for i in inductions}, _steps(outer, loop)),
         ):
-            keep_residuals(body, outside, _makers(outer, body, arguments), op)
+            keep_residuals(body, outside, _makers(outer, body, arguments), op, steps)
         threads = [[outer.open_tape(t.type) for t in b.tapes] for b in (before, after)]
         made = _forward_loop(outer, loop, before, after, counts, [*threads[0], *threads[1]])
         outside.insert(made)
@@ -143,12 +144,13 @@ class WhileRule:
             [t.in_backward() for t in threads]
             for threads in (saved.before_threads, saved.after_threads)
         )
-        initial = [*state.cts, *sums, *before_tapes, *after_tapes]
+        followed = [outer.primal(op.results[k]) for k in saved.after.following]
+        initial = [*state.cts, *sums, *followed, *before_tapes, *after_tapes]
         body = _backward_body(saved, captured, initial, emitter)
         index = Integers(IndexType(), emitter)
         made = scf.ForOp(index.constant(0), saved.count, index.constant(1), initial, Region(body))
         emitter.insert(made)
-        tapes = made.results[len(state.cts) + len(sums) :]
+        tapes = made.results[len(state.cts) + len(sums) + len(followed) :]
         take_over([*saved.before_threads, *saved.after_threads], tapes, backward=True)
         targets = [*(op.arguments[k] for k in saved.active_carried), *captured]
         return [(v, emitter.value(r)) for v, r in zip(targets, made.results, strict=False)]
@@ -204,6 +206,17 @@ def _inductions(loop: WhileLoop) -> list[Induction]:
                 found.append(Induction(k, places[0], loop.op.arguments[k], other))
                 break
     return found
+
+
+def _steps(outer: Differentiator, loop: WhileLoop) -> list[Step]:
+    """What the second region starts from and makes, where the first hands on what it gets."""
+    condition, last = yielded(loop.before), yielded(loop.after)
+    return [
+        Step(q, outer.primal(loop.after.args[q]), outer.primal(last[k]))
+        for k in loop.carried
+        for q in loop.passed
+        if condition[q] is loop.before.args[k]
+    ]
 
 
 def _counts(induction: Induction) -> bool:
@@ -358,11 +371,12 @@ def _backward_body(
     given = iter(block.args[1:])
     cts: list[SSAValue] = [next(given) for _ in saved.active_carried]
     sums: dict[SSAValue, SSAValue] = {c: next(given) for c in captured}
-    before_tapes = [next(given) for _ in saved.before_threads]
-    after_tapes = list(given)
-    cts, after_tapes = _run(saved.after, number, cts, sums, after_tapes, emitter)
+    followed: list[SSAValue] = [next(given) for _ in saved.after.following]
+    before_tapes: list[SSAValue] = [next(given) for _ in saved.before_threads]
+    cts, after = _run(saved.after, number, cts, sums, [*followed, *given], emitter)
     cts, before_tapes = _run(saved.before, number, cts, sums, before_tapes, emitter)
-    emitter.insert(scf.YieldOp(*cts, *sums.values(), *before_tapes, *after_tapes))
+    followed, after_tapes = after[: len(followed)], after[len(followed) :]
+    emitter.insert(scf.YieldOp(*cts, *sums.values(), *followed, *before_tapes, *after_tapes))
     return block
 
 
@@ -371,13 +385,14 @@ def _run(
     number: SSAValue,
     cts: Sequence[SSAValue],
     sums: dict[SSAValue, SSAValue],
-    tapes: Sequence[SSAValue],
+    others: Sequence[SSAValue],
     emitter: Emitter,
 ) -> tuple[list[SSAValue], list[SSAValue]]:
-    """Append the backward code of a region; returns cotangents and tapes, and updates the sums."""
-    given = [number, *cts, *(sums[c] for c in body.captured), *tapes]
+    """Append the backward code of a region; updates the sums, and returns the cotangents and what
+    becomes of the other values, tapes among them."""
+    given = [number, *cts, *(sums[c] for c in body.captured), *others]
     returned = splice(body.inner.backward, given, emitter)
-    first = len(returned) - len(body.captured) - len(tapes)
+    first = len(returned) - len(body.captured) - len(others)
     second = first + len(body.captured)
     sums.update(zip(body.captured, returned[first:second], strict=True))
     return returned[:first], returned[second:]

@@ -55,6 +55,21 @@ def test_bits(name: str, policy: tuple[str, int]) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("name", LOOPS)
+def test_bits_of_native_code(name: str) -> None:
+    """Also where loops are compiled and bodies fused."""
+    case = PROGRAMS[name]
+    arguments = case.arguments()
+    ct = np.ones_like(gradir.interpret(gradir.parse(case.text), "f", *arguments)[0])
+    found: list[tuple[Any, ...]] = []
+    for kind, number in (("store_all", None), ("every", 2), ("binomial", 2)):
+        module = with_policy(case.text, kind, number).gradient("f", mode="vjp")
+        found.append(gradir.compile(module, "f_vjp")(*arguments, ct))
+    for one, *others in zip(*found, strict=True):
+        for other in others:
+            np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("policy", [("every", 2), ("binomial", 2)], ids=lambda p: p[0])
 @pytest.mark.parametrize("name", ["dynamic_bounds", "scalars_in_nests", "loop_in_callee_in_loop"])
 def test_second_order(name: str, policy: tuple[str, int]) -> None:

@@ -73,6 +73,11 @@ def either(a: SSAValue, b: SSAValue, emitter: Emitter) -> SSAValue:
     return emitter.insert(arith.OrIOp(a, b)).result
 
 
+def named(value: SSAValue, name: str) -> SSAValue:
+    value.name_hint = name
+    return value
+
+
 def name_all(values: Sequence[SSAValue], names: Sequence[str | None]) -> None:
     for value, name in zip(values, names, strict=True):
         value.name_hint = name

@@ -49,6 +49,7 @@ from gradir.passes.flow_builder import (
     compare,
     either,
     name_all,
+    named,
 )
 from gradir.passes.loop_body import captured_active, captured_values, tape_limit
 from gradir.passes.loop_rules import (
@@ -189,7 +190,7 @@ def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int])
         block.args, ["start", *(op.body.block.args[1 + k].name_hint for k in changing), "tape"]
     )
     emitter = Emitter(block, op.location)
-    pushed = push(tape, state, emitter)
+    pushed = named(push(tape, state, emitter), "tape")
     bounds = segments.one(start, emitter)
     body = Region(_plain_body(outer, op, changing))
     inner = emitter.insert(scf.ForOp(bounds.low, bounds.high, bounds.step, state, body))
@@ -207,7 +208,7 @@ def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int])
 
 def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Replayed:
     outside = outer.forward_emitter(op)
-    count = _trip_count(Bounds.of(outer, op), outside)
+    count = named(_trip_count(Bounds.of(outer, op), outside), "count")
     initial = [outer.primal(op.iter_args[k]) for k in changing]
     types = [v.type for v in initial]
     slots = loop_policy(op).count
@@ -219,9 +220,10 @@ def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int])
     loop.run_while(lambda carried, there: compare(carried[0], "slt", count, there))
     at, free, *state, tape = loop.arguments
     emitter = loop.emitter
-    pushed = push(tape, [at, *state], emitter)
-    left = emitter.insert(arith.SubiOp(free, Integers(INDEX, emitter).constant(1))).result
-    length = emitter.insert(arith.SubiOp(count, at)).result
+    pushed = named(push(tape, [at, *state], emitter), "tape")
+    index = Integers(INDEX, emitter)
+    left = named(index.value(index.subtract(free, 1)), "free")
+    length = named(index.value(index.subtract(count, at)), "length")
     is_full, is_single = (compare(v, "eq", k, emitter) for v, k in ((left, 0), (length, 1)))
     to_the_end = either(is_full, is_single, emitter)
     steps = _choose(to_the_end, length, length, free, emitter)
@@ -236,8 +238,11 @@ def _trip_count(bounds: Bounds, emitter: Emitter) -> SSAValue:
     """How many iterations a loop has, an index."""
     whole = Integers(bounds.low.type, emitter)
     low, high, step = bounds.numbers()
-    length = whole.subtract(whole.add(whole.subtract(high, low), step), 1)
-    count = whole.divide(length, step)
+    length = whole.subtract(high, low)
+    # rounded up
+    count = length if step == 1 else whole.divide(
+        whole.subtract(whole.add(length, step), 1), step
+    )  # fmt: skip
     if isinstance(count, int):
         return Integers(INDEX, emitter).constant(max(count, 0))
     found = emitter.insert(arith.MaxSIOp(count, whole.constant(0))).result
@@ -266,7 +271,7 @@ def binomial_steps(length: SSAValue, slots: SSAValue, emitter: Emitter) -> SSAVa
     loop.run_while(lambda carried, there: compare(carried[1], "slt", length, there))
     t, beta = loop.arguments
     inside = Integers(INDEX, loop.emitter)
-    following = inside.value(inside.add(t, 1))
+    following = named(inside.value(inside.add(t, 1)), "t")
     factor = inside.value(inside.add(slots, following))
     product = inside.value(inside.multiply(beta, factor))
     found = loop.finish([following, inside.value(inside.divide(product, following))], emitter)
@@ -294,7 +299,7 @@ def _advance(
     emitter: Emitter,
 ) -> tuple[list[SSAValue], SSAValue]:
     """Run iterations from number `at`; returns the carried values and the number behind them."""
-    here = emitter.insert(arith.AddiOp(at, steps)).result
+    here = named(emitter.insert(arith.AddiOp(at, steps)).result, "here")
     body = _plain_body(outer, op, changing)
     index = body.args[0]
     number = body.insert_arg(INDEX, 0)
@@ -334,6 +339,9 @@ class _Backward:
         values = [*(arguments[k] for k in self.active), *self.captured]
         return [cotangent_hint(v) for v in values]
 
+    def state_names(self) -> list[str | None]:
+        return [self.op.body.block.args[1 + k].name_hint for k in self.saved.changing]
+
     def segments(self) -> list[SSAValue]:
         """The loop over segments, last first."""
         outer, op, emitter = self.outer, self.op, self.outer.emitter
@@ -344,7 +352,8 @@ class _Backward:
         number, *given, top = block.args
         inside = Emitter(block, op.location)
         rest, state = pop(top, inside)
-        start = reversed_index(segments.bounds, number, emitter, inside)
+        name_all([rest, *state], ["tape", *self.state_names()])
+        start = named(reversed_index(segments.bounds, number, emitter, inside), "start")
         bounds = segments.one(start, inside)
         results = self._take_back_segment(bounds, list(state), given, inside)
         inside.insert(scf.YieldOp(*results, rest))
@@ -390,12 +399,14 @@ class _Backward:
         left, free, *given, top = loop.arguments
         inside = loop.emitter
         rest, (at, *state) = pop(top, inside)
+        name_all([rest, at, *state], ["tape", "at", *self.state_names()])
         index = Integers(INDEX, inside)
-        length = index.value(index.subtract(left, at))
-        is_single = compare(length, "eq", 1, inside)
+        length = named(index.value(index.subtract(left, at)), "length")
+        is_single = named(compare(length, "eq", 1, inside), "is_single")
         is_leaf = either(is_single, compare(free, "eq", 0, inside), inside)
+        is_leaf.name_hint = "takes_back"
         to_the_last = index.value(index.subtract(length, 1))
-        slots = index.value(index.add(free, 1))
+        slots = named(index.value(index.add(free, 1)), "slots")
         steps = _choose(is_leaf, to_the_last, length, slots, inside)
         after, here = _advance(outer, op, saved.changing, at, steps, state, inside)
         kept = _push_unless(is_single, rest, [at, *state], inside)

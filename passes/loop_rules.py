@@ -150,7 +150,7 @@ def taped_loop(
     outside.insert(made)
     made.attributes.update({k: v for k, v in op.attributes.items() if k != POLICY_ATTRIBUTE})
     take_over(threads, made.results[len(changing) :])
-    results = list(made.results[: len(changing)])
+    results: list[SSAValue] = list(made.results[: len(changing)])
     followed = [results[changing.index(k)] for k in body.following]
     return results, SavedFor(body, active_values(outer, op, changing), threads, followed)
 

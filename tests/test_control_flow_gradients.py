@@ -46,6 +46,61 @@ def test_both_halves(name: str) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+MIXED = [
+    "sine_while", "dynamic_bounds", "while_in_for_in_if", "condition_computes", "switch_in_loop",
+    "loop_in_callee_in_loop", "newton", "elements",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("modes", [("jvp", "vjp"), ("vjp", "jvp"), ("jvp", "jvp")], ids="_of_".join)
+@pytest.mark.parametrize("name", MIXED)
+def test_mixed_modes(name: str, modes: tuple[str, str]) -> None:
+    """Forward over reverse, reverse over forward and forward over forward: all give d2f."""
+    outer, inner = modes
+    case = PROGRAMS[name]
+    module, arguments = gradir.parse(case.text), case.arguments()
+    first = module.gradient("f", mode=inner)
+    second = first.gradient(f"f_{inner}", mode=outer)
+    count = len(function_named(first.op, f"f_{inner}").function_type.inputs)
+    generator = np.random.default_rng(1)
+    types: list[Any] = list(function_named(second.op, f"f_{inner}_{outer}").function_type.inputs)[
+        len(arguments) :
+    ]
+    given = [generator.uniform(-1, 1, getattr(t, "get_shape", tuple)()) for t in types]
+    found = gradir.interpret(second, f"f_{inner}_{outer}", *arguments, *given)
+    point, rest = [*arguments, *given[: count - len(arguments)]], given[count - len(arguments) :]
+    check_derivative(first, f"f_{inner}", outer, point, rest, found)
+
+
+def check_derivative(
+    module: Module, function: str, mode: str, point: list[Any], given: list[Any], found: Any
+) -> None:
+    """Compare a jvp, or a vjp along a direction, with central differences."""
+    results = gradir.interpret(module, function, *point)
+    floats = [k for k, value in enumerate(point) if value.dtype == np.float64]
+    generator = np.random.default_rng(2)
+    directions = given
+    if mode == "vjp":
+        directions = [generator.uniform(-1, 1, point[k].shape) for k in floats]
+
+    def moved(step: float) -> list[Any]:
+        values = list(point)
+        for k, direction in zip(floats, directions, strict=True):
+            values[k] = values[k] + step * direction
+        return list(gradir.interpret(module, function, *values))
+
+    size = 1e-5
+    slopes = [(a - b) / (2 * size) for a, b in zip(moved(size), moved(-size), strict=True)]
+    rest = found[len(results) :]
+    if mode == "jvp":
+        for slope, tangent in zip(slopes, rest, strict=True):
+            np.testing.assert_allclose(tangent, slope, rtol=1e-6, atol=1e-7)
+    else:
+        expected = sum(float(np.sum(s * ct)) for s, ct in zip(slopes, given, strict=True))
+        got = sum(float(np.sum(g * d)) for g, d in zip(rest, directions, strict=True))
+        assert got == pytest.approx(expected, rel=1e-6, abs=1e-7)
+
+
 def cotangents(module: Module) -> list[Any]:
     """Ones for the one result of @f."""
     (type_,) = function_named(module.op, "f").function_type.outputs

@@ -22,6 +22,7 @@ from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
 from gradir.dialects.tape import TapeType
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.interpreter_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
+from gradir.interpreter_integers import INTEGER_OPS
 from gradir.interpreter_tape import TAPE_OPS, Tape, as_tape
 from gradir.passes.call_graph import callee_of, callees_first, functions_by_name, only_block
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of
@@ -92,6 +93,7 @@ def _rounded_sum(x: float, y: float, z: float, dtype: np.dtype[Any]) -> float:
 
 # Ops on scalars; those that convert have the identity, since each result is cast to its type.
 _SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
+    **INTEGER_OPS,
     arith.AddfOp: np.add,
     arith.SubfOp: np.subtract,
     arith.MulfOp: np.multiply,

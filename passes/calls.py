@@ -21,7 +21,7 @@ from gradir.passes.call_dependence import callee_of
 from gradir.passes.call_graph import callees_first
 from gradir.passes.derived_functions import Halves, Program, split_functions
 from gradir.passes.differentiator import Differentiator, TapeThread
-from gradir.passes.region_flow import region_flow, times, trips
+from gradir.passes.region_flow import executions_within, region_flow, trips
 from gradir.passes.targets import Target, resolve_of, resolve_wrt
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _with_executions(
     for op in block.ops:
         yield op, executions
         if (flow := region_flow(op)) is not None:
-            inside = times(executions, trips(op))
+            inside = executions_within(executions, op)
             for inner in flow.blocks:
                 yield from _with_executions(inner, inside)
 

@@ -13,11 +13,11 @@ PIP_INSTALL := $(RUN) -m pip install --quiet --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint bench docs format clean
+.PHONY: help demo test test-peers check lint bench docs format clean
 
 help: ## List the commands
 	@echo "usage: make COMMAND"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' $(MAKEFILE_LIST)
 
 demo: $(INSTALLED) ## Train a digits classifier, then show and run the same program as text
 	$(RUN) examples/digits.py
@@ -26,6 +26,9 @@ demo: $(INSTALLED) ## Train a digits classifier, then show and run the same prog
 
 test: lint ## Run every check: style, types, all tests
 	$(RUN) -m pytest --quiet --numprocesses auto
+
+test-peers: $(PEERS) ## Compare every op with PyTorch and JAX (installs them)
+	$(RUN) -m pytest --quiet --numprocesses auto tests/peers
 
 check: lint ## Run the fast checks, under 90 seconds: all but the tests marked slow
 	$(RUN) -m pytest --quiet --numprocesses auto -m "not slow"

@@ -17,7 +17,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
+from gradir.dialects import checkpoint, loopnest
 from gradir.dialects.access import Access, Row, dim_row
+from gradir.dialects.array import scans
 from gradir.dialects.array.creation import CreationOp, FullOp
 from gradir.dialects.array.indexing import (
     IndexingOp,
@@ -25,15 +27,20 @@ from gradir.dialects.array.indexing import (
     check_not_empty,
     wrapped,
 )
+from gradir.dialects.array.triangles import DiagonalBackwardOp
 from gradir.dialects.attributes import Attributes, text
+from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
+from gradir.dialects.pooling import OPS as POOLING_OPS
+from gradir.dialects.resampling import OPS as RESAMPLING_OPS
 from gradir.dialects.shapes import agree_but_for, element_of, is_tensor, shape_of
 from gradir.dialects.tape import TAPE_OPS, TapeType, cotangent_type, new_tape
+from gradir.dialects.transfer import CopyToOp
 from gradir.dialects.value import Emitter, Scalar, Value
 
 
@@ -43,6 +50,9 @@ class NoGradOp(IdentityOp):
 
     name = "grad.no_grad"
     INACTIVE: ClassVar[bool] = True
+
+    def decompose(self, x: Value) -> Value:
+        return x
 
 
 @irdl_op_definition
@@ -89,11 +99,15 @@ class BarrierOp(IdentityOp):
     """x; ops on the result are never merged with equal ops on x.
 
     It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
-    drops a dead one itself. From gradir-lower on it is the identity. vjp: ct
+    drops a dead one itself. It becomes a loopnest.barrier, which fusion respects, and costs nothing
+    at run time. vjp: ct
     """
 
     name = "grad.barrier"
     traits = traits_def()
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [emitter.insert(loopnest.BarrierOp(operands[0], operands[0].type)).result]
 
 
 @irdl_op_definition
@@ -246,8 +260,23 @@ def _is_zero(value: Value) -> bool:
 
 
 OPS: tuple[type[TensorOp], ...] = (
-    NoGradOp, NameOp, NegateGradientOp, StartCheckpointOp, EndCheckpointOp, BarrierOp, ZeroOp,
-    AccumulateOp, TakeAlongAxisBackwardOp, NllLossBackwardOp, PolygammaOp,
-)  # fmt: skip
+    NoGradOp,
+    NameOp,
+    NegateGradientOp,
+    StartCheckpointOp,
+    EndCheckpointOp,
+    BarrierOp,
+    ZeroOp,
+    AccumulateOp,
+    TakeAlongAxisBackwardOp,
+    NllLossBackwardOp,
+    PolygammaOp,
+    CopyToOp,
+    DiagonalBackwardOp,
+    *POOLING_OPS,
+    *RESAMPLING_OPS,
+    *CONVOLUTIONS,
+    *scans.OPS,
+)
 
-Grad = Dialect("grad", [*OPS, *TAPE_OPS], [TapeType])
+Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])

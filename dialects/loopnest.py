@@ -23,6 +23,7 @@ What has loops of its own, as a sort or a triangular solve, is a `loopnest.foral
 
 from __future__ import annotations
 
+import re
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -135,6 +137,7 @@ class LoopOp(IRDLOperation, ABC):
     output_maps = prop_def(ArrayAttr[AffineMapAttr])
     combiners = prop_def(ArrayAttr[StringAttr])
     init_outputs = prop_def(DenseArrayBase)
+    roles = opt_prop_def(StringAttr)
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -153,10 +156,12 @@ class LoopOp(IRDLOperation, ABC):
         buffers: Sequence[SSAValue] = (),
         init_outputs: Sequence[int] | None = None,
         scratch: SSAValue | None = None,
+        roles: StringAttr | None = None,
     ):
         """Build at tensor level, or at buffer level where `buffers` holds one memref an output.
 
         `scratch` is a buffer of bytes, undefined before and after, that code generation asked for.
+        `roles` are those of a contraction's dimensions.
         """
         starts = [k for k, o in enumerate(outputs) if o.init is not None]
         super().__init__(
@@ -174,6 +179,7 @@ class LoopOp(IRDLOperation, ABC):
                 "output_maps": ArrayAttr(_map_attribute(o.access) for o in outputs),
                 "combiners": _names(tuple(o.combiner for o in outputs)),
                 "init_outputs": _numbers(tuple(init_outputs or starts)),
+                "roles": roles,
             },
             regions=[body if isinstance(body, Region) else Region(body)],
         )
@@ -324,12 +330,17 @@ class NestOp(LoopOp):
 @irdl_op_definition
 class ContractOp(LoopOp):
     """A contraction with an epilogue: sums the products of its two first inputs over the last
-    dimension, then applies the body to the accumulator.
+    dimensions, then applies the body to the accumulator.
 
-    Dimensions are (batch..., m, n, k). The order of a sum is set by the bounds and the types (and
-    the vector width, where a nest does it), never by how the factors lie in memory or by the body:
+    Dimensions are (batch..., m, n, k), or what `roles` says, a letter each: b both factors vary
+    along it, m the left one, n the right one, k it is summed. There can be several of a kind, in
+    any order, but those that are summed come last. A convolution is one over `mnmmkkk`: images,
+    output channels, rows, columns, and input channels and the two dimensions of the kernel.
+
+    The order of a sum is set by the bounds, roles and types (and the vector width, where a nest
+    does it), never by how the factors lie in memory or by the body:
     - Floats with an f32 or f64 accumulator: one chain `acc = fma(lhs, rhs, acc)` over k = 0, 1,
-      ..., from 0, whatever the tiling.
+      ..., from 0, whatever the tiling; the last of several dimensions k runs fastest.
     - But dot products, m = n = 1, with k >= 32, and other accumulators: rounded products, summed
       as by a nest over the same bounds that reduces k. So is what is no matrix product, as the
       left factor varies along n or the right one along m.
@@ -352,24 +363,40 @@ class ContractOp(LoopOp):
         """The type the products are summed in."""
         return self.body.block.args[0].type
 
+    @property
+    def dim_roles(self) -> str:
+        """The role of each dimension: b, m, n or k."""
+        if self.roles is not None:
+            return self.roles.data
+        return "b" * (len(self.extents) - 3) + "mnk"
+
+    @property
+    def free_dims(self) -> int:
+        """How many dimensions are not summed; they come first."""
+        return len(self.dim_roles.rstrip("k"))
+
     def body_argument_types(self) -> list[Attribute]:
         accumulators = [a.type for a in self.body.block.args[:1]]
         return accumulators + super().body_argument_types()
 
     def verify_(self) -> None:
         super().verify_()
-        if len(self.inputs) < 2 or len(self.extents) < 3 or None in self.input_accesses[:2]:
+        fewest = 1 if self.roles is not None else 3
+        if len(self.inputs) < 2 or len(self.extents) < fewest or None in self.input_accesses[:2]:
             raise VerifyException(f"{self.name}: two subscripted factors over m, n, k expected")
+        roles = self.dim_roles
+        if len(roles) != len(self.extents) or not re.fullmatch("[bmn]*k+", roles):
+            raise VerifyException(
+                f"{self.name}: roles must be {len(self.extents)} of b, m, n, and k for those at "
+                f"the end, got {roles}"
+            )
 
 
-@irdl_op_definition
-class ReshapeOp(IRDLOperation):
-    """The same elements in row-major order under another shape; costs nothing."""
+class ViewOp(IRDLOperation, ABC):
+    """The elements of the operand, where they lie; costs nothing."""
 
-    name = "loopnest.reshape"
     operand = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
 
     def __init__(self, operand: SSAValue, type_: Attribute):
@@ -383,8 +410,36 @@ class ReshapeOp(IRDLOperation):
             raise VerifyException(f"{self.name}: elements must agree, got {source} and {target}")
 
 
+@irdl_op_definition
+class ReshapeOp(ViewOp):
+    """The same elements in row-major order under another shape."""
+
+    name = "loopnest.reshape"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BarrierOp(ViewOp):
+    """The same tensor; nests that read the result never merge with those that read the operand.
+
+    It has an effect as far as other passes can see, so that they neither merge nor move it.
+    """
+
+    name = "loopnest.barrier"
+    traits = traits_def()
+
+
 Loopnest = Dialect(
     "loopnest",
-    [NestOp, ContractOp, ForallOp, ReshapeOp, *loopnest_body.OPS, *special.OPS, *window.OPS],
+    [
+        NestOp,
+        ContractOp,
+        ForallOp,
+        ReshapeOp,
+        BarrierOp,
+        *loopnest_body.OPS,
+        *special.OPS,
+        *window.OPS,
+    ],
     [],
 )

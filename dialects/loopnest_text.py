@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import MemRefType, StringAttr, TensorType
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap, AffineSymExpr
 from xdsl.parser import Parser, UnresolvedOperand
@@ -26,6 +26,8 @@ def print_loop(printer: Printer, op: LoopOp) -> None:
     if op.HIDDEN_INPUTS:
         printer.print_string(" acc ")
         printer.print_block_argument(op.body.block.args[0])
+        if op.roles is not None:
+            printer.print_string(f" roles {op.roles.data}")
     printer.print_string(" -> (")
     _print_outputs(printer, op)
     printer.print_string(")")
@@ -122,6 +124,7 @@ class LoopHeader:
     bounds: list[int]
     inputs: list[_Input]
     accumulator: Parser.Argument | None
+    roles: StringAttr | None
     results: list[_Result]
     scratch: SSAValue | None
     attributes: dict[str, Attribute]
@@ -154,6 +157,7 @@ class LoopHeader:
             [resolve(r.buffer, r.type) for r in self.results if r.buffer],
             [k for k, r in enumerate(self.results) if r.starts],
             self.scratch,
+            self.roles,
         )
         op.attributes |= self.attributes
         return op
@@ -168,10 +172,12 @@ def parse_loop_header(parser: Parser, hidden: int) -> LoopHeader:
     inputs = parser.parse_comma_separated_list(
         parser.Delimiter.PAREN, lambda: _parse_input(parser, rank)
     )
-    accumulator = None
+    accumulator = roles = None
     if hidden:
         parser.parse_keyword("acc")
         accumulator = parser.parse_argument()
+        if parser.parse_optional_keyword("roles"):
+            roles = StringAttr(parser.parse_identifier())
     parser.parse_punctuation("->")
     results = parser.parse_comma_separated_list(
         parser.Delimiter.PAREN, lambda: _parse_result(parser, rank)
@@ -183,7 +189,7 @@ def parse_loop_header(parser: Parser, hidden: int) -> LoopHeader:
         scratch = parser.resolve_operand(operand, parser.parse_type())
     attributes = parser.parse_optional_attr_dict_with_keyword()
     data = dict(attributes.data) if attributes else {}
-    return LoopHeader(bounds, inputs, accumulator, results, scratch, data)
+    return LoopHeader(bounds, inputs, accumulator, roles, results, scratch, data)
 
 
 def _argument_type(one: _Input) -> Attribute:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from gradir.dialects import body as b
@@ -49,10 +50,11 @@ def contract(
     outputs: Sequence[Output],
     accumulator: Attribute,
     body: Body,
+    roles: str | None = None,
 ) -> list[SSAValue]:
     """Emit a `loopnest.contract` of the first two reads; `body` gets the sum and the rest."""
     block = Block(arg_types=[accumulator, *(argument_type(r) for r in reads[2:])])
-    return _emit(emitter, ContractOp, bounds, reads, outputs, block, body)
+    return _emit(emitter, ContractOp, bounds, reads, outputs, block, body, roles)
 
 
 def _emit(
@@ -63,6 +65,7 @@ def _emit(
     outputs: Sequence[Output],
     block: Block,
     body: Body,
+    roles: str | None = None,
 ) -> list[SSAValue]:
     inner = Emitter(block, emitter.location)
     if not block.args:
@@ -79,6 +82,7 @@ def _emit(
         outputs,
         block,
         [r.pad for r in reads],
+        roles=StringAttr(roles) if roles else None,
     )
     return list(emitter.insert(op).results)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TypeGuard, cast
 
 from xdsl.dialects.builtin import (
@@ -178,3 +179,13 @@ def broadcast_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
             raise VerifyException(f"shapes must broadcast, got {list(a)} and {list(b)}")
         result.append(y if x == 1 else x if y in (1, DYNAMIC) else y)
     return tuple(result)
+
+
+def extent_sum(*extents: int) -> int:
+    """The sum of extents, dynamic where one is."""
+    return DYNAMIC if DYNAMIC in extents else sum(extents)
+
+
+def extent_product(*extents: int) -> int:
+    """The product of extents, dynamic where one is."""
+    return DYNAMIC if DYNAMIC in extents else prod(extents)

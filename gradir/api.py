@@ -65,7 +65,8 @@ class Module:
 
         mode "split" adds `@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals,
         cotangents) -> grads`; "vjp" adds `@f_vjp(primals, cotangents) -> (results, grads)`; "grad"
-        adds `@f_grad(primals) -> (results, grads)`, seeded with ones.
+        adds `@f_grad(primals) -> (results, grads)`, seeded with ones; "jvp" (forward mode) adds
+        `@f_jvp(primals, tangents) -> (results, tangents)`, tangents of `wrt` to those of `of`.
 
         `wrt` and `of` take indices, or names set by grad.name; by default all floating arguments
         that are not marked {grad.inactive}, and all floating results (mode "grad": result 0). A

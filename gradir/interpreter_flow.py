@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase
 from xdsl.ir import Block, Operation, Region
 
 from gradir.dialects.attributes import integers_of
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import LocatedError, location_text
 from gradir.dialects.shapes import element_of, shape_of
 from gradir.errors import ExecutionError, IndexOutOfRange
@@ -76,12 +77,18 @@ def _index_switch(op: scf.IndexSwitchOp, operands: Values) -> Steps:
     return (yield _only_block(region, op), ())
 
 
+def _checkpoint(op: CheckpointOp, operands: Values) -> Steps:
+    del operands
+    return (yield op.body.block, ())
+
+
 REGION_OPS: dict[type[Operation], Callable[[Any, Values], Steps]] = {
     scf.IfOp: _if,
     scf.ForOp: _for,
     scf.WhileOp: _while,
     scf.ExecuteRegionOp: _execute_region,
     scf.IndexSwitchOp: _index_switch,
+    CheckpointOp: _checkpoint,
 }
 
 

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from xdsl.traits import ConstantLike
 from xdsl.transforms.common_subexpression_elimination import cse
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import is_tensor
 from gradir.passes.bufferize import bufferize
@@ -23,6 +24,7 @@ from gradir.passes.decompose import decompose
 from gradir.passes.fuse import fuse
 from gradir.passes.hoist import hoist
 from gradir.passes.inline import inline
+from gradir.passes.inline_checkpoints import inline_checkpoints
 from gradir.passes.lower import lower
 from gradir.passes.plan_memory import MemoryPlan, plan_memory
 from gradir.passes.scalarize import scalarize
@@ -54,6 +56,10 @@ def _is_on_buffers(op: Operation) -> bool:
 STAGES: tuple[Stage, ...] = (
     # needs: a verified module;       leaves: no calls
     Stage("gradir-inline", inline, lambda op: not isinstance(op, CallOp)),
+    # needs: nothing;                 leaves: no checkpoint stages
+    Stage(
+        "gradir-inline-checkpoints", inline_checkpoints, lambda op: not isinstance(op, CheckpointOp)
+    ),
     # needs: nothing;                 leaves: cheaper ops with the same bits
     Stage("gradir-simplify", simplify),
     # needs: nothing;                 leaves: no compound op (softmax, losses, ...)

@@ -18,7 +18,15 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from gradir.dialects.access import Access
 from gradir.dialects.forall import ForallOp
-from gradir.dialects.loopnest import LoopOp, NestOp, Output, ReshapeOp, YieldOp, scalar_type
+from gradir.dialects.loopnest import (
+    LoopOp,
+    NestOp,
+    Output,
+    ReshapeOp,
+    ViewOp,
+    YieldOp,
+    scalar_type,
+)
 from gradir.dialects.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.window import WindowOp
 from gradir.passes.liveness import Liveness
@@ -33,7 +41,7 @@ def buffer_type(type_: Attribute) -> MemRefType[Attribute]:
 
 def root_of(buffer: SSAValue) -> SSAValue:
     """The buffer that reshapes and windows show a part of, or under another shape."""
-    while isinstance(owner := buffer.owner, ReshapeOp | WindowOp):
+    while isinstance(owner := buffer.owner, ViewOp | WindowOp):
         buffer = owner.operands[0]
     return buffer
 
@@ -100,17 +108,24 @@ class BufferState:
 
     # Claims.
 
+    def seen_as(self, buffer: SSAValue, type_: Attribute, op: Operation) -> SSAValue:
+        """A buffer under the type of a tensor; itself if it has that, as behind a barrier."""
+        wanted = buffer_type(type_)
+        return (
+            buffer if buffer.type == wanted else self.emit(ReshapeOp(buffer, wanted), op).results[0]
+        )
+
     def claim(self, value: SSAValue, buffer: SSAValue) -> None:
         """Have `value` computed in `buffer`, through reshapes and what it is made from in place."""
         if value in self.destinations or value in self.values or not isinstance(value, OpResult):
             return
         op = value.owner
-        if isinstance(op, ReshapeOp):
+        if isinstance(op, ViewOp):
             inner = op.operand
-            if isinstance(inner.owner, LoopOp | ForallOp) and not self._is_known(inner):
-                view = self.emit(ReshapeOp(buffer, buffer_type(inner.type)), op).results[0]
-                self.claim(inner, view)
-                self.destinations[value] = buffer
+            if isinstance(inner.owner, LoopOp | ForallOp | ViewOp) and not self._is_known(inner):
+                self.claim(inner, self.seen_as(buffer, inner.type, op))
+                if inner in self.destinations:
+                    self.destinations[value] = buffer
             return
         self.destinations[value] = buffer
         start = start_of(value)
@@ -181,7 +196,7 @@ def _is_same_memory(one: SSAValue, other: SSAValue) -> bool:
 
 def is_window(buffer: SSAValue) -> bool:
     """The buffer is a part of another one."""
-    while isinstance(owner := buffer.owner, ReshapeOp):
+    while isinstance(owner := buffer.owner, ViewOp):
         buffer = owner.operands[0]
     return isinstance(buffer.owner, WindowOp)
 
@@ -205,7 +220,7 @@ def start_of(value: SSAValue) -> SSAValue | None:
 def is_read_once(value: SSAValue) -> bool:
     """The value has one reader, and so has what it is a reshape of."""
     while len(list(value.uses)) == 1:
-        if not isinstance(owner := value.owner, ReshapeOp):
+        if not isinstance(owner := value.owner, ViewOp):
             return True
         value = owner.operand
     return False

@@ -33,7 +33,7 @@ from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.loopnest import LoopOp, NestOp, Output, ReshapeOp
+from gradir.dialects.loopnest import LoopOp, NestOp, Output, ViewOp
 from gradir.dialects.shapes import is_number, is_static, is_tensor
 from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
@@ -145,8 +145,8 @@ class _Bufferizer:
             self._loop(op)
         elif isinstance(op, ForallOp):
             self._forall(op)
-        elif isinstance(op, ReshapeOp):
-            self._reshape(op)
+        elif isinstance(op, ViewOp):
+            self._view(op)
         elif isinstance(op, TensorOp) and op.has_trait(ConstantLike):
             self._constant(op)
         elif s.tapes.bufferize(op):
@@ -161,15 +161,14 @@ class _Bufferizer:
             s.block.add_op(made := op.clone(s.values))
             made.location = op.location
 
-    def _reshape(self, op: ReshapeOp) -> None:
+    def _view(self, op: ViewOp) -> None:
         s = self.state
         source = s.values[op.operand]
         claimed = s.destinations.get(op.result)
         if claimed is not None and root_of(source) is root_of(claimed):
             s.place(op.result, claimed, beside=True)
             return
-        made = s.emit(ReshapeOp(source, buffer_type(op.result.type)), op)
-        s.place(op.result, made.results[0], beside=True)
+        s.place(op.result, s.seen_as(source, op.result.type, op), beside=True)
 
     def _loop(self, op: LoopOp) -> None:
         s = self.state
@@ -188,7 +187,7 @@ class _Bufferizer:
         made = type(op)(
             op.extents, inputs, op.input_accesses,
             [Output(buffer_type(o.type), o.access, o.combiner) for o in outputs], body,
-            op.input_pads, targets, op.starting_outputs,
+            op.input_pads, targets, op.starting_outputs, roles=op.roles,
         )  # fmt: skip
         made.attributes |= op.attributes
         s.emit(made, op)

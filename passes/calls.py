@@ -6,12 +6,12 @@ code a call of its backward half.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.grad import zero
 from gradir.dialects.interfaces import Cotangents
@@ -55,19 +55,24 @@ class CallRule:
     """The structural rule of func.call."""
 
     def forward(self, outer: Differentiator, op: CallOp) -> SavedCall:
-        key = _key(outer.program, op, outer.activity, outer.executions)
+        key = key_of(outer.program, op, outer.activity, outer.executions)
         halves = outer.program.halves[key]
         threads = tuple(outer.open_tape(t) for t in halves.tapes)
         operands = [*map(outer.primal, op.operands), *(t.forward for t in threads)]
         types = halves.forward.function_type.outputs.data
         name = halves.forward.sym_name.data
         call = outer.forward_emitter(op).insert(CallOp(name, operands, list(types)))
-        for result, named in zip(call.results, outer.program.results(halves.forward), strict=True):
+        returned = outer.program.results(halves.forward)
+        for result, named in zip(call.results, returned, strict=True):
             result.name_hint = named.name_hint
-        count, tapes = len(op.results), len(threads)
+        count, last = len(op.results), len(call.results) - len(threads)
         outer.set_primal(op.results, call.results[:count])
-        residuals = tuple(call.results[count : len(call.results) - tapes])
-        for thread, tape in zip(threads, call.results[len(call.results) - tapes :], strict=True):
+        # what the callee only hands through is here already
+        residuals = tuple(
+            operands[kept.index] if isinstance(kept, BlockArgument) else result
+            for result, kept in zip(call.results[count:last], returned[count:last], strict=True)
+        )
+        for thread, tape in zip(threads, call.results[last:], strict=True):
             thread.forward = tape
         return SavedCall(key, halves, residuals, threads)
 
@@ -87,7 +92,25 @@ class CallRule:
 
 
 def differentiate_callees(program: Program, caller: FunctionDifferentiator) -> None:
-    """Make the halves of all that is called actively below `caller`, callees first.
+    """Make the halves of all that is called actively below `caller`, callees first."""
+
+    def derive(key: Key, callee: FunctionDifferentiator) -> None:
+        derived = callee.run(seed_with_ones=False)
+        derived.suffix = suffix(program, key)
+        forward, backward = split_functions(program, derived, program.share)
+        tapes = tuple(t.type for t in derived.tapes)
+        program.halves[key] = Halves(forward, backward, tapes)
+
+    derive_callees(program, caller, program.halves, derive)
+
+
+def derive_callees(
+    program: Program,
+    caller: FunctionDifferentiator,
+    done: Container[object],
+    derive: Callable[[Key, FunctionDifferentiator], None],
+) -> None:
+    """Call `derive` for all that is called actively below `caller` and not done, callees first.
 
     An explicit stack, since chains of calls may be longer than Python's.
     """
@@ -95,25 +118,21 @@ def differentiate_callees(program: Program, caller: FunctionDifferentiator) -> N
     stack = [(None, caller, _active_calls(program, caller))]
     while stack:
         key, current, needed = stack[-1]
-        following = next((k for k in needed if k not in program.halves), None)
+        following = next((k for k in needed if k not in done), None)
         if following is not None:
             inner = _differentiator(program, following)
             stack.append((following, inner, _active_calls(program, inner)))
             continue
         stack.pop()
         if key is not None:
-            derived = current.run(seed_with_ones=False)
-            derived.suffix = _suffix(program, key)
-            forward, backward = split_functions(program, derived, program.share)
-            tapes = tuple(t.type for t in derived.tapes)
-            program.halves[key] = Halves(forward, backward, tapes)
+            derive(key, current)
 
 
 def _active_calls(program: Program, caller: FunctionDifferentiator) -> Iterator[Key]:
     """The calls in a function and in its loops; explicit, so that it may go on later."""
     for op, executions in _with_executions(caller.block, caller.executions):
         if isinstance(op, CallOp) and any(map(caller.activity.is_active, op.results)):
-            yield _key(program, op, caller.activity, executions)
+            yield key_of(program, op, caller.activity, executions)
 
 
 def _with_executions(
@@ -127,7 +146,7 @@ def _with_executions(
                 yield from _with_executions(inner, inside)
 
 
-def _key(program: Program, op: CallOp, activity: Activity, executions: int | None) -> Key:
+def key_of(program: Program, op: CallOp, activity: Activity, executions: int | None) -> Key:
     wrt, of = (
         tuple(k for k, value in enumerate(values) if activity.is_active(value))
         for values in (op.operands, op.results)
@@ -163,7 +182,7 @@ def _differentiator(program: Program, key: Key) -> FunctionDifferentiator:
     )
 
 
-def _suffix(program: Program, key: Key) -> str:
+def suffix(program: Program, key: Key) -> str:
     """What tells the halves of one activity pattern from those of another; the default has none."""
     callee, wrt, of = key.callee, key.wrt, key.of
     results = program.results(callee)

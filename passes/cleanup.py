@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.loopnest import BarrierOp
 from gradir.dialects.tape import TapeNewOp
 
 RegionOp = scf.ForOp | scf.IfOp | scf.WhileOp | scf.ExecuteRegionOp | scf.IndexSwitchOp
@@ -40,18 +41,21 @@ def is_dead(op: Operation) -> bool:
 
 
 def is_free(op: Operation) -> bool:
-    """Whether an op, with all that is in its regions, only gives its results."""
-    if not op.regions:
-        return isinstance(op, TensorOp | TapeNewOp) or is_side_effect_free(op)
-    if not isinstance(op, RegionOp):
-        return is_side_effect_free(op)
-    return all(inner is op or isinstance(inner, RegionOp) or is_free(inner) for inner in op.walk())
+    """Whether an op, with all that is in its regions, only gives its results.
+
+    Barriers only seem to have effects.
+    """
+    if isinstance(op, RegionOp | CheckpointOp):
+        return all(
+            isinstance(inner, RegionOp | CheckpointOp) or is_free(inner) for inner in op.walk()
+        )
+    return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
 
 
-def blocks_inside_out(module: ModuleOp) -> Iterator[Block]:
-    """Every block of the module, inner ones before those around them; no recursion."""
+def blocks_inside_out(root: Operation) -> Iterator[Block]:
+    """Every block in an op, inner ones before those around them; no recursion."""
     found: list[Block] = []
-    pending: list[Operation] = [module]
+    pending = [root]
     while pending:
         op = pending.pop()
         for region in op.regions:

@@ -192,19 +192,20 @@ class Differentiator:
         parts = self.contributions.pop(value, None)
         if parts is None:
             return None
-        if is_tape(value.type) and len(parts) > 1:
-            raise PassError(
-                f"{value_name(value)}: a tape must be read once on each path, got {len(parts)} "
-                "readers",
-                value,
-            )
-        return accumulated(parts).named(cotangent_hint(value))
+        return summed(value, parts)
 
     def cotangent_or_zero(self, value: SSAValue) -> Value:
         ct = self.cotangent(value)
         if ct is None:
             ct = zero(value.type, self.emitter).named(cotangent_hint(value))
         return ct
+
+    def sum_so_far(self, value: SSAValue) -> Value:
+        """What has flowed to a captured value so far, for an op of this block to add to.
+
+        So a loop in a loop goes on with the sum of the outer one, instead of adding to it.
+        """
+        return self.cotangent_or_zero(self.shared.origin(value))
 
     def _propagate(self, op: Operation, cts: Cotangents) -> None:
         """Append the derivative of one op and hand on the cotangents of what it reads."""
@@ -248,6 +249,16 @@ class Differentiator:
                 op.detach()
                 op.erase()
             op = previous
+
+
+def summed(value: SSAValue, parts: Sequence[Value]) -> Value:
+    """The cotangent of a value from contributions, in reverse program order."""
+    if is_tape(value.type) and len(parts) > 1:
+        raise PassError(
+            f"{value_name(value)}: a tape must be read once on each path, got {len(parts)} readers",
+            value,
+        )
+    return accumulated(parts).named(cotangent_hint(value))
 
 
 def cotangent_hint(value: SSAValue) -> str:

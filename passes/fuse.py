@@ -104,7 +104,7 @@ class _Merged:
         inputs = [*self.factors, *self.inputs]
         op = type(self.first)(
             self.first.extents, [i.value for i in inputs], [i.access for i in inputs],
-            self.outputs, self.block, [i.pad for i in inputs],
+            self.outputs, self.block, [i.pad for i in inputs], roles=self.first.roles,
         )  # fmt: skip
         op.location = self.ops[-1].location
         return op
@@ -136,7 +136,7 @@ class _Merged:
         return found
 
     def _over_our_space(self, access: Access | None, op: LoopOp) -> Access | None:
-        """A nest's access as one of a contraction, which has one dimension more."""
+        """A nest's access as one of a contraction, which has those dimensions more that it sums."""
         missing = len(self.first.extents) - len(op.extents)
         if access is None or not missing:
             return access

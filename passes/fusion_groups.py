@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp
+from gradir.dialects.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
 from gradir.passes.liveness import all_operands
 
 # A group that reads more tensors than this would do little but spill their addresses.
@@ -96,7 +96,7 @@ class Grouping:
         if op.next_op is None:
             return (1 << position) - 1
         before = [o.owner for o in all_operands(op)]
-        if not isinstance(op, LoopOp) and not is_side_effect_free(op):
+        if not isinstance(op, LoopOp | BarrierOp) and not is_side_effect_free(op):
             before += [self._last_effect] if self._last_effect is not None else []
             self._last_effect = op
         needs = 0
@@ -200,7 +200,7 @@ def _space(op: Operation) -> tuple[int, ...] | None:
         scattered = any(r.symbol is not None for a in op.output_accesses for r in a.rows)
         return None if scattered or op.inits else op.extents
     if isinstance(op, ContractOp):
-        last = len(op.extents) - 1
+        last = op.free_dims
         plain = all(a.dims == tuple(range(last)) for a in op.output_accesses)
         return op.extents[:last] if plain else None
     return None

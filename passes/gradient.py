@@ -6,6 +6,7 @@ forward and a backward block. The mode decides how these become functions:
     mode=split   @f_fwd(primals) -> (results, residuals)   @f_bwd(residuals, cts) -> (grads)
     mode=vjp     @f_vjp(primals, cts) -> (results, grads)
     mode=grad    @f_grad(primals) -> (results, grads), seeded with ones
+    mode=jvp     @f_jvp(primals, tangents) -> (results, tangents), forward mode (forward_mode.py)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -43,7 +44,7 @@ from gradir.passes.targets import (
     resolve_wrt,
 )
 
-Mode = Literal["split", "vjp", "grad"]
+Mode = Literal["split", "vjp", "grad", "jvp"]
 
 
 def gradient(
@@ -95,6 +96,10 @@ def derive(
     program: Program, source: FuncOp, wrt: Sequence[Target], of: Sequence[Target], mode: Mode
 ) -> list[FuncOp]:
     """The functions of one mode, inserted into the module behind `source`."""
+    if mode == "jvp":
+        from gradir.passes.forward_mode import jvp_function
+
+        return [jvp_function(program, source, wrt, of)]
     differentiator = FunctionDifferentiator(program, source, wrt, of)
     differentiate_callees(program, differentiator)
     derived = differentiator.run(seed_with_ones=mode == "grad")
@@ -189,7 +194,7 @@ class FunctionDifferentiator:
 
 @dataclass(frozen=True)
 class GradientPass(ModulePass):
-    """Differentiate a function into forward and backward functions (reverse mode)."""
+    """Differentiate a function: into forward and backward functions, or into its jvp."""
 
     name = "gradir-gradient"
 
@@ -219,13 +224,15 @@ def apply_gradient(
     requests: Sequence[tuple[Selector, str]],
 ) -> list[FuncOp]:
     """`gradient` with all options of the pass; PassError for what is not there yet."""
-    if mode not in ("split", "vjp", "grad"):
-        raise PassError(f"gradir-gradient: mode must be split, vjp or grad, got {mode!r}", module)
+    if mode not in get_args(Mode):
+        *others, last = get_args(Mode)
+        wanted = f"{', '.join(others)} or {last}"
+        raise PassError(f"gradir-gradient: mode must be {wanted}, got {mode!r}", module)
     if policy != "keep_all":
         raise PassError(f"gradir-gradient: policy must be keep_all, got {policy!r}", module)
     if memory_limit is not None:
         raise PassError("gradir-gradient: memory_limit is not supported yet", module)
-    return gradient(module, function, wrt, of, mode, requests)
+    return gradient(module, function, wrt, of, cast(Mode, mode), requests)
 
 
 def parse_requests(text: str | None, place: ModuleOp) -> list[tuple[Selector, str]]:

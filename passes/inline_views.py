@@ -120,7 +120,7 @@ def _merge_producer(op: LoopOp, k: int, one: Input, producer: NestOp) -> LoopOp:
         _inline_body(block, block.args[k - hidden + (1 if hidden else 0)], producer, one.access)
     new = type(op)(
         op.extents, [i.value for i in merged], [i.access for i in merged], op.output_list, body,
-        [i.pad for i in merged],
+        [i.pad for i in merged], roles=op.roles,
     )  # fmt: skip
     _replace(op, new)
     if producer.results[0].first_use is None:

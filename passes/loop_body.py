@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.diagnostics import PassError
@@ -48,7 +49,7 @@ def differentiate_body(
     """Make the backward code, after the forward code; it takes the cotangents of `given` to those
     of `wanted`."""
     block = inner.backward
-    block.insert_arg(number_type, 0)
+    block.insert_arg(number_type, 0).name_hint = "back"
     for place, value in enumerate(given):
         seed = block.insert_arg(cotangent_type(value.type), 1 + place)
         seed.name_hint = cotangent_hint(value)
@@ -58,7 +59,7 @@ def differentiate_body(
     inner.walk_back()
     cts = [inner.cotangent_or_zero(value).ssa for value in wanted]
     for value, argument in list(used.items()):
-        if len(inner.contributions.get(value, ())) == 1:
+        if [part.ssa for part in inner.contributions[value]] == [argument]:
             del inner.contributions[value], used[value]
             block.erase_arg(argument)
     flowing = inner.flowing_out()
@@ -108,7 +109,7 @@ def keep_residuals(body: Body, outside: Emitter, makers: Makers, place: Operatio
 def captured_active(inner: Differentiator, op: Operation) -> list[SSAValue]:
     """The active values from outside of an op that the ops in its regions read, in that order."""
     blocks = [block for region in op.regions for block in region.blocks]
-    defined = {v for b in blocks for inner_op in b.walk() for v in inner_op.results}
+    defined: set[SSAValue] = {v for b in blocks for inner_op in b.walk() for v in inner_op.results}
     for each in op.walk():
         defined.update(a for r in each.regions for b in r.blocks for a in b.args)
     found: dict[SSAValue, None] = {}
@@ -145,8 +146,10 @@ class Integers:
     emitter: Emitter
 
     def constant(self, number: int) -> SSAValue:
-        attr = IntegerAttr(number, self.type)  # pyright: ignore[reportArgumentType]
-        return self.emitter.insert(arith.ConstantOp(attr)).result
+        attr = IntegerAttr(number, cast(IntegerType, self.type))
+        result = self.emitter.insert(arith.ConstantOp(attr)).result
+        result.name_hint = f"c{number}" if number >= 0 else None
+        return result
 
     def value(self, operand: SSAValue | int) -> SSAValue:
         return self.constant(operand) if isinstance(operand, int) else operand

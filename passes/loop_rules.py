@@ -5,12 +5,12 @@
     %x_ct, %w_ct, ... = scf.for %j = ... iter_args(%a_ct = %y_ct, %w_ct = zeros, %t = %tape)
         { pop; ...; %w_ct + its contribution ... }
 
-The backward loop has an accumulator for each captured active value %w, so that a loop without an
-iteration gives zeros. A carried value that never changes counts as captured. The tape of a loop in
-a loop is carried by the outer one: it is pushed in program order and popped in reverse. That holds
-for constant trip counts too: a tape with a capacity is a stacked tensor with a position, and push
-and pop stay each other's adjoints, which slices of a stacked tensor are not (the cotangent of one
-slice is a whole tensor of zeros).
+The backward loop has an accumulator for each captured active value %w, which starts from what has
+flowed to %w so far, or from zeros: a loop without an iteration adds nothing. A carried value that
+never changes counts as captured. The tape of a loop in a loop is carried by the outer one: it is
+pushed in program order and popped in reverse. That holds for constant trip counts too: a tape with
+a capacity is a stacked tensor with a position, and push and pop stay each other's adjoints, which
+slices of a stacked tensor are not (the cotangent of one slice is a whole tensor of zeros).
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class ForRule:
         Emitter(inner.forward, op.location).insert(scf.YieldOp(*handed_on))
         initial = [*(outer.primal(op.iter_args[k]) for k in changing)]
         initial += [t.forward for t in threads]
-        bounds = (outer.primal(b) for b in (op.lb, op.ub, op.step))
-        made = scf.ForOp(*bounds, initial, Region(inner.forward))
+        low, high, by = (outer.primal(b) for b in (op.lb, op.ub, op.step))
+        made = scf.ForOp(low, high, by, initial, Region(inner.forward))
         made.attributes.update(op.attributes)
         return made
 
@@ -108,10 +108,11 @@ class ForRule:
     ) -> Iterable[tuple[SSAValue, Value | None]]:
         emitter, body = outer.emitter, saved.body
         initial = [cts[k] or zero_of(op.results[k], emitter) for k in saved.active]
-        initial += [zero_of(c, emitter) for c in body.captured]
+        initial += [outer.sum_so_far(c) for c in body.captured]
         tapes = [t.in_backward() for t in saved.threads]
-        bounds = (outer.primal(b) for b in (op.lb, op.ub, op.step))
-        made = scf.ForOp(*bounds, [*(v.ssa for v in initial), *tapes], Region(body.inner.backward))
+        low, high, by = (outer.primal(b) for b in (op.lb, op.ub, op.step))
+        before = [*(v.ssa for v in initial), *tapes]
+        made = scf.ForOp(low, high, by, before, Region(body.inner.backward))
         emitter.insert(made)
         take_over(saved.threads, made.results[len(initial) :], backward=True)
         targets = [*(op.iter_args[k] for k in saved.active), *body.captured]

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.loopnest import ReshapeOp
+from gradir.dialects.loopnest import ViewOp
 from gradir.dialects.shapes import byte_size, element_of, is_tensor, shape_of
 from gradir.dialects.window import WindowOp
 from gradir.passes.liveness import Liveness, interval
@@ -145,7 +145,7 @@ def _users(buffer: SSAValue) -> list[Operation]:
     pending = [buffer]
     while pending:
         for use in pending.pop().uses:
-            if isinstance(use.operation, ReshapeOp | WindowOp):
+            if isinstance(use.operation, ViewOp | WindowOp):
                 pending.append(use.operation.result)
             else:
                 users.append(use.operation)

@@ -4,7 +4,8 @@ The least that has to be kept is found per value:
 - made of constants, of the induction variable and of values from outside by cheap ops (scalar
   arithmetic, views, fills): made again in the backward code
 - made of values from outside by other ops: the op moves out of the loop, and is read from there
-- a view of something no larger: that is kept, and the view made again
+- a view of something no larger: that is kept, and the view made again; likewise what scalar
+  arithmetic makes of kept values
 - anything else is kept, on a tape or as a result of the forward op
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, tensor
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import ConstantLike, is_side_effect_free, is_speculatable
 
@@ -45,7 +46,7 @@ class Residuals:
         self.cheap: dict[SSAValue, bool] = {}
         self.read = values_read_of(forward, backward)
         kept = (self._stored(v) for v in self.read if not self._is_cheap(v))
-        self.kept = list(dict.fromkeys(kept))
+        self.kept = self._without_derived(dict.fromkeys(kept))
         for value in self.kept:
             _check_static(value)
 
@@ -75,6 +76,20 @@ class Residuals:
                 break
             value = owner.operands[0]
         return value
+
+    def _without_derived(self, kept: dict[SSAValue, None]) -> list[SSAValue]:
+        """Leave out what scalar arithmetic makes of values that are kept as well."""
+        for value in reversed(list(kept)):
+            op = value.owner
+            if (
+                isinstance(op, Operation)
+                and self._is_inner(value)
+                and _is_cheap_op(op)
+                and not isinstance(op, arith.DivfOp)
+                and all(o in kept or self._is_cheap(o) for o in op.operands)
+            ):
+                del kept[value]
+        return list(kept)
 
     # Invariants.
 
@@ -165,10 +180,12 @@ def _block_of(value: SSAValue) -> Block | None:
 
 
 def _is_cheap_op(op: Operation) -> bool:
-    """Scalar arithmetic, a view, or a constant."""
+    """Scalar arithmetic, a view, a tensor of scalars, or a constant."""
     if op.regions:
         return False
     if isinstance(op, TensorOp) and op.IS_VIEW:
+        return True
+    if isinstance(op, tensor.FromElementsOp | tensor.SplatOp):
         return True
     return is_constant(op) or op.name.startswith("arith.")
 

@@ -13,14 +13,14 @@ one that goes up by 1 is the count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Block, Region, SSAValue
 
-from gradir.dialects.grad import AccumulateOp, accumulated
+from gradir.dialects.grad import AccumulateOp, ZeroOp
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.differentiator import Differentiator, TapeThread, splice, zero_of
@@ -135,7 +135,7 @@ class WhileRule:
         captured = list(dict.fromkeys([*saved.before.captured, *saved.after.captured]))
         seeds = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in saved.active_passed]
         state = _last_condition(outer, saved, seeds)
-        sums = [state.sums.get(c) or zero_of(c, emitter).ssa for c in captured]
+        sums = [(state.sums.get(c) or outer.sum_so_far(c)).ssa for c in captured]
         before_tapes, after_tapes = (
             [t.in_backward() for t in threads]
             for threads in (saved.before_threads, saved.after_threads)
@@ -158,7 +158,7 @@ def _analyzed(outer: Differentiator, op: scf.WhileOp) -> WhileLoop:
     """Find the values that never change; they are said to be the same as what they start from."""
     before, after = op.before_region.block, op.after_region.block
     condition, last = yielded(before), yielded(after)
-    inside = {v for block in (before, after) for v in block.args}
+    inside: set[SSAValue] = {v for block in (before, after) for v in block.args}
     inside.update(r for inner in op.walk() if inner is not op for r in inner.results)
     carried: list[int] = []
     for k, argument in enumerate(before.args):
@@ -209,7 +209,7 @@ def _count_of(outer: Differentiator, op: scf.WhileOp, counter: Induction) -> SSA
     return _cast(whole.value(gone), IndexType(), emitter)
 
 
-def _makers(outer: Differentiator, body: Body, arguments: dict[Induction, SSAValue]) -> Makers:
+def _makers(outer: Differentiator, body: Body, arguments: Mapping[Induction, SSAValue]) -> Makers:
     """How to make the inductions of an iteration from its number."""
 
     def maker(induction: Induction):
@@ -303,7 +303,7 @@ class AfterCondition:
     values."""
 
     cts: list[SSAValue]
-    sums: dict[SSAValue, SSAValue]
+    sums: dict[SSAValue, Value]
 
 
 def _last_condition(
@@ -312,27 +312,28 @@ def _last_condition(
     """The backward code of the first region for the last test, a copy of that in the loop."""
     body, emitter = saved.before, outer.emitter
     block = body.inner.backward
-    zeros = [zero_of(c, emitter).ssa for c in body.captured]
+    before = [outer.sum_so_far(c).ssa for c in body.captured]
     tapes = [t.in_backward() for t in saved.before_threads]
-    values = dict(zip(block.args, [saved.count, *seeds, *zeros, *tapes], strict=True))
+    given = [saved.count, *seeds, *before, *tapes]
+    values: dict[SSAValue, SSAValue] = dict(zip(block.args, given, strict=True))
     for op in block.ops:
         if op is not block.last_op:
             copy = emitter.insert(op.clone(values))
             copy.location = op.location
     returned = [values.get(v, v) for v in yielded(block)]
-    first, second = len(saved.active_carried), len(saved.active_carried) + len(zeros)
+    first, second = len(saved.active_carried), len(saved.active_carried) + len(before)
     take_over(saved.before_threads, returned[second:], backward=True)
-    sums = [_without(s, z, emitter) for s, z in zip(returned[first:second], zeros, strict=True)]
+    sums = [emitter.value(s) for s in returned[first:second]]
+    for total, start in zip(sums, before, strict=True):
+        _drop_zero(total.ssa, start)
     return AfterCondition(returned[:first], dict(zip(body.captured, sums, strict=True)))
 
 
-def _without(total: SSAValue, zero: SSAValue, emitter: Emitter) -> SSAValue:
-    """A sum without the zero that an accumulator starts from."""
+def _drop_zero(total: SSAValue, start: SSAValue) -> None:
+    """Leave a zero that an accumulator starts from out of the sum."""
     op = total.owner
-    if not isinstance(op, AccumulateOp):
-        return total
-    parts = [emitter.value(o) for o in op.operands if o is not zero]
-    return accumulated(parts).named(total.name_hint).ssa
+    if isinstance(op, AccumulateOp) and isinstance(start.owner, ZeroOp):
+        op.operands = [o for o in op.operands if o is not start]
 
 
 def _backward_body(

@@ -82,4 +82,12 @@ ANSWERS: tuple[Answer, ...] = (
            results=[((2,), "float32")]),
     Answer("repeated indices add", "array.take", [_of(5, 6), integers(1, 1, -1, 0)], [6, 6, 6, 5],
            [[1, 3]]),
+    Answer("the last of equal indices", "array.index_update",
+           [_of(5, 6, 7), integers(1, 0, -2), _of(1, 2, 3)], [2, 3, 7], [[0, 0, 1], [0, 1, 1]]),
+    Answer("clamped", "array.dynamic_update_slice",
+           [_of(5, 6, 7), _of(1, 2), np.array(9)], [5, 1, 2], [[1, 0, 0], [1, 1]]),
+    Answer("clamped", "array.dynamic_slice",
+           [_of(5, 6, 7), np.array(-1)], [5, 6], [[1, 1, 0]], {"sizes": 2}),
+    Answer("nothing leaks", "array.tril", [_rows([1, nan], [inf, 2])], [[1, 0], [inf, 2]],
+           [[[1, 0], [1, 1]]]),
 )  # fmt: skip

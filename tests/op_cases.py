@@ -10,9 +10,11 @@ bools, or floats that matter. tests/test_ops.py says what is tested.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from math import inf, nan, prod
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -453,6 +455,9 @@ def _grad() -> list[Case]:
     def named(x: Array, name: str = "") -> Array:
         return x
 
+    def copied(x: Array, space: str = "") -> Array:
+        return x
+
     def total(*xs: Array) -> Array:
         return np.sum(xs, axis=0)
 
@@ -463,6 +468,7 @@ def _grad() -> list[Case]:
         *unary("grad.start_checkpoint", np.copy),
         *unary("grad.end_checkpoint", np.copy),
         *unary("grad.barrier", np.copy),
+        *unary("grad.copy_to", copied, attributes={"space": "cpu:1"}),
         Case("grad.zero", [], {}, np.zeros((2, 3)), results=[((2, 3), None)]),
         Case("grad.accumulate", [(3, 4)] * 3, reference=total),
         Case("grad.accumulate", [()] * 2, reference=total),
@@ -475,13 +481,14 @@ def _grad() -> list[Case]:
     ]
 
 
-from op_cases_array_math import CASES as ARRAY_MATH_CASES  # noqa: E402 (it imports from this file)
-from op_cases_nn import CASES as NN_CASES  # noqa: E402 (it imports from this file)
-from op_cases_random import CASES as RANDOM_CASES  # noqa: E402 (it imports from this file)
+def _families() -> Iterator[Case]:
+    """The rows of the files op_cases_FAMILY.py beside this one, which import from it."""
+    for path in sorted(Path(__file__).parent.glob("op_cases_*.py")):
+        yield from import_module(path.stem).CASES
+
 
 CASES: tuple[Case, ...] = (
     *_elementwise(),
-    *ARRAY_MATH_CASES,
     *_creation(),
     *reduction("array.sum"),
     *empty_reduction("array.sum"),
@@ -495,7 +502,6 @@ CASES: tuple[Case, ...] = (
     *_indexing(),
     *_contraction(),
     *_nn(),
-    *NN_CASES,
-    *RANDOM_CASES,
     *_grad(),
+    *_families(),
 )

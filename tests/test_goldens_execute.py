@@ -26,9 +26,15 @@ from gradir.testing import check_grads
 Array = np.ndarray[Any, np.dtype[Any]]
 
 FOLDER = Path(__file__).parent / "filecheck"
-FOLDERS = ("dialects", "gradient", "simplify", "lowering", "fusion", "bufferize", "run")
+FOLDERS = (
+    "dialects", "gradient", "checkpoint", "simplify", "lowering", "fusion", "bufferize", "run",
+)  # fmt: skip
+OTHER_OPS = ("func.return", "func.call", "grad.checkpoint", "grad.yield")
 # Passes after which a program is still one on tensors, which the interpreter runs.
-ON_TENSORS = ("gradient", "simplify", "decompose", "dce", "inline")
+ON_TENSORS = (
+    "gradient", "simplify", "decompose", "dce", "inline", "outline-checkpoints",
+    "inline-checkpoints",
+)  # fmt: skip
 
 _PASSES = re.compile(r"""^// RUN:.* -p (?:"([^"]*)"|'([^']*)')""", re.MULTILINE)
 
@@ -56,10 +62,7 @@ def runnable(module: Module) -> list[str]:
         function = function_named(module.op, name)
         values = [v for op in function.body.walk() for v in (*op.operands, *op.results)]
         values += function.body.block.args
-        known = all(
-            isinstance(op, TensorOp) or op.name in ("func.return", "func.call")
-            for op in function.body.walk()
-        )
+        known = all(isinstance(op, TensorOp) or op.name in OTHER_OPS for op in function.body.walk())
         if known and all(is_tensor(v.type) and is_static(v.type) for v in values):
             names.append(name)
     return names

@@ -260,7 +260,7 @@ func.func @f(%x: tensor<2xf64>, %y: tensor<2xf64>) -> (tensor<2xf64>, tensor<2xf
 
 
 REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
-    "mode": ({"mode": "back"}, "mode must be split, vjp or grad, got 'back'"),
+    "mode": ({"mode": "back"}, "mode must be split, vjp, grad or jvp, got 'back'"),
     "policy": ({"policy": "keep"}, "policy must be keep_all, got 'keep'"),
     "limit": ({"memory_limit": 3}, "memory_limit is not supported yet"),
     "req": ({"req": {"w": "put"}}, "req must be write or null, got 'put' for 'w'"),

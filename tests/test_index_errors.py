@@ -25,7 +25,33 @@ func.func @f(%x: tensor<2x3xf64>, %t: tensor<2xi64>, %w: tensor<3xf64>) -> tenso
      -> tensor<2x3xf64>
   func.return %y : tensor<2x3xf64>
 }"""
+GATHER = """func.func @f(%x: tensor<2x3xf64>, %t: tensor<2xi64>, %w: tensor<3xf64>) -> tensor<f64> {
+  %y = array.gather_nd %x, %t : tensor<2x3xf64>, tensor<2xi64> -> tensor<f64>
+  func.return %y : tensor<f64>
+}"""
+SCATTER = """
+func.func @f(%x: tensor<2x3xf64>, %t: tensor<2xi64>, %w: tensor<3xf64>) -> tensor<2x3xf64> {
+  %u = array.full {value = 1.0} : tensor<f64>
+  %y = array.scatter_nd_add %x, %t, %u : tensor<2x3xf64>, tensor<2xi64>, tensor<f64>
+     -> tensor<2x3xf64>
+  func.return %y : tensor<2x3xf64>
+}"""
+UPDATE = """
+func.func @f(%x: tensor<2x3xf64>, %t: tensor<2xi64>, %w: tensor<3xf64>) -> tensor<3xf64> {
+  %u = array.full {value = 1.0} : tensor<2xf64>
+  %y = array.index_update %w, %t, %u : tensor<3xf64>, tensor<2xi64>, tensor<2xf64> -> tensor<3xf64>
+  func.return %y : tensor<3xf64>
+}"""
+ONE_HOT = """
+func.func @f(%x: tensor<2x3xf64>, %t: tensor<2xi64>, %w: tensor<3xf64>) -> tensor<2x3xf64> {
+  %y = array.one_hot %t {depth = 3} : tensor<2xi64> -> tensor<2x3xf64>
+  func.return %y : tensor<2x3xf64>
+}"""
 PROGRAMS = {
+    "array.gather_nd": GATHER,
+    "array.scatter_nd_add": SCATTER,
+    "array.index_update": UPDATE,
+    "array.one_hot": ONE_HOT,
     "nn.cross_entropy": LOSS.format(op="nn.cross_entropy"),
     "nn.nll_loss": LOSS.format(op="nn.nll_loss"),
     "array.take": TAKE,
@@ -49,6 +75,38 @@ def test_the_op_that_was_written(op: str, run: Any):
         with pytest.raises(IndexOutOfRange) as caught:
             run(each, "f", *arrays)
         assert str(caught.value) == wanted
+
+
+LARGE = {
+    "array.gather_nd": """func.func @f(%t: tensor<900x400x1xi64>) -> tensor<900x400xf32> {
+  %x = array.full {value = 1.0} : tensor<900x3xf32>
+  %y = array.gather_nd %x, %t {batch_dims = 1} : tensor<900x3xf32>, tensor<900x400x1xi64>
+     -> tensor<900x400xf32>
+  func.return %y : tensor<900x400xf32>
+}""",
+    "array.scatter_nd_add": """func.func @f(%t: tensor<900x400x1xi64>) -> tensor<900x3xf32> {
+  %x = array.full {value = 1.0} : tensor<900x3xf32>
+  %u = array.full {value = 1.0} : tensor<900x400xf32>
+  %y = array.scatter_nd_add %x, %t, %u {batch_dims = 1} : tensor<900x3xf32>,
+     tensor<900x400x1xi64>, tensor<900x400xf32> -> tensor<900x3xf32>
+  func.return %y : tensor<900x3xf32>
+}""",
+    "array.one_hot": """func.func @f(%t: tensor<900x400x1xi64>) -> tensor<900x400x1x3xf32> {
+  %y = array.one_hot %t {depth = 3} : tensor<900x400x1xi64> -> tensor<900x400x1x3xf32>
+  func.return %y : tensor<900x400x1x3xf32>
+}""",
+}
+
+
+@pytest.mark.parametrize("op", LARGE)
+def test_in_parallel_loops(op: str):
+    """One wrong index among many, at which several threads look."""
+    call = gradir.compile(gradir.parse(LARGE[op]), "f", threads=2)
+    indices = np.zeros((900, 400, 1), np.int64)
+    call(indices)
+    indices[899, 7] = -4
+    with pytest.raises(IndexOutOfRange, match=f"{op}: index -4 is out of range for a size of 3"):
+        call(indices)
 
 
 def test_the_source_survives_text():

@@ -438,6 +438,11 @@ def test_astype():
         Case(
             "grad.take_along_axis_backward", [(1, 2), np.array([[0, 3]])], results=[((3, 2), None)]
         ),
+        Case("array.gather_nd", [(2, 3), np.array([[1, 2], [0, 3]])]),
+        Case("array.gather_nd", [(2, 3), np.array([[0], [-4]])], {"batch_dims": 1}),
+        Case("array.scatter_nd_add", [(2, 3), np.array([[-3]]), (1, 3)]),
+        Case("array.index_update", [(2, 3), np.array([0, 3]), (2, 2)], {"axis": 1}),
+        Case("array.one_hot", [np.array([0, 3])], {"depth": 3}, results=[((2, 3), None)]),
         Case("nn.nll_loss", [(2, 3), np.array([0, 3])]),
         Case("nn.cross_entropy", [(2, 3), np.array([-4, 0]), (3,)]),
         Case("grad.nll_loss_backward", [(), np.array([0, 3])], results=[((2, 3), None)]),

@@ -1,4 +1,4 @@
-"""The code in README.md and docs/*.md runs, in order, and gives the output shown.
+"""The code in README.md, CONTRIBUTING.md and docs/*.md runs, in order, and gives the output shown.
 
 In each document:
 
@@ -6,6 +6,7 @@ In each document:
 - sh blocks whose first command is one of gradir's run in bash, and stop at the first error;
 - `<!-- file: NAME -->` before a block writes it to a file that later blocks can read;
 - `<!-- output -->` before a block compares it with what the block before it printed;
+- `<!-- quote: FILE -->` before a block says that a file of the project has these lines;
 - `<!-- not run -->` before a block leaves it out.
 
 All run in an empty folder with links to the project's examples, so files that they write are gone
@@ -18,18 +19,20 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 LINKS = ("benchmarks", "docs", "examples", "tests")
 
 BLOCK = re.compile(
-    r"(?:^<!--[ ]*(?P<mark>[^\n]*?)[ ]*-->[ ]*\n\n?)?"
-    r"^(?P<fence>`{3,})(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=fence)[ ]*$",
+    r"(?:^[ ]*<!--[ ]*(?P<mark>[^\n]*?)[ ]*-->[ ]*\n\n?)?"
+    r"^(?P<indent>[ ]*)(?P<fence>`{3,})(?P<language>\w*)[^\n]*\n(?P<text>.*?)"
+    r"^(?P=indent)(?P=fence)[ ]*$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -46,7 +49,7 @@ class Block:
     @property
     def runs(self) -> bool:
         """Whether the block is a program to run."""
-        if self.mark == "not run":
+        if self.mark == "not run" or self.mark.startswith("quote:"):
             return False
         return self.language == "python" or (
             self.language == "sh" and first_command(self.text).startswith("gradir-")
@@ -59,11 +62,19 @@ def blocks_of(document: str) -> list[Block]:
         Block(
             document.count("\n", 0, match.start("text")) + 1,
             match["language"],
-            match["text"],
+            textwrap.dedent(match["text"]),
             match["mark"] or "",
         )
         for match in BLOCK.finditer(document)
     ]
+
+
+def has_lines(text: str, quoted: str) -> bool:
+    """Whether a file has the quoted lines, one after the other, whatever their indentation."""
+    wanted = [line.strip() for line in quoted.strip().splitlines()]
+    lines = [line.strip() for line in text.splitlines()]
+    starts = range(len(lines) - len(wanted) + 1)
+    return any(lines[k : k + len(wanted)] == wanted for k in starts)
 
 
 def first_command(script: str) -> str:
@@ -138,9 +149,18 @@ def test_readme_shows_the_library_and_the_commands() -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_quotations_are_true(path: Path) -> None:
+    for block in blocks_of(path.read_text(encoding="utf-8")):
+        if block.mark.startswith("quote: "):
+            file = ROOT / block.mark.removeprefix("quote: ")
+            assert has_lines(file.read_text(), block.text), f"{path.name}:{block.line}: {file.name}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_marks_are_known(path: Path) -> None:
     marks = {block.mark for block in blocks_of(path.read_text(encoding="utf-8"))}
-    assert {m for m in marks if not m.startswith("file: ")} <= {"", "output", "not run"}
+    others = {m for m in marks if not m.startswith(("file: ", "quote: "))}
+    assert others <= {"", "output", "not run"}
 
 
 SAMPLE = """\

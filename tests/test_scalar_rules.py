@@ -26,9 +26,8 @@ def test_every_rule_has_a_case() -> None:
     assert scalar_rules.UNARY and tensor_rules
     ruled = interfaces._VJP_RULES  # pyright: ignore[reportPrivateUsage]
     casts = {"arith.extf", "arith.truncf"}
-    # tested with loops, in test_control_flow_gradients.py
-    tapes = {"grad.tape_push", "grad.tape_pop"}
-    missing = {op.name for op in ruled} - {case.op.name for case in CASES} - casts - tapes
+    ruled = {op.name for op in ruled if op.name.split(".")[0] in ("arith", "math", "tensor")}
+    missing = ruled - {case.op.name for case in CASES} - casts
     assert not missing, f"no case in tests/scalar_cases.py for {', '.join(sorted(missing))}"
 
 

@@ -1,24 +1,44 @@
-"""Writes docs/ops.md from the op classes: signature, meaning, derivative. Run by `make docs`."""
+"""Writes docs/ops.md from the op classes and the op table in tests/. Run by `make docs`.
+
+Signature, meaning and derivative are what the class and its docstring say; the gradient IR is what
+the gradient pass makes of the op's first row in the table.
+"""
 
 from __future__ import annotations
 
 import inspect
+import re
+import sys
 from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region
+
+from gradir.api import Module
 from gradir.dialects import array, grad, nn
 from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.shapes import NUMPY_NAMES, element_of, is_float, tensor
+from gradir.passes.gradient import gradient
+
+ROOT = Path(__file__).resolve().parent.parent
 
 HEAD = """# Ops
 
 Written by `make docs` from the classes in `dialects/`; do not edit. Operands and results are ranked
-tensors. "vjp" gives the cotangents of the operands from the cotangent ct of the result y.
+tensors. The gradient of an op is given as its vjp: the cotangents of its operands from the
+cotangent `ct` of its result `y`. Below it stands what `gradir-gradient{mode=vjp}` makes of a
+function that is this op alone. No cotangent flows through "inactive" ops.
 """
 
 DIALECTS = {
-    "array: the Python Array API's names and semantics": array.OPS,
-    "nn: layers and losses, PyTorch's semantics": nn.OPS,
-    "grad: what exists because of differentiation": grad.OPS,
+    "array": ("the Python Array API's names and semantics", array.OPS),
+    "nn": ("layers and losses, PyTorch's semantics", nn.OPS),
+    "grad": ("what exists because of differentiation", grad.OPS),
 }
 
 
@@ -29,26 +49,115 @@ def reference() -> str:
 
 def _lines() -> Iterator[str]:
     yield HEAD
-    for title, ops in DIALECTS.items():
-        yield f"## {title}\n"
+    for name, (_, ops) in DIALECTS.items():
+        links = (f"[{_short(op)}](#{_anchor(op)})" for op in ops)
+        yield f"**{name}**: {' · '.join(links)}\n"
+    for name, (title, ops) in DIALECTS.items():
+        yield f"## {name}: {title}\n"
         for op in ops:
             yield from _entry(op)
 
 
+def _short(op: type[TensorOp]) -> str:
+    return op.name.partition(".")[2]
+
+
+def _anchor(op: type[TensorOp]) -> str:
+    """What a heading that is the op's name is called in a link."""
+    return op.name.replace(".", "")
+
+
 def _entry(op: type[TensorOp]) -> Iterator[str]:
-    definition = op.get_irdl_definition()
-    operands = ", ".join(name for name, _ in definition.operands)
-    attributes = f" {{{', '.join(op.ATTRIBUTES)}}}" if op.ATTRIBUTES else ""
-    yield f"### `{op.name}({operands}){attributes}`\n"
-    yield inspect.cleandoc(op.__doc__ or "") + "\n"
+    meaning, derivative = _meaning_and_derivative(op)
+    yield f"### {op.name}\n"
+    yield f"`{_signature(op)}`\n"
+    yield f"{meaning}\n"
     if op.INACTIVE:
         yield "Inactive: no cotangent flows.\n"
+    elif derivative:
+        yield f"**vjp**: {derivative}\n"
+    if op.NOT_DIFFERENTIABLE:
+        names = [_operand_names(op)[k] for k in op.NOT_DIFFERENTIABLE]
+        yield f"No derivative is offered in {', '.join(names)}.\n"
+    if sample := _sample(op):
+        yield f"```mlir\n{sample}\n```\n"
+    path = _source(op)
+    yield f"Class: [{path}](../{path}).\n"
+
+
+def _operand_names(op: type[TensorOp]) -> list[str]:
+    return [name for name, _ in op.get_irdl_definition().operands]
+
+
+def _signature(op: type[TensorOp]) -> str:
+    results = ", ".join(name for name, _ in op.get_irdl_definition().results)
+    known = [name for name in op.ATTRIBUTES if name != "operandSegmentSizes"]
+    attributes = f" {{{', '.join(known)}}}" if known else ""
+    return f"{op.name}({', '.join(_operand_names(op))}){attributes} -> {results or 'result'}"
+
+
+def _meaning_and_derivative(op: type[TensorOp]) -> tuple[str, str]:
+    """The docstring, and what it says behind "vjp:" up to the end of that paragraph."""
+    text = inspect.cleandoc(op.__doc__ or "")
+    found = re.search(r"\s*\bvjp: (.*?)(?=\n\n|\Z)", text, re.DOTALL)
+    if not found:
+        return text, ""
+    return (text[: found.start()] + text[found.end() :]).strip(), found[1]
+
+
+def _source(op: type[TensorOp]) -> str:
+    """The file of the class, from the root of the project."""
+    return op.__module__.removeprefix("gradir.").replace(".", "/") + ".py"
+
+
+# The sample: the first row of the table that a gradient can be taken of, else the first.
+
+
+@cache
+def _table() -> list[Any]:
+    tests = str(ROOT / "tests")
+    if tests not in sys.path:
+        sys.path.append(tests)
+    return list(import_module("op_cases").CASES)
+
+
+def _sample(op: type[TensorOp]) -> str:
+    cases = [case for case in _table() if case.op == op.name]
+    assert cases, f"{op.name} has no row in tests/op_cases.py"
+    active = [case for case in cases if _is_active(case)]
+    module = ModuleOp([source := _function((active or cases)[0])])
+    shown = source
+    if active and not op.INACTIVE:
+        [shown] = gradient(module, "f", active[0].wrt, mode="vjp")
+    for function in list(module.ops):
+        if function is not shown:
+            function.detach()
+    return "\n".join(line[2:] for line in str(Module(module)).strip().splitlines()[1:-1])
+
+
+def _is_active(case: Any) -> bool:
+    results = _function(case).function_type.outputs
+    return bool(case.wrt) and any(is_float(element_of(t)) for t in results)
+
+
+def _function(case: Any) -> FuncOp:
+    """`@f`: the op alone, on arguments with the names of its operands."""
+    element_named = {name: element for element, name in NUMPY_NAMES.items()}
+    types = [tensor(a.shape, element_named[a.dtype.name]) for a in case.arrays(f32)]
+    block = Block(arg_types=types)
+    names = _operand_names(case.op_class)
+    for k, argument in enumerate(block.args):
+        argument.name_hint = names[k] if k < len(names) and len(types) <= len(names) else f"x{k}"
+    op = case.op_class.of(block.args, case.result_types(f32), **case.attributes)
+    for result in op.results:
+        result.name_hint = "y"
+    block.add_ops([op, ReturnOp(*op.results)])
+    return FuncOp("f", (types, [r.type for r in op.results]), Region(block))
 
 
 def main() -> None:
     """Write docs/ops.md beside this package's sources."""
-    path = Path(__file__).resolve().parent.parent / "docs" / "ops.md"
-    path.write_text(reference())
+    (ROOT / "docs" / "ops.md").write_text(reference())
 
 
 if __name__ == "__main__":

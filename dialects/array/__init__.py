@@ -4,10 +4,14 @@ from xdsl.ir import Dialect
 
 from gradir.dialects.array import (
     arithmetic,
+    assembly,
     comparison,
     contraction,
     creation,
+    cumulative,
+    dynamic_slices,
     elementwise,
+    gather_scatter,
     indexing,
     movement,
     random,
@@ -15,6 +19,7 @@ from gradir.dialects.array import (
     slicing,
     statistics,
     transcendental,
+    triangles,
 )
 from gradir.dialects.gamma import LgammaOp
 
@@ -30,8 +35,13 @@ OPS = (
     *statistics.OPS,
     *movement.OPS,
     *slicing.OPS,
+    *assembly.OPS,
+    *dynamic_slices.OPS,
+    *triangles.OPS,
     *indexing.OPS,
+    *gather_scatter.OPS,
     *contraction.OPS,
+    *cumulative.OPS,
 )
 
 Array = Dialect("array", list(OPS), [])

@@ -38,6 +38,8 @@ class IndexingOp(TensorOp):
     """Reads or writes along `axis` where integers say."""
 
     CHECKS_INDICES: ClassVar[bool] = True
+    # The operand that holds the indices.
+    INDICES: ClassVar[int] = 1
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
     traits = traits_def(Pure())
 
@@ -52,10 +54,10 @@ class IndexingOp(TensorOp):
         return f"{location_text(self)}{self.source_name}"
 
     def checked(self, at: Scalar, bound: int) -> Scalar:
-        """An element of the indices, operand 1, as an index in [0, bound)."""
+        """An element of the indices as an index in [0, bound)."""
         if bound == 0:
             return b.index(at, 0)  # never run: nothing can index an empty axis
-        wide = b.cast(at, i64, b.is_unsigned(element_of(self.operands[1].type)))
+        wide = b.cast(at, i64, b.is_unsigned(element_of(self.operands[self.INDICES].type)))
         return b.check_index(wide, bound, self.message)
 
 
@@ -93,7 +95,7 @@ class TakeOp(IndexingOp):
         cls, operands: Sequence[Attribute], attributes: Attributes
     ) -> Sequence[Attribute]:
         x, indices = operands
-        return [_taken_type(x, indices, attributes)]
+        return [taken_type(x, indices, attributes)]
 
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value) -> Cotangents:
         return [ScatterAddOp.on(x.full(0), indices, ct, axis=self.axis), None]
@@ -118,7 +120,8 @@ class TakeOp(IndexingOp):
         return numpy.take(x, wrapped(indices, x.shape[self.axis]), axis=self.axis)
 
 
-def _taken_type(x: Attribute, indices: Attribute, attributes: Attributes) -> Attribute:
+def taken_type(x: Attribute, indices: Attribute, attributes: Attributes) -> Attribute:
+    """The type of take(x, indices)."""
     require_elements(indices, "integer")
     shape = shape_of(x)
     axis = normalize_axis(integer(attributes, "axis", 0), len(shape))
@@ -147,7 +150,7 @@ class ScatterAddOp(IndexingOp):
     ) -> Sequence[Attribute]:
         x, indices, updates = operands
         require_elements(x, "number")
-        taken = _taken_type(x, indices, attributes)
+        taken = taken_type(x, indices, attributes)
         if not compatible(shape_of(taken), shape_of(updates)) or element_of(taken) != element_of(
             updates
         ):

@@ -204,25 +204,38 @@ class MinOp(_ExtremumReductionOp):
 class LogsumexpOp(ReductionOp):
     """log(sum(exp(x))) without overflow; -inf of all -inf, and of no elements.
 
-    vjp: ct * exp(x - y), 0 where y is -inf
+    vjp: ct * exp(x) / sum(exp(x)), the softmax, not exp(x - y), which loses the digits of a
+    large y; 0 where y is -inf
     """
 
     name = "array.logsumexp"
     DOMAIN: ClassVar[str] = "float"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        shift = WhereOp.on(y.equal(-inf), y.full(0), y)
-        return [self.spread(ct, x) * ExpOp.on(x - self.spread(shift, x))]
+        if self.count == 0:
+            return [x.full(0)]
+        wide = widened(x)
+        _, shifted, total = self._shifted(wide)
+        total = WhereOp.on(total.equal(0), total.full(1), total)
+        return [narrowed(self.spread(widened(ct) / total, wide) * shifted, x.ssa.type)]
 
     def decompose(self, x: Value) -> Value:
         wide = widened(x)
         if self.count == 0:
             return wide.emitter.value(self.y).full(-inf)
-        top = MaxOp.on(wide, axis=self.axes, keepdims=flag(self.attributes, "keepdims", False))
-        # an infinite maximum must not be subtracted: inf - inf is nan
-        shift = WhereOp.on(AbsOp.on(top) < inf, top, top.full(0))
-        total = SumOp.on(ExpOp.on(wide - self.spread(shift, wide)), **self.attributes)
+        shift, _, total = self._shifted(wide)
         return narrowed(LogOp.on(total) + shift, self.y.type)
+
+    def _shifted(self, x: Value) -> tuple[Value, Value, Value]:
+        """The maximum, constant as far as derivatives go, exp(x - maximum), and the sum of that."""
+        from gradir.dialects.grad import NoGradOp
+
+        keepdims = flag(self.attributes, "keepdims", False)
+        top = MaxOp.on(x, axis=self.axes, keepdims=keepdims)
+        # an infinite maximum must not be subtracted: inf - inf is nan
+        shift = NoGradOp.on(WhereOp.on(AbsOp.on(top) < inf, top, top.full(0)))
+        shifted = ExpOp.on(x - self.spread(shift, x))
+        return shift, shifted, SumOp.on(shifted, **self.attributes)
 
     def numpy(self, x: Any) -> Any:
         import numpy

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
 from gradir.dialects.access import Access, dim_row
+from gradir.dialects.array.joining import Piece, joined, pad_value
 from gradir.dialects.array.movement import ExpandDimsOp, MovementOp, ReshapeOp
-from gradir.dialects.attributes import Attributes, integer, integers, number
+from gradir.dialects.attributes import Attributes, integer, integers, number, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_number
-from gradir.dialects.loopnest import Output, scalar_type
-from gradir.dialects.nest_builder import Read, nest, view
+from gradir.dialects.nest_builder import view
 from gradir.dialects.rounding import rounded
 from gradir.dialects.shapes import (
     element_of,
-    is_bool,
-    is_float,
+    extent_sum,
     normalize_axis,
     shape_of,
     tensor,
 )
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.value import Emitter, Value
 
 
 @irdl_op_definition
@@ -109,18 +106,22 @@ def _spaced(x: Value, axis: int, step: int) -> Value:
 
 @irdl_op_definition
 class PadOp(MovementOp):
-    """x with low[d] elements of `value` before and high[d] after it along each axis d.
+    """x with low[d] elements before it and high[d] after it along each axis d.
 
-    vjp: the slice of ct that lies over x
+    They are `value` (default 0), or as `mode` says: edge repeats the first and the last element;
+    reflect mirrors x at them without repeating them, and wants widths below the extent.
+    vjp: the slice of ct that lies over x; each element that was repeated gets the sum of its copies
     """
 
     name = "array.pad"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("low", "high", "value")
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("low", "high", "value", "mode")
 
     @classmethod
     def infer_types(
         cls, operands: Sequence[Attribute], attributes: Attributes
     ) -> Sequence[Attribute]:
+        from gradir.dialects.array.borders import MODES, require_border
+
         shape = shape_of(operands[0])
         low, high = (integers(attributes, name, None) or [] for name in ("low", "high"))
         for name, values in (("low", low), ("high", high)):
@@ -128,23 +129,44 @@ class PadOp(MovementOp):
                 raise VerifyException(
                     f"{name} must be {len(shape)} numbers >= 0, got {values}; cut with array.slice"
                 )
+        mode = text(attributes, "mode", "constant", MODES)
+        if mode != "constant" and "value" in attributes:
+            raise VerifyException(f"value must be absent in mode {mode}, got {attributes['value']}")
+        for axis, widths in enumerate(zip(low, high, strict=True)):
+            require_border(mode, operands[0], axis, max(widths))
         require_number(number(attributes, "value", 0.0), operands[0])
-        sums = [lo + n + hi for lo, n, hi in zip(low, shape, high, strict=True)]
+        sums = [extent_sum(*widths) for widths in zip(low, shape, high, strict=True)]
         return [tensor(sums, element_of(operands[0]))]
 
     @property
     def low(self) -> list[int]:
         return integers(self.attributes, "low", None) or []
 
+    @property
+    def mode(self) -> str:
+        return text(self.attributes, "mode", "constant")
+
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        stop = [lo + n for lo, n in zip(self.low, x.shape, strict=True)]
-        return [SliceOp.on(ct, start=self.low, stop=stop)]
+        from gradir.dialects.array.borders import border_folded
+
+        if self.mode == "constant":
+            stop = [lo + n for lo, n in zip(self.low, x.shape, strict=True)]
+            return [SliceOp.on(ct, start=self.low, stop=stop)]
+        for axis, (lo, n, m) in enumerate(zip(self.low, x.shape, y.shape, strict=True)):
+            if n != m:
+                ct = border_folded(ct, self.mode, axis, lo, n)
+        return [ct]
 
     def access(self) -> Access:
+        """Of the elements that x itself has."""
         rank = len(self.low)
         return Access(rank, tuple(dim_row(rank, d, 1, -lo) for d, lo in enumerate(self.low)))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        from gradir.dialects.array.borders import border_nest
+
+        if self.mode != "constant":
+            return border_nest(emitter, operands[0], self.y.type, self.mode, self.low)
         value = pad_value(number(self.attributes, "value", 0.0), element_of(self.y.type))
         return view(emitter, self.y.type, operands[0], self.access(), value)
 
@@ -152,18 +174,33 @@ class PadOp(MovementOp):
         import numpy
 
         high = integers(self.attributes, "high", None) or []
-        value = rounded(number(self.attributes, "value", 0.0), element_of(self.y.type))
         widths = list(zip(self.low, high, strict=True))
-        # numpy.pad takes no array of rank 0
-        return numpy.pad(x, widths, constant_values=value) if widths else x
+        if not widths:
+            return x  # numpy.pad takes no array of rank 0
+        if self.mode != "constant":
+            return numpy.pad(x, widths, cast(Any, self.mode))
+        value = rounded(number(self.attributes, "value", 0.0), element_of(self.y.type))
+        return numpy.pad(x, widths, constant_values=value)
 
 
-def pad_value(value: float, element: Attribute) -> Attribute:
-    """The attribute that a padded read of a nest wants."""
-    if is_float(element):
-        return FloatAttr(rounded(value, element), element)  # pyright: ignore[reportArgumentType,reportCallIssue]
-    scalar: Any = scalar_type(element)
-    return IntegerAttr(-int(value != 0) if is_bool(element) else int(value), scalar)
+def part(x: Value, axis: int, start: int, stop: int) -> Value:
+    """x[start:stop] along an axis; x itself where that is all of it."""
+    shape = x.shape
+    if (start, stop) == (0, shape[axis]):
+        return x
+    first = [start if d == axis else 0 for d in range(len(shape))]
+    last = [stop if d == axis else n for d, n in enumerate(shape)]
+    return SliceOp.on(x, start=first, stop=last)
+
+
+def padded_back(ct: Value, axis: int, start: int, extent: int) -> Value:
+    """The transpose of `part`: ct from `start` on along an axis of that extent, else zeros."""
+    rank, length = len(ct.shape), ct.shape[axis]
+    if length == extent:
+        return ct
+    low = [start if d == axis else 0 for d in range(rank)]
+    high = [extent - start - length if d == axis else 0 for d in range(rank)]
+    return PadOp.on(ct, low=low, high=high, value=0.0)
 
 
 @irdl_op_definition
@@ -216,22 +253,9 @@ class ConcatOp(TensorOp):
         return parts
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        shape, axis, starts = shape_of(self.y.type), self.axis, self.starts()
-        rank = len(shape)
-        zero = pad_value(0, element_of(self.y.type))
-        reads: list[Read] = []
-        for x, first in zip(operands, starts, strict=True):
-            rows = [dim_row(rank, d, 1, -first if d == axis else 0) for d in range(rank)]
-            reads.append(Read(x, Access(rank, tuple(rows)), zero))
-
-        def pick(*xs: Scalar) -> Scalar:
-            at, result = b.index(xs[0], axis), xs[0]
-            for x, first in list(zip(xs, starts, strict=True))[1:]:
-                result = b.select(b.greater_equal(at, b.constant(at, first)), x, result)
-            return result
-
-        output = Output(self.y.type, Access.identity(rank))
-        return nest(emitter, shape, reads, [output], pick)
+        identity = Access.identity(len(shape_of(self.y.type)))
+        pieces = [Piece(x, shape_of(x.type)[self.axis], identity) for x in operands]
+        return joined(emitter, self.y.type, self.axis, pieces)
 
     def numpy(self, *xs: Any) -> Any:
         import numpy

@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from gradir.dialects.convolution import NN_OPS as CONVOLUTIONS
 from gradir.dialects.nn import (
     activations,
     batch_norm,
@@ -10,8 +11,10 @@ from gradir.dialects.nn import (
     layers,
     losses,
     norms,
+    pools,
     rectifiers,
     regression_losses,
+    resize,
 )
 
 OPS = (
@@ -19,8 +22,11 @@ OPS = (
     *rectifiers.OPS,
     *gated.OPS,
     *layers.OPS,
+    *CONVOLUTIONS,
     *norms.OPS,
     *batch_norm.OPS,
+    *pools.OPS,
+    *resize.OPS,
     *dropout.OPS,
     *losses.OPS,
     *regression_losses.OPS,

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import IntegerType, MemRefType, Signedness, i8
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from gradir.dialects.access import Access, Row
+from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.loopnest import (
     ContractOp,
     LoopOp,
@@ -113,9 +113,8 @@ def tiled_steps(op: ContractOp, copied: Sequence[int], has_plain_epilogue: bool)
     types = [_memory(v.type) for v in op.inputs[:2]]
     accesses = [cast(Access, a) for a in op.input_accesses[:2]]
     for index in copied:
-        nest, dims = _copy_nest(op, index)
+        nest, accesses[index] = _copy_nest(op, index)
         types[index] = cast(MemRefType[Attribute], nest.outputs[0].type)
-        accesses[index] = Access.of_dims(len(op.extents), dims)
         places[index] = steps.allocate(types[index])
         steps.add(f"copy{index}", nest, [f"%in{index}", places[index]])
     if has_plain_epilogue:
@@ -139,9 +138,9 @@ class _Sums:
 
 
 def _sums(op: ContractOp, combiner: str) -> _Sums:
-    rank = len(op.extents)
-    type_ = MemRefType(op.accumulator_type, op.extents[:-1])
-    return _Sums(type_, Output(type_, Access.of_dims(rank, range(rank - 1)), combiner))
+    rank, free = len(op.extents), op.free_dims
+    type_ = MemRefType(op.accumulator_type, op.extents[:free])
+    return _Sums(type_, Output(type_, Access.of_dims(rank, range(free)), combiner))
 
 
 def _epilogue_names(op: ContractOp) -> list[str]:
@@ -173,7 +172,7 @@ def _hands_on_the_sum(op: ContractOp) -> bool:
         and op.output_combiners == ["none"]
         and not op.starting_outputs
         and dims is not None
-        and sorted(dims) == list(range(len(op.extents) - 1))
+        and sorted(dims) == list(range(op.free_dims))
         and scalar_type(cast(ShapedType, op.output_types[0]).element_type) == body.args[0].type
     )
 
@@ -222,20 +221,15 @@ def _widened(
     return builder.insert(extend(value, cast(IntegerType, accumulator))).result
 
 
-def _copy_nest(op: ContractOp, index: int) -> tuple[NestOp, list[int]]:
-    """Copies a factor, with its padding, to a buffer over those dimensions that it varies along.
+def _copy_nest(op: ContractOp, index: int) -> tuple[NestOp, Access]:
+    """Copies a factor, with its padding, to a buffer; returns how the contraction reads that.
 
     The copy is of the accumulator's type, which the tiled kernel has the least work with.
     """
-    rank = len(op.extents)
     access = cast(Access, op.input_accesses[index])
-    dims = sorted(access.used | {rank - 1}, key=lambda d: (d == rank - 2, d))
-    rows = (
-        Row(tuple(row.coefficients[d] for d in dims), row.constant, row.symbol)
-        for row in access.rows
-    )
+    copied, read = min(_by_dims(op, access), _by_rows(op, access), key=_copied_elements)
     source = _memory(op.inputs[index].type)
-    target = MemRefType(op.accumulator_type, [op.extents[d] for d in dims])
+    target = MemRefType(op.accumulator_type, copied.shape)
     body = Block(arg_types=[source.element_type])
     builder = Builder(InsertPoint.at_end(body))
     value = _widened(builder, body.args[0], source.element_type, op.accumulator_type)
@@ -244,13 +238,55 @@ def _copy_nest(op: ContractOp, index: int) -> tuple[NestOp, list[int]]:
     nest = NestOp(
         target.get_shape(),
         operands[:1],
-        [Access(len(dims), tuple(rows))],
-        [Output(target, Access.identity(len(dims)))],
+        [copied.access],
+        [Output(target, Access.identity(len(copied.shape)))],
         body,
         [op.input_pads[index]],
         buffers=operands[1:],
     )
-    return nest, dims
+    return nest, read
+
+
+@dataclass(frozen=True)
+class _Copied:
+    """A copy of some shape, and where its elements come from."""
+
+    shape: tuple[int, ...]
+    access: Access
+
+
+def _copied_elements(choice: tuple[_Copied, Access]) -> int:
+    return prod(choice[0].shape)
+
+
+def _by_dims(op: ContractOp, access: Access) -> tuple[_Copied, Access]:
+    """One element for each iteration of the dimensions that a factor varies along."""
+    roles = op.dim_roles
+    used = access.used | {d for d, role in enumerate(roles) if role == "k"}
+    # columns last, as the tiled kernel reads them as vectors
+    dims = sorted(used, key=lambda d: (roles[d] == "n", d))
+    rows = (
+        Row(tuple(row.coefficients[d] for d in dims), row.constant, row.symbol)
+        for row in access.rows
+    )
+    shape = tuple(op.extents[d] for d in dims)
+    copied = _Copied(shape, Access(len(dims), tuple(rows)))
+    return copied, Access.of_dims(len(op.extents), dims)
+
+
+def _by_rows(op: ContractOp, access: Access) -> tuple[_Copied, Access]:
+    """The part of the tensor that is read, each element once, with the padding around it."""
+    if any(row.symbol is not None for row in access.rows) or 0 in op.extents:
+        return _by_dims(op, access)
+    ranges = [row.interval(op.extents) for row in access.rows]
+    shape = tuple(high - low + 1 for low, high in ranges)
+    rank = len(shape)
+    moved = tuple(dim_row(rank, d, 1, low) for d, (low, _) in enumerate(ranges))
+    rows = (
+        replace(row, constant=row.constant - low)
+        for row, (low, _) in zip(access.rows, ranges, strict=True)
+    )
+    return _Copied(shape, Access(rank, moved)), Access(access.num_dims, tuple(rows))
 
 
 def _product(
@@ -272,7 +308,14 @@ def _product(
         buffers = Block(arg_types=[sums.type]).args
         written = [sums.output]
         return ContractOp(
-            op.extents, factors, accesses, written, body, buffers=buffers, scratch=scratch
+            op.extents,
+            factors,
+            accesses,
+            written,
+            body,
+            buffers=buffers,
+            scratch=scratch,
+            roles=op.roles,
         )
     others, buffers = _epilogue_operands(op)
     written = [Output(_memory(o.type), o.access) for o in op.output_list]
@@ -284,6 +327,7 @@ def _product(
         op.body.clone(),
         buffers=buffers,
         scratch=scratch,
+        roles=op.roles,
     )
 
 
@@ -296,15 +340,15 @@ def _scratch_behind(op: ContractOp, reserved: int) -> SSAValue | None:
 
 def _body_nest(op: ContractOp, sums: MemRefType[Attribute]) -> NestOp:
     """The contraction's body over (batch, m, n), with the sums as its first input."""
-    rank = len(op.extents) - 1
+    free = op.free_dims
     others, buffers = _epilogue_operands(op)
-    accesses = [Access.identity(rank), *map(_without_k, op.input_accesses[2:])]
+    accesses = [Access.identity(free), *(_without_k(a, free) for a in op.input_accesses[2:])]
     outputs = [
-        Output(_memory(o.type), cast(Access, _without_k(o.access)), o.combiner)
+        Output(_memory(o.type), cast(Access, _without_k(o.access, free)), o.combiner)
         for o in op.output_list
     ]
     return NestOp(
-        op.extents[:-1],
+        op.extents[:free],
         [*Block(arg_types=[sums]).args, *others],
         accesses,
         outputs,
@@ -315,12 +359,12 @@ def _body_nest(op: ContractOp, sums: MemRefType[Attribute]) -> NestOp:
     )
 
 
-def _without_k(access: Access | None) -> Access | None:
+def _without_k(access: Access | None, free: int) -> Access | None:
     """The access on the dimensions before k, which the epilogue's accesses do not use."""
     if access is None:
         return None
-    rows = (Row(row.coefficients[:-1], row.constant, row.symbol) for row in access.rows)
-    return Access(access.num_dims - 1, tuple(rows))
+    rows = (Row(row.coefficients[:free], row.constant, row.symbol) for row in access.rows)
+    return Access(free, tuple(rows))
 
 
 def _wrapper(op: LoopOp, step: Step, reserved: int, symbol: str, name: str, target: Target) -> str:

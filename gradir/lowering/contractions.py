@@ -4,10 +4,10 @@ The order in which an element's products are summed follows from the bounds, the
 width of vectors; how the factors lie in memory and what the body does have no part in it:
 
 - floats in an f32 or f64 accumulator: one chain `acc = fma(lhs, rhs, acc)` over k = 0, 1, ..., in
-  the tiled kernel. (On a machine without fma the product is rounded first.) With one column the
-  factors change places. A factor with padding is first copied to scratch memory; under an epilogue
-  that reduces, scatters or pads, the sums go to scratch memory and a nest applies the body to
-  them.
+  the tiled kernel, the last of several dimensions k running fastest. (On a machine without fma the
+  product is rounded first.) A factor with padding is first copied to scratch memory; under an
+  epilogue that reduces, scatters or pads, the sums go to scratch memory and a nest applies the
+  body to them.
 - dot products of that kind (m = n = 1) of at least LONG_SUM terms, where a chain has nothing to run
   beside it: a reducing nest over products that are rounded, in the order of `nest_reductions`.
 - integers, narrower accumulators, and factors that vary along the free dimension of the other one,
@@ -16,7 +16,6 @@ width of vectors; how the factors lie in memory and what the body does have no p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import cast
 
@@ -27,6 +26,7 @@ from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import LocatedError
 from gradir.dialects.loopnest import ContractOp, NestOp, ShapedType
 from gradir.lowering import gemm
+from gradir.lowering.contraction_dims import Tiling, tiling
 from gradir.lowering.contraction_nests import Steps, emit_steps, nest_steps, tiled_steps
 from gradir.lowering.gemm_tile import add, multiply
 from gradir.lowering.kernel import Kernel, Phase
@@ -64,7 +64,7 @@ def emit_contract(op: ContractOp, name: str, target: Target, threads: int | None
             return emit_nest(step, label, target)
 
         return emit_steps(op, steps, name, target, emit)
-    tiled = _tiled(op)
+    tiled = tiling(op, target)
     return _emit_tiled(op, name, tiled, _fitting_plan(op, tiled, target, threads))
 
 
@@ -72,7 +72,9 @@ def contract_scratch_bytes(op: ContractOp, target: Target, threads: int | None =
     """The bytes of scratch that `emit_contract` wants, aligned to 64; `op` may be on tensors."""
     steps = _steps(op)
     if steps is None:
-        return gemm.plan(_tiled(op).contraction, target, threads or thread_count()).scratch_bytes
+        return gemm.plan(
+            tiling(op, target).contraction, target, threads or thread_count()
+        ).scratch_bytes
     inner = [
         contract_scratch_bytes(step.op, target, threads)
         if isinstance(step.op, ContractOp)
@@ -99,53 +101,13 @@ def _is_tiled(op: ContractOp) -> bool:
     accumulator = kind_of(op.accumulator_type)
     if accumulator not in ("f32", "f64") or not all(_widens(kind, accumulator) for kind in kinds):
         return False
-    rank = len(op.extents)
-    m, n, k = (op.extents[d] for d in range(rank - 3, rank))
+    sizes = dict.fromkeys("bmnk", 1)
     left, right = (cast(Access, access).used for access in op.input_accesses[:2])
-    if (rank - 2 in left and n > 1) or (rank - 3 in right and m > 1):
-        return False
-    return not (m == n == 1 and k >= LONG_SUM)
-
-
-@dataclass(frozen=True)
-class _Tiled:
-    """A contraction for the tiled kernel, and which dimensions are its rows and columns."""
-
-    contraction: gemm.Contraction
-    is_swapped: bool
-    row_dim: int
-    column_dim: int
-
-
-def _tiled(op: ContractOp) -> _Tiled:
-    """The contraction for the tiled kernel."""
-    types = [llvm_type(element_kind(cast(ShapedType, v.type))) for v in op.inputs[:2]]
-    rank = len(op.extents)
-    m, n, k = rank - 3, rank - 2, rank - 1
-    (left, left_offset), (right, right_offset) = _strides(op, 0), _strides(op, 1)
-    rows, columns = m, n
-    operands = [
-        gemm.Operand(types[0], left[m], left[k], left[:m], left_offset),
-        gemm.Operand(types[1], right[k], right[n], right[:m], right_offset),
-    ]
-    # vectors run along the columns: a product with one column is the transposed one with one row
-    is_swapped = op.extents[n] == 1 and op.extents[m] > 1
-    if is_swapped:
-        rows, columns = n, m
-        operands = [
-            gemm.Operand(types[1], right[n], right[k], right[:m], right_offset),
-            gemm.Operand(types[0], left[k], left[m], left[:m], left_offset),
-        ]
-    contraction = gemm.Contraction(
-        batch=op.extents[:m],
-        m=op.extents[rows],
-        n=op.extents[columns],
-        k=op.extents[k],
-        lhs=operands[0],
-        rhs=operands[1],
-        accumulator=llvm_type(kind_of(op.accumulator_type)),
-    )
-    return _Tiled(contraction, is_swapped, rows, columns)
+    for dim, (role, extent) in enumerate(zip(op.dim_roles, op.extents, strict=True)):
+        sizes[role] *= extent
+        if extent > 1 and dim in {"m": right, "n": left}.get(role, ()):
+            return False
+    return not (sizes["m"] == sizes["n"] == 1 and sizes["k"] >= LONG_SUM)
 
 
 def _widens(kind: str, accumulator: str) -> bool:
@@ -154,13 +116,13 @@ def _widens(kind: str, accumulator: str) -> bool:
 
 def _has_plain_epilogue(op: ContractOp) -> bool:
     """The body reads and writes elements at affine places, each once."""
-    k = len(op.extents) - 1
+    summed = set(range(op.free_dims, len(op.extents)))
     accesses = [a for a in op.input_accesses[2:] if a is not None] + op.output_accesses
     return (
         all(combiner == "none" for combiner in op.output_combiners)
         and all(pad is None for pad in op.input_pads)
         and all(row.symbol is None for access in accesses for row in access.rows)
-        and all(k not in access.used for access in accesses)
+        and all(summed.isdisjoint(access.used) for access in accesses)
     )
 
 
@@ -174,15 +136,8 @@ def _is_strided(op: ContractOp, index: int) -> bool:
     )
 
 
-def _strides(op: ContractOp, index: int) -> tuple[tuple[int, ...], int]:
-    """The step of a factor along each dimension, 0 along those of extent 1, and its offset."""
-    access = cast(Access, op.input_accesses[index])
-    steps, offset = access.strides(cast(ShapedType, op.inputs[index].type).get_shape())
-    return tuple(s if n > 1 else 0 for s, n in zip(steps, op.extents, strict=True)), offset
-
-
 def _fitting_plan(
-    op: ContractOp, tiled: _Tiled, target: Target, threads: int | None
+    op: ContractOp, tiled: Tiling, target: Target, threads: int | None
 ) -> gemm.GemmPlan:
     """The plan for so many threads, or for those that the scratch buffer was planned for."""
     available = 0
@@ -201,7 +156,7 @@ def _fitting_plan(
     )
 
 
-def _emit_tiled(op: ContractOp, name: str, tiled: _Tiled, plan: gemm.GemmPlan) -> Kernel:
+def _emit_tiled(op: ContractOp, name: str, tiled: Tiling, plan: gemm.GemmPlan) -> Kernel:
     needs = Needs()
     epilogue = _Epilogue(op, tiled, needs)
     text = gemm.emit(plan, name, epilogue.emit, _parameters(op, tiled.is_swapped))
@@ -249,7 +204,7 @@ def _cost(plan: gemm.GemmPlan, phase: gemm.Phase, epilogue_cost: float) -> float
 class _Epilogue:
     """Writes the op's body for the accumulators of consecutive columns of one row."""
 
-    def __init__(self, op: ContractOp, tiled: _Tiled, needs: Needs):
+    def __init__(self, op: ContractOp, tiled: Tiling, needs: Needs):
         self.op, self.tiled, self.needs = op, tiled, needs
         self.ops = required_ops(op.body.block)
         self.cost = 1.0 + body_cost(self.ops) + len(op.inputs) - 2 + len(op.output_types)
@@ -270,8 +225,11 @@ class _Epilogue:
             # bodies know scalars, not vectors of one lane
             kind = kind_of(op.accumulator_type)
             accumulator = f.emit(f"extractelement <1 x {llvm_type(kind)}> {accumulator}, i64 0")
-        indices = dict(enumerate(batch))
-        indices[self.tiled.row_dim], indices[self.tiled.column_dim] = row, column
+        indices = dict.fromkeys(range(op.free_dims), "0")
+        indices |= dict(zip(self.tiled.batch_dims, batch, strict=True))
+        for dim, index in ((self.tiled.row_dim, row), (self.tiled.column_dim, column)):
+            if dim is not None:
+                indices[dim] = index
         surroundings = Surroundings(indices, self.tiled.column_dim, mask)
         arguments: list[str | Value] = [accumulator]
         for k in range(2, len(op.inputs)):
@@ -327,4 +285,5 @@ class _Epilogue:
         offset = str(constant)
         for dim, index in indices.items():
             offset = add(memory.f, offset, multiply(memory.f, index, steps[dim]))
-        return memory.address(kind, base, offset), steps[self.tiled.column_dim]
+        column = self.tiled.column_dim
+        return memory.address(kind, base, offset), 0 if column is None else steps[column]

@@ -14,7 +14,9 @@ pass, and is compiled in half the time without.
 
 from __future__ import annotations
 
-from gradir.lowering.gemm_choose import plan
+from math import prod
+
+from gradir.lowering.gemm_choose import cost, plan
 from gradir.lowering.gemm_compute import (
     Epilogue,
     at_batch,
@@ -28,7 +30,7 @@ from gradir.lowering.gemm_plan import Contraction, GemmPlan, Operand, Phase
 from gradir.lowering.gemm_tile import add, minimum, multiply
 from gradir.lowering.llvm_text import FunctionText
 
-__all__ = ["Contraction", "Epilogue", "GemmPlan", "Operand", "Phase", "emit", "plan"]
+__all__ = ["Contraction", "Epilogue", "GemmPlan", "Operand", "Phase", "cost", "emit", "plan"]
 
 PARAMETERS = (
     "ptr noalias readonly %lhs, ptr noalias readonly %rhs, ptr noalias %scratch, "
@@ -64,16 +66,20 @@ def _emit_pack(f: FunctionText, plan: GemmPlan, epilogue: Epilogue) -> None:
     """An item is a few rows of the right operand of one batch element."""
     del epilogue
     c = plan.contraction
-    chunks = -(-c.k // plan.pack_rows)
+    extents, strides = c.rhs_k
+    chunks = -(-plan.packed_k // plan.pack_rows)
     with f.loop("%begin", "%end", hint="item") as item:
-        chunk, batch = divide(f, item, chunks)
+        chunk, rest = divide(f, item, chunks)
+        outer, batch = divide(f, rest, prod(extents[:-1]))
         rhs = at_batch(f, "%rhs", c.rhs, batch_indices(f, batch, plan.rhs_batch))
+        rhs = rhs.moved(f, batch_indices(f, outer, extents[:-1]), strides[:-1])
         begin = multiply(f, chunk, plan.pack_rows)
-        end = minimum(f, add(f, begin, plan.pack_rows), c.k)
+        end = minimum(f, add(f, begin, plan.pack_rows), plan.packed_k)
         panels = Panels(
             pointer=packed_rhs(f, plan, batch),
             panel_stride=c.k * plan.width,
-            origin="0",
+            # the first k of these lies so many rows behind the beginning of a panel
+            origin=multiply(f, outer, -plan.packed_k),
             first="0",
             last=str(plan.full_panels),
             tail="true" if plan.tail else None,

@@ -42,7 +42,8 @@ def plan(contraction: Contraction, target: Target, threads: int = 1) -> GemmPlan
     c = _normalized(contraction)
     if not (prod(c.batch) and c.m and c.n and c.k):
         return _trivial(c, target)
-    if c.m <= target.vector_registers // 2 and c.rhs.row_stride == 1 != c.rhs.column_stride:
+    few_rows = c.m <= target.vector_registers // 2 and not c.k_outer
+    if few_rows and c.rhs.row_stride == 1 != c.rhs.column_stride:
         return _transposing(c, target, threads)
     shapes = sorted(_shapes(c, target))[:SHAPES_TO_COMPARE]
     candidates = [
@@ -50,7 +51,7 @@ def plan(contraction: Contraction, target: Target, threads: int = 1) -> GemmPlan
         for _, height, vectors in shapes
         for candidate in _variants(c, target, height, vectors, threads)
     ]
-    return min(candidates, key=lambda candidate: _cost(candidate, threads))
+    return min(candidates, key=lambda candidate: cost(candidate, threads))
 
 
 def _normalized(c: Contraction) -> Contraction:
@@ -157,6 +158,9 @@ def _k_block(c: Contraction, target: Target, width: int) -> int:
     limit = max(4 * lanes, target.l2_bytes // 4 // (width * c.accumulator_bytes))
     if c.k <= limit + limit // 4:
         return c.k
+    if c.k_outer:
+        blocks = -(-c.k_outer[0] // max(1, limit // c.k_unit))
+        return -(-c.k_outer[0] // blocks) * c.k_unit
     blocks = -(-c.k // limit)
     return -(-c.k // (blocks * lanes)) * lanes
 
@@ -170,6 +174,8 @@ def _collides(count: int, stride: int, element: str, target: Target) -> bool:
 def _pack_lhs(p: GemmPlan) -> bool:
     """Whether the left operand is worth packing: it is read once per column panel."""
     c = p.contraction
+    if c.k_outer:
+        return False  # read in place, dimension by dimension
     if c.lhs.element != c.accumulator:
         return p.column_panels > 1
     if c.lhs.column_stride == 1:
@@ -182,7 +188,7 @@ def _packings(p: GemmPlan) -> list[Packing]:
     """The sensible ways to treat the right operand: it is read once per row tile."""
     c = p.contraction
     packed: list[Packing] = ["shared"]
-    if p.row_panels <= p.run_panels:
+    if p.row_panels <= p.run_panels and not c.k_outer:
         packed.append("private")
     if c.rhs.column_stride != 1:
         return packed
@@ -194,7 +200,7 @@ def _packings(p: GemmPlan) -> list[Packing]:
     return packed if large and wanted else ["none"]
 
 
-def _cost(p: GemmPlan, threads: int) -> float:
+def cost(p: GemmPlan, threads: int) -> float:
     """Estimated cycles until the last thread is done."""
     c = p.contraction
     tail = _tile_cost(c, p.height, len(p.tail)) if p.tail else 0.0

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 
 from gradir.lowering.gemm_pack import Panels, first_row, pack_lhs, pack_rhs
 from gradir.lowering.gemm_plan import GemmPlan, Operand, Vector
 from gradir.lowering.gemm_tile import (
+    KLoop,
     Source,
     Tile,
     add,
@@ -99,7 +101,8 @@ class _Compute:
                 self.panels(run, block)
 
     def tile(self, vectors: tuple[Vector, ...]) -> Tile:
-        return Tile(self.kind, self.plan.height, vectors, self.plan.target.fma)
+        nested = bool(self.plan.contraction.k_outer)
+        return Tile(self.kind, self.plan.height, vectors, self.plan.target.fma, nested)
 
     @contextmanager
     def runs(self, begin: str, end: str) -> Generator[Run]:
@@ -219,7 +222,8 @@ class _Compute:
         """The right operand from the first k of the block and the first column of the panel on."""
         f, plan = self.f, self.plan
         if run.packed_rhs is None:
-            return run.rhs.at(f, block.begin, multiply(f, panel, plan.width))
+            source = self._at_k(run.rhs, plan.contraction.rhs, run.rhs.row_stride, block.begin)
+            return source.at(f, "0", multiply(f, panel, plan.width))
         width = sum(vector.lanes for vector in vectors)
         if plan.pack_rhs == "private":
             inner = subtract(f, panel, run.group_first)
@@ -233,7 +237,8 @@ class _Compute:
         """The left operand from the first k of the block and the first row of the tile on."""
         f, plan = self.f, self.plan
         if not plan.pack_lhs:
-            return run.lhs.at(f, row, block.begin)
+            source = self._at_k(run.lhs, plan.contraction.lhs, run.lhs.column_stride, block.begin)
+            return source.at(f, row, "0")
         stride = plan.packed_lhs_stride
         if plan.packed_lhs_by_rows:
             offset = multiply(f, subtract(f, row, first_row(f, plan, run.first)), stride)
@@ -242,6 +247,36 @@ class _Compute:
         start = element_pointer(f, self.kind, self.packed_lhs, offset)
         strides = (stride, 1) if plan.packed_lhs_by_rows else (1, stride)
         return Source(start, self.kind, *strides)
+
+    def _at_k(self, source: Source, operand: Operand, stride: int, begin: str) -> Source:
+        """An operand in place from a k on at which a block begins."""
+        c = self.plan.contraction
+        if not c.k_outer:
+            return source.moved(self.f, [begin], [stride])
+        step = begin
+        if begin != "0" and c.k_unit > 1:
+            step = self.f.emit(f"udiv exact i64 {begin}, {c.k_unit}")
+        return source.moved(self.f, [step], operand.outer_strides[:1])
+
+    def _loops(self, lhs: Source, rhs: Source, length: str) -> list[KLoop]:
+        """The loops over one block of k, the outermost first."""
+        plan, c = self.plan, self.plan.contraction
+        if not c.k_outer:
+            return [KLoop(length, lhs.column_stride, rhs.row_stride)]
+        left = [*c.lhs.outer_strides, lhs.column_stride]
+        right = [*c.rhs.outer_strides, rhs.row_stride]
+        extents = [*c.k_outer, c.k_inner]
+        if plan.pack_rhs != "none":
+            right = [rhs.row_stride * prod(extents[d + 1 :]) for d in range(len(extents))]
+        first = length
+        if c.k_unit > 1:
+            first = (
+                str(int(length) // c.k_unit)
+                if length.isdigit()
+                else self.f.emit(f"udiv exact i64 {length}, {c.k_unit}")
+            )
+        lengths = [first, *map(str, extents[1:])]
+        return [KLoop(*row) for row in zip(lengths, left, right, strict=True)]
 
     def _tile(
         self,
@@ -264,13 +299,15 @@ class _Compute:
             if plan.pack_rhs == "registers":
                 chains = tile.contract_transposed(f, lhs, rhs, plan.contraction.k)
             else:
-                chains = tile.contract(f, lhs, rhs, block.length, tile.zeros())
+                loops = self._loops(lhs, rhs, block.length)
+                chains = tile.contract(f, lhs, rhs, loops, tile.zeros())
             tile.store(f, self.slots, chains)
             self._finish(run, panel, index, row, tile, self.slots)
             return
         slot = self._slot(run, panel, index)
         initial = self._resume(tile, slot, block.is_first)
-        tile.store(f, slot, tile.contract(f, lhs, rhs, block.length, initial))
+        loops = self._loops(lhs, rhs, block.length)
+        tile.store(f, slot, tile.contract(f, lhs, rhs, loops, initial))
         with f.when(block.is_last, "finish"):
             self._finish(run, panel, index, row, tile, slot)
 

@@ -43,7 +43,7 @@ class Panels:
 def pack_rhs(
     f: FunctionText, plan: GemmPlan, rhs: Source, panels: Panels, begin: str, end: str
 ) -> None:
-    """Pack rows [begin, end) of the right operand; both are multiples of the lanes or k itself."""
+    """Pack rows [begin, end) of the right operand; both are multiples of the lanes or all k."""
     if rhs.row_stride == 1 and rhs.column_stride != 1:
 
         def write(vectors: Sequence[Vector], column: str, base: str) -> None:
@@ -135,7 +135,7 @@ def _transpose_panel(
     kind, width = plan.contraction.accumulator, sum(vector.lanes for vector in vectors)
     start = element_pointer(f, rhs.element, rhs.pointer, multiply(f, column, rhs.column_stride))
     corner = Source(start, rhs.element, 1, rhs.column_stride)
-    whole = plan.contraction.k // plan.lanes * plan.lanes
+    whole = plan.packed_k // plan.lanes * plan.lanes
 
     def pack_vector(vector: Vector, first: str) -> None:
         with f.loop(begin, minimum(f, end, whole), plan.lanes, hint="pack.k") as k:
@@ -156,7 +156,7 @@ def _transpose_panel(
     for vector in vectors[full:]:
         pack_vector(vector, str(first))
         first += vector.lanes
-    if whole < plan.contraction.k:
+    if whole < plan.packed_k:
         # the few k that are left are copied one by one, which takes little code
         with f.loop(maximum(f, begin, whole), end, hint="pack.k") as k:
             inner = element_pointer(f, kind, base, multiply(f, subtract(f, k, origin), width))

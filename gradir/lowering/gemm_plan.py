@@ -26,7 +26,8 @@ Packing = Literal["none", "registers", "shared", "private"]
 class Operand:
     """Where the elements of one operand lie; strides are in elements, 0 repeats.
 
-    The first one is `offset` elements after the pointer; strides may be negative.
+    The first one is `offset` elements after the pointer; strides may be negative. The stride
+    along k is that of the innermost of several dimensions k; the others have `outer_strides`.
     """
 
     element: str
@@ -34,11 +35,15 @@ class Operand:
     column_stride: int
     batch_strides: tuple[int, ...] = ()
     offset: int = 0
+    outer_strides: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Contraction:
-    """C[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], every extent static."""
+    """C[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], every extent static.
+
+    k may stand for several dimensions: `k_outer` are the extents of all but the innermost one.
+    """
 
     batch: tuple[int, ...]
     m: int
@@ -47,6 +52,7 @@ class Contraction:
     lhs: Operand
     rhs: Operand
     accumulator: str
+    k_outer: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         sizes = [*self.batch, self.m, self.n, self.k]
@@ -54,6 +60,7 @@ class Contraction:
         assert self.accumulator in ("float", "double"), self.accumulator
         for operand in (self.lhs, self.rhs):
             assert len(operand.batch_strides) == len(self.batch), "one stride per batch dimension"
+            assert len(operand.outer_strides) == len(self.k_outer), "one stride per dimension k"
             assert operand.element in ELEMENT_BYTES, operand.element
             assert ELEMENT_BYTES[operand.element] <= self.accumulator_bytes, operand.element
 
@@ -71,6 +78,30 @@ class Contraction:
             for side in (self.rhs, self.lhs)
         )
         return replace(self, m=self.n, n=self.m, lhs=lhs, rhs=rhs)
+
+    @property
+    def k_inner(self) -> int:
+        """The extent of the innermost dimension of k."""
+        return self.k // max(1, prod(self.k_outer))
+
+    @property
+    def k_unit(self) -> int:
+        """How many k one step of the outermost dimension has; blocks of k are multiples of it."""
+        return self.k // self.k_outer[0] if self.k_outer and self.k else 1
+
+    @property
+    def rhs_k(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """(extents, strides) of k in the right operand; dimensions that follow on are joined."""
+        inner = max(1, self.k_inner)
+        extents, strides = [inner], [self.rhs.row_stride]
+        outer = zip(reversed(self.k_outer), reversed(self.rhs.outer_strides), strict=True)
+        for extent, stride in outer:
+            if stride == extents[0] * strides[0]:
+                extents[0] *= extent
+            else:
+                extents.insert(0, extent)
+                strides.insert(0, stride)
+        return tuple(extents), tuple(strides)
 
     @property
     def flops(self) -> int:
@@ -174,6 +205,11 @@ class GemmPlan:
         return tuple(extent if stride else 1 for extent, stride in pairs)
 
     @property
+    def packed_k(self) -> int:
+        """How many k are packed in one go: those with equal steps in the right operand."""
+        return self.contraction.rhs_k[0][-1]
+
+    @property
     def packed_rhs_elements(self) -> int:
         """Elements of the whole packed right operand of one batch element."""
         return self.contraction.k * (self.full_panels * self.width + self.tail_width)
@@ -250,7 +286,8 @@ class GemmPlan:
         items = min(self.shares, self.units) if self.shares else self.units
         phases = [Phase("compute", items, c.flops, 0)]
         if self.pack_rhs == "shared":
-            chunks = prod(self.rhs_batch) * -(-c.k // self.pack_rows)
+            *outer, inner = c.rhs_k[0]
+            chunks = prod(self.rhs_batch) * prod(outer) * -(-inner // self.pack_rows)
             moved = self.shared_bytes + c.n * c.k * ELEMENT_BYTES[c.rhs.element]
             phases.insert(0, Phase("pack", chunks, 0, moved))
         return tuple(phases)

@@ -6,14 +6,17 @@ broadcast scalars, both through strides that are constants.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from gradir.lowering.gemm_plan import ELEMENT_BYTES, Vector
 from gradir.lowering.llvm_text import FunctionText
 
 # k that a loop over transposed blocks does at a time.
 UNROLLED_STEPS = 8
+# Multiply-adds that a tile writes out for short loops over dimensions of k.
+MOST_UNROLLED = 288
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,22 @@ class Source:
         """The same operand from another element on."""
         offset = add(f, multiply(f, row, self.row_stride), multiply(f, column, self.column_stride))
         return replace(self, pointer=element_pointer(f, self.element, self.pointer, offset))
+
+    def moved(self, f: FunctionText, steps: Sequence[str], strides: Sequence[int]) -> Source:
+        """The same operand so many steps of these strides on."""
+        offset = "0"
+        for step, stride in zip(steps, strides, strict=True):
+            offset = add(f, offset, multiply(f, step, stride))
+        return replace(self, pointer=element_pointer(f, self.element, self.pointer, offset))
+
+
+@dataclass(frozen=True)
+class KLoop:
+    """A loop over one dimension k: its length, and the step of each operand along it."""
+
+    length: str
+    left: int
+    right: int
 
 
 def add(f: FunctionText, left: str, right: str | int) -> str:
@@ -269,12 +288,16 @@ def _transpose_blocks(
 
 @dataclass(frozen=True)
 class Tile:
-    """`height` rows of the given vectors. `fused` says that the target has fma instructions."""
+    """`height` rows of the given vectors. `fused` says that the target has fma instructions.
+
+    `is_nested` says that k stands for several dimensions.
+    """
 
     accumulator: str
     height: int
     vectors: tuple[Vector, ...]
     fused: bool = True
+    is_nested: bool = False
 
     @property
     def width(self) -> int:
@@ -322,14 +345,36 @@ class Tile:
         return ["zeroinitializer"] * (self.height * len(self.vectors))
 
     def contract(
-        self, f: FunctionText, lhs: Source, rhs: Source, length: str, initial: list[str]
+        self,
+        f: FunctionText,
+        lhs: Source,
+        rhs: Source,
+        loops: Sequence[KLoop],
+        initial: list[str],
     ) -> list[str]:
-        """Continue the chains `initial` over k in [0, length), length >= 1."""
+        """Continue the chains `initial` over loops of at least one step, the outermost first."""
+        first, *inner = loops
 
         def step(k: str, chains: list[str]) -> list[str]:
-            return self._step(f, lhs.at(f, "0", k), self._load(f, rhs.at(f, k, "0")), chains)
+            left, right = lhs.moved(f, [k], [first.left]), rhs.moved(f, [k], [first.right])
+            if inner:
+                return self.contract(f, left, right, inner, chains)
+            return self._step(f, left, self._load(f, right), chains)
 
-        return self._loop(f, length, 1, initial, step)
+        if not self._is_unrolled(loops):
+            return self._loop(f, first.length, 1, initial, step)
+        chains = initial
+        for k in range(int(first.length)):
+            chains = step(str(k), chains)
+        return chains
+
+    def _is_unrolled(self, loops: Sequence[KLoop]) -> bool:
+        """Whether loops, which others are around, are so short that they are written out."""
+        lengths = [loop.length for loop in loops]
+        if not all(length.isdigit() for length in lengths):
+            return False
+        count = prod(int(length) for length in lengths)
+        return self.is_nested and count * self.height * len(self.vectors) <= MOST_UNROLLED
 
     def contract_transposed(
         self, f: FunctionText, lhs: Source, rhs: Source, length: int
@@ -383,12 +428,16 @@ class Tile:
         kinds = [self.type_of(vector) for _, _, vector in self.places()]
         f.line(f"br label %{body}")
         f.label(body)
-        f.line(f"{index} = phi i64 [ 0, %{entry} ], [ {following}, %{body} ]")
         phis = len(f.lines)
         results = step(index, carried)
+        # where the loop ends, which is not where it begins if there are others in it
+        latch = f.current_label
         f.lines[phis:phis] = [
-            f"  {name} = phi {kind} [ {first}, %{entry} ], [ {result}, %{body} ]"
-            for name, kind, first, result in zip(carried, kinds, initial, results, strict=True)
+            f"  {index} = phi i64 [ 0, %{entry} ], [ {following}, %{latch} ]",
+            *(
+                f"  {name} = phi {kind} [ {first}, %{entry} ], [ {result}, %{latch} ]"
+                for name, kind, first, result in zip(carried, kinds, initial, results, strict=True)
+            ),
         ]
         f.line(f"{following} = add nuw nsw i64 {index}, {stride}")
         again = f.emit(f"icmp slt i64 {following}, {length}")

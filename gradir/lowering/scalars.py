@@ -176,19 +176,19 @@ class BodyEmitter:
         kind = kind_of(op.results[0].type)
         pointer = self._values[op.source].name
         steps = _row_major_steps(cast(ShapedType, op.source.type).get_shape())
-        contiguous = self._is_lane_number(op)
+        first = self._first_of_consecutive(op)
         offsets: list[str] = []
         for position, (index, step) in enumerate(zip(op.indices, steps, strict=True)):
             value = self._values[index]
-            if value.lanes > 1 and contiguous and position == len(steps) - 1:
-                value = Value(self.surroundings.indices[cast(int, self.surroundings.vector_dim)], 1)
+            if first is not None and position == len(steps) - 1:
+                value = Value(first, 1)
             if value.lanes > 1:
                 offsets.append(self._scaled(value.name, step, self.lanes))
             else:
                 offset = self._scaled(value.name, step, 1)
                 pointer = self.memory.address(kind, pointer, offset)
         mask = self.surroundings.mask
-        if contiguous:
+        if first is not None:
             return Value(self.memory.load(kind, self.lanes, pointer, mask), self.lanes)
         if not offsets:
             return Value(self.memory.load(kind, 1, pointer), 1)
@@ -198,19 +198,29 @@ class BodyEmitter:
         typed = f"{llvm_type('i64', self.lanes)} {total}"
         return Value(self.memory.gather(kind, self.lanes, pointer, typed, mask), self.lanes)
 
-    def _is_lane_number(self, op: LoadOp) -> bool:
-        """The last index is the vector dimension itself and the others are the same in all lanes:
-        the elements are contiguous."""
+    def _first_of_consecutive(self, op: LoadOp) -> str | None:
+        """The last index in the first lane, if the lanes read elements that follow each other."""
         if not op.indices or self.lanes == 1:
-            return False
+            return None
         *others, last = op.indices
-        while isinstance(last.owner, arith.IndexCastOp):
-            last = last.owner.operands[0]
-        return (
-            isinstance(last.owner, IndexOp)
-            and last.owner.dim.value.data == self.surroundings.vector_dim
-            and all(self._values[index].lanes == 1 for index in others)
-        )
+        if any(self._values[index].lanes > 1 for index in others):
+            return None
+        return self._counts_lanes(last)
+
+    def _counts_lanes(self, index: SSAValue) -> str | None:
+        """Its value in the first lane, if it is the vector dimension, or that and a constant."""
+        match index.owner:
+            case IndexOp() as op if op.dim.value.data == self.surroundings.vector_dim:
+                return self.surroundings.indices[op.dim.value.data]
+            case arith.IndexCastOp() as op:
+                return self._counts_lanes(op.operands[0])
+            case arith.AddiOp() as op:
+                for same, counting in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+                    if self._values[same].lanes == 1 and (at := self._counts_lanes(counting)):
+                        return self.memory.binary("add", "i64", 1, self._values[same].name, at)
+                return None
+            case _:
+                return None
 
     def _scaled(self, name: str, step: int, lanes: int) -> str:
         if step == 1 or name == "0":

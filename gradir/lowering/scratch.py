@@ -56,7 +56,7 @@ def _attach(op: LoopOp, size: int) -> None:
     block.insert_op_before(alloc, op)
     new = type(op)(
         op.extents, op.inputs, op.input_accesses, op.output_list, op.detach_region(op.body),
-        op.input_pads, op.outputs, op.starting_outputs, alloc.memref,
+        op.input_pads, op.outputs, op.starting_outputs, alloc.memref, op.roles,
     )  # fmt: skip
     new.location = op.location
     new.attributes |= op.attributes

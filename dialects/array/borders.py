@@ -1,0 +1,95 @@
+"""What array.pad repeats beyond the ends of an axis: `edge` and `reflect`.
+
+edge     a a | a b c d | d d
+reflect  c b | a b c d | c b
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access
+from gradir.dialects.array.movement import FlipOp
+from gradir.dialects.array.reductions import SumOp
+from gradir.dialects.array.slicing import ConcatOp, padded_back, part
+from gradir.dialects.loopnest import Output
+from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.shapes import DYNAMIC, shape_of
+from gradir.dialects.value import Emitter, Scalar, Value
+
+MODES = ("constant", "edge", "reflect")
+
+
+def require_border(mode: str, type_: Attribute, axis: int, width: int) -> None:
+    """VerifyException where an axis has not the elements that `width` of a mode repeat."""
+    extent = shape_of(type_)[axis]
+    if not width or extent == DYNAMIC or mode == "constant":
+        return
+    if mode == "edge" and extent == 0:
+        raise VerifyException(f"axis {axis} must not be empty in mode edge, got {type_}")
+    if mode == "reflect" and width >= extent:
+        raise VerifyException(
+            f"low and high of axis {axis} must be below its extent {extent} in mode reflect, "
+            f"got {width}"
+        )
+
+
+def border_source(at: Scalar, mode: str, low: int, extent: int) -> Scalar:
+    """Where along an axis the element at place `at` of the padded one comes from."""
+    zero, last = b.constant(at, 0), b.constant(at, extent - 1)
+    place = b.subtract(at, b.constant(at, low))
+    if mode == "edge":
+        return b.minimum(b.maximum(place, zero), last)
+    # folded at the first element, then at the last one
+    from_first = b.maximum(place, b.subtract(zero, place))
+    beyond = b.subtract(last, from_first)
+    return b.subtract(last, b.maximum(beyond, b.subtract(zero, beyond)))
+
+
+def border_nest(
+    emitter: Emitter, x: SSAValue, type_: Attribute, mode: str, low: Sequence[int]
+) -> list[SSAValue]:
+    """One nest over the result, which fetches each element from where it comes."""
+    source, shape = shape_of(x.type), shape_of(type_)
+
+    def fetch(table: Scalar) -> Scalar:
+        places: list[Scalar] = []
+        for d, (lo, n, m) in enumerate(zip(low, source, shape, strict=True)):
+            at = b.index(table, d)
+            places.append(at if n == m else border_source(at, mode, lo, n))
+        return b.load(table, places)
+
+    return nest(
+        emitter, shape, [Read(x, None)], [Output(type_, Access.identity(len(shape)))], fetch
+    )
+
+
+def border_folded(ct: Value, mode: str, axis: int, low: int, extent: int) -> Value:
+    """The transpose of padding one axis: each element gets the cotangents of its copies."""
+    fold = _edge_folded if mode == "edge" else _reflect_folded
+    return fold(ct, axis, low, extent)
+
+
+def _edge_folded(ct: Value, axis: int, low: int, extent: int) -> Value:
+    end = ct.shape[axis]
+    if extent == 1:
+        return SumOp.on(ct, axis=axis, keepdims=True)
+    ends = [(0, low + 1), (low + extent - 1, end)]
+    first, last = (SumOp.on(part(ct, axis, *at), axis=axis, keepdims=True) for at in ends)
+    return ConcatOp.on(first, part(ct, axis, low + 1, low + extent - 1), last, axis=axis)
+
+
+def _reflect_folded(ct: Value, axis: int, low: int, extent: int) -> Value:
+    end = ct.shape[axis]
+    high = end - low - extent
+    result = part(ct, axis, low, low + extent)
+    borders = [(0, low, 1), (low + extent, end, extent - 1 - high)]
+    for start, stop, place in borders:
+        if start < stop:
+            border = FlipOp.on(part(ct, axis, start, stop), axis=axis)
+            result += padded_back(border, axis, place, extent)
+    return result

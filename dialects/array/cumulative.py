@@ -1,0 +1,108 @@
+"""array: cumulative sums and products along one axis."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+
+from gradir.dialects.array.reductions import narrowed, widened
+from gradir.dialects.array.scans import LinearRecurrenceOp, Place, ScanOp, ShiftOp, start_of_sum
+from gradir.dialects.attributes import flag
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.shapes import element_of
+from gradir.dialects.value import Scalar, Value
+
+
+class _CumulativeOp(ScanOp):
+    """What sums and products share: `exclusive` leaves out the element itself."""
+
+    SAME_TYPE: ClassVar[bool] = True
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "exclusive", "reverse")
+
+    x = operand_def()
+    y = result_def()
+
+    @property
+    def exclusive(self) -> bool:
+        return flag(self.attributes, "exclusive", False)
+
+    def combined(self, total: Scalar, x: Scalar) -> Scalar:
+        """The total with one element more."""
+        raise NotImplementedError(self.name)
+
+    def step(self, here: Place, total: Scalar) -> tuple[Scalar, Scalar]:
+        following = self.combined(total, here.element(0))
+        return following, total if self.exclusive else following
+
+    def along(self, x: Any, accumulate: Any) -> Any:
+        """NumPy's `accumulate` in the direction of the op, without the element where exclusive."""
+        import numpy
+
+        line = numpy.moveaxis(x, self.axis, 0)
+        line = line[::-1] if self.reverse else line
+        result = accumulate(line, axis=0, dtype=x.dtype)
+        if self.exclusive:
+            first = numpy.full_like(line[:1], self.start())
+            result = numpy.concatenate([first, result[:-1]])
+        return numpy.moveaxis(result[::-1] if self.reverse else result, 0, self.axis)
+
+
+@irdl_op_definition
+class CumulativeSumOp(_CumulativeOp):
+    """y[i] = x[0] + ... + x[i] along `axis`; {exclusive} without x[i], {reverse} from the end.
+
+    f16 and bf16 are summed in f32. vjp: the cumulative sum of ct in the other direction
+    """
+
+    name = "array.cumulative_sum"
+
+    def start(self) -> float:
+        return start_of_sum(element_of(self.y.type), self.exclusive)
+
+    def combined(self, total: Scalar, x: Scalar) -> Scalar:
+        return total + x
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        back = not self.reverse
+        return [CumulativeSumOp.on(ct, axis=self.axis, exclusive=self.exclusive, reverse=back)]
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        return self.along(x, numpy.cumsum)
+
+
+@irdl_op_definition
+class CumulativeProdOp(_CumulativeOp):
+    """y[i] = x[0] * ... * x[i] along `axis`; {exclusive} without x[i], {reverse} from the end.
+
+    f16 and bf16 are multiplied in f32.
+    vjp: P * R, where P[j] is the product of the elements before j, and R sums over the results from
+    j on: R[j] = ct[j] + x[j+1] * R[j+1]. Nothing is divided, so that zeros are no exception.
+    """
+
+    name = "array.cumulative_prod"
+
+    def start(self) -> float:
+        return 1.0
+
+    def combined(self, total: Scalar, x: Scalar) -> Scalar:
+        return total * x
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        axis, reverse = self.axis, self.reverse
+        wide, wide_ct = widened(x), widened(ct)
+        before = CumulativeProdOp.on(wide, axis=axis, exclusive=True, reverse=reverse)
+        if self.exclusive:
+            wide_ct = ShiftOp.on(wide_ct, axis=axis, by=1 if reverse else -1)
+        behind = LinearRecurrenceOp.on(wide, wide_ct, axis=axis, reverse=not reverse, lagged=True)
+        return [narrowed(before * behind, x.type)]
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        return self.along(x, numpy.cumprod)
+
+
+OPS: tuple[type[TensorOp], ...] = (CumulativeSumOp, CumulativeProdOp)

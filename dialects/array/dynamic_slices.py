@@ -1,0 +1,192 @@
+"""array: slices whose place is known at run time; both ops are linear.
+
+A start is an integer of rank 0. It is clamped to [0, extent - size], so that the slice lies inside;
+a negative start is 0 and does not count from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access, Row, dim_row
+from gradir.dialects.attributes import Attributes, integers
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import require_elements
+from gradir.dialects.loopnest import Output
+from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.value import Emitter, Scalar, Value
+
+
+def _require_starts(x: Attribute, starts: Sequence[Attribute]) -> None:
+    rank = len(shape_of(x))
+    if len(starts) != rank:
+        raise VerifyException(
+            f"expected a start for each of the {rank} axes of {x}, got {len(starts)}"
+        )
+    for start in starts:
+        require_elements(start, "integer")
+        if shape_of(start):
+            raise VerifyException(f"starts must have rank 0, got {start}")
+
+
+def _require_inside(sizes: Sequence[int], x: Attribute, what: str) -> None:
+    for axis, (m, n) in enumerate(zip(sizes, shape_of(x), strict=True)):
+        if DYNAMIC not in (m, n) and not 0 <= m <= n:
+            raise VerifyException(f"{what} must be in [0, {n}] at axis {axis} of {x}, got {m}")
+
+
+def _places(
+    starts: Sequence[Scalar],
+    elements: Sequence[Attribute],
+    sizes: Sequence[int],
+    extents: Sequence[int],
+) -> list[Scalar]:
+    """Where in the large tensor an iteration over the slice stands."""
+    places: list[Scalar] = []
+    kinds = zip(starts, elements, sizes, extents, strict=True)
+    for d, (start, element, m, n) in enumerate(kinds):
+        at = b.index(start, d)
+        if m != n:
+            wide = b.cast(start, i64, b.is_unsigned(element))
+            last = b.constant(wide, n - m)
+            at = b.add(b.minimum(b.maximum(wide, b.constant(wide, 0)), last), at)
+        places.append(at)
+    return places
+
+
+def _clamped(starts: Sequence[Any], sizes: Sequence[int], extents: Sequence[int]) -> Any:
+    """The slice as an index of a NumPy array."""
+    rows = zip(starts, sizes, extents, strict=True)
+    first = [min(max(int(s), 0), n - m) for s, m, n in rows]
+    return tuple(slice(s, s + m) for s, m in zip(first, sizes, strict=True))
+
+
+@irdl_op_definition
+class DynamicSliceOp(TensorOp):
+    """The part of x of the extents `sizes` that begins at `starts`, one for each axis, clamped.
+
+    vjp: dynamic_update_slice of ct into zeros
+    """
+
+    name = "array.dynamic_slice"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("sizes",)
+
+    x = operand_def()
+    starts = var_operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, *starts = operands
+        _require_starts(x, starts)
+        sizes = integers(attributes, "sizes", None)
+        if sizes is None or len(sizes) != len(starts):
+            count = "nothing" if sizes is None else len(sizes)
+            raise VerifyException(f"sizes must have {len(starts)} entries, got {count}")
+        _require_inside(sizes, x, "sizes")
+        return [tensor(sizes, element_of(x))]
+
+    def vjp(self, ct: Value, y: Value, *operands: Value) -> Cotangents:
+        x, *starts = operands
+        return [DynamicUpdateSliceOp.on(x.full(0), ct, *starts), *[None] * len(starts)]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        x, *starts = operands
+        shape = shape_of(self.y.type)
+        elements, extents = [element_of(s.type) for s in starts], shape_of(x.type)
+
+        def fetch(table: Scalar, *starts: Scalar) -> Scalar:
+            return b.load(table, _places(starts, elements, shape, extents))
+
+        reads = [Read(x, None), *(Read(s, Access(len(shape), ())) for s in starts)]
+        output = Output(self.y.type, Access.identity(len(shape)))
+        return nest(emitter, shape, reads, [output], fetch)
+
+    def numpy(self, *arrays: Any) -> Any:
+        x, *starts = arrays
+        return x[_clamped(starts, shape_of(self.y.type), x.shape)]
+
+
+@irdl_op_definition
+class DynamicUpdateSliceOp(TensorOp):
+    """x with the part that begins at `starts`, one for each axis, clamped, replaced by `update`.
+
+    Natively it writes the update alone, into the buffer of x, if that is a temporary whose last
+    use this is (so a loop that writes a row a step does no more than that); otherwise x is copied
+    first. Axes that the update does not fill are written one index after the other.
+    vjp: ct with zeros in that part, for x; dynamic_slice of ct, for the update
+    """
+
+    name = "array.dynamic_update_slice"
+
+    x = operand_def()
+    update = operand_def()
+    starts = var_operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, update, *starts = operands
+        same_rank = len(shape_of(update)) == len(shape_of(x))
+        if not same_rank or element_of(update) != element_of(x):
+            raise VerifyException(
+                f"update must have the rank and elements of x, got {x} and {update}"
+            )
+        _require_inside(shape_of(update), x, "extents of update")
+        _require_starts(x, starts)
+        return [x]
+
+    def vjp(self, ct: Value, y: Value, *operands: Value) -> Cotangents:
+        _, update, *starts = operands
+        outside = DynamicUpdateSliceOp.on(ct, update.full(0), *starts)
+        inside = DynamicSliceOp.on(ct, *starts, sizes=update.shape)
+        return [outside, inside, *[None] * len(starts)]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        x, update, *starts = operands
+        sizes, extents = shape_of(update.type), shape_of(x.type)
+        rank, elements = len(sizes), [element_of(s.type) for s in starts]
+        moved = [d for d in range(rank) if sizes[d] != extents[d]]
+        if not moved or 0 in sizes:
+            return [x if moved else update]
+        rows = [
+            Row((0,) * rank, 0, symbol=moved.index(d)) if d in moved else dim_row(rank, d)
+            for d in range(rank)
+        ]
+
+        def place(value: Scalar, *starts: Scalar) -> Sequence[Scalar]:
+            places = _places(starts, elements, sizes, extents)
+            return [value, *(places[d] for d in moved)]
+
+        reads = [
+            Read(update, Access.identity(rank)),
+            *(Read(s, Access(rank, ())) for s in starts),
+        ]
+        output = Output(self.y.type, Access(rank, tuple(rows)), "none", x)
+        return nest(emitter, sizes, reads, [output], place)
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        x, update, *starts = arrays
+        result = numpy.array(x)
+        result[_clamped(starts, update.shape, x.shape)] = update
+        return result
+
+
+OPS: tuple[type[TensorOp], ...] = (DynamicSliceOp, DynamicUpdateSliceOp)

@@ -1,0 +1,325 @@
+"""array: reading and writing at many places that tensors of indices name.
+
+Indices are checked as in array.take: one in [-n, 0) counts from the end, one outside of [-n, n) is
+an error at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, ClassVar, cast
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access, Row, constant_row, dim_row
+from gradir.dialects.array.comparison import WhereOp
+from gradir.dialects.array.creation import FullOp, IotaOp
+from gradir.dialects.array.indexing import IndexingOp, TakeOp, taken_type, wrapped
+from gradir.dialects.array.movement import BroadcastToOp
+from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.attributes import Attributes, attribute, integer
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import require_elements
+from gradir.dialects.loopnest import Output, scalar_type
+from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.shapes import (
+    compatible,
+    element_of,
+    normalize_axis,
+    shape_of,
+    tensor,
+)
+from gradir.dialects.value import Emitter, Scalar, Value
+
+
+class _TuplesOp(IndexingOp):
+    """The last axis of the indices, operand 1, holds one index for each of the first axes of x.
+
+    These axes follow the first `batch_dims` ones, which x and the indices have in common.
+    """
+
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("batch_dims",)
+
+    @property
+    def batch(self) -> int:
+        return integer(self.attributes, "batch_dims", 0)
+
+    @property
+    def depth(self) -> int:
+        """How many axes are indexed."""
+        return shape_of(self.operands[1].type)[-1]
+
+    def index_reads(self, indices: SSAValue, rank: int) -> list[Read]:
+        """The parts of an index tuple, over a nest of `rank` loops that begin with its places."""
+        places = [dim_row(rank, d) for d in range(len(shape_of(indices.type)) - 1)]
+        return [
+            Read(indices, Access(rank, (*places, constant_row(rank, k)))) for k in range(self.depth)
+        ]
+
+    def checked_tuple(self, parts: Sequence[Scalar]) -> list[Scalar]:
+        extents = shape_of(self.operands[0].type)[self.batch :]
+        return [self.checked(at, n) for at, n in zip(parts, extents, strict=False)]
+
+    def numpy_index(self, x: Any, indices: Any) -> Any:
+        """The places as an index of the NumPy array x."""
+        import numpy
+
+        places = indices.shape[:-1]
+        grid: list[Any] = list(cast(Any, numpy.indices(places)))[: self.batch]
+        extents = x.shape[self.batch : self.batch + self.depth]
+        return (*grid, *(wrapped(indices[..., k], n) for k, n in enumerate(extents)))
+
+
+def _gathered_type(x: Attribute, indices: Attribute, attributes: Attributes) -> Attribute:
+    require_elements(indices, "integer")
+    shape, places = shape_of(x), shape_of(indices)
+    batch = integer(attributes, "batch_dims", 0)
+    if not places:
+        raise VerifyException(f"indices must have rank >= 1, got {indices}")
+    *outer, depth = places
+    if not 0 <= batch <= min(len(shape), len(outer)):
+        raise VerifyException(
+            f"batch_dims must be in [0, {min(len(shape), len(outer))}], got {batch}"
+        )
+    if not compatible(shape[:batch], outer[:batch]):
+        raise VerifyException(f"the first {batch} extents must agree, got {x} and {indices}")
+    if not 1 <= depth <= len(shape) - batch:
+        raise VerifyException(
+            f"the last extent of the indices must be in [1, {len(shape) - batch}], the axes of "
+            f"{x} that can be indexed, got {depth}"
+        )
+    if 0 in shape[batch : batch + depth] and 0 not in outer:
+        raise VerifyException("an indexed axis is empty, so that no index is valid")
+    return tensor([*outer, *shape[batch + depth :]], element_of(x))
+
+
+@irdl_op_definition
+class GatherNdOp(_TuplesOp):
+    """y[b.., o.., r..] = x[b.., indices[b.., o.., 0], indices[b.., o.., 1], .., r..].
+
+    b are `batch_dims` (default 0) axes, o any number; the last axis of the indices holds an index
+    for each of as many axes of x, r are the others. As TensorFlow's and ONNX's GatherND.
+    vjp: scatter_nd_add of ct into zeros; repeated indices add
+    """
+
+    name = "array.gather_nd"
+
+    x = operand_def()
+    indices = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, indices = operands
+        return [_gathered_type(x, indices, attributes)]
+
+    def vjp(self, ct: Value, y: Value, x: Value, indices: Value) -> Cotangents:
+        return [ScatterNdAddOp.on(x.full(0), indices, ct, batch_dims=self.batch), None]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        x, indices = operands
+        shape = shape_of(self.y.type)
+        rank, first = len(shape), len(shape_of(indices.type)) - 1
+
+        def pick(table: Scalar, *parts: Scalar) -> Scalar:
+            places = [b.index(table, d) for d in range(self.batch)]
+            places += self.checked_tuple(parts)
+            return b.load(table, [*places, *(b.index(table, d) for d in range(first, rank))])
+
+        reads = [Read(x, None), *self.index_reads(indices, rank)]
+        return nest(emitter, shape, reads, [Output(self.y.type, Access.identity(rank))], pick)
+
+    def numpy(self, x: Any, indices: Any) -> Any:
+        return x[self.numpy_index(x, indices)]
+
+
+@irdl_op_definition
+class ScatterNdAddOp(_TuplesOp):
+    """x with `updates` added at the places that gather_nd(x, indices) reads: its transpose.
+
+    Repeated indices add, in row-major order of the updates. `batch_dims` as in gather_nd.
+    vjp: ct for x, gather_nd(ct, indices) for the updates
+    """
+
+    name = "array.scatter_nd_add"
+
+    x = operand_def()
+    indices = operand_def()
+    updates = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, indices, updates = operands
+        require_elements(x, "number")
+        _require_updates(_gathered_type(x, indices, attributes), updates)
+        return [x]
+
+    def vjp(self, ct: Value, y: Value, x: Value, indices: Value, updates: Value) -> Cotangents:
+        return [ct, None, GatherNdOp.on(ct, indices, batch_dims=self.batch)]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        x, indices, updates = operands
+        shape = shape_of(updates.type)
+        rank, first = len(shape), len(shape_of(indices.type)) - 1
+        rows = [dim_row(rank, d) for d in range(self.batch)]
+        rows += [Row((0,) * rank, 0, symbol=k) for k in range(self.depth)]
+        rows += [dim_row(rank, d) for d in range(first, rank)]
+
+        def add(update: Scalar, *parts: Scalar) -> Sequence[Scalar]:
+            return [update, *self.checked_tuple(parts)]
+
+        reads = [Read(updates, Access.identity(rank)), *self.index_reads(indices, rank)]
+        output = Output(self.y.type, Access(rank, tuple(rows)), "add", x)
+        return nest(emitter, shape, reads, [output], add)
+
+    def numpy(self, x: Any, indices: Any, updates: Any) -> Any:
+        import numpy
+
+        result = numpy.array(x)
+        numpy.add.at(result, self.numpy_index(x, indices), updates)
+        return result
+
+
+def _require_updates(wanted: Attribute, updates: Attribute) -> None:
+    fits = compatible(shape_of(wanted), shape_of(updates))
+    if not fits or element_of(wanted) != element_of(updates):
+        raise VerifyException(f"updates must be {wanted}, got {updates}")
+
+
+@irdl_op_definition
+class IndexUpdateOp(IndexingOp):
+    """x with the elements along `axis` (0 where absent) at `indices` replaced by `updates`.
+
+    The updates have the type of take(x, indices). Of those with the same index the last one in
+    row-major order is kept, in the value and in the gradient: the others get zeros.
+    vjp: ct with zeros at the indices, for x; take(ct, indices) for the updates that are kept
+    """
+
+    name = "array.index_update"
+
+    x = operand_def()
+    indices = operand_def()
+    updates = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, indices, updates = operands
+        _require_updates(taken_type(x, indices, attributes), updates)
+        return [x]
+
+    def vjp(self, ct: Value, y: Value, x: Value, indices: Value, updates: Value) -> Cotangents:
+        rest = IndexUpdateOp.on(ct, indices, updates.full(0), axis=self.axis)
+        taken = TakeOp.on(ct, indices, axis=self.axis)
+        if prod(indices.shape) > 1:
+            taken = WhereOp.on(self._kept(indices, x, updates), taken, taken.full(0))
+        return [rest, None, taken]
+
+    def _kept(self, indices: Value, x: Value, updates: Value) -> Value:
+        """Of each element of the updates, whether no later one has its index."""
+        axis, emitter = self.axis, indices.emitter
+        counts = IotaOp.create(
+            result_types=[tensor([prod(indices.shape)], i64)], attributes={"axis": attribute(0)}
+        )
+        number = reshaped(emitter.value(emitter.insert(counts).y), indices.shape)
+        table = FullOp.fill(0, tensor([x.shape[axis]], i64))
+        last = IndexUpdateOp.on(emitter.value(emitter.insert(table).y), indices, number)
+        kept = TakeOp.on(last, indices).equal(number)
+        after = len(x.shape) - axis - 1
+        spread = reshaped(kept, [*[1] * axis, *indices.shape, *[1] * after])
+        return BroadcastToOp.on(spread, type=tensor(updates.shape, kept.element))
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        x, indices, updates = operands
+        axis, shape = self.axis, shape_of(updates.type)
+        rank = len(shape)
+        places = range(axis, axis + len(shape_of(indices.type)))
+        rows = [dim_row(rank, d) for d in range(rank) if d not in places]
+        rows.insert(axis, Row((0,) * rank, 0, symbol=0))
+        bound = shape_of(x.type)[axis]
+
+        def write(at: Scalar, update: Scalar) -> Sequence[Scalar]:
+            return [update, self.checked(at, bound)]
+
+        reads = [Read(indices, Access.of_dims(rank, places)), Read(updates, Access.identity(rank))]
+        output = Output(self.y.type, Access(rank, tuple(rows)), "none", x)
+        return nest(emitter, shape, reads, [output], write)
+
+    def numpy(self, x: Any, indices: Any, updates: Any) -> Any:
+        import numpy
+
+        result = numpy.array(x)
+        places = wrapped(indices, x.shape[self.axis])
+        before: Any = (slice(None),) * self.axis
+        for place in numpy.ndindex(*places.shape):
+            result[(*before, places[place])] = updates[(*before, *place)]
+        return result
+
+
+@irdl_op_definition
+class OneHotOp(IndexingOp):
+    """Ones where the place along `axis` (default -1) of extent `depth` is the index, else zeros.
+
+    The result has the shape of the indices with the new axis at its place `axis`; its element type
+    is written. An index in [-depth, 0) counts from the end.
+    """
+
+    name = "array.one_hot"
+    INACTIVE: ClassVar[bool] = True
+    INDICES: ClassVar[int] = 0
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("depth", "axis")
+
+    indices = operand_def()
+    y = result_def()
+
+    @property
+    def axis(self) -> int:
+        rank = len(shape_of(self.indices.type)) + 1
+        return normalize_axis(integer(self.attributes, "axis", -1), rank)
+
+    @property
+    def depth(self) -> int:
+        return integer(self.attributes, "depth")
+
+    def verify_types(self) -> None:
+        require_elements(self.indices.type, "integer")
+        shape = list(shape_of(self.indices.type))
+        if self.depth < 1 and not (self.depth == 0 and 0 in shape):
+            raise VerifyException(f"depth must be positive, got {self.depth}")
+        shape.insert(self.axis, self.depth)
+        if not compatible(shape, shape_of(self.y.type)):
+            wanted = tensor(shape, element_of(self.y.type))
+            raise VerifyException(f"result type must be {wanted}, got {self.y.type}")
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        shape, element = shape_of(self.y.type), scalar_type(element_of(self.y.type))
+        rank, axis = len(shape), self.axis
+        read = Read(operands[0], Access.of_dims(rank, [d for d in range(rank) if d != axis]))
+
+        def mark(at: Scalar) -> Scalar:
+            hit = b.equal(self.checked(at, self.depth), b.index(at, axis))
+            return b.select(hit, b.literal(at, 1, element), b.literal(at, 0, element))
+
+        return nest(emitter, shape, [read], [Output(self.y.type, Access.identity(rank))], mark)
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        places: Any = numpy.expand_dims(wrapped(arrays[0], self.depth), self.axis)
+        line = [-1 if d == self.axis else 1 for d in range(len(shape_of(self.y.type)))]
+        return places == numpy.arange(self.depth).reshape(line)
+
+
+OPS: tuple[type[TensorOp], ...] = (GatherNdOp, ScatterNdAddOp, IndexUpdateOp, OneHotOp)

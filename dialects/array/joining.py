@@ -1,0 +1,101 @@
+"""The loop nests of ops that put operands one after the other along an axis: concat and stack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Attribute, SSAValue
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access, dim_row
+from gradir.dialects.loopnest import Output, scalar_type
+from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.rounding import rounded
+from gradir.dialects.shapes import element_of, is_bool, is_float, shape_of
+from gradir.dialects.value import Emitter, Scalar
+
+# One nest reads an element of each operand for every element that it writes, but it fuses, and
+# writes whole lines. A nest for each operand reads once; it is slow where its parts are short.
+MOST_SELECTED = 4
+MOST_SELECTED_SHORT = 64
+SHORT_PART = 16
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An operand, its extent along the axis, and its subscripts over its own part of the result."""
+
+    value: SSAValue
+    extent: int
+    access: Access
+
+
+def joined(
+    emitter: Emitter, type_: Attribute, axis: int, pieces: Sequence[Piece]
+) -> list[SSAValue]:
+    """The pieces in order: one nest that others fuse with where there are few of them.
+
+    Many are written by a nest each into one buffer, so that the work stays linear.
+    """
+    pieces = [p for p in pieces if p.extent] or pieces[:1]
+    starts = [sum(p.extent for p in pieces[:k]) for k in range(len(pieces))]
+    part = prod(shape_of(type_)[axis:]) // len(pieces)
+    most = MOST_SELECTED_SHORT if part < SHORT_PART else MOST_SELECTED
+    build = _selected if len(pieces) <= most else _chained
+    return build(emitter, type_, axis, list(zip(pieces, starts, strict=True)))
+
+
+Placed = list[tuple[Piece, int]]
+
+
+def _moved(rank: int, axis: int, start: int) -> Access:
+    """The identity, but for `start` added along the axis."""
+    return Access(rank, tuple(dim_row(rank, d, 1, start * (d == axis)) for d in range(rank)))
+
+
+def _selected(emitter: Emitter, type_: Attribute, axis: int, placed: Placed) -> list[SSAValue]:
+    shape = shape_of(type_)
+    rank, zero = len(shape), pad_value(0, element_of(type_))
+    reads: list[Read] = []
+    for piece, start in placed:
+        is_guarded = axis in piece.access.used and len(placed) > 1
+        access = piece.access.compose(_moved(rank, axis, -start))
+        reads.append(Read(piece.value, access, zero if is_guarded else None))
+
+    def pick(*xs: Scalar) -> Scalar:
+        at, result = b.index(xs[0], axis), xs[0]
+        for x, (_, start) in list(zip(xs, placed, strict=True))[1:]:
+            result = b.select(b.greater_equal(at, b.constant(at, start)), x, result)
+        return result
+
+    def same(x: Scalar) -> Scalar:
+        return x
+
+    body = pick if len(placed) > 1 else same
+    return nest(emitter, shape, reads, [Output(type_, Access.identity(rank))], body)
+
+
+def _chained(emitter: Emitter, type_: Attribute, axis: int, placed: Placed) -> list[SSAValue]:
+    shape, whole = shape_of(type_), None
+    rank = len(shape)
+
+    def same(x: Scalar) -> Scalar:
+        return x
+
+    for piece, start in placed:
+        bounds = [piece.extent if d == axis else n for d, n in enumerate(shape)]
+        output = Output(type_, _moved(rank, axis, start), "none", whole)
+        [whole] = nest(emitter, bounds, [Read(piece.value, piece.access)], [output], same)
+    assert whole is not None
+    return [whole]
+
+
+def pad_value(value: float, element: Attribute) -> Attribute:
+    """The attribute that a padded read of a nest wants."""
+    if is_float(element):
+        return FloatAttr(rounded(value, element), element)  # pyright: ignore[reportArgumentType,reportCallIssue]
+    scalar = scalar_type(element)
+    return IntegerAttr(-int(value != 0) if is_bool(element) else int(value), scalar)  # pyright: ignore[reportArgumentType,reportCallIssue]

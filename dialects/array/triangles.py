@@ -1,0 +1,272 @@
+"""array: diagonals and triangles of matrices, which are the last two axes; all are linear.
+
+The k-th diagonal of a matrix a holds the elements a[i, i + k].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects import body as b
+from gradir.dialects.access import Access, dim_row
+from gradir.dialects.array.creation import CreationOp, numpy_dtype
+from gradir.dialects.array.joining import pad_value
+from gradir.dialects.array.movement import BroadcastToOp, MovementOp
+from gradir.dialects.array.reductions import SumOp, reshaped
+from gradir.dialects.attributes import Attributes, integer
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import require_elements
+from gradir.dialects.loopnest import Output, scalar_type
+from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
+from gradir.dialects.value import Emitter, Scalar, Value
+
+
+def distance(near: Scalar, rank: int) -> Scalar:
+    """The number of the diagonal on which an iteration stands."""
+    return b.subtract(b.index(near, rank - 1), b.index(near, rank - 2))
+
+
+def require_matrices(type_: Attribute, what: str) -> None:
+    if len(shape_of(type_)) < 2:
+        raise VerifyException(f"{what} must have rank >= 2, got {type_}")
+
+
+@irdl_op_definition
+class EyeOp(CreationOp):
+    """A matrix of the result's type with ones on the k-th diagonal (default 0), else zeros."""
+
+    name = "array.eye"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("k",)
+
+    def verify_types(self) -> None:
+        super().verify_types()
+        if len(shape_of(self.y.type)) != 2:
+            raise VerifyException(f"the result must have rank 2, got {self.y.type}")
+        integer(self.attributes, "k", 0)
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        rows, columns = shape_of(self.y.type)
+        dtype = numpy_dtype(element_of(self.y.type))
+        return numpy.eye(rows, columns, integer(self.attributes, "k", 0), dtype)
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        k, element = integer(self.attributes, "k", 0), scalar_type(element_of(self.y.type))
+
+        def fill(at: Scalar) -> Scalar:
+            on_diagonal = b.equal(distance(at, 2), b.constant(at, k))
+            return b.select(on_diagonal, b.literal(at, 1, element), b.literal(at, 0, element))
+
+        output = Output(self.y.type, Access.identity(2))
+        return nest(emitter, shape_of(self.y.type), [], [output], fill)
+
+
+class _TriangleOp(TensorOp):
+    """The elements on one side of a diagonal, zeros on the other."""
+
+    SAME_TYPE: ClassVar[bool] = True
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("k",)
+    KEEPS: ClassVar[Callable[[Scalar, Scalar], Scalar]]
+    NUMPY: ClassVar[str] = ""
+
+    x = operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_matrices(operands[0], "x")
+        integer(attributes, "k", 0)
+        return [operands[0]]
+
+    @property
+    def k(self) -> int:
+        return integer(self.attributes, "k", 0)
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        return [type(self).on(ct, k=self.k)]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        shape = shape_of(self.y.type)
+        identity = Access.identity(len(shape))
+
+        def keep(x: Scalar) -> Scalar:
+            at = distance(x, len(shape))
+            kept = type(self).KEEPS(at, b.constant(at, self.k))
+            return b.select(kept, x, b.constant(x, 0))
+
+        return nest(
+            emitter, shape, [Read(operands[0], identity)], [Output(self.y.type, identity)], keep
+        )
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        return getattr(numpy, self.NUMPY)(arrays[0], self.k)
+
+
+@irdl_op_definition
+class TrilOp(_TriangleOp):
+    """The elements on and below the k-th diagonal (default 0), zeros above.   vjp: tril of ct"""
+
+    name = "array.tril"
+    KEEPS: ClassVar[Callable[[Scalar, Scalar], Scalar]] = b.less_equal
+    NUMPY: ClassVar[str] = "tril"
+
+
+@irdl_op_definition
+class TriuOp(_TriangleOp):
+    """The elements on and above the k-th diagonal (default 0), zeros below.   vjp: triu of ct"""
+
+    name = "array.triu"
+    KEEPS: ClassVar[Callable[[Scalar, Scalar], Scalar]] = b.greater_equal
+    NUMPY: ClassVar[str] = "triu"
+
+
+def diagonal_type(matrices: Attribute, offset: int) -> Attribute:
+    """The type of a diagonal, which may be empty."""
+    *batch, rows, columns = shape_of(matrices)
+    length = DYNAMIC
+    if DYNAMIC not in (rows, columns):
+        length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    return tensor([*batch, length], element_of(matrices))
+
+
+@irdl_op_definition
+class DiagonalOp(MovementOp):
+    """The diagonal number `offset` (default 0) of each matrix, as the last axis of the result.
+
+    vjp: ct on that diagonal of zeros (grad.diagonal_backward)
+    """
+
+    name = "array.diagonal"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("offset",)
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_matrices(operands[0], "x")
+        return [diagonal_type(operands[0], integer(attributes, "offset", 0))]
+
+    @property
+    def offset(self) -> int:
+        return integer(self.attributes, "offset", 0)
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        return [DiagonalBackwardOp.on(ct, type=x.type, offset=self.offset)]
+
+    def access(self) -> Access:
+        rank, k = len(shape_of(self.y.type)), self.offset
+        rows = [dim_row(rank, d) for d in range(rank - 1)]
+        rows += [dim_row(rank, rank - 1, 1, start) for start in (max(-k, 0), max(k, 0))]
+        return Access(rank, tuple(rows))
+
+    def numpy(self, x: Any) -> Any:
+        import numpy
+
+        return numpy.diagonal(x, self.offset, -2, -1)
+
+
+@irdl_op_definition
+class TraceOp(TensorOp):
+    """The sum of the diagonal number `offset` (default 0) of each matrix, in the elements' type.
+
+    vjp: ct all along that diagonal of zeros
+    """
+
+    name = "array.trace"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("offset",)
+
+    x = operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_elements(operands[0], "number")
+        require_matrices(operands[0], "x")
+        integer(attributes, "offset", 0)
+        return [tensor(shape_of(operands[0])[:-2], element_of(operands[0]))]
+
+    @property
+    def offset(self) -> int:
+        return integer(self.attributes, "offset", 0)
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        spread = BroadcastToOp.on(
+            reshaped(ct, [*ct.shape, 1]), type=diagonal_type(x.type, self.offset)
+        )
+        return [DiagonalBackwardOp.on(spread, type=x.type, offset=self.offset)]
+
+    def decompose(self, *operands: Value) -> Value:
+        return SumOp.on(DiagonalOp.on(operands[0], offset=self.offset), axis=-1)
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        return numpy.trace(arrays[0], self.offset, -2, -1, dtype=arrays[0].dtype)
+
+
+@irdl_op_definition
+class DiagonalBackwardOp(TensorOp):
+    """Zeros of the result's type, each matrix with ct on its diagonal number `offset`.
+
+    The transpose of array.diagonal. vjp: diagonal(ct')
+    """
+
+    name = "grad.diagonal_backward"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("offset",)
+
+    ct = operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+    def verify_types(self) -> None:
+        require_matrices(self.y.type, "the result")
+        wanted = diagonal_type(self.y.type, self.offset)
+        fits = compatible(shape_of(self.ct.type), shape_of(wanted))
+        if not fits or element_of(self.ct.type) != element_of(wanted):
+            raise VerifyException(f"the cotangent must be {wanted}, got {self.ct.type}")
+
+    @property
+    def offset(self) -> int:
+        return integer(self.attributes, "offset", 0)
+
+    def vjp(self, ct: Value, y: Value, inner: Value) -> Cotangents:
+        return [DiagonalOp.on(ct, offset=self.offset)]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        shape, k = shape_of(self.y.type), self.offset
+        rank = len(shape)
+        rows = [dim_row(rank, d) for d in range(rank - 2)] + [dim_row(rank, rank - 2, 1, min(k, 0))]
+        read = Read(operands[0], Access(rank, tuple(rows)), pad_value(0, element_of(self.y.type)))
+
+        def place(ct: Scalar) -> Scalar:
+            at = distance(ct, rank)
+            return b.select(b.equal(at, b.constant(at, k)), ct, b.constant(ct, 0))
+
+        return nest(emitter, shape, [read], [Output(self.y.type, Access.identity(rank))], place)
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        result = numpy.zeros(shape_of(self.y.type), arrays[0].dtype)
+        for i in range(arrays[0].shape[-1]):
+            result[..., i + max(-self.offset, 0), i + max(self.offset, 0)] = arrays[0][..., i]
+        return result
+
+
+OPS: tuple[type[TensorOp], ...] = (EyeOp, TrilOp, TriuOp, DiagonalOp, TraceOp)

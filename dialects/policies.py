@@ -1,0 +1,12 @@
+"""The names of the policies: what is kept of a forward computation for its derivative."""
+
+from __future__ import annotations
+
+POLICIES: dict[str, str] = {
+    "keep_all": "every value that the backward code reads",
+    "keep_none": "inputs only; all else is recomputed",
+    "keep_matmuls": "results of contractions (matmul, linear, convolutions)",
+    "keep_named": "values named by grad.name",
+    "auto": "all but what is nearly free to recompute, where that lowers the peak",
+}
+"""Each policy, and what it keeps."""

@@ -48,6 +48,7 @@ PASSES: dict[str, str] = {
     "gradir-outline-checkpoints": "gradir.passes.outline_checkpoints:OutlineCheckpointsPass",
     "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",
     "gradir-scalarize": "gradir.passes.scalarize:ScalarizePass",
+    "gradir-sum-slices": "gradir.passes.sum_slices:SumSlicesPass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
     "gradir-verify": "gradir.passes.verify:VerifyPass",
 }

@@ -39,6 +39,7 @@ from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
 from gradir.passes.bufferize_tape import Tapes
+from gradir.passes.delay_updates import delay_updates
 
 
 def bufferize(module: ModuleOp) -> None:
@@ -52,6 +53,7 @@ def bufferize(module: ModuleOp) -> None:
         if function.body.first_block is not function.body.last_block:
             name = function.sym_name.data
             raise PassError(f"@{name}: native code needs one block, got several", function)
+        delay_updates(function.body.block)
         _Bufferizer(module, function).run()
 
 

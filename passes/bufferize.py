@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
     IntegerAttr,
     MemRefType,
     ModuleOp,
@@ -33,8 +36,8 @@ from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.loopnest import LoopOp, NestOp, Output, ViewOp
-from gradir.dialects.shapes import is_number, is_static, is_tensor
+from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, Output, ViewOp
+from gradir.dialects.shapes import element_of, is_number, is_static, is_tensor
 from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
@@ -269,15 +272,14 @@ class _Bufferizer:
         root = root_of(buffer)
         if root not in {root_of(s.values[i]) for i in op.operands}:
             return True
-        if not isinstance(op, NestOp) or set(op.output_combiners) != {"none"}:
+        if not isinstance(op, LoopOp) or set(op.output_combiners) != {"none"}:
             return False
-        rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
-        reads = [row for row in rows if root_of(s.values[row[0]]) is root]
-        if len(reads) != 1:
+        rows = list(zip(op.inputs, op.input_accesses, op.input_pads, strict=True))
+        reads = [k for k, row in enumerate(rows) if root_of(s.values[row[0]]) is root]
+        if len(reads) != 1 or not _writes_once(op, reads[0]):
             return False
-        value, access, pad = reads[0]
-        here = access is not None and access.is_identity and pad is None
-        return here and access == output.access and s.values[value] is buffer
+        value, access, pad = rows[reads[0]]
+        return access == output.access and pad is None and s.values[value] is buffer
 
     def _constant(self, op: TensorOp) -> None:
         s = self.state
@@ -304,6 +306,31 @@ class _Bufferizer:
         parent.insert_op_before(made, self.function)
         self.function.detach()
         self.function.erase()
+
+
+def _writes_once(op: LoopOp, read: int) -> bool:
+    """Each element is written once, when nothing of input `read` is needed but that element.
+
+    A contraction may keep sums in its output, or reduce in a nest; not one of matrices of floats.
+    """
+    access = op.output_accesses[0]
+    if isinstance(op, NestOp):
+        return access.is_identity
+    assert isinstance(op, ContractOp)
+    free = op.free_dims
+    sizes = {role: [n for r, n in zip(op.dim_roles, op.extents, strict=True) if r == role]
+             for role in "mn"}  # fmt: skip
+    left, right = (a.used for a in op.input_accesses[:2] if a is not None)
+    varies = {role: {d for d, r in enumerate(op.dim_roles) if r == role} for role in "mn"}
+    is_product = not left & varies["n"] and not right & varies["m"]
+    elements = [op.accumulator_type, *(element_of(v.type) for v in op.inputs[:2])]
+    return (
+        read >= op.HIDDEN_INPUTS
+        and access.dims == tuple(range(free))
+        and is_product
+        and prod([*sizes["m"], *sizes["n"]]) > 1
+        and all(isinstance(e, Float32Type | Float64Type) for e in elements)
+    )
 
 
 def _slot_type(type_: Attribute) -> MemRefType[Attribute]:

@@ -121,6 +121,40 @@ class Tapes:
             self.s.own(buffer)
         return _Store(type_, buffers, [])
 
+    def push_arguments(self, block: Block) -> None:
+        """At the start of a block, put what it carries on tapes that it pushes on, so that the
+        buffers are free for what it carries next."""
+        for argument in block.args:
+            if not is_tape(argument.type):
+                continue
+            for use in list(argument.uses):
+                push = use.operation
+                if isinstance(push, TapePushOp) and push.parent is block:
+                    self._push_arguments(push, block)
+
+    def _push_arguments(self, push: TapePushOp, block: Block) -> None:
+        store = self.store(push.tape)
+        early = [
+            k
+            for k, value in enumerate(push.columns)
+            if is_tensor(value.type) and value in block.args and not self._moves(push, store)
+        ]
+        if not early or not self._is_last(store, push):
+            return
+        row = self._reserved(push, store, self.s.values[push.tape])
+        for k in early:
+            value = push.columns[k]
+            self.s.copy(self.s.values[value], self._column(push, store, k, row))
+            self._in_place.add((push, k))
+            for use in value.uses:
+                if use.operation is push and use.index == k + 1:
+                    self.s.live.forget(use)
+
+    def _moves(self, push: TapePushOp, store: _Store) -> bool:
+        """Another push of the block comes first."""
+        first = self.s.live.first
+        return any(q.parent is push.parent and first(q) < first(push) for q in store.pushes)
+
     # Ops.
 
     def bufferize(self, op: Operation) -> bool:

@@ -1,4 +1,4 @@
-"""grad.checkpoint: a stage of a program whose values are recomputed for its derivative, not kept."""
+"""grad.checkpoint: a stage whose values are recomputed for the derivative, not kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, RecursiveMemoryEffect
+from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.policies import POLICIES
@@ -29,7 +29,7 @@ class YieldOp(AbstractYieldOperation[Attribute]):
     """Ends a stage with the values that are its outputs."""
 
     name = "grad.yield"
-    traits = traits_def(IsTerminator())
+    traits = traits_def(IsTerminator(), Pure())
 
 
 @irdl_op_definition

@@ -26,8 +26,8 @@ from gradir.dialects.kinds import require_elements
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, elementwise, nest
 from gradir.dialects.shapes import compatible, element_of, shape_of, tensor
+from gradir.dialects.sliding_windows import WINDOW_ATTRIBUTES, Windows
 from gradir.dialects.value import Emitter, Scalar, Value
-from gradir.dialects.windows import WINDOW_ATTRIBUTES, Windows
 
 # The place of a window that has none: larger than every place.
 NO_PLACE = (1 << 31) - 1
@@ -229,9 +229,7 @@ class MaxPoolBackwardOp(MaxWindowOp):
 
         if not has_stride:
             pads = (pad_value(0, element), IntegerAttr(-1, i32))
-            reads = [
-                Read(o, windows.covering, pad) for o, pad in zip(operands, pads, strict=True)
-            ]
+            reads = [Read(o, windows.covering, pad) for o, pad in zip(operands, pads, strict=True)]
             return [windows.reduce(emitter, reads, self.y.type, "add", pick)]
         return picked(emitter, self.y.type, operands, covering_bands(windows), pick)
 
@@ -342,6 +340,11 @@ class AverageWindowOp(WindowOp):
     """Attributes of average pooling, and by what a window is divided."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (*WINDOW_ATTRIBUTES, "count_include_pad")
+
+    @classmethod
+    def windows_of(cls, x: Attribute, attributes: Attributes) -> Windows:
+        flag(attributes, "count_include_pad", True)
+        return super().windows_of(x, attributes)
 
     @property
     def counts(self) -> list[list[int]]:

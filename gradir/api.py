@@ -15,9 +15,9 @@ from xdsl.ir import Block, Region
 from gradir.collector import paused_gc
 from gradir.diagnostics import Sources
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
+from gradir.gradient_pass import apply_gradient
 from gradir.parser import parse_module
 from gradir.passes.call_graph import callees_first, functions_by_name
-from gradir.passes.gradient import apply_gradient
 from gradir.passes.targets import Selector
 from gradir.passes.verify import verify
 from gradir.symbols import function_named

@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from gradir.lowering.scratch import allocate_scratch
 from gradir.lowering.target import Target, host
+from gradir.memory_limit import MEMORY_LIMIT, check_limit
 from gradir.pipeline import place_buffers, run_stages
 from gradir.runtime import executable
 from gradir.runtime.threads import thread_count
@@ -26,7 +27,10 @@ def compile_function(
         if op is not function_named(module, function):
             op.detach()
             op.erase()
+    place = function_named(module, function)
+    limit = place.attributes.get(MEMORY_LIMIT)
     run_stages(module)
     allocate_scratch(module, target, count)
     plan = place_buffers(module)[function]
+    check_limit(limit, plan.peak_bytes, place)
     return executable.compile_function(function_named(module, function), count, target, plan)

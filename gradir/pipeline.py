@@ -28,6 +28,7 @@ from gradir.passes.inline_checkpoints import inline_checkpoints
 from gradir.passes.lower import lower
 from gradir.passes.plan_memory import MemoryPlan, plan_memory
 from gradir.passes.scalarize import scalarize
+from gradir.passes.schedule import schedule
 from gradir.passes.simplify import simplify
 from gradir.passes.sum_slices import sum_slices
 from gradir.passes.verify import verify
@@ -81,6 +82,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("gradir-scalarize", scalarize),
     # needs: loop nests on tensors;   leaves: fewer of them
     Stage("gradir-fuse", fuse),
+    # needs: loop nests on tensors;   leaves: them in an order with few bytes alive
+    Stage("gradir-schedule", schedule),
     # needs: one block a function;    leaves: buffers, no tensors; results in the caller's memory
     Stage("gradir-bufferize", bufferize, _is_on_buffers),
 )

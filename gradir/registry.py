@@ -40,7 +40,7 @@ PASSES: dict[str, str] = {
     "gradir-dce": "gradir.passes.dce:DcePass",
     "gradir-decompose": "gradir.passes.decompose:DecomposePass",
     "gradir-fuse": "gradir.passes.fuse:FusePass",
-    "gradir-gradient": "gradir.passes.gradient:GradientPass",
+    "gradir-gradient": "gradir.gradient_pass:GradientPass",
     "gradir-hoist": "gradir.passes.hoist:HoistPass",
     "gradir-inline": "gradir.passes.inline:InlinePass",
     "gradir-inline-checkpoints": "gradir.passes.inline_checkpoints:InlineCheckpointsPass",
@@ -48,8 +48,9 @@ PASSES: dict[str, str] = {
     "gradir-outline-checkpoints": "gradir.passes.outline_checkpoints:OutlineCheckpointsPass",
     "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",
     "gradir-scalarize": "gradir.passes.scalarize:ScalarizePass",
-    "gradir-sum-slices": "gradir.passes.sum_slices:SumSlicesPass",
+    "gradir-schedule": "gradir.passes.schedule:SchedulePass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
+    "gradir-sum-slices": "gradir.passes.sum_slices:SumSlicesPass",
     "gradir-verify": "gradir.passes.verify:VerifyPass",
 }
 """gradir's own passes: name to `module:class`."""

@@ -13,7 +13,9 @@ from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import BarrierOp
 from gradir.dialects.tape import TapeNewOp
 
-RegionOp = scf.ForOp | scf.IfOp | scf.WhileOp | scf.ExecuteRegionOp | scf.IndexSwitchOp
+RegionOp = (
+    scf.ForOp | scf.IfOp | scf.WhileOp | scf.ExecuteRegionOp | scf.IndexSwitchOp | CheckpointOp
+)
 """Ops whose regions run as part of them, and that do nothing else."""
 
 
@@ -37,18 +39,16 @@ def is_dead(op: Operation) -> bool:
         return False
     if any(r.first_use is not None for r in op.results):
         return False
-    return is_free(op)
+    return has_no_effect(op)
 
 
-def is_free(op: Operation) -> bool:
+def has_no_effect(op: Operation) -> bool:
     """Whether an op, with all that is in its regions, only gives its results.
 
     Barriers only seem to have effects.
     """
-    if isinstance(op, RegionOp | CheckpointOp):
-        return all(
-            isinstance(inner, RegionOp | CheckpointOp) or is_free(inner) for inner in op.walk()
-        )
+    if isinstance(op, RegionOp):
+        return all(isinstance(inner, RegionOp) or has_no_effect(inner) for inner in op.walk())
     return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
 
 

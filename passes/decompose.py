@@ -18,12 +18,17 @@ from gradir.passes.cleanup import blocks_inside_out
 def decompose(module: ModuleOp) -> None:
     """Leaves no op that has a decomposition."""
     for block in blocks_inside_out(module):
-        op = block.first_op
-        while op is not None:
-            if isinstance(op, TensorOp) and op.has_decomposition():
-                op = _decompose_op(block, op)
-            else:
-                op = op.next_op
+        decompose_block(block)
+
+
+def decompose_block(block: Block) -> None:
+    """Leaves no op of the block (regions in it aside) that has a decomposition."""
+    op = block.first_op
+    while op is not None:
+        if isinstance(op, TensorOp) and op.has_decomposition():
+            op = _decompose_op(block, op)
+        else:
+            op = op.next_op
 
 
 def _decompose_op(block: Block, op: TensorOp) -> Operation | None:

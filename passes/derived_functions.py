@@ -15,6 +15,7 @@ from gradir.dialects.tape import TapeType
 from gradir.passes.call_dependence import Flow
 from gradir.passes.call_graph import functions_by_name
 from gradir.passes.cleanup import remove_dead_ops
+from gradir.passes.costs import Costs
 from gradir.passes.effects import check_arguments
 from gradir.passes.prune_flow import prune_flow
 from gradir.passes.residuals import is_constant, replace_uses_within
@@ -41,6 +42,7 @@ class Program:
         self.functions = functions_by_name(module)
         self.halves: dict[Hashable, Halves] = {}
         self.flows: dict[FuncOp, Flow] = {}
+        self.costs = Costs()
         self.looping: dict[FuncOp, bool] = {}
 
     def function(self, name: str, place: Operation | None = None) -> FuncOp:
@@ -116,6 +118,25 @@ class Derived:
     grads: list[SSAValue]
     tapes: Sequence[TapeThread] = ()
     suffix: str = field(default="")
+    attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+
+    def copied(self, source: FuncOp) -> tuple[Derived, dict[SSAValue, SSAValue]]:
+        """A copy for a copy of the source, and where its values are; without tapes."""
+        copies: dict[SSAValue, SSAValue] = {}
+        blocks: list[Block] = []
+        for block in (self.forward, self.backward):
+            blocks.append(Block(arg_types=[a.type for a in block.args]))
+            for ours, argument in zip(blocks[-1].args, block.args, strict=True):
+                ours.name_hint = argument.name_hint
+                copies[argument] = ours
+            for op in block.ops:
+                copy = op.clone(copies)
+                copy.location = op.location
+                blocks[-1].add_op(copy)
+        values = ([copies[v] for v in vs] for vs in (self.results, self.cotangents, self.grads))
+        results, cotangents, grads = values
+        forward, backward = blocks
+        return Derived(source, forward, backward, results, cotangents, grads), copies
 
     def clean(self, simplify: Callable[[Block], None]) -> None:
         """Simplify the backward code and prune both; a temporary use holds what is returned."""
@@ -158,7 +179,9 @@ def joint_function(program: Program, derived: Derived, ending: str) -> FuncOp:
         block.add_op(op)
     derived.add_return(block, *derived.results, *derived.grads)
     attributes = argument_attributes(derived.source)
-    return program.add(_function(derived.name(ending), block, attributes), derived.source)
+    function = function_around(derived.name(ending), block, attributes)
+    function.attributes |= derived.attributes
+    return program.add(function, derived.source)
 
 
 Insert = Callable[[FuncOp, FuncOp], FuncOp]
@@ -180,8 +203,10 @@ def split_functions(
     ends = [t.forward for t in derived.tapes]
     derived.add_return(derived.forward, *derived.results, *residuals, *ends)
     attributes = argument_attributes(derived.source)
-    forward = _function(derived.name("fwd"), derived.forward, attributes)
-    backward = _function(derived.name("bwd"), block, [])
+    forward = function_around(derived.name("fwd"), derived.forward, attributes)
+    backward = function_around(derived.name("bwd"), block, [])
+    for function in (forward, backward):
+        function.attributes |= derived.attributes
     insert = insert or program.add
     forward = insert(forward, derived.source)
     return forward, insert(backward, forward)
@@ -214,7 +239,7 @@ def _residuals(derived: Derived) -> list[SSAValue]:
     return [v for v in in_order if v in read]
 
 
-def _function(name: str, block: Block, attributes: Sequence[dict[str, Attribute]]) -> FuncOp:
+def function_around(name: str, block: Block, attributes: Sequence[dict[str, Attribute]]) -> FuncOp:
     """A function around a block that ends in its return."""
     last = block.last_op
     assert last is not None

@@ -32,7 +32,8 @@ class Shared:
 
     `primal` gives the forward value of each source value. `same` gives, of a carried value that
     never changes, the value that it starts from: cotangents of the one are the other's.
-    `dissolved` are ops of which the one block became part of the block around.
+    `dissolved` are ops of which the one block became part of the block around. `opened` are the
+    stages that hold a value that was asked for: they are dissolved.
     """
 
     program: Program
@@ -41,6 +42,7 @@ class Shared:
     same: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     saved: dict[Operation, object] = field(default_factory=dict[Operation, object])
     dissolved: dict[Operation, Block] = field(default_factory=dict[Operation, Block])
+    opened: set[Operation] = field(default_factory=set[Operation])
 
     def origin(self, value: SSAValue) -> SSAValue:
         while value in self.same:

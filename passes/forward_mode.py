@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
@@ -26,7 +25,7 @@ from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.calls import Key, derive_callees, key_of, suffix
 from gradir.passes.cleanup import is_dead
-from gradir.passes.derived_functions import Program
+from gradir.passes.derived_functions import Program, function_around
 from gradir.passes.gradient import FunctionDifferentiator
 from gradir.passes.region_flow import region_flow, times, trips, yielded
 from gradir.passes.simplify import simplify_block
@@ -71,18 +70,8 @@ def _function(
     tangents = [work.tangent_or_zero(t.value, emitter) for t in analysis.of]
     emitter.insert(ReturnOp(*results, *tangents))
     simplify_block(block)
-    return _around(f"{source.sym_name.data}_jvp{ending}", block, argument_attributes(source))
-
-
-def _around(name: str, block: Block, attributes: Sequence[dict[str, Attribute]]) -> FuncOp:
-    """A function around a block that ends in its return."""
-    last = block.last_op
-    assert last is not None
-    inputs = [a.type for a in block.args]
-    given = [DictionaryAttr(a) for a in attributes]
-    given += [DictionaryAttr({})] * (len(inputs) - len(given))
-    attrs = ArrayAttr(given) if any(a.data for a in given) else None
-    return FuncOp(name, (inputs, [o.type for o in last.operands]), Region(block), arg_attrs=attrs)
+    name = f"{source.sym_name.data}_jvp{ending}"
+    return function_around(name, block, argument_attributes(source))
 
 
 class ForwardMode:

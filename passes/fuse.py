@@ -24,7 +24,9 @@ from gradir.dialects.nest_builder import Read, argument_type
 from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.fusion_groups import Group, Grouping
 from gradir.passes.inline_views import Input, inline_views, inputs_of
+from gradir.passes.live_bytes import Memory
 from gradir.passes.liveness import flow_blocks
+from gradir.passes.schedule import reorder, sunk_order
 
 
 def fuse(module: ModuleOp) -> None:
@@ -48,6 +50,8 @@ def fuse_block(block: Block) -> None:
             )
     inline_views(block)
     remove_dead_ops(block)
+    # so that what is read late is made late, and fuses with its readers
+    reorder(block, sunk_order(Memory(block)))
     groups = Grouping(block).groups
     for group in groups:
         for op in group.ops:

@@ -1,8 +1,8 @@
 """Which loop ops run as one: groups of nests over one iteration space, without cycles.
 
 A nest joins the group of a producer that it reads element for element, or of a nest that reads the
-same tensor, if all of it can run at one time: nothing outside of the group may lie on a path
-between two members. Sets of ops are bit masks over their positions.
+same tensor in the same way, if all of it can run at one time: nothing outside of the group may lie
+on a path between two members. Sets of ops are bit masks over their positions.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from gradir.dialects.access import Access
 from gradir.dialects.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
+from gradir.passes.live_bytes import bytes_of
 from gradir.passes.liveness import all_operands
 
 # A group that reads more tensors than this would do little but spill their addresses.
 MOST_INPUTS = 64
 # A nest of more ops than this gains nothing over two, and takes long to compile.
 MOST_OPS = 256
+# Results so many times smaller than what is read for them may wait for their readers.
+SMALL = 16
 
 
 @dataclass(eq=False)
@@ -51,8 +55,9 @@ class Grouping:
         # In the order of their last members: a group that grows, grows by the op being placed.
         self._all: dict[Group, None] = {}
         self._last_effect: Operation | None = None
-        self._readers: dict[tuple[SSAValue, tuple[int, ...]], Group] = {}
+        self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], Group] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
+        self._nests_before = _running_count(block)
         for op, position in self._positions.items():
             self._place(op, position)
 
@@ -62,18 +67,15 @@ class Grouping:
         for group in self._all:
             group.ops.sort(key=self._order)
         ordered: list[Group] = []
-        done = 0
-        waiting = sorted(self._all, key=lambda g: g.members.bit_length())
-        while waiting:
-            late: list[Group] = []
-            for group in waiting:
-                if group.needs & ~done:
-                    late.append(group)
-                else:
-                    ordered.append(group)
-                    done |= group.members
-            assert len(late) < len(waiting), "fusion made a cycle"
-            waiting = late
+        done, waiting = 0, list[Group]()
+        for group in sorted(self._all, key=lambda g: g.members.bit_length()):
+            waiting.append(group)
+            # one that waited runs at once, lest what it reads be kept for longer
+            while (ready := next((g for g in waiting if not g.needs & ~done), None)) is not None:
+                waiting.remove(ready)
+                ordered.append(ready)
+                done |= ready.members
+        assert not waiting, "fusion made a cycle"
         return ordered
 
     def _place(self, op: Operation, position: int) -> None:
@@ -88,8 +90,8 @@ class Grouping:
                     self._merge(candidate, own)
                     own = candidate
         if own.space is not None and isinstance(op, NestOp):
-            for value in op.inputs:
-                self._readers[value, own.space] = own
+            for value, access in zip(op.inputs, op.input_accesses, strict=True):
+                self._readers[value, access, own.space] = own
 
     def _needs(self, op: Operation, position: int) -> int:
         """What has to run before: producers, for an effect those before it, for the end all."""
@@ -107,7 +109,7 @@ class Grouping:
         return needs
 
     def _candidates(self, op: Operation, own: Group) -> list[Group]:
-        """Producers' groups first, the latest first; then groups that read the same tensors."""
+        """Producers' groups first, the latest first; then those that read the same elements."""
         if not isinstance(op, NestOp) or own.space is None:
             return []
         found: list[Group] = []
@@ -117,8 +119,9 @@ class Grouping:
             # one from outside of this block is in no group
             if in_place and isinstance(owner, LoopOp) and owner in self.group_of:
                 found.append(self.group_of[owner])
-        for value in op.inputs:
-            reader = self._readers.get((value, own.space))
+        # of other parts of a tensor nothing is shared, but all of it would have to wait
+        for value, access in zip(op.inputs, op.input_accesses, strict=True):
+            reader = self._readers.get((value, access, own.space))
             if reader is not None and not reader.is_contraction:
                 found.append(self.group_of[reader.ops[0]])
         return list(dict.fromkeys(g for g in found if g is not own))
@@ -137,7 +140,33 @@ class Grouping:
             return False
         # `late` may have grown by members that stand before those of `early`
         in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
-        return in_place and not self._between(early, late)
+        return in_place and self._is_worth(early, late) and not self._between(early, late)
+
+    def _is_worth(self, early: Group, late: Group) -> bool:
+        """To run `late` as early as `early` keeps no more bytes alive in between than it saves."""
+        begin, end = early.members.bit_length(), (late.members & -late.members).bit_length() - 1
+        if end <= begin or self._nests_before[end] == self._nests_before[begin]:
+            return True
+        inside = {*early.ops, *late.ops}
+        made = sum(self._held(r, inside) for op in late.ops for r in op.results)
+        read = sum(map(bytes_of, late.inputs))
+        if made * SMALL <= read:
+            return True
+        dying = [v for v in late.inputs if self._dies_early(v, inside, begin)]
+        return made <= sum(map(bytes_of, dying))
+
+    def _held(self, value: SSAValue, inside: set[Operation]) -> int:
+        """The bytes of a value until its readers outside; what is returned lies elsewhere."""
+        readers = {use.operation for use in value.uses} - inside
+        is_returned = any(reader.next_op is None for reader in readers)
+        return bytes_of(value) if readers and not is_returned else 0
+
+    def _dies_early(self, value: SSAValue, inside: set[Operation], begin: int) -> bool:
+        """Nobody but the ops inside reads the value after a position."""
+        if value.owner not in self._positions:
+            return False
+        readers = (use.operation for use in value.uses)
+        return all(r in inside or self._positions.get(r, begin) < begin for r in readers)
 
     def _reads_in_place(self, early: Group, late: Group) -> bool:
         """What late reads of early it reads element for element, and not of a reduction."""
@@ -192,6 +221,14 @@ class Grouping:
     def _order(self, op: Operation) -> tuple[bool, int]:
         """Program order, but a contraction first: the rest of its group is its epilogue."""
         return isinstance(op, NestOp), self._positions[op]
+
+
+def _running_count(block: Block) -> list[int]:
+    """How many loop ops stand before each position."""
+    counts = [0]
+    for op in block.ops:
+        counts.append(counts[-1] + isinstance(op, LoopOp))
+    return counts
 
 
 def _space(op: Operation) -> tuple[int, ...] | None:

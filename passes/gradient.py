@@ -11,17 +11,15 @@ forward and a backward block. The mode decides how these become functions:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal, cast, get_args
+from typing import Literal, TypeAlias
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.grad import ones, zero
 from gradir.dialects.interfaces import TensorOp
@@ -32,6 +30,7 @@ from gradir.passes.calls import differentiate_callees
 from gradir.passes.derived_functions import Derived, Program, joint_function, split_functions
 from gradir.passes.differentiator import Differentiator, Shared
 from gradir.passes.effects import effect_problem
+from gradir.passes.outline_checkpoints import outlined
 from gradir.passes.refusals import check_differentiable
 from gradir.passes.region_flow import ops_within, region_flow
 from gradir.passes.simplify import simplify_block
@@ -45,6 +44,8 @@ from gradir.passes.targets import (
 )
 
 Mode = Literal["split", "vjp", "grad", "jvp"]
+Choice: TypeAlias = Callable[[Program, Derived, Mode], None]
+"""Puts recomputation in the place of what is not kept."""
 
 
 def gradient(
@@ -54,20 +55,23 @@ def gradient(
     of: Sequence[Selector] | None = None,
     mode: Mode = "split",
     requests: Sequence[tuple[Selector, str]] = (),
+    keep: Choice | None = None,
 ) -> list[FuncOp]:
     """Add the derivative functions of `@function` behind it; returns them.
 
     `wrt` and `of` take indices or names. `requests` say of members of `wrt` "write", or "null": the
-    gradient is not wanted, and pruned before differentiation. PassError, located, where it cannot
-    be done.
+    gradient is not wanted, and pruned before differentiation. `keep` decides what is recomputed;
+    without it, all that the backward code reads is kept. PassError, located, where it cannot be
+    done.
     """
-    program = Program(module)
-    source = program.function(function)
-    results = list(program.results(source))
-    wanted = resolve_wrt(source, wrt)
-    kept = _kept(source, wanted, requests)
-    targets = resolve_of(source, results, of, mode)
-    return derive(program, source, kept, targets, mode)
+    with outlined(module, function, flat=keep is not None):
+        program = Program(module)
+        source = program.function(function)
+        results = list(program.results(source))
+        wanted = resolve_wrt(source, wrt)
+        kept = _kept(source, wanted, requests)
+        targets = resolve_of(source, results, of, mode)
+        return derive(program, source, kept, targets, mode, keep)
 
 
 def _kept(
@@ -93,7 +97,12 @@ def _kept(
 
 
 def derive(
-    program: Program, source: FuncOp, wrt: Sequence[Target], of: Sequence[Target], mode: Mode
+    program: Program,
+    source: FuncOp,
+    wrt: Sequence[Target],
+    of: Sequence[Target],
+    mode: Mode,
+    keep: Choice | None = None,
 ) -> list[FuncOp]:
     """The functions of one mode, inserted into the module behind `source`."""
     if mode == "jvp":
@@ -103,6 +112,13 @@ def derive(
     differentiator = FunctionDifferentiator(program, source, wrt, of)
     differentiate_callees(program, differentiator)
     derived = differentiator.run(seed_with_ones=mode == "grad")
+    if keep is not None:
+        keep(program, derived, mode)
+    return functions_of(program, derived, mode)
+
+
+def functions_of(program: Program, derived: Derived, mode: Mode) -> list[FuncOp]:
+    """The code of a derivative as the functions of a mode."""
     if mode == "split":
         return list(split_functions(program, derived))
     return [joint_function(program, derived, mode)]
@@ -138,7 +154,7 @@ class FunctionDifferentiator:
         self._check_effects()
 
     def run(self, seed_with_ones: bool) -> Derived:
-        shared = Shared(self.program, self.activity)
+        shared = Shared(self.program, self.activity, opened=self._opened())
         asked = [t.value for t in self.wrt]
         work = Differentiator(
             shared, self.block, self.source.location, self.executions, self.threaded, asked
@@ -167,6 +183,17 @@ class FunctionDifferentiator:
                 if (problem := effect_problem(op, in_order)) is not None:
                     raise problem
 
+    def _opened(self) -> set[Operation]:
+        """The stages around values that were asked for."""
+        opened: set[Operation] = set()
+        for target in (*self.wrt, *self.of):
+            owner = target.value.owner
+            around = owner if isinstance(owner, Operation) else None
+            while around is not None and (around := around.parent_op()) is not None:
+                if isinstance(around, CheckpointOp):
+                    opened.add(around)
+        return opened
+
     def _dependence(self, op: Operation) -> Dependence | None:
         return partial(dependence, self.program) if isinstance(op, CallOp) else None
 
@@ -190,59 +217,3 @@ class FunctionDifferentiator:
         if ct is None:
             ct = zero(value.type, work.emitter).named(f"{target.hint}_ct")
         return ct.ssa
-
-
-@dataclass(frozen=True)
-class GradientPass(ModulePass):
-    """Differentiate a function: into forward and backward functions, or into its jvp."""
-
-    name = "gradir-gradient"
-
-    function: str
-    wrt: tuple[int | str, ...] | None = None
-    of: tuple[int | str, ...] | None = None
-    mode: Mode = "split"
-    policy: str = "keep_all"
-    memory_limit: int | None = None
-    req: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_gradient(
-            op, self.function, self.wrt, self.of, self.mode, self.policy, self.memory_limit,
-            parse_requests(self.req, op),
-        )  # fmt: skip
-
-
-def apply_gradient(
-    module: ModuleOp,
-    function: str,
-    wrt: Sequence[Selector] | None,
-    of: Sequence[Selector] | None,
-    mode: str,
-    policy: str,
-    memory_limit: int | None,
-    requests: Sequence[tuple[Selector, str]],
-) -> list[FuncOp]:
-    """`gradient` with all options of the pass; PassError for what is not there yet."""
-    if mode not in get_args(Mode):
-        *others, last = get_args(Mode)
-        wanted = f"{', '.join(others)} or {last}"
-        raise PassError(f"gradir-gradient: mode must be {wanted}, got {mode!r}", module)
-    if policy != "keep_all":
-        raise PassError(f"gradir-gradient: policy must be keep_all, got {policy!r}", module)
-    if memory_limit is not None:
-        raise PassError("gradir-gradient: memory_limit is not supported yet", module)
-    return gradient(module, function, wrt, of, cast(Mode, mode), requests)
-
-
-def parse_requests(text: str | None, place: ModuleOp) -> list[tuple[Selector, str]]:
-    """`w=null,1=write` as pairs of selector and request."""
-    pairs: list[tuple[Selector, str]] = []
-    for entry in (text or "").split(","):
-        if not entry.strip():
-            continue
-        name, separator, request = (part.strip() for part in entry.partition("="))
-        if not separator:
-            raise PassError(f"gradir-gradient: req must be name=request,..., got {entry!r}", place)
-        pairs.append((int(name) if name.isascii() and name.isdigit() else name, request))
-    return pairs

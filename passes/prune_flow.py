@@ -15,8 +15,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsTerminator
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.tape import TapeNewOp, TapePopOp, TapePushOp, TapeSizeOp, TapeType, is_tape
-from gradir.passes.cleanup import is_free
+from gradir.passes.cleanup import has_no_effect
 from gradir.passes.region_flow import ops_within, region_flow, yielded
 
 
@@ -82,7 +83,7 @@ class _Marks:
             return False
         if op.has_trait(IsTerminator):
             return op.parent in self.blocks
-        return not is_free(op)
+        return not has_no_effect(op)
 
     def _connect(self, op: Operation) -> None:
         flow = region_flow(op)
@@ -206,6 +207,7 @@ _REBUILD: dict[type[Operation], Callable[[Any, _Marks], None]] = {
     scf.IfOp: _rebuild_branches,
     scf.IndexSwitchOp: _rebuild_branches,
     scf.ExecuteRegionOp: _rebuild_branches,
+    CheckpointOp: _rebuild_branches,
 }
 
 

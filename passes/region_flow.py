@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.passes.verify_flow import constant_integer
 
 Edge = tuple[SSAValue, SSAValue]
@@ -105,4 +106,5 @@ _RULES: dict[type[Operation], Callable[[Any], RegionFlow]] = {
     scf.IfOp: _branches,
     scf.IndexSwitchOp: _branches,
     scf.ExecuteRegionOp: _branches,
+    CheckpointOp: _branches,
 }

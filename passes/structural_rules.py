@@ -6,8 +6,10 @@ from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.passes.branch_rules import BranchRule, ExecuteRegionRule
 from gradir.passes.calls import CallRule
+from gradir.passes.checkpoint_rule import CheckpointRule
 from gradir.passes.loop_rules import ForRule
 from gradir.passes.structural import StructuralRule
 from gradir.passes.while_rule import WhileRule
@@ -19,4 +21,5 @@ RULES: dict[type[Operation], StructuralRule] = {
     scf.ExecuteRegionOp: ExecuteRegionRule(),
     scf.ForOp: ForRule(),
     scf.WhileOp: WhileRule(),
+    CheckpointOp: CheckpointRule(),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.grad import NameOp
 from gradir.dialects.shapes import is_scalar, is_tensor
@@ -144,10 +145,23 @@ def named_values(
     for argument, given in zip(function.body.block.args, attributes, strict=True):
         if isinstance(label := given.get("grad.name"), StringAttr):
             _add_name(found, label.data, argument, function)
-    for op in function.body.block.ops:
+    for op in _ops_of(function):
         if isinstance(op, NameOp):
             _add_name(found, op.label, op.y, op)
     return found
+
+
+def _ops_of(function: FuncOp) -> Iterator[Operation]:
+    """The ops of a function, those in checkpoint stages too, in program order."""
+    pending = [iter(function.body.block.ops)]
+    while pending:
+        op = next(pending[-1], None)
+        if op is None:
+            pending.pop()
+            continue
+        yield op
+        if isinstance(op, CheckpointOp):
+            pending.append(iter(op.body.block.ops))
 
 
 def _check_names(function: FuncOp, attributes: Sequence[dict[str, Attribute]]) -> None:

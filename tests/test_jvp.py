@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import f64
 
 import gradir
 from gradir import Module
+from gradir.errors import GradirError
 from gradir.symbols import function_named
 from gradir.testing import difference
 
@@ -75,20 +76,21 @@ def test_jvp(case: Case) -> None:
     check_jvp(module, arguments, case.wrt, case.is_derivative)
 
 
+SIMPLE = "gradir-decompose,gradir-simplify,cse,gradir-dce"
 FIRST = list({case.op: case for case in reversed(ACTIVE)}.values())
 
 
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_forward_mode_costs_no_more_than_reverse_mode(case: Case) -> None:
-    """As many ops but for sums of tangents; nothing is left of the rule that was transposed."""
+    """About as many simple ops: nothing is left of the rule that was transposed."""
     arguments = case.arrays(f64)
     module = Module(module_of(function(case, arguments, f64)))
     counts: dict[str, int] = {}
     for mode in ("jvp", "vjp"):
-        derived = module.gradient("f", case.wrt, mode=mode)
+        derived = module.gradient("f", case.wrt, mode=mode).run_passes(SIMPLE)
         body = function_named(derived.op, f"f_{mode}").body.block
         counts[mode] = sum(1 for _ in body.ops)
-    assert counts["jvp"] <= counts["vjp"] + 6
+    assert counts["jvp"] <= 1.3 * counts["vjp"] + 3
 
 
 @pytest.mark.parametrize("case", SCALAR_CASES, ids=str)
@@ -307,6 +309,34 @@ def test_forward_over_reverse_of_control_flow(name: str) -> None:
         for d in (1, -1)
     ]
     np.testing.assert_allclose(pushed, (ends[0] - ends[1]) / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_checkpoint_stages(marked: bool) -> None:
+    """Nothing is kept for later, so that a stage is code like any other."""
+    body = """
+          {0}%a = array.sin {2} : tensor<4xf64>
+          %b = array.tanh %a : tensor<4xf64>
+          {1}"""
+    stage = (
+        body.format("%s = grad.start_checkpoint %x : tensor<4xf64>\n",
+                    "%y = grad.end_checkpoint %b : tensor<4xf64>", "%s")
+        if marked
+        else "%y = grad.checkpoint -> (tensor<4xf64>) {"
+        + body.format("", "grad.yield %b : tensor<4xf64>\n}", "%x")
+    )  # fmt: skip
+    module = gradir.parse(f"""
+        func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {{
+          {stage}
+          func.return %y : tensor<4xf64>
+        }}""")
+    check_jvp(module, [np.linspace(-1, 1, 4)], [0], smooth=True)
+    assert "grad.barrier" not in str(module.gradient("f", mode="jvp"))
+
+
+def test_a_memory_limit_is_refused() -> None:
+    with pytest.raises(GradirError, match="memory_limit needs a mode that keeps values for later"):
+        gradir.parse(MIXED).gradient("f", mode="jvp", memory_limit=1 << 20)
 
 
 def test_native_code() -> None:

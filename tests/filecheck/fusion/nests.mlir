@@ -41,10 +41,17 @@ func.func @views(%x: tensor<4x3xf32>, %w: tensor<3x4xf32>, %b: tensor<3xf32>) ->
 // Equal computations in one nest are made once.
 func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = array.exp %x : tensor<4xf32>
-  %b = grad.barrier %x : tensor<4xf32>
-  %c = array.exp %b : tensor<4xf32>
+  %c = array.exp %x : tensor<4xf32>
   %y = array.add %a, %c : tensor<4xf32>
   func.return %y : tensor<4xf32>
+}
+// A barrier keeps them apart, and nests that read the same tensor on both sides of it.
+func.func @barrier(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %a = array.exp %x : tensor<4xf32>
+  %b = grad.barrier %x : tensor<4xf32>
+  %c = array.exp %b : tensor<4xf32>
+  %d = array.sin %b : tensor<4xf32>
+  func.return %a, %c, %d : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 // What reads a value at other places cannot run with what makes it.
 func.func @other_places(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -116,6 +123,19 @@ func.func @path(%x: tensor<4xf32>, %w: tensor<4x4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     loopnest.yield %2 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y : tensor<4xf32>
+// CHECK-NEXT: }
+//      CHECK: func.func @barrier(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+// CHECK-NEXT:   %a = loopnest.nest [4] (%0 = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+// CHECK-NEXT:     %1 = math.exp %0 : f32
+// CHECK-NEXT:     loopnest.yield %1 : f32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   %b = loopnest.barrier %x : tensor<4xf32> -> tensor<4xf32>
+// CHECK-NEXT:   %c, %d = loopnest.nest [4] (%2 = %b[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>, [d0] : tensor<4xf32>) {
+// CHECK-NEXT:     %3 = math.exp %2 : f32
+// CHECK-NEXT:     %4 = math.sin %2 : f32
+// CHECK-NEXT:     loopnest.yield %3, %4 : f32, f32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return %a, %c, %d : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 // CHECK-NEXT: }
 //      CHECK: func.func @other_places(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:   %a = loopnest.nest [4] (%0 = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {

@@ -1,0 +1,139 @@
+"""Differentiation of grad.checkpoint: its backward code is a stage that runs the first again.
+
+    %y = grad.checkpoint { ... }     becomes     the same, and in the backward code
+                                                 %x_ct = grad.checkpoint { replay; derivatives }
+
+The replay reads the inputs of the stage through barriers; a value is recomputed at its first use.
+What the policy keeps becomes a result of the forward stage, and so is an output that the backward
+code outside reads: the replay reads it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from gradir.dialects.checkpoint import CheckpointOp, YieldOp
+from gradir.dialects.interfaces import Cotangents
+from gradir.dialects.value import Value
+from gradir.passes.differentiator import Differentiator
+from gradir.passes.policies import policy_named
+from gradir.passes.rematerialize import Rematerialization, captured
+from gradir.passes.residuals import is_constant, is_within
+from gradir.passes.simplify import simplify_block
+
+
+@dataclass
+class SavedStage:
+    """The stage in the forward code, and its value for each one inside of the source's."""
+
+    forward: CheckpointOp
+    inside: dict[SSAValue, SSAValue]
+
+
+class CheckpointRule:
+    """The structural rule of grad.checkpoint."""
+
+    def forward(self, outer: Differentiator, op: CheckpointOp) -> SavedStage | None:
+        if op in outer.shared.opened:
+            outer.dissolve(op, op.body.block, op.yielded)
+            return None
+        inside = {value: outer.primal(value) for value in captured(op)}
+        copy = op.clone(inside)
+        copy.location = op.location
+        outer.forward.add_op(copy)
+        outer.set_primal(op.results, copy.results)
+        return SavedStage(copy, inside)
+
+    def backward(
+        self, outer: Differentiator, op: CheckpointOp, saved: SavedStage, cts: Cotangents
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        inner = Differentiator(outer.shared, op.body.block, op.location, threaded=False)
+        inner.copy_forward()
+        self._hand_over(outer, inner, op, cts)
+        inner.walk_back()
+        flowing = inner.flowing_out()
+        inner.backward.add_op(YieldOp(*(ct.ssa for ct in flowing.values())))
+        simplify_block(inner.backward)
+        self._rematerialize(outer, inner, op, saved)
+        simplify_block(inner.backward)
+        made = CheckpointOp([ct.type for ct in flowing.values()], inner.backward)
+        outer.emitter.insert(made)
+        return [(v, outer.emitter.value(r)) for v, r in zip(flowing, made.results, strict=True)]
+
+    def _hand_over(
+        self, outer: Differentiator, inner: Differentiator, op: CheckpointOp, cts: Cotangents
+    ) -> None:
+        """Give the stage the cotangents of its outputs, and the sums that it adds to.
+
+        So contributions to one value are added in the order that they would have without the stage.
+        """
+        for value in dict.fromkeys(map(outer.shared.origin, captured(op))):
+            if (parts := outer.contributions.pop(value, None)) is not None:
+                inner.contributions[value] = [inner.emitter.value(part.ssa) for part in parts]
+        for value, ct in zip(op.yielded, cts, strict=True):
+            if ct is not None:
+                inner.contribute(value, inner.emitter.value(ct.ssa))
+
+    def _rematerialize(
+        self, outer: Differentiator, inner: Differentiator, op: CheckpointOp, saved: SavedStage
+    ) -> None:
+        """Make the backward code of the stage recompute what it reads of the forward code."""
+        kept = self._kept(outer, op, saved)
+        keeps = policy_named(op.policy_name, outer.program.costs)
+        source = {outer.primal(r): r for o in op.body.block.ops for r in o.results}
+
+        def may_recompute(value: SSAValue) -> bool:
+            if value in kept or value not in source:
+                return value not in kept
+            owner = value.owner
+            return (isinstance(owner, Operation) and is_constant(owner)) or not keeps(value)
+
+        plan = Rematerialization(inner.forward, inner.backward, may_recompute)
+        missing = [v for v in plan.stored if v not in kept]
+        extended = _with_results(saved.forward, [saved.inside[source[v]] for v in missing])
+        results = extended.results[len(op.results) :]
+        # `kept` are results of the op that was just replaced
+        kept = self._kept(outer, op, SavedStage(extended, saved.inside))
+        plan.run(kept | dict(zip(missing, results, strict=True)))
+        for forward in reversed(list(inner.forward.ops)):
+            forward.detach()
+            forward.erase(safe_erase=False)
+
+    def _kept(
+        self, outer: Differentiator, op: CheckpointOp, saved: SavedStage
+    ) -> dict[SSAValue, SSAValue]:
+        """The outputs of the stage that the backward code outside reads."""
+        kept: dict[SSAValue, SSAValue] = {}
+        for value, result in zip(op.yielded, saved.forward.results, strict=False):
+            if any(is_within(use.operation, outer.backward) for use in result.uses):
+                kept[outer.primal(value)] = result
+        return kept
+
+
+def _with_results(op: CheckpointOp, values: list[SSAValue]) -> CheckpointOp:
+    """The stage with further values of its region as results."""
+    if not values:
+        return op
+    block = op.body.block
+    last = block.last_op
+    assert last is not None and op.parent is not None
+    yielded = [*last.operands, *values]
+    last.detach()
+    last.erase()
+    block.add_op(YieldOp(*yielded))
+    made = CheckpointOp([v.type for v in yielded], op.detach_region(op.body))
+    made.properties |= op.properties
+    made.attributes |= op.attributes
+    made.location = op.location
+    op.parent.insert_op_before(made, op)
+    for result, value in zip(made.results, yielded, strict=True):
+        result.name_hint = value.name_hint
+    for old, new in zip(op.results, made.results, strict=False):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    op.detach()
+    op.erase()
+    return made

@@ -1,0 +1,128 @@
+"""What it costs to run an op, in flops and bytes, read off the loop nests that it becomes.
+
+So no op is named here, and none says what it costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Block, Operation
+from xdsl.traits import ConstantLike
+
+from gradir.dialects.body import computes
+from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ViewOp, YieldOp
+from gradir.dialects.shapes import is_static, is_tensor
+from gradir.dialects.value import Emitter
+from gradir.passes.decompose import decompose_block
+from gradir.passes.live_bytes import bytes_of
+
+# Flops and bytes a second, of one core; only their ratio matters.
+CONTRACTION_FLOPS, SCALAR_FLOPS, BYTES = 5e10, 5e9, 1e10
+# What counts for a math function (exp, tanh, ...) in a body, where an addition counts for 1.
+MATH_FLOPS = 16
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one run: flops in contractions and elsewhere, bytes read and written.
+
+    `is_free`: it moves elements only, which fusion reads through.
+    """
+
+    contraction_flops: int = 0
+    scalar_flops: int = 0
+    bytes: int = 0
+    is_free: bool = False
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.contraction_flops + other.contraction_flops,
+            self.scalar_flops + other.scalar_flops,
+            self.bytes + other.bytes,
+            self.is_free and other.is_free,
+        )
+
+    @property
+    def flops(self) -> int:
+        return self.contraction_flops + self.scalar_flops
+
+    @property
+    def seconds(self) -> float:
+        """A rough time on one core."""
+        arithmetic = self.contraction_flops / CONTRACTION_FLOPS + self.scalar_flops / SCALAR_FLOPS
+        return max(arithmetic, self.bytes / BYTES)
+
+
+class Costs:
+    """The costs of ops, those of equal ops found once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Cost] = {}
+
+    def of(self, op: Operation) -> Cost:
+        """The cost of an op; of one with regions, that of running each of their ops once."""
+        if op.regions:
+            inner = [i for i in op.walk() if not i.regions and i.results]
+            return sum(map(self.of, inner), Cost(is_free=not inner))
+        if isinstance(op, CallOp):
+            return Cost(bytes=sum(map(bytes_of, (*op.operands, *op.results))))
+        values = (*op.operands, *op.results)
+        if not isinstance(op, TensorOp) or op.has_trait(ConstantLike):
+            return Cost(is_free=True)
+        if not all(is_tensor(v.type) and is_static(v.type) for v in values):
+            return Cost()
+        key = (
+            type(op), tuple(v.type for v in op.operands), tuple(r.type for r in op.results),
+            frozenset(op.attributes.items()),
+        )  # fmt: skip
+        if key not in self._known:
+            self._known[key] = _measured(op)
+        return self._known[key]
+
+
+def _measured(op: TensorOp) -> Cost:
+    """The cost of the nests of one op, lowered beside the program."""
+    block = Block(arg_types=[o.type for o in op.operands])
+    copy = type(op).create(
+        operands=list(block.args),
+        result_types=[r.type for r in op.results],
+        attributes=op.attributes,
+        properties=op.properties,
+    )
+    block.add_op(copy)
+    decompose_block(block)
+    for inner in list(block.ops):
+        if isinstance(inner, TensorOp) and not inner.has_trait(ConstantLike):
+            made = inner.lower(Emitter(block, inner.location, before=inner), inner.operands)
+            for result, value in zip(inner.results, made, strict=True):
+                result.replace_all_uses_with(value)
+            inner.detach()
+            inner.erase()
+    ops = [inner for inner in block.ops if not isinstance(inner, ViewOp)]
+    cost = sum(map(_of_nest, ops), Cost(is_free=True))
+    outside = sum(map(bytes_of, (*op.operands, *op.results)))
+    return Cost(cost.contraction_flops, cost.scalar_flops, outside, cost.is_free)
+
+
+def _of_nest(op: Operation) -> Cost:
+    if not isinstance(op, LoopOp):
+        return Cost(is_free=True)
+    points = prod(op.extents)
+    moves = isinstance(op, NestOp) and not computes(op.body.block) and _is_view(op)
+    if moves:
+        return Cost(is_free=True)
+    if isinstance(op, ContractOp):
+        return Cost(contraction_flops=2 * points)
+    body = [i for i in op.body.block.ops if not isinstance(i, YieldOp | arith.ConstantOp)]
+    flops = sum(MATH_FLOPS if i.name.startswith("math.") else 1 for i in body)
+    return Cost(scalar_flops=points * max(flops, 1))
+
+
+def _is_view(op: NestOp) -> bool:
+    return op.output_combiners == ["none"] and op.output_accesses[0].is_identity and not op.inits

@@ -1,0 +1,106 @@
+"""How much memory the tensors of a block take, op by op, before buffers are made of them.
+
+An estimate that looks at values only: views share the memory of what they show, what is returned
+or comes in lies outside, and an elementwise op may write where an operand dies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import ConstantLike, IsTerminator
+
+from gradir.dialects.loopnest import NestOp, ViewOp
+from gradir.dialects.shapes import byte_size, element_of, is_static, is_tensor, shape_of
+from gradir.passes.activity import values_read
+
+
+class Memory:
+    """The bytes of the values of a block, and who reads them."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        self.ops = list(block.ops)
+        self._size: dict[SSAValue, int] = {}
+        self._reads: dict[Operation, Sequence[SSAValue]] = {}
+        self.readers: dict[SSAValue, list[Operation]] = {}
+        outside: set[SSAValue] = set()
+        for op in self.ops:
+            read = dict.fromkeys(self.root(v) for v in values_read(op))
+            self._reads[op] = list(read)
+            for value in read:
+                self.readers.setdefault(value, []).append(op)
+            if op.has_trait(IsTerminator):
+                outside.update(read)
+        for op in self.ops:
+            for result in op.results:
+                if not isinstance(op, ViewOp) and result not in outside:
+                    self._size[result] = 0 if op.has_trait(ConstantLike) else bytes_of(result)
+
+    def root(self, value: SSAValue) -> SSAValue:
+        """What a view shows."""
+        while isinstance(owner := value.owner, ViewOp):
+            value = owner.operand
+        return value
+
+    def size(self, value: SSAValue) -> int:
+        """The bytes that a value takes here; 0 for what lies outside, and for views."""
+        return self._size.get(value, 0)
+
+    def made(self, op: Operation) -> int:
+        """The bytes of an op's results."""
+        return sum(map(self.size, op.results))
+
+    def read(self, op: Operation) -> Sequence[SSAValue]:
+        """What an op reads, through views."""
+        return self._reads[op]
+
+    def operands(self, op: Operation) -> Sequence[SSAValue]:
+        """What an op reads, views as themselves."""
+        return values_read(op)
+
+    def outermost(self, op: Operation) -> Operation:
+        """The op of the block that an op is, or is in a region of."""
+        while op.parent is not self.block:
+            around = op.parent_op()
+            assert around is not None
+            op = around
+        return op
+
+    def peak(self, order: Sequence[Operation]) -> int:
+        """The most bytes that are alive at a time, if the ops run in this order."""
+        left = {value: len(readers) for value, readers in self.readers.items()}
+        live = peak = 0
+        for op in order:
+            dying: list[int] = []
+            for value in self.read(op):
+                left[value] -= 1
+                if not left[value] and self.size(value):
+                    dying.append(self.size(value))
+            made = self.made(op)
+            if is_in_place(op) and made in dying:
+                dying.remove(made)
+                made = 0
+            peak = max(peak, live + made)
+            live += made - sum(dying)
+            live -= sum(self.size(r) for r in op.results if r not in left)
+        return peak
+
+
+def is_in_place(op: Operation) -> bool:
+    """An op of one result whose elements it may write over those of an operand."""
+    return isinstance(op, NestOp) and op.output_combiners == ["none"]
+
+
+def bytes_of(value: SSAValue) -> int:
+    """The bytes of a tensor of static shape; 0 of anything else."""
+    return bytes_of_type(value.type)
+
+
+def bytes_of_type(type_: Attribute) -> int:
+    """The bytes of a tensor type of static shape; 0 of any other type."""
+    if not is_tensor(type_) or not is_static(type_):
+        return 0
+    return byte_size(element_of(type_)) * prod(shape_of(type_))

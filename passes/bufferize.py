@@ -16,6 +16,7 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
@@ -38,6 +39,7 @@ from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, Output, ViewOp
 from gradir.dialects.shapes import element_of, is_number, is_static, is_tensor
+from gradir.dialects.tape import TapeType
 from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
@@ -75,23 +77,38 @@ class _Bufferizer:
             raise PassError(
                 "native code needs a func.return at the end", terminator or self.function
             )
+        inputs = len(s.block.args)
         results = self._result_buffers(terminator)
         self._load_scalars()
         s.tapes.declare(s.source)
         self._block(s.source)
         self._store_results(terminator, results)
-        self._replace_function(len(s.source.args), len(results))
+        self._replace_function(inputs, len(s.block.args) - inputs)
 
     def _argument(self, argument: SSAValue) -> None:
+        if isinstance(argument.type, TapeType):
+            self.state.tapes.arguments[argument] = self._slots(argument.type, argument.name_hint)
+            return
         self._check_type(argument.type, "takes")
         ours = self.state.block.insert_arg(_slot_type(argument.type), len(self.state.block.args))
         ours.name_hint = argument.name_hint
         self.state.values[argument] = ours
 
+    def _slots(self, type_: TapeType, hint: str | None, is_result: bool = False) -> list[SSAValue]:
+        """New arguments for the memory of a tape."""
+        block = self.state.block
+        slots: list[SSAValue] = []
+        for each in self.state.tapes.parameters(type_, is_result):
+            slots.append(block.insert_arg(each, len(block.args)))
+            slots[-1].name_hint = hint
+            if is_result:
+                self.state.own(slots[-1])
+        return slots
+
     def _load_scalars(self) -> None:
         """A scalar argument is handed over in a slot."""
         for argument in self.state.source.args:
-            if not is_tensor(argument.type):
+            if is_number(argument.type):
                 slot = self.state.values[argument]
                 load = self.state.emit(memref.LoadOp.get(slot, []), self.function)
                 load.results[0].name_hint = argument.name_hint
@@ -116,6 +133,11 @@ class _Bufferizer:
         s = self.state
         results: list[SSAValue] = []
         for k, value in enumerate(terminator.operands):
+            if isinstance(value.type, TapeType):
+                slots = self._slots(value.type, f"result{k}", is_result=True)
+                s.tapes.results[k] = (value, slots)
+                results.append(slots[-1])
+                continue
             self._check_type(value.type, "returns")
             ours = s.block.insert_arg(_slot_type(value.type), len(s.block.args))
             ours.name_hint = f"result{k}"
@@ -132,8 +154,9 @@ class _Bufferizer:
         for value, buffer in zip(terminator.operands, results, strict=True):
             if is_tensor(value.type):
                 moves.append((s.values[value], buffer))
-            else:
+            elif is_number(value.type):
                 s.emit(memref.StoreOp.get(s.values[value], buffer, []), terminator)
+        s.tapes.store_counts(terminator)
         s.copy_all(moves)
 
     # Ops.
@@ -301,6 +324,11 @@ class _Bufferizer:
         made.location = self.function.location
         made.attributes["gradir.inputs"] = IntegerAttr(inputs, i64)
         made.attributes["gradir.results"] = IntegerAttr(results, i64)
+        signature = self.function.function_type
+        for name, kinds in (("inputs", signature.inputs), ("results", signature.outputs)):
+            if any(isinstance(t, TapeType) for t in kinds):
+                tapes = (t if isinstance(t, TapeType) else UnitAttr() for t in kinds)
+                made.attributes[f"gradir.{name}_tapes"] = ArrayAttr(tapes)
         parent = self.function.parent
         assert parent is not None
         parent.insert_op_before(made, self.function)

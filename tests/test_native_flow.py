@@ -12,7 +12,7 @@ from control_flow_programs import PROGRAMS
 from flow_programs import flow_program
 
 import gradir
-from gradir.errors import ExecutionError, IndexOutOfRange, PassError
+from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange, PassError
 from gradir.lowering import spmd
 from gradir.passes.verify import verify
 from gradir.pipeline import place_buffers, run_stages
@@ -279,12 +279,13 @@ def test_tapes_grow(trips: int) -> None:
         assert function(0.5, trips) == wanted
 
 
-def test_a_pop_without_a_record() -> None:
-    text = """func.func @f(%x: f64) -> f64 {
-      %t = grad.tape_new : !grad.tape<f64, capacity = 2>
-      %u, %y = grad.tape_pop %t : !grad.tape<f64, capacity = 2>
+@pytest.mark.parametrize("bound", ["capacity = 2", "limit = 0"])
+def test_a_pop_without_a_record(bound: str) -> None:
+    text = f"""func.func @f(%x: f64) -> f64 {{
+      %t = grad.tape_new : !grad.tape<f64, {bound}>
+      %u, %y = grad.tape_pop %t : !grad.tape<f64, {bound}>
       func.return %y : f64
-    }"""
+    }}"""
     message = r"<string>:3:7: grad.tape_pop: the tape has no records left"
     with pytest.raises(ExecutionError, match=message):
         gradir.compile(gradir.parse(text), "f")(1.0)
@@ -304,6 +305,34 @@ def test_more_records_than_the_capacity() -> None:
     assert function(1.0, 2) == (2,)
     with pytest.raises(ExecutionError, match=r"grad.tape_push: the tape holds 2 records"):
         function(1.0, 3)
+
+
+@pytest.mark.parametrize("name", ["rnn", "rnn_while", "while_in_for_in_if", "shared_weights"])
+def test_tapes_go_from_function_to_function(name: str) -> None:
+    """Those with a capacity as arrays, others as the memory that they grew in, call for call."""
+    program = PROGRAMS[name]
+    module, arguments = gradir.parse(program.text).gradient("f"), program.arguments()
+    wanted = gradir.interpret(module, "f_fwd", *arguments)
+    count = len(gradir.interpret(module, "f", *arguments))
+    cts = [np.ones_like(w) for w in wanted[:count] if w.dtype.kind == "f"]
+    wanted_grads = gradir.interpret(module, "f_bwd", *wanted[count:], *cts)
+    forward = gradir.compile(module, "f_fwd", threads=1)
+    backward = gradir.compile(module, "f_bwd", threads=1)
+    several = [forward(*arguments) for _ in range(3)]
+    for got in reversed(several):
+        for ours, theirs in zip(backward(*got[count:], *cts), wanted_grads, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
+
+
+def test_a_tape_of_another_type_is_refused() -> None:
+    module = gradir.parse(PROGRAMS["rnn"].text).gradient("f")
+    backward = gradir.compile(module, "f_bwd", threads=1)
+    arguments = [np.ones(s.shape) for s in backward.inputs]
+    with pytest.raises(ArgumentTypeError, match=r"f_bwd: expected \d+ arguments, got"):
+        backward(*arguments)
+    given = [object()] * len(backward.program.input_tapes)
+    with pytest.raises(ArgumentTypeError, match=r"f_bwd: argument \d: expected a !grad.tape<"):
+        backward(*given)
 
 
 def test_a_tape_that_is_used_twice_is_refused() -> None:

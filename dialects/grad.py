@@ -115,7 +115,8 @@ class BarrierOp(IdentityOp):
             return x
         if not owner.IS_VIEW:
             return None
-        moved = owner.clone({owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa})
+        shown = owner.operands[0]
+        moved = owner.clone({shown: BarrierOp.on(Value(shown, x.emitter)).ssa})
         return Value(x.emitter.insert(moved).results[0], x.emitter)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:

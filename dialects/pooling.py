@@ -229,9 +229,7 @@ class MaxPoolBackwardOp(MaxWindowOp):
 
         if not has_stride:
             pads = (pad_value(0, element), IntegerAttr(-1, i32))
-            reads = [
-                Read(o, windows.covering, pad) for o, pad in zip(operands, pads, strict=True)
-            ]
+            reads = [Read(o, windows.covering, pad) for o, pad in zip(operands, pads, strict=True)]
             return [windows.reduce(emitter, reads, self.y.type, "add", pick)]
         return picked(emitter, self.y.type, operands, covering_bands(windows), pick)
 

@@ -1,9 +1,9 @@
 """Derivatives within a memory limit, and the policy `auto`: plans that are measured, not estimated.
 
-The candidates of `passes/recompute_candidates.py` are compiled down to the memory plan, the cheapest
-first, until one fits: so the peak that is promised is the arena that the program gets, and as the
-candidates do not depend on the limit, a larger limit never leads to a smaller peak than a smaller
-one, nor to more recomputation.
+The candidates of `passes/recompute_candidates.py` are compiled down to the memory plan, the
+cheapest first, until one fits. So the peak that is promised is the arena that the program gets; and
+as the candidates do not depend on the limit, a larger limit never leads to a smaller peak than a
+smaller one, nor to more recomputation.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 
 from xdsl.dialects import memref, scf, tensor
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -31,6 +32,7 @@ from gradir.dialects.window import WindowOp
 from gradir.passes.liveness import Liveness
 
 
+@lru_cache(maxsize=4096)
 def buffer_type(type_: Attribute) -> MemRefType[Attribute]:
     return MemRefType(element_of(type_), shape_of(type_))
 

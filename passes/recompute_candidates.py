@@ -29,17 +29,22 @@ FEW = 5
 
 @dataclass(frozen=True)
 class Candidate:
-    """A set of forward values to keep, and the seconds of recomputation that this costs."""
+    """A set of forward values to keep, and the seconds of recomputation that this costs.
+
+    `at_least`: the bytes of what is kept and also read in the forward code, so that it lies in
+    memory between the two.
+    """
 
     kept: Kept
     cost: float
+    at_least: int = 0
 
 
 def candidates(derived: Derived, mode: str, costs: Costs) -> list[Candidate]:
     """The family, cheapest first; the first keeps all residuals and recomputes nothing."""
     family = _Family(derived, mode, costs)
-    made = [Candidate(kept, family.cost(kept)) for kept in dict.fromkeys(family.sets())]
-    return sorted(made, key=lambda c: (c.cost, -total_bytes(c.kept)))
+    made = map(family.candidate, dict.fromkeys(family.sets()))
+    return sorted(made, key=lambda c: (c.cost, -c.at_least))
 
 
 def nearly_free(derived: Derived, mode: str, costs: Costs) -> list[Candidate]:
@@ -59,6 +64,11 @@ class _Family:
         self.read = frozenset(plan.stored)
         self.residuals = [v for v in plan.stored if bytes_of(v)]
         self.cheap = self._nearly_free()
+        read_forward = {o for op in derived.forward.ops for o in captured(op)}
+        self.lasting = (self.read & read_forward) - self.cheap - {*derived.results}
+
+    def candidate(self, kept: Kept) -> Candidate:
+        return Candidate(kept, self.cost(kept), total_bytes(kept & self.lasting))
 
     def cost(self, kept: Kept) -> float:
         """The seconds of what is recomputed if these values are kept."""

@@ -32,7 +32,13 @@ from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
+from gradir.dialects.kinds import (
+    ElementwiseOp,
+    IdentityOp,
+    SameValueOp,
+    require_elements,
+    require_equal_types,
+)
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
@@ -95,7 +101,7 @@ class EndCheckpointOp(IdentityOp):
 
 
 @irdl_op_definition
-class BarrierOp(IdentityOp):
+class BarrierOp(SameValueOp):
     """x; ops on the result are never merged with equal ops on x.
 
     It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
@@ -104,7 +110,6 @@ class BarrierOp(IdentityOp):
     """
 
     name = "grad.barrier"
-    traits = traits_def()
 
     def simplify(self, x: Value) -> Value | None:
         """Behind the views that x is of something, which fusion reads through; not on constants."""

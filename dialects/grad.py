@@ -35,7 +35,13 @@ from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp, added_to, written_tensor
-from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
+from gradir.dialects.kinds import (
+    ElementwiseOp,
+    IdentityOp,
+    SameValueOp,
+    require_elements,
+    require_equal_types,
+)
 from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
@@ -99,7 +105,7 @@ class EndCheckpointOp(IdentityOp):
 
 
 @irdl_op_definition
-class BarrierOp(IdentityOp):
+class BarrierOp(SameValueOp):
     """x; ops on the result are never merged with equal ops on x.
 
     It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
@@ -108,7 +114,6 @@ class BarrierOp(IdentityOp):
     """
 
     name = "grad.barrier"
-    traits = traits_def()
 
     def simplify(self, x: Value) -> Value | None:
         """Behind the views that x is of something, which fusion reads through; not on constants."""

@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects import checkpoint, loopnest
+from gradir.dialects import checkpoint, custom_vjp, loopnest
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import linear_systems, scans
@@ -117,7 +117,9 @@ class BarrierOp(IdentityOp):
             return x
         if not owner.IS_VIEW:
             return None
-        moved = owner.clone({owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa})
+        moved = owner.clone(
+            {owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa}
+        )
         return Value(x.emitter.insert(moved).results[0], x.emitter)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -296,4 +298,4 @@ OPS: tuple[type[TensorOp], ...] = (
     *linear_systems.GRAD_OPS,
 )
 
-Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])
+Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS, *custom_vjp.OPS], [TapeType])

@@ -312,7 +312,7 @@ def _slot_type(type_: Attribute) -> MemRefType[Attribute]:
 def _missing_pass(op: Operation) -> str:
     """Why an op cannot be on buffers."""
     if isinstance(op, CallOp):
-        return "calls must be inlined before gradir-bufferize; run gradir-inline first"
+        return "calls must be inlined before gradir-bufferize; run gradir-inline{every=true} first"
     if isinstance(op, TensorOp):
         return "only loop nests become buffers; run gradir-lower first"
     return "native code for this op is not there yet"

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.tape import TapeType
 from gradir.passes.call_dependence import Flow
@@ -40,6 +41,7 @@ class Program:
     def __init__(self, module: ModuleOp):
         self.module = module
         self.functions = functions_by_name(module)
+        self.custom = {op.names[0]: op for op in module.ops if isinstance(op, CustomVjpOp)}
         self.halves: dict[Hashable, Halves] = {}
         self.flows: dict[FuncOp, Flow] = {}
         self.costs = Costs()

@@ -27,6 +27,7 @@ from gradir.dialects.tape import cotangent_type
 from gradir.passes.activity import Activity, Dependence, analyze, values_read
 from gradir.passes.call_dependence import dependence
 from gradir.passes.calls import differentiate_callees
+from gradir.passes.custom_vjp import called, flatten
 from gradir.passes.derived_functions import Derived, Program, joint_function, split_functions
 from gradir.passes.differentiator import Differentiator, Shared
 from gradir.passes.effects import effect_problem
@@ -64,9 +65,10 @@ def gradient(
     without it, all that the backward code reads is kept. PassError, located, where it cannot be
     done.
     """
-    with outlined(module, function, flat=keep is not None):
+    with called(module, function) as original, outlined(module, function, flat=keep is not None):
         program = Program(module)
         source = program.function(function)
+        program.functions[function] = original or source
         results = list(program.results(source))
         wanted = resolve_wrt(source, wrt)
         kept = _kept(source, wanted, requests)
@@ -113,6 +115,7 @@ def derive(
     differentiate_callees(program, differentiator)
     derived = differentiator.run(seed_with_ones=mode == "grad")
     if keep is not None:
+        flatten(program, derived)
         keep(program, derived, mode)
     return functions_of(program, derived, mode)
 

@@ -15,6 +15,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsTerminator
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.tape import TapeNewOp, TapePopOp, TapePushOp, TapeSizeOp, TapeType, is_tape
 from gradir.passes.cleanup import has_no_effect
 from gradir.passes.region_flow import ops_within, region_flow, yielded
@@ -206,6 +207,7 @@ _REBUILD: dict[type[Operation], Callable[[Any, _Marks], None]] = {
     scf.IfOp: _rebuild_branches,
     scf.IndexSwitchOp: _rebuild_branches,
     scf.ExecuteRegionOp: _rebuild_branches,
+    CheckpointOp: _rebuild_branches,
 }
 
 

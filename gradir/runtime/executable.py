@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
@@ -246,19 +246,23 @@ def _failure(message: str, number: int, bound: int) -> str:
     return f"{message}'s limit is {as_limit(bound)} bytes, needed {number}"
 
 
+ExecutableT = TypeVar("ExecutableT", bound=Executable)
+
+
 def compile_function(
     function: FuncOp,
     thread_count: int | None = None,
     target: Target | None = None,
     plan: Any = None,
-) -> Executable:
+    kind: type[ExecutableT] = Executable,
+) -> ExecutableT:
     """Native code for a function at buffer level, for the given number of threads at most."""
     target = target or host()
     count = threads.thread_count(thread_count)
     program = emit_program(function, target, count)
     compiled = jit.compile_object(program.text, target)
     code = jit.LoadedCode(compiled.data, program.entry, _symbols(program))
-    return Executable(program, code, target, count, plan, compiled.times)
+    return kind(program, code, target, count, plan, compiled.times)
 
 
 def _symbols(program: Program) -> dict[str, int]:

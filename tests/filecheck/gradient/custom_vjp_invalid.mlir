@@ -13,6 +13,7 @@ grad.custom_vjp @f, @f_forward, @f
 func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
   func.return %x : tensor<4xf64>
 }
+// expected-note @+1 {{@f_forward is defined here}}
 func.func @f_forward(%x: tensor<5xf64>) -> tensor<5xf64> {
   func.return %x : tensor<5xf64>
 }
@@ -24,6 +25,7 @@ grad.custom_vjp @f, @f_forward, @f
 func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
   func.return %x : tensor<4xf64>
 }
+// expected-note @+1 {{@f_forward is defined here}}
 func.func @f_forward(%x: tensor<4xf64>) {
   func.return
 }
@@ -38,6 +40,7 @@ func.func @f(%x: tensor<4xf64>, %n: tensor<4xi64>) -> (tensor<4xf64>, tensor<4xi
 func.func @f_forward(%x: tensor<4xf64>, %n: tensor<4xi64>) -> (tensor<4xf64>, tensor<4xi64>, tensor<4xi64>) {
   func.return %x, %n, %n : tensor<4xf64>, tensor<4xi64>, tensor<4xi64>
 }
+// expected-note @+1 {{@f_backward is defined here}}
 func.func @f_backward(%y_ct: tensor<4xf64>) -> tensor<4xf64> {
   func.return %y_ct : tensor<4xf64>
 }
@@ -52,12 +55,14 @@ func.func @f(%x: tensor<4xf64>, %n: tensor<4xi64>) -> tensor<4xf64> {
 func.func @f_forward(%x: tensor<4xf64>, %n: tensor<4xi64>) -> tensor<4xf64> {
   func.return %x : tensor<4xf64>
 }
+// expected-note @+1 {{@f_backward is defined here}}
 func.func @f_backward(%y_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
   func.return %y_ct, %y_ct : tensor<4xf64>, tensor<4xf64>
 }
 
 // -----
 
+// expected-note @+1 {{the first is here}}
 grad.custom_vjp @f, @f, @f
 // expected-error @+1 {{grad.custom_vjp: a function must have one derivative, got another for @f}}
 grad.custom_vjp @f, @f, @f
@@ -75,6 +80,7 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
 
 // -----
 
+// expected-note @+1 {{the vjp of @g is declared here}}
 grad.custom_vjp @g, @g, @g
 func.func @g(%x: tensor<4xf64>) -> tensor<4xf64> {
   func.return %x : tensor<4xf64>

@@ -60,6 +60,12 @@ def apply_gradient(
         *others, last = get_args(Mode)
         wanted = f"{', '.join(others)} or {last}"
         raise PassError(f"gradir-gradient: mode must be {wanted}, got {mode!r}", module)
+    if mode == "jvp" and memory_limit is not None:
+        raise PassError(
+            "gradir-gradient: memory_limit needs a mode that keeps values for later, got jvp; "
+            "leave it out",
+            module,
+        )
     keep = _choice(module, policy, memory_limit)
     return gradient(module, function, wrt, of, cast(Mode, mode), requests, keep)
 

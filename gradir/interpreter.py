@@ -23,6 +23,7 @@ from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import TapeType
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.interpreter_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
+from gradir.interpreter_out import all_arguments, stored
 from gradir.interpreter_slices import as_slices, slices_value
 from gradir.interpreter_tape import TAPE_OPS, Tape, as_tape
 from gradir.passes.call_graph import callee_of, callees_first, functions_by_name, only_block
@@ -155,8 +156,10 @@ _SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
 }
 
 
-def interpret(module: ModuleOp, function: str, arguments: Sequence[Any]) -> tuple[Array, ...]:
-    """The results of `@function`, new NumPy arrays of the declared types.
+def interpret(
+    module: ModuleOp, function: str, arguments: Sequence[Any], out: object = None
+) -> tuple[Array, ...]:
+    """The results of `@function`, NumPy arrays of the declared types: new ones, or those of `out`.
 
     Raises ArgumentError where arguments do not have the types of the parameters.
     """
@@ -164,12 +167,12 @@ def interpret(module: ModuleOp, function: str, arguments: Sequence[Any]) -> tupl
     check_signature(op)
     functions = functions_by_name(module)
     callees_first(functions, [op])
-    arrays = check_arguments(op, arguments)
+    arrays = check_arguments(op, all_arguments(op, arguments, out))
     with np.errstate(all="ignore"):
         results = _Interpreter(functions).call(op, arrays)
     with _memory_errors(op):
         # arguments that are handed back and broadcast views become arrays of their own
-        return tuple(_returned(r) for r in results)
+        return stored(op, [_returned(r) for r in results], out)
 
 
 def _returned(result: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     MemRefType,
@@ -39,6 +40,7 @@ from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
 from gradir.passes.bufferize_tape import Tapes
+from gradir.passes.in_out import READ_RESULTS, in_out_results
 
 
 def bufferize(module: ModuleOp) -> None:
@@ -63,19 +65,26 @@ class _Bufferizer:
 
     def run(self) -> None:
         s = self.state
+        in_out = in_out_results(self.function)
         for argument in s.source.args:
-            self._argument(argument)
+            if argument.index not in in_out:
+                self._argument(argument)
         terminator = s.source.last_op
         if not isinstance(terminator, ReturnOp):
             raise PassError(
                 "native code needs a func.return at the end", terminator or self.function
             )
         results = self._result_buffers(terminator)
+        for k, result in in_out.items():
+            s.place(s.source.args[k], results[result])
         self._load_scalars()
         s.tapes.declare(s.source)
         self._block(s.source)
         self._store_results(terminator, results)
-        self._replace_function(len(s.source.args), len(results))
+        made = self._replace_function(len(s.source.args) - len(in_out), len(results))
+        if in_out:
+            read = DenseArrayBase.from_list(i64, sorted(in_out.values()))
+            made.attributes[READ_RESULTS] = read
 
     def _argument(self, argument: SSAValue) -> None:
         self._check_type(argument.type, "takes")
@@ -289,7 +298,7 @@ class _Bufferizer:
         got = memref.GetGlobalOp(SymbolRefAttr(name), type_)
         s.values[op.results[0]] = s.emit(got, op).results[0]
 
-    def _replace_function(self, inputs: int, results: int) -> None:
+    def _replace_function(self, inputs: int, results: int) -> FuncOp:
         block = self.state.block
         block.add_op(ReturnOp())
         types = [a.type for a in block.args]
@@ -302,6 +311,7 @@ class _Bufferizer:
         parent.insert_op_before(made, self.function)
         self.function.detach()
         self.function.erase()
+        return made
 
 
 def _slot_type(type_: Attribute) -> MemRefType[Attribute]:

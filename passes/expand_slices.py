@@ -6,13 +6,14 @@ becomes two, in place. The ops on slices become ops on tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -33,6 +34,7 @@ from gradir.dialects.slices import (
     scattered,
 )
 from gradir.dialects.value import Emitter, Value
+from gradir.passes.in_out import IN_OUT, in_out_attribute
 
 # Ops that only hand values on.
 _CARRIERS = (
@@ -67,8 +69,11 @@ class _Expansion:
             return
         if op.arg_attrs is not None:
             attributes: list[DictionaryAttr] = []
-            for given, wide in zip(op.arg_attrs, map(is_slices, inputs), strict=True):
-                attributes += [given, DictionaryAttr({})] if wide else [given]
+            places = accumulate((1 + is_slices(t) for t in outputs), initial=0)
+            results = dict(enumerate(places))
+            for given, type_of in zip(op.arg_attrs, inputs, strict=True):
+                moved = _moved(given, results)
+                attributes += [moved, DictionaryAttr({})] if is_slices(type_of) else [moved]
             op.arg_attrs = ArrayAttr(attributes)
         op.function_type = type(type_).from_lists(expanded(inputs), expanded(outputs))
         if not op.is_declaration:
@@ -146,6 +151,15 @@ class _Expansion:
             op.erase()
         for block, argument in self.arguments:
             block.erase_arg(argument)  # pyright: ignore[reportArgumentType]
+
+
+def _moved(given: DictionaryAttr, results: Mapping[int, int]) -> DictionaryAttr:
+    """The attributes of an argument, where results have moved to other places."""
+    place = given.data.get(IN_OUT)
+    if not isinstance(place, IntegerAttr):
+        return given
+    result = cast(IntegerAttr[Any], place).value.data
+    return DictionaryAttr({**given.data, **in_out_attribute(results.get(result, result))})
 
 
 def expanded(types: Sequence[Attribute]) -> list[Attribute]:

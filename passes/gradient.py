@@ -33,7 +33,7 @@ from gradir.passes.effects import effect_problem
 from gradir.passes.outline_checkpoints import outlined
 from gradir.passes.refusals import check_differentiable
 from gradir.passes.region_flow import ops_within, region_flow
-from gradir.passes.requests import Requests, gradient_of, requested
+from gradir.passes.requests import Requests, add_to_given, gradient_of, requested
 from gradir.passes.simplify import simplify_block
 from gradir.passes.structural import structural_rule
 from gradir.passes.targets import (
@@ -146,10 +146,12 @@ class FunctionDifferentiator:
         cotangents = self._seed(work, seed_with_ones)
         work.walk_back()
         grads = [gradient_of(work, t) for t in self.wrt]
+        added = add_to_given(work, self.wrt, grads)
         results = [shared.primal[r] for r in self.program.results(self.source)]
         derived = Derived(
-            self.source, work.forward, work.backward, results, cotangents, grads, work.tapes
-        )
+            self.source, work.forward, work.backward, results, cotangents, grads, work.tapes,
+            added=added,
+        )  # fmt: skip
         derived.clean(simplify_block)
         return derived
 

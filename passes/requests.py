@@ -2,6 +2,8 @@
 
 write    the gradient is a result (the default)
 null     it is not wanted: pruned before differentiation, it has no result
+add      the result is the sum of what the caller's buffer, given in `out`, held before and the
+         gradient, in this order
 slices   it is a result, as row slices (`!grad.slices`) of the rows that were read
 """
 
@@ -14,15 +16,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.grad import zero
+from gradir.dialects.grad import AccumulateOp, zero
 from gradir.dialects.shapes import is_tensor, shape_of
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.slices import densified, no_slices, whole
-from gradir.dialects.value import Value
+from gradir.dialects.value import Scalar, Value
 from gradir.passes.differentiator import Differentiator
 from gradir.passes.targets import Selector, Target, resolve_requested
 
-REQUESTS = ("write", "null", "slices")
+REQUESTS = ("write", "null", "add", "slices")
 
 Requests = Sequence[tuple[Selector, str]]
 
@@ -78,6 +80,25 @@ def gradient_of(work: Differentiator, target: Target) -> SSAValue:
     else:
         ct = densified(ct)
     return ct.named(f"{target.hint}_ct").ssa
+
+
+def add_to_given(
+    work: Differentiator, targets: Sequence[Target], grads: list[SSAValue]
+) -> dict[int, SSAValue]:
+    """Add the gradients of `add` to arguments, which come behind the cotangents; returns those."""
+    added: dict[int, SSAValue] = {}
+    emitter, block = work.emitter, work.backward
+    for k, target in enumerate(targets):
+        if target.request != "add":
+            continue
+        before = block.insert_arg(grads[k].type, len(block.args))
+        before.name_hint = f"{target.hint}_before"
+        old, grad = emitter.value(before), emitter.value(grads[k])
+        # the whole gradient is one operand, so that the sum has the bits of before + gradient
+        total = old + grad if isinstance(old, Scalar) else AccumulateOp.on(old, grad)
+        grads[k] = total.named(f"{target.hint}_ct").ssa
+        added[k] = before
+    return added
 
 
 def _as_slices(ct: Value | None, value: SSAValue, work: Differentiator) -> Value:

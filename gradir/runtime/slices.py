@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 from gradir.dialects.shapes import shape_of
 from gradir.dialects.slice_type import is_slices
 from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.passes.in_out import in_out_results
 from gradir.row_slices import RowSlices
 from gradir.runtime.executable import Executable
 
@@ -30,7 +31,9 @@ class Layout:
 def slices_layout(function: FuncOp) -> Layout | None:
     """The layout of a function; None without slices."""
     type_ = function.function_type
-    layout = Layout(_shapes(type_.inputs.data), _shapes(type_.outputs.data))
+    in_out = in_out_results(function)
+    passed = [t for k, t in enumerate(type_.inputs.data) if k not in in_out]
+    layout = Layout(_shapes(passed), _shapes(type_.outputs.data))
     return layout if any(s is not None for s in (*layout.inputs, *layout.results)) else None
 
 
@@ -58,6 +61,11 @@ class SlicesExecutable(Executable):
             next(parts) if shape is None else RowSlices(next(parts), next(parts), shape)
             for shape in self.layout.results
         )
+
+    def _out_index(self, word: int) -> int:
+        """The place in `out` of a buffer."""
+        sizes = [1 if shape is None else 2 for shape in self.layout.results]
+        return next(k for k in range(len(sizes)) if word < sum(sizes[: k + 1]))
 
     def _flat_out(self, out: object) -> list[object]:
         entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)

@@ -134,12 +134,15 @@ class Executable:
         return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
-        if self.program.input_tapes:
-            arrays = self._unboxed(arrays)
-        if len(arrays) != len(self.inputs):
-            raise self._wrong_count(len(arrays))
         if self.read_results:
             self._require_given(out)
+        if self.program.input_tapes:
+            arrays = self._unboxed(arrays)
+        return self._call(arrays, out)
+
+    def _call(self, arrays: Sequence[object], out: object) -> tuple[Array, ...]:
+        if len(arrays) != len(self.inputs):
+            raise self._wrong_count(len(arrays))
         try:
             call = self._idle.pop()
         except IndexError:

@@ -5,9 +5,8 @@ y[n, o, p] = sum over i, k of x[n, i, s * p + d * k - low] * w[o, i, k]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
-from math import prod
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -17,6 +16,8 @@ from gradir.dialects.convolution_geometry import Window
 from gradir.dialects.convolution_space import (
     Channels,
     Space,
+    chained_products,
+    has_single_channels,
     image_rows,
     ordered,
     sum_of_products,
@@ -27,9 +28,6 @@ from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.shapes import element_of, shape_of, tensor
 from gradir.dialects.value import Emitter, Scalar
 
-# A kernel of at most so many elements on single channels is written out in the body of a nest.
-MOST_DIRECT_TAPS = 32
-
 
 def convolve(
     emitter: Emitter, window: Window, operands: Sequence[SSAValue], type_: Attribute
@@ -37,7 +35,7 @@ def convolve(
     """x, weight and perhaps bias to y."""
     x, weight, *bias = operands
     o, i, *kernel = window.weight(shape_of(weight.type))
-    if _has_single_channels(window, i, kernel):
+    if has_single_channels(window, i, kernel):
         return _convolve_single_channels(emitter, window, operands, type_)
     n, _, *places = window.image(shape_of(type_))
     space = Space()
@@ -64,10 +62,6 @@ def _under_kernel(
     """The places of x that dimensions of results and of the kernel meet at."""
     rows = zip(outs, window.stride, taps, window.dilation, window.low, strict=True)
     return [space.row([(p, s), (k, d)], -low) for p, s, k, d, low in rows]
-
-
-def _has_single_channels(window: Window, channels: int, kernel: Sequence[int]) -> bool:
-    return window.groups > 1 and channels == 1 and prod(kernel) <= MOST_DIRECT_TAPS
 
 
 def _at_tap(space: Space, window: Window, outs: Sequence[int], tap: Sequence[int]) -> list[Row]:
@@ -101,23 +95,8 @@ def _convolve_single_channels(
         w_reads.append(space.read(weight, weight_rows(window, o_row, zero, place)))
     y_rows = image_rows(window, n_row, o_row, space.rows(outs))
     reads = [*x_reads, *w_reads, *(space.read(one, [o_row]) for one in bias)]
-    body = _products(len(x_reads), element_of(type_))
+    body = chained_products(len(x_reads), element_of(type_))
     return nest(emitter, space.extents, reads, [space.output(type_, y_rows)], body)
-
-
-def _products(count: int, element: Attribute) -> Callable[..., Scalar]:
-    """The sum of so many products, left factors first, in one chain, and the bias."""
-
-    def body(*given: Scalar) -> Scalar:
-        values = [b.to_compute(value, element) for value in given]
-        total = b.constant(values[0], 0)
-        for left, right in zip(values[:count], values[count : 2 * count], strict=True):
-            total = b.fma(left, right, total)
-        for one in values[2 * count :]:
-            total = b.add(total, one)
-        return b.from_compute(total, element)
-
-    return body
 
 
 def _single_weight_backward(
@@ -127,8 +106,12 @@ def _single_weight_backward(
     o, _, *kernel = window.weight(shape_of(type_))
     n, _, *places = window.image(shape_of(ct.type))
     space = Space()
-    channels = Channels(space, window.groups).add(o // window.groups, "m")
-    batch, *outs = space.add_all([n, *places], "k")
+    # vectors run along the last dimension
+    channels, (batch, *outs) = ordered(
+        window,
+        lambda: Channels(space, window.groups).add(o // window.groups, "m"),
+        lambda: space.add_all([n, *places], "k"),
+    )
     n_row, o_row = space.row([(batch, 1)]), space.row(channels.terms)
     g_row, element = space.row(channels.of_group(1)), element_of(type_)
     reads = [space.read(ct, image_rows(window, n_row, o_row, space.rows(outs)))]
@@ -178,7 +161,7 @@ def convolve_weight_backward(
 ) -> Sequence[SSAValue]:
     """The transpose of a convolution in its weight."""
     o, i, *kernel = window.weight(shape_of(type_))
-    if _has_single_channels(window, i, kernel):
+    if has_single_channels(window, i, kernel):
         return _single_weight_backward(emitter, window, ct, x, type_)
     n, _, *places = window.image(shape_of(ct.type))
     space = Space()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import TypeVar
 
 from xdsl.ir import Attribute, SSAValue
@@ -16,6 +17,9 @@ from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, contract
 from gradir.dialects.shapes import element_of, shape_of
 from gradir.dialects.value import Emitter, Scalar
+
+# A kernel of at most so many elements on single channels is written out in the body of a nest.
+MOST_DIRECT_TAPS = 32
 
 # The summands `coefficient * dimension` of a subscript, and its constant.
 Terms = list[tuple[int, int]]
@@ -113,3 +117,23 @@ def image_rows(window: Window, n: Row, c: Row, spatial: Sequence[Row]) -> list[R
 
 def weight_rows(window: Window, o: Row, i: Row, kernel: Sequence[Row]) -> list[Row]:
     return [*kernel, i, o] if window.channels_last else [o, i, *kernel]
+
+
+def has_single_channels(window: Window, channels: int, kernel: Sequence[int]) -> bool:
+    """Whether groups of one channel are small enough for nests that write the products out."""
+    return window.groups > 1 and channels == 1 and prod(kernel) <= MOST_DIRECT_TAPS
+
+
+def chained_products(count: int, element: Attribute) -> Callable[..., Scalar]:
+    """The sum of so many products, left factors first, in one chain, and the bias."""
+
+    def body(*given: Scalar) -> Scalar:
+        values = [b.to_compute(value, element) for value in given]
+        total = b.constant(values[0], 0)
+        for left, right in zip(values[:count], values[count : 2 * count], strict=True):
+            total = b.fma(left, right, total)
+        for one in values[2 * count :]:
+            total = b.add(total, one)
+        return b.from_compute(total, element)
+
+    return body

@@ -21,13 +21,16 @@ from gradir.dialects.convolution_geometry import Window
 from gradir.dialects.convolution_space import (
     Channels,
     Space,
+    Terms,
+    chained_products,
+    has_single_channels,
     image_rows,
     ordered,
     sum_of_products,
     weight_rows,
 )
 from gradir.dialects.loopnest import ReshapeOp
-from gradir.dialects.nest_builder import view
+from gradir.dialects.nest_builder import Read, nest, view
 from gradir.dialects.shapes import element_of, shape_of, tensor
 from gradir.dialects.value import Emitter
 
@@ -112,12 +115,20 @@ class _PartDims:
         return [space.row([(self.quotient, self.part.step)], self.part.place)]
 
     def reads(self, space: Space, tap: int) -> tuple[Row, Row]:
-        """Where the cotangent and the kernel are read."""
+        """Where the cotangent and the kernel are read, over the dimension `tap`."""
         part = self.part
-        kernel = [(tap, part.step)]
-        kernel += [] if self.remainder is None else [(self.remainder, 1)]
         place = space.row([(self.quotient, 1), (tap, -part.spread)], part.start)
-        return place, space.row(kernel, part.tap)
+        return place, space.row([(tap, part.step), *self._inner], part.tap)
+
+    def reads_at(self, space: Space, t: int) -> tuple[Row, Row]:
+        """Where the cotangent and the kernel are read for one t."""
+        part = self.part
+        place = space.row([(self.quotient, 1)], part.start - part.spread * t)
+        return place, space.row(self._inner, part.step * t + part.tap)
+
+    @property
+    def _inner(self) -> Terms:
+        return [] if self.remainder is None else [(self.remainder, 1)]
 
 
 def convolve_input_backward(
@@ -158,23 +169,20 @@ def _part_of_image(
     ct, weight = factors
     o, i, *_ = window.weight(shape_of(weight.type))
     n, *_ = shape_of(type_)
+    taps_of_parts = [part.taps for part in parts]
+    if o == window.groups and has_single_channels(window, i, taps_of_parts):
+        return _part_of_single_channels(emitter, window, parts, factors, type_, others)
     space = Space()
-
-    def add(part: _Part) -> _PartDims:
-        quotient = space.add(part.quotients, "m")
-        remainder = None if part.remainders is None else space.add(part.remainders, "n")
-        return _PartDims(part, quotient, remainder)
-
     batch = space.add(n, "m")
     channels, places = ordered(
         window,
         lambda: Channels(space, window.groups).add(i, "n"),
-        lambda: [add(part) for part in parts],
+        lambda: [_part_dims(space, part) for part in parts],
     )
     outer, taps = ordered(
         window,
         lambda: space.add(o // window.groups, "k"),
-        lambda: space.add_all([part.taps for part in parts], "k"),
+        lambda: space.add_all(taps_of_parts, "k"),
     )
     n_row, c_row, i_row = (
         space.row(terms) for terms in ([(batch, 1)], channels.terms, channels.inner)
@@ -188,6 +196,46 @@ def _part_of_image(
     written = [row for one in places for row in one.places(space)]
     output = space.output(type_, image_rows(window, n_row, c_row, written))
     return sum_of_products(emitter, space, reads, replace(output, init=others))[0]
+
+
+def _part_dims(space: Space, part: _Part) -> _PartDims:
+    quotient = space.add(part.quotients, "m")
+    remainder = None if part.remainders is None else space.add(part.remainders, "n")
+    return _PartDims(part, quotient, remainder)
+
+
+def _part_of_single_channels(
+    emitter: Emitter,
+    window: Window,
+    parts: Sequence[_Part],
+    factors: tuple[SSAValue, SSAValue],
+    type_: Attribute,
+    others: SSAValue | None,
+) -> SSAValue:
+    """The same for groups of one channel: a nest whose body holds the products of an element."""
+    ct, weight = factors
+    n, *_ = shape_of(type_)
+    space = Space()
+    batch = space.add(n, "m")
+    channels, places = ordered(
+        window,
+        lambda: Channels(space, window.groups),
+        lambda: [_part_dims(space, part) for part in parts],
+    )
+    n_row, g_row, zero = space.row([(batch, 1)]), space.row(channels.of_group(1)), space.row([])
+    from_ct: list[Read] = []
+    from_kernel: list[Read] = []
+    for tap in product(*(range(part.taps) for part in parts)):
+        pairs = [one.reads_at(space, t) for one, t in zip(places, tap, strict=True)]
+        image = image_rows(window, n_row, g_row, [place for place, _ in pairs])
+        from_ct.append(space.read(ct, image))
+        kernel = weight_rows(window, g_row, zero, [place for _, place in pairs])
+        from_kernel.append(space.read(weight, kernel))
+    written = [row for one in places for row in one.places(space)]
+    output = space.output(type_, image_rows(window, n_row, g_row, written))
+    body = chained_products(len(from_ct), element_of(type_))
+    reads = [*from_ct, *from_kernel]
+    return nest(emitter, space.extents, reads, [replace(output, init=others)], body)[0]
 
 
 def _spaced(emitter: Emitter, window: Window, ct: SSAValue) -> tuple[SSAValue, Window]:

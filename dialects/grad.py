@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -22,6 +22,7 @@ from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp
+from gradir.dialects.array.elementwise import splat_of
 from gradir.dialects.array.indexing import (
     IndexingOp,
     TakeAlongAxisOp,
@@ -33,8 +34,14 @@ from gradir.dialects.attention import OPS as ATTENTION_OPS
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
+from gradir.dialects.interfaces import Cotangents, TensorOp, added_to, written_tensor
+from gradir.dialects.kinds import (
+    ElementwiseOp,
+    IdentityOp,
+    SameValueOp,
+    require_elements,
+    require_equal_types,
+)
 from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
@@ -98,7 +105,7 @@ class EndCheckpointOp(IdentityOp):
 
 
 @irdl_op_definition
-class BarrierOp(IdentityOp):
+class BarrierOp(SameValueOp):
     """x; ops on the result are never merged with equal ops on x.
 
     It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
@@ -107,7 +114,6 @@ class BarrierOp(IdentityOp):
     """
 
     name = "grad.barrier"
-    traits = traits_def()
 
     def simplify(self, x: Value) -> Value | None:
         """Behind the views that x is of something, which fusion reads through; not on constants."""
@@ -118,7 +124,9 @@ class BarrierOp(IdentityOp):
             return x
         if not owner.IS_VIEW:
             return None
-        moved = owner.clone({owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa})
+        moved = owner.clone(
+            {owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa}
+        )
         return Value(x.emitter.insert(moved).results[0], x.emitter)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -259,12 +267,27 @@ def _number(value: float, type_: Attribute, emitter: Emitter) -> Value:
 def accumulated(contributions: Sequence[Value]) -> Value:
     """The cotangent of a value, from its contributions in reverse program order.
 
-    What does not contribute (`zero`) is no part of the sum. Scalars are added by arith.addf.
+    What does not contribute (`zero`) is no part of the sum. Scalars are added by arith.addf. What
+    writes into zeros is written to the sum of the others, so that reading one element in a loop
+    does not cost a tensor.
     """
     kept = [c for c in contributions if not _is_zero(c)] or list(contributions[:1])
     if isinstance(kept[0], Scalar):
         return reduce(b.add, cast(list[Scalar], kept))
-    return kept[0] if len(kept) == 1 else AccumulateOp.on(*kept)
+    written = [c for c in kept if _is_written_to_zeros(c)]
+    full = [c for c in kept if not _is_written_to_zeros(c)] or [written.pop(0)]
+    total = full[0] if len(full) == 1 else AccumulateOp.on(*full)
+    for part in written:
+        total = added_to(cast(Operation, part.ssa.owner), total)
+    return total
+
+
+def _is_written_to_zeros(value: Value) -> bool:
+    owner = value.ssa.owner
+    written = written_tensor(owner) if isinstance(owner, Operation) else None
+    if written is None:
+        return False
+    return isinstance(written.owner, ZeroOp) or splat_of(value.emitter.value(written)) == 0
 
 
 def _is_zero(value: Value) -> bool:

@@ -341,6 +341,11 @@ class AverageWindowOp(WindowOp):
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (*WINDOW_ATTRIBUTES, "count_include_pad")
 
+    @classmethod
+    def windows_of(cls, x: Attribute, attributes: Attributes) -> Windows:
+        flag(attributes, "count_include_pad", True)
+        return super().windows_of(x, attributes)
+
     @property
     def counts(self) -> list[list[int]]:
         """For each spatial axis, how many places each window counts along it."""

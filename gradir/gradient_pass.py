@@ -60,6 +60,12 @@ def apply_gradient(
         *others, last = get_args(Mode)
         wanted = f"{', '.join(others)} or {last}"
         raise PassError(f"gradir-gradient: mode must be {wanted}, got {mode!r}", module)
+    if mode == "jvp" and memory_limit is not None:
+        raise PassError(
+            "gradir-gradient: memory_limit needs a mode that keeps values for later, got jvp; "
+            "leave it out",
+            module,
+        )
     keep = _choice(module, policy, memory_limit)
     return gradient(module, function, wrt, of, cast(Mode, mode), requests, keep)
 
@@ -72,7 +78,8 @@ def _choice(module: ModuleOp, policy: str, memory_limit: int | None) -> Choice |
     if memory_limit is not None:
         if policy != "keep_all":
             raise PassError(
-                f"gradir-gradient: give a policy or a memory_limit, got {policy} and {memory_limit}",
+                "gradir-gradient: policy or memory_limit may be given, got "
+                f"{policy} and {memory_limit}",
                 module,
             )
         return MemoryLimit(memory_limit)

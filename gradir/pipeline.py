@@ -30,6 +30,7 @@ from gradir.passes.plan_memory import MemoryPlan, plan_memory
 from gradir.passes.scalarize import scalarize
 from gradir.passes.schedule import schedule
 from gradir.passes.simplify import simplify
+from gradir.passes.sum_slices import sum_slices
 from gradir.passes.verify import verify
 
 
@@ -61,6 +62,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "gradir-inline-checkpoints", inline_checkpoints, lambda op: not isinstance(op, CheckpointOp)
     ),
+    # needs: nothing;                 leaves: sums with parts in zeros as updates of parts
+    Stage("gradir-sum-slices", sum_slices),
     # needs: nothing;                 leaves: cheaper ops with the same bits
     Stage("gradir-simplify", simplify),
     # needs: nothing;                 leaves: no compound op (softmax, losses, ...)

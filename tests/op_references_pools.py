@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import floor, prod
 from typing import Any
@@ -16,7 +16,9 @@ def _list(value: Any, count: int) -> list[int]:
     return values * count if len(values) == 1 else values
 
 
-def _places(extent: int, size: int, stride: int, low: int, high: int, dilation: int, ceil: bool):
+def _places(
+    extent: int, size: int, stride: int, low: int, high: int, dilation: int, ceil: bool
+) -> Iterator[list[int]]:  # fmt: skip
     """For each window along an axis its places, those in the padding included."""
     reach = dilation * (size - 1) + 1
     count = (extent + low + high - reach + (stride - 1 if ceil else 0)) // stride + 1
@@ -27,7 +29,9 @@ def _places(extent: int, size: int, stride: int, low: int, high: int, dilation: 
         yield [first + k * dilation for k in range(size)]
 
 
-def _axis_windows(shape: Sequence[int], spatial: int, attributes: dict[str, Any]):
+def _axis_windows(
+    shape: Sequence[int], spatial: int, attributes: dict[str, Any]
+) -> tuple[list[list[list[int]]], list[int]]:  # fmt: skip
     """The windows along each spatial axis, and the padding behind x."""
     kernel = _list(attributes["kernel"], spatial)
     stride = _list(attributes.get("stride", kernel), spatial)
@@ -36,7 +40,7 @@ def _axis_windows(shape: Sequence[int], spatial: int, attributes: dict[str, Any]
     dilation = _list(attributes.get("dilation", 1), spatial)
     ceil = attributes.get("ceil_mode", False)
     rows = zip(shape, kernel, stride, low, high, dilation, strict=True)
-    return [list(_places(*row, ceil)) for row in rows], high
+    return [list(_places(n, k, s, lo, hi, d, ceil)) for n, k, s, lo, hi, d in rows], high
 
 
 def _pool(spatial: int, of_window: Callable[..., Any]) -> Reference:
@@ -49,11 +53,16 @@ def _pool(spatial: int, of_window: Callable[..., Any]) -> Reference:
         windows, high = _axis_windows(extents, spatial, attributes)
         result = np.zeros((*x.shape[:-spatial], *map(len, windows)))
         for place in np.ndindex(*result.shape[-spatial:]):
-            sides = [w[o] for w, o in zip(windows, place, strict=True)]
+            sides = _sides(windows, place)
             result[(..., *place)] = of_window(x, sides, high, attributes)
         return np.moveaxis(result, -1 - spatial, -1) if is_last else result
 
     return function
+
+
+def _sides(windows: Sequence[list[list[int]]], place: Sequence[int]) -> list[list[int]]:
+    """The places along each axis of one window."""
+    return [w[o] for w, o in zip(windows, place, strict=True)]
 
 
 def _inside(x: Array, sides: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
@@ -101,7 +110,7 @@ def max_pool_indices(spatial: int) -> Reference:
         result = np.zeros(y.shape, np.int32)
         for place in np.ndindex(*y.shape):
             outer, inner = place[:-spatial], place[-spatial:]
-            sides = [w[o] for w, o in zip(windows, inner, strict=True)]
+            sides = _sides(windows, inner)
             inside = _inside(x, sides)
             values = [x[(*outer, *p)] for p in inside]
             picked = inside[values.index(y[place])]
@@ -133,16 +142,17 @@ def max_pool_backward(spatial: int, shape: Sequence[int]) -> Reference:
     return function
 
 
+def _part(o: int, extent: int, size: int) -> slice:
+    return slice(floor(o * extent / size), -floor(-(o + 1) * extent / size))
+
+
 def adaptive_avg_pool(x: Array, size: Any, layout: str = "NCHW") -> Array:
     if layout == "NHWC":
         return np.moveaxis(adaptive_avg_pool(np.moveaxis(x, -1, -3), size), -3, -1)
     sizes = _list(size, 2)
     result = np.zeros((*x.shape[:-2], *sizes))
     for i, j in np.ndindex(*sizes):
-        cut = [
-            slice(floor(o * n / m), -floor(-(o + 1) * n / m))
-            for o, n, m in zip((i, j), x.shape[-2:], sizes, strict=True)
-        ]
+        cut = [_part(int(o), n, m) for o, n, m in zip((i, j), x.shape[-2:], sizes, strict=True)]
         result[..., i, j] = np.mean(x[(..., *cut)], axis=(-2, -1))
     return result
 

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import f64
 
 import gradir
 from gradir import Module
+from gradir.errors import GradirError
 from gradir.symbols import function_named
 from gradir.testing import difference
 
@@ -308,6 +309,34 @@ def test_forward_over_reverse_of_control_flow(name: str) -> None:
         for d in (1, -1)
     ]
     np.testing.assert_allclose(pushed, (ends[0] - ends[1]) / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_checkpoint_stages(marked: bool) -> None:
+    """Nothing is kept for later, so that a stage is code like any other."""
+    body = """
+          {0}%a = array.sin {2} : tensor<4xf64>
+          %b = array.tanh %a : tensor<4xf64>
+          {1}"""
+    stage = (
+        body.format("%s = grad.start_checkpoint %x : tensor<4xf64>\n",
+                    "%y = grad.end_checkpoint %b : tensor<4xf64>", "%s")
+        if marked
+        else "%y = grad.checkpoint -> (tensor<4xf64>) {"
+        + body.format("", "grad.yield %b : tensor<4xf64>\n}", "%x")
+    )  # fmt: skip
+    module = gradir.parse(f"""
+        func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {{
+          {stage}
+          func.return %y : tensor<4xf64>
+        }}""")
+    check_jvp(module, [np.linspace(-1, 1, 4)], [0], smooth=True)
+    assert "grad.barrier" not in str(module.gradient("f", mode="jvp"))
+
+
+def test_a_memory_limit_is_refused() -> None:
+    with pytest.raises(GradirError, match="memory_limit needs a mode that keeps values for later"):
+        gradir.parse(MIXED).gradient("f", mode="jvp", memory_limit=1 << 20)
 
 
 def test_native_code() -> None:

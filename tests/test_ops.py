@@ -445,6 +445,7 @@ def test_astype():
         Case("array.scatter_nd_add", [(2, 3), np.array([[-3]]), (1, 3)]),
         Case("array.index_update", [(2, 3), np.array([0, 3]), (2, 2)], {"axis": 1}),
         Case("array.one_hot", [np.array([0, 3])], {"depth": 3}, results=[((2, 3), None)]),
+        Case("nn.embedding", [(3, 4), np.array([-4])]),
         Case("nn.nll_loss", [(2, 3), np.array([0, 3])]),
         Case("nn.cross_entropy", [(2, 3), np.array([-4, 0]), (3,)]),
         Case("grad.nll_loss_backward", [(), np.array([0, 3])], results=[((2, 3), None)]),

@@ -21,6 +21,8 @@ SAMPLE = (
     "nn.softmax", "nn.log_softmax", "nn.sigmoid", "nn.gelu", "nn.silu", "nn.softplus", "nn.relu",
     "nn.linear", "nn.layer_norm", "nn.cross_entropy", "nn.mse_loss",
     "nn.bce_with_logits", "nn.dropout", "grad.accumulate",
+    "array.cumulative_sum", "array.cumulative_prod", "array.sort", "array.cholesky", "array.solve",
+    "array.triangular_solve", "array.inv", "array.det", "array.slogdet",
 )  # fmt: skip
 
 

@@ -138,6 +138,7 @@ class ScatterAddOp(IndexingOp):
     """
 
     name = "array.scatter_add"
+    WRITES_INTO: ClassVar[int | None] = 0
 
     x = operand_def()
     indices = operand_def()
@@ -159,6 +160,9 @@ class ScatterAddOp(IndexingOp):
 
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value, updates: Value) -> Cotangents:
         return [ct, None, TakeOp.on(ct, indices, axis=self.axis)]
+
+    def added_to(self, base: Value, x: Value, indices: Value, updates: Value) -> Value:
+        return ScatterAddOp.on(base, indices, updates, axis=self.axis)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices, updates = operands

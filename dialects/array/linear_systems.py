@@ -156,7 +156,7 @@ def eliminate(a: Any, defer: bool = False) -> tuple[Any, Any, float]:
 class SolveOp(MatrixOp):
     """x with a x = b; {transpose} with the transpose of a. b holds vectors [.., n] or matrices.
 
-    vjp for b: r, the solve of ct with the transpose; for a: -r x^T, or -x r^T with {transpose}
+    vjp: for b, r, the solve of ct with the transpose; for a -r x^T, or -x r^T with {transpose}
     """
 
     name = "array.solve"

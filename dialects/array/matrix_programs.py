@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from gradir.dialects import body as b
-from gradir.dialects.forall_builder import Elements, Index, Program, forall
+from gradir.dialects.forall_builder import Elements, Index, Program, block_of, forall
 from gradir.dialects.loopnest import ReshapeOp
 from gradir.dialects.shapes import element_of, shape_of, tensor
 from gradir.dialects.value import Emitter, Scalar
@@ -108,13 +108,10 @@ class TriangularSolve:
         *_, rows, columns = shape_of(right.type)
 
         def write(p: Program, a: Elements, right: Elements, x: Elements) -> None:
-            low = p.index(1) * COLUMNS
-            high = low + COLUMNS
-            if columns % COLUMNS:
-                high = b.minimum(high, p.integer(columns))
+            span = block_of(p, p.index(1), columns, COLUMNS)
 
             def group(first: Index, count: int) -> None:
-                self.group(p, a, right, x, (low, high), first, count)
+                self.group(p, a, right, x, span, first, count)
 
             row_groups(p, 0, rows, group)
 
@@ -128,7 +125,7 @@ class TriangularSolve:
         a: Elements,
         right: Elements,
         x: Elements,
-        columns: tuple[Scalar, Scalar],
+        columns: tuple[Index, Index],
         first: Index,
         count: int,
     ) -> None:
@@ -220,33 +217,35 @@ class _Cholesky:
                 upper[batch, first + r, j] = -total
 
         p.lanes(first, size, reduce)
-        for r in range(count):
-            good = self.finish_row(p, upper, first, r, count, good)
+
+        def finish(i: Scalar, good: Scalar) -> Scalar:
+            return self.finish_row(p, upper, i, first + count, good)
+
+        (good,) = p.for_loop(first, first + count, finish, [good])
         return good
 
     def finish_row(
-        self, p: Program, upper: Elements, first: Index, r: int, count: int, good: Scalar
+        self, p: Program, upper: Elements, i: Scalar, end: Index, good: Scalar
     ) -> Scalar:
-        """Scale a row of the group, and subtract its part of the rows after it."""
-        batch, i = p.index(0), p.integer(first + r)
+        """Scale a row, and subtract its part of the rows of its group after it."""
+        batch = p.index(0)
         pivot = upper[batch, i, i]
-        good = b.logical_and(good, b.greater(pivot, p.number(0, upper.compute)))
         root = b.sqrt(pivot)
 
         def scale(j: Scalar) -> None:
             upper[batch, i, j] = upper[batch, i, j] / root
 
+        def row(k: Scalar) -> None:
+            factor = -upper[batch, i, k]
+
+            def subtract(j: Scalar) -> None:
+                upper[batch, k, j] = b.fma(factor, upper[batch, i, j], upper[batch, k, j])
+
+            p.lanes(k, self.size, subtract)
+
         p.lanes(i, self.size, scale)
-        factors = [upper[batch, i, first + s] for s in range(r + 1, count)]
-
-        def subtract(j: Scalar) -> None:
-            value = -upper[batch, i, j]
-            for s, factor in enumerate(factors, r + 1):
-                upper[batch, first + s, j] = b.fma(factor, value, upper[batch, first + s, j])
-
-        if factors:
-            p.lanes(i, self.size, subtract)
-        return good
+        p.for_loop(i + 1, end, row)
+        return b.logical_and(good, b.greater(pivot, p.number(0, upper.compute)))
 
 
 def emit_lu(emitter: Emitter, a: SSAValue, defer: bool) -> list[SSAValue]:
@@ -320,13 +319,16 @@ class _LuPanel:
         state = p.for_loop(first, end, eliminate, state)
         if isinstance(end, int) and end >= size:
             return list(state)
+
         # the rows of the panel are solved for; the others lose their part of it
-        for i in range(0, width, ROWS) if width > 1 else ():
-            self.update(first + i, ROWS, (first, first + i), end, solve=True)
+        def own(i: Scalar) -> None:
+            self.update(i, ROWS, (first, i), end, solve=True)
 
         def rest(i: Index, count: int) -> None:
             self.update(i, count, (first, end), end, solve=False)
 
+        if width > 1:
+            p.for_loop(first, end, own, step=ROWS)
         row_groups(p, p.integer(end), size, rest)
         return list(state)
 

@@ -1,9 +1,9 @@
 """The program that sorts rows: by counting for short ones, by digits for long ones. Stable.
 
 Elements become integers that are ordered as they are, NaN last. In a short row each element counts
-those that go before it, in vectors, and is stored at that place. A long row is sorted by digits of
-eight bits, the lowest first, each pass moving the row from one half of scratch to the other; a
-digit that is the same everywhere is passed over. Rows are dealt out to groups that have scratch.
+those that go before it, in vectors, and is stored at that place. A long row is sorted by digits,
+the lowest first, each pass moving the row from one half of scratch to the other; a digit that is
+the same everywhere is passed over. Rows are dealt out to groups that have scratch.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ FEW_GROUPS, MOST_GROUPS = 8, 64
 GROUPED_ELEMENTS = 1 << 18
 # Rows of up to so many elements are sorted by counting, by the bits of their keys.
 COUNTED = {32: 160, 64: 112}
-DIGIT_BITS = 8
-DIGITS = 1 << DIGIT_BITS
+# Bits of a digit. More of them make fewer passes, but more counts to clear and to sum up, and more
+# places to write to: too much for short rows, and for those that are not in the cache.
+DIGIT_BITS, LONG_DIGIT_BITS = 8, 11
+LONG_ROWS = range(1 << 14, 1 << 18)
 # Of a longer row, up to so many elements are selected without sorting the rest.
 MOST_SELECTED = 32
 
@@ -52,7 +54,7 @@ class RowSort:
         program = _Sorting(self, groups, key)
         outputs = [tensor([rows, self.count], element_of(self.type))] if self.values else []
         outputs += [tensor([rows, self.count], i64)] if self.indices else []
-        ordered, digits = extent if self.indices else 0, 0 if program.is_short else DIGITS
+        ordered, digits = extent if self.indices else 0, 0 if program.is_short else program.digits
         scratch = [tensor([groups, 2, extent], key), tensor([groups, 2, ordered], place)]
         scratch.append(tensor([groups, program.passes, digits], place))
         bounds = [min(groups, rows)]
@@ -77,7 +79,9 @@ class _Sorting:
         self.element = element_of(wanted.type)
         self.key = key
         self.bits = key.width.data
-        self.passes = self.bits // DIGIT_BITS
+        self.digit_bits = LONG_DIGIT_BITS if self.extent in LONG_ROWS else DIGIT_BITS
+        self.digits = 1 << self.digit_bits
+        self.passes = -(-self.bits // self.digit_bits)
 
     @property
     def is_short(self) -> bool:
@@ -207,9 +211,9 @@ class _Sorting:
         return side
 
     def digit(self, key: Scalar, number: Scalar | int) -> Scalar:
-        shift = b.cast(self.p.integer(number), self.key) * DIGIT_BITS
+        shift = b.cast(self.p.integer(number), self.key) * self.digit_bits
         low = key.emit(arith.ShRUIOp(key.ssa, shift.ssa))
-        return b.cast(b.logical_and(low, self.number(DIGITS - 1)), i64)
+        return b.cast(b.logical_and(low, self.number(self.digits - 1)), i64)
 
     def count_digits(self) -> None:
         """How often each digit occurs, of all passes at once."""
@@ -220,7 +224,7 @@ class _Sorting:
             def zero(d: Scalar) -> None:
                 counts[group, number, d] = p.number(0, counts.element)
 
-            p.lanes(0, DIGITS, zero)
+            p.lanes(0, self.digits, zero)
 
         def count(i: Scalar) -> None:
             key = self.keys[group, 0, i]
@@ -253,7 +257,7 @@ class _Sorting:
                 self.order[group, other, at] = self.order[group, side, i]
 
         def go() -> Scalar:
-            p.for_loop(0, DIGITS, start, [p.number(0, counts.element)])
+            p.for_loop(0, self.digits, start, [p.number(0, counts.element)])
             p.for_loop(0, self.extent, move)
             return other
 

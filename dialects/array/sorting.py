@@ -141,7 +141,8 @@ class TopKOp(_SortOp):
     """The `k` largest elements along `axis` (-1), in descending order, and their indices (i64).
 
     With {largest = false} the smallest, in ascending order. Of equal elements the first ones are
-    taken. vjp: ct of the values taken back to where they came from
+    taken.
+    vjp: ct of the values taken back to where they came from
     """
 
     name = "array.top_k"

@@ -73,7 +73,7 @@ class TriangularSolveOp(MatrixOp):
     {transpose} solves with the transpose of t; {unit_diagonal} takes ones for the diagonal. What is
     not in the triangle is not read. b holds vectors [.., n] or matrices [.., n, m]; a zero on the
     diagonal gives inf or nan.
-    vjp for b: r, the solve of ct with the transpose; for a: the triangle of -r x^T, or of -x r^T
+    vjp: for b, r, the solve of ct with the transpose; for a the triangle of -r x^T, or of -x r^T
     with {transpose} (Giles, "An extended collection of matrix derivative results", 2008)
     """
 

@@ -53,7 +53,7 @@ class AttentionOp(AttentionForm):
         return [cls.check(operands, attributes)]
 
     def vjp(self, ct: Value, y: Value, *inputs: Value) -> Cotangents:
-        found = iter(AttentionBackwardOp.all_on(ct, y, *inputs, **self.settings))
+        found = iter(AttentionBackwardOp.all_on(ct, y, *inputs, types=None, **self.settings))
         return [None if is_bool(element_of(x.type)) else next(found) for x in inputs]
 
     def decompose(self, q: Value, k: Value, v: Value, mask: Value | None = None) -> Value:

@@ -38,10 +38,10 @@ class CellOp(TensorOp):
         x, hidden, *_ = operands
         require_elements(x, "float")
         for one in operands:
-            if not is_static(one) or element_of(one) != element_of(x):
-                raise VerifyException(
-                    f"shapes must be static and elements agree, got {x} and {one}"
-                )
+            if not is_static(one):
+                raise VerifyException(f"shapes must be static, got {one}")
+            if element_of(one) != element_of(x):
+                raise VerifyException(f"elements must agree, got {x} and {one}")
         if not shape_of(x) or not shape_of(hidden):
             raise VerifyException(f"x [..., in] and h [..., hidden] expected, got {x} and {hidden}")
         *batch, inputs = shape_of(x)

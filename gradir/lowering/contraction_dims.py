@@ -24,8 +24,8 @@ from gradir.lowering.vector_memory import CLOSE_STRIDE, LINE_BYTES
 # Cycles to store one element of a vector whose elements lie apart, far or close, and to transpose
 # one before it is stored.
 SCATTER_COST, CLOSE_COST, TURN_COST = 2.5, 0.3, 0.3
-# The part by which rows that lie in lines of their own make a contraction slower.
-FAR_ROWS_COST = 0.05
+# The part by which rows that lie in lines of their own, and in pages, make a contraction slower.
+FAR_ROWS_COST, PAGE_BYTES = 0.05, 4096
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ def _cost(op: ContractOp, one: Tiling, target: Target) -> float:
     c = one.contraction
     results = prod(c.batch) * c.m * c.n
     total = gemm.cost(gemm.plan(c, target), 1)
-    line = LINE_BYTES // gemm.ELEMENT_BYTES[c.lhs.element]
-    total *= 1 + FAR_ROWS_COST * min(abs(c.lhs.row_stride) / line, 1)
+    apart = abs(c.lhs.row_stride) * gemm.ELEMENT_BYTES[c.lhs.element]
+    total *= 1 + FAR_ROWS_COST * (min(apart / LINE_BYTES, 1) + min(apart / PAGE_BYTES, 1))
     if one.is_turned:
         total += TURN_COST * results
     for steps in _output_strides(op):
-        apart = 0 if one.vector_dim is None else abs(steps[one.vector_dim])
-        if apart > 1:
-            total += (CLOSE_COST if apart <= CLOSE_STRIDE else SCATTER_COST) * results
+        step = 0 if one.vector_dim is None else abs(steps[one.vector_dim])
+        if step > 1:
+            total += (CLOSE_COST if step <= CLOSE_STRIDE else SCATTER_COST) * results
     return total
 
 

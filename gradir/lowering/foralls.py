@@ -142,17 +142,12 @@ class _Writer:
         self.index = op.body.block.args[0]
         self.lanes = _lane_count(op, self.varying, self.target)
         low, high = self.names[op.lower], self.names[op.upper]
-        if self.lanes == 1:
-            with self.f.loop(low, high) as index:
-                self.varying, self.names[self.index], self.index = set(), index, None
-                self.block(op.body.block)
-        else:
-            main = self._whole_end(op, low, high)
-            if main != low:
-                with self.f.loop(low, main, self.lanes) as index:
-                    self.vectors(op, index, None)
-            if main != high:
-                self.rest(op, main, high)
+        main = self._whole_end(op, low, high)
+        if main != low:
+            with self.f.loop(low, main, self.lanes) as index:
+                self.vectors(op, index, None)
+        if main != high:
+            self.rest(op, main, high)
         self.varying, self.index, self.lanes, self.mask = set(), None, 1, None
 
     def rest(self, op: LanesOp, first: str, end: str) -> None:

@@ -269,6 +269,24 @@ def test_one_loop_for_many_weights() -> None:
     assert "scf.while (%i = %c0, %a = %h, %tape_2 = %tape)" in text
 
 
+@pytest.mark.parametrize("kind", ["kept", "invariant", "cheap"])
+def test_long_bodies(kind: str) -> None:
+    """2000 ops in a chain, of each kind that is treated by itself; no recursion along the chain."""
+    length = 2000
+    op, start = {
+        "kept": ("math.sin", "%a"),
+        "invariant": ("math.sin", "%w"),
+        "cheap": ("arith.negf", "%w"),
+    }[kind]
+    lines = [f"%v0 = {op} {start} : f64"]
+    lines += [f"%v{k} = {op} %v{k - 1} : f64" for k in range(1, length)]
+    text = loop("\n".join([*lines, f"%b = arith.mulf %v{length - 1}, %a : f64"]), "f64")
+    module = gradir.parse(text).gradient("f", wrt=[0], mode="grad")
+    _, grad = gradir.interpret(module, "f_grad", np.array(0.5), np.array(0.25), np.int64(1))
+    assert np.isfinite(grad)
+    assert len(tapes_of(text)) == 1
+
+
 # Errors.
 
 

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.dialects.grad import zero
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.shapes import is_float, is_tensor
+from gradir.dialects.slices import densified
 from gradir.dialects.tape import cotangent_type
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.differentiator import (
@@ -115,7 +116,8 @@ class BranchRule:
 
 def _sum_so_far(outer: Differentiator, captured: SSAValue) -> Value | None:
     """What has flowed to a captured value; None if nothing has, so that zeros need no adding."""
-    return outer.cotangent(captured) if captured in outer.contributions else None
+    ct = outer.cotangent(captured)
+    return None if ct is None else densified(ct)
 
 
 class ExecuteRegionRule:

@@ -20,6 +20,12 @@ from gradir.dialects.value import Value
 from gradir.passes.activity import Activity
 from gradir.passes.call_dependence import callee_of
 from gradir.passes.call_graph import callees_first
+from gradir.passes.custom_vjp import (
+    SavedCustomCall,
+    custom_backward,
+    custom_forward,
+    custom_of,
+)
 from gradir.passes.derived_functions import Halves, Program, split_functions
 from gradir.passes.differentiator import Differentiator, TapeThread
 from gradir.passes.region_flow import executions_within, region_flow, trips
@@ -55,7 +61,9 @@ class SavedCall:
 class CallRule:
     """The structural rule of func.call."""
 
-    def forward(self, outer: Differentiator, op: CallOp) -> SavedCall:
+    def forward(self, outer: Differentiator, op: CallOp) -> SavedCall | SavedCustomCall:
+        if (declared := custom_of(outer.program, op)) is not None:
+            return custom_forward(outer, op, declared)
         key = key_of(outer.program, op, outer.activity, outer.executions)
         halves = outer.program.halves[key]
         threads = tuple(outer.open_tape(t) for t in halves.tapes)
@@ -78,8 +86,14 @@ class CallRule:
         return SavedCall(key, halves, residuals, threads)
 
     def backward(
-        self, outer: Differentiator, op: CallOp, saved: SavedCall, cts: Cotangents
+        self,
+        outer: Differentiator,
+        op: CallOp,
+        saved: SavedCall | SavedCustomCall,
+        cts: Cotangents,
     ) -> Iterable[tuple[SSAValue, Value | None]]:
+        if isinstance(saved, SavedCustomCall):
+            return custom_backward(outer, op, saved, cts)
         emitter = outer.emitter
         seeds = [(cts[k] or zero(op.results[k].type, emitter)).ssa for k in saved.key.of]
         types = saved.halves.backward.function_type.outputs.data
@@ -132,7 +146,9 @@ def derive_callees(
 def _active_calls(program: Program, caller: FunctionDifferentiator) -> Iterator[Key]:
     """The calls in a function and in its loops; explicit, so that it may go on later."""
     for op, executions in _with_executions(caller.block, caller.executions):
-        if isinstance(op, CallOp) and any(map(caller.activity.is_active, op.results)):
+        if not isinstance(op, CallOp) or custom_of(program, op) is not None:
+            continue
+        if any(map(caller.activity.is_active, op.results)):
             yield key_of(program, op, caller.activity, executions)
 
 

@@ -21,6 +21,7 @@ from xdsl.traits import ConstantLike, is_side_effect_free, is_speculatable
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import is_static, is_tensor, shape_of
+from gradir.dialects.slice_type import is_slices
 from gradir.dialects.value import Emitter
 from gradir.passes.flow_builder import named
 
@@ -217,6 +218,12 @@ def _size(value: SSAValue) -> int:
 
 
 def _check_static(value: SSAValue) -> None:
+    if is_slices(value.type):
+        raise PassError(
+            f"{value_name(value)}: the backward code of a region cannot read row slices; densify "
+            "them, or move what makes them out of the region",
+            value,
+        )
     if is_tensor(value.type) and not is_static(value.type):
         raise PassError(
             f"{value_name(value)}: what the backward code of a region reads must have a static "

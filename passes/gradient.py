@@ -47,6 +47,9 @@ Mode = Literal["split", "vjp", "grad"]
 Choice: TypeAlias = Callable[[Program, Derived, Mode], None]
 """Puts recomputation in the place of what is not kept."""
 
+OBSERVERS: list[Choice] = []
+"""Are shown each derivative before it becomes functions."""
+
 
 def gradient(
     module: ModuleOp,
@@ -110,6 +113,8 @@ def derive(
     derived = differentiator.run(seed_with_ones=mode == "grad")
     if keep is not None:
         keep(program, derived, mode)
+    for observer in OBSERVERS:
+        observer(program, derived, mode)
     return functions_of(program, derived, mode)
 
 

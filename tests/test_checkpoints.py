@@ -1,4 +1,4 @@
-"""Checkpoint stages, policies and memory limits: the same bits, and the memory that was promised."""
+"""Checkpoint stages, policies, memory limits: the same bits, and the memory that was promised."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_stages_change_no_bit(program: RandomProgram, choose: random.Random) -> 
 def test_stages_differentiate_again(program: RandomProgram, choose: random.Random) -> None:
     """Second derivatives through stages are those without."""
     texts = program.text(), program.text(random_stages(choose, 0, len(program.statements)))
-    results = []
+    results: list[tuple[Array, ...]] = []
     for text in texts:
         first = gradir.parse(text).gradient("f", mode="grad")
         second = first.gradient("f_grad", mode="vjp", of=[2, 3])
@@ -158,7 +158,8 @@ def brute_force(module: Module) -> int:
 def test_minimum_against_all_sets(seed: int) -> None:
     """Of a chain of a few values, no set of kept residuals takes less than the minimum."""
     choose = random.Random(seed)
-    matrix, lines, value = "tensor<8x8xf64>", [], "%x"
+    lines: list[str] = []
+    matrix, value = "tensor<8x8xf64>", "%x"
     for k in range(8):
         op = choose.choice(["array.sin", "array.tanh", "array.matmul", "array.matmul"])
         types = matrix if op != "array.matmul" else f"{matrix}, {matrix} -> {matrix}"
@@ -177,7 +178,8 @@ def test_arena_of_a_deep_net() -> None:
     """Stages lower the peak of the compiled program as they should: two stored values a stage."""
 
     def net(per_stage: int | None) -> str:
-        wide, lines, value = "tensor<64x64xf32>", [], "%x"
+        lines: list[str] = []
+        wide, value = "tensor<64x64xf32>", "%x"
         for k in range(24):
             if per_stage and k % per_stage == 0:
                 lines.append(f"%s{k} = grad.start_checkpoint {value} : {wide}")
@@ -207,7 +209,8 @@ def test_arena_of_a_deep_net() -> None:
 @pytest.mark.parametrize("stage", [1, 7, 3000])
 def test_long_stages(stage: int) -> None:
     """Many stages, or one of thousands of ops: without recursion."""
-    lines, value = [], "%x"
+    lines: list[str] = []
+    value = "%x"
     for k in range(3000):
         if k % stage == 0:
             lines.append(f"%s{k} = grad.start_checkpoint {value} : tensor<2xf32>")
@@ -225,3 +228,17 @@ def test_long_stages(stage: int) -> None:
     derived = module.gradient("f", mode="vjp")
     ops = [op.name for op in function_named(derived.op, "f_vjp").walk()]
     assert ops.count("array.sin") == 3000 + 3000 - len(range(0, 3000, stage))
+
+
+def test_plans_can_be_looked_at() -> None:
+    """The schedule as text, and the picture: what is recomputed shows as such."""
+    module = gradir.parse(random_statements(random.Random(1), 8).text())
+    derived = module.gradient("f", mode="grad", memory_limit=minimum(module, "grad"))
+    plan = gradir.compile(derived, "f_grad").plan
+    text, picture = plan.schedule(), plan.svg()
+    assert text.endswith(f"peak {plan.peak_bytes} bytes")
+    alive = [int(line.rsplit("; ", 1)[1].split()[0]) for line in text.splitlines()[:-1]]
+    assert max(alive) <= plan.peak_bytes and alive[-1] == 0
+    assert "recompute " in text
+    assert picture.count("<title>") == len(plan.buffers)
+    assert picture.startswith("<svg") and picture.rstrip().endswith("</svg>")

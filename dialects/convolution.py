@@ -25,11 +25,8 @@ from gradir.dialects.convolution_geometry import (
     spatial_numbers,
     window,
 )
-from gradir.dialects.convolution_nests import (
-    convolve,
-    convolve_input_backward,
-    convolve_weight_backward,
-)
+from gradir.dialects.convolution_nests import convolve, convolve_weight_backward
+from gradir.dialects.convolution_transpose import convolve_input_backward
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor

@@ -119,9 +119,8 @@ def window(attributes: Attributes, dims: int) -> Window:
     """The window that the attributes describe."""
     padding = integers(attributes, "padding", [0]) or []
     if len(padding) not in (1, dims, 2 * dims) or any(p < 0 for p in padding):
-        raise VerifyException(
-            f"padding must be 1, {dims} or {2 * dims} numbers >= 0, got {list(padding)}"
-        )
+        counts = "1 or 2" if dims == 1 else f"1, {dims} or {2 * dims}"
+        raise VerifyException(f"padding must be {counts} numbers >= 0, got {list(padding)}")
     if len(padding) == 1:
         padding *= dims
     groups = integer(attributes, "groups", 1)

@@ -161,6 +161,15 @@ class Elements:
         return [self.program.integer(i).ssa for i in indices]
 
 
+def block_of(p: Program, number: Scalar, extent: int, size: int) -> tuple[Index, Index]:
+    """Where block `number` of `size` elements begins and ends; numbers where it is the only one."""
+    if extent <= size:
+        return 0, extent
+    low = number * size
+    high = low + size
+    return low, b.minimum(high, p.integer(extent)) if extent % size else high
+
+
 def forall(
     emitter: Emitter,
     bounds: Sequence[int],
@@ -176,4 +185,4 @@ def forall(
     return list(emitter.insert(ForallOp(bounds, inputs, types, block)).results)
 
 
-__all__ = ["Elements", "Index", "Program", "Scalars", "forall"]
+__all__ = ["Elements", "Index", "Program", "Scalars", "block_of", "forall"]

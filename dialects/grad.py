@@ -11,16 +11,18 @@ from typing import Any, ClassVar, cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects import checkpoint, loopnest
+from gradir.dialects import checkpoint, custom_vjp, loopnest
 from gradir.dialects.access import Access, Row, dim_row
-from gradir.dialects.array import scans
+from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
+from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp
+from gradir.dialects.array.elementwise import splat_of
 from gradir.dialects.array.indexing import (
     IndexingOp,
     TakeAlongAxisOp,
@@ -28,10 +30,11 @@ from gradir.dialects.array.indexing import (
     wrapped,
 )
 from gradir.dialects.array.triangles import DiagonalBackwardOp
+from gradir.dialects.attention import OPS as ATTENTION_OPS
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
-from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.interfaces import Cotangents, TensorOp, added_to, written_tensor
 from gradir.dialects.kinds import (
     ElementwiseOp,
     IdentityOp,
@@ -39,12 +42,16 @@ from gradir.dialects.kinds import (
     require_elements,
     require_equal_types,
 )
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
 from gradir.dialects.resampling import OPS as RESAMPLING_OPS
 from gradir.dialects.shapes import agree_but_for, element_of, is_tensor, shape_of
+from gradir.dialects.slice_type import SlicesType, is_slices
+from gradir.dialects.slices import OPS as SLICES_OPS
+from gradir.dialects.slices import sum_type
 from gradir.dialects.tape import TAPE_OPS, TapeType, cotangent_type, new_tape
 from gradir.dialects.transfer import CopyToOp
 from gradir.dialects.value import Emitter, Scalar, Value
@@ -120,8 +127,9 @@ class BarrierOp(SameValueOp):
             return x
         if not owner.IS_VIEW:
             return None
-        shown = owner.operands[0]
-        moved = owner.clone({shown: BarrierOp.on(Value(shown, x.emitter)).ssa})
+        moved = owner.clone(
+            {owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa}
+        )
         return Value(x.emitter.insert(moved).results[0], x.emitter)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -149,6 +157,7 @@ class AccumulateOp(ElementwiseOp):
 
     Operands stand in reverse program order of their users. The gradient pass, which makes these
     sums, leaves symbolic zeros out of them; one that is written is added like any other number.
+    Row slices are concatenated; next to tensors they are added after these, row by row, in order.
     vjp: ct for each
     """
 
@@ -164,9 +173,25 @@ class AccumulateOp(ElementwiseOp):
     ) -> Sequence[Attribute]:
         if not operands:
             raise VerifyException("at least one operand expected, got none")
+        if any(map(is_slices, operands)):
+            return [sum_type(operands)]
         require_equal_types(operands)
         require_elements(operands[0], "number")
         return operands[:1]
+
+    def verify_(self) -> None:
+        if not any(is_slices(value.type) for value in (*self.operands, *self.results)):
+            super().verify_()
+            return
+        try:
+            [expected] = self.infer_types([o.type for o in self.operands], self.attributes)
+        except VerifyException as error:
+            raise VerifyException(f"{self.name}: {error}") from None
+        if self.y.type != expected:
+            raise VerifyException(f"{self.name}: result type must be {expected}, got {self.y.type}")
+
+    def prints_one_type(self) -> bool:
+        return all(o.type == self.y.type for o in self.operands)
 
     def vjp(self, ct: Value, y: Value, *xs: Value) -> Cotangents:
         return [ct] * len(xs)
@@ -248,6 +273,7 @@ def zero(type_: Attribute, emitter: Emitter) -> Value:
     """The cotangent, of a value of a type, to which nothing contributes: a tape without records."""
     if isinstance(type_, TapeType):
         return emitter.value(new_tape(cotangent_type(type_), emitter))
+    type_ = cotangent_type(type_)
     if not is_tensor(type_):
         return _number(0.0, type_, emitter)
     return emitter.value(emitter.insert(ZeroOp.create(result_types=[type_])).y)
@@ -262,12 +288,27 @@ def _number(value: float, type_: Attribute, emitter: Emitter) -> Value:
 def accumulated(contributions: Sequence[Value]) -> Value:
     """The cotangent of a value, from its contributions in reverse program order.
 
-    What does not contribute (`zero`) is no part of the sum. Scalars are added by arith.addf.
+    What does not contribute (`zero`) is no part of the sum. Scalars are added by arith.addf. What
+    writes into zeros is written to the sum of the others, so that reading one element in a loop
+    does not cost a tensor.
     """
     kept = [c for c in contributions if not _is_zero(c)] or list(contributions[:1])
     if isinstance(kept[0], Scalar):
         return reduce(b.add, cast(list[Scalar], kept))
-    return kept[0] if len(kept) == 1 else AccumulateOp.on(*kept)
+    written = [c for c in kept if _is_written_to_zeros(c)]
+    full = [c for c in kept if not _is_written_to_zeros(c)] or [written.pop(0)]
+    total = full[0] if len(full) == 1 else AccumulateOp.on(*full)
+    for part in written:
+        total = added_to(cast(Operation, part.ssa.owner), total)
+    return total
+
+
+def _is_written_to_zeros(value: Value) -> bool:
+    owner = value.ssa.owner
+    written = written_tensor(owner) if isinstance(owner, Operation) else None
+    if written is None:
+        return False
+    return isinstance(written.owner, ZeroOp) or splat_of(value.emitter.value(written)) == 0
 
 
 def _is_zero(value: Value) -> bool:
@@ -294,7 +335,14 @@ OPS: tuple[type[TensorOp], ...] = (
     *POOLING_OPS,
     *RESAMPLING_OPS,
     *CONVOLUTIONS,
+    *ATTENTION_OPS,
+    *ACCUMULATION_OPS,
     *scans.OPS,
+    *linear_systems.GRAD_OPS,
 )
 
-Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])
+Grad = Dialect(
+    "grad",
+    [*OPS, *TAPE_OPS, *checkpoint.OPS, *custom_vjp.OPS, *SLICES_OPS],
+    [TapeType, LoopPolicyAttr, SlicesType],
+)

@@ -52,6 +52,9 @@ class TensorOp(IRDLOperation, ABC):
     # The attributes that the op knows; others are refused.
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
 
+    # The operand of which the result is a copy but for what is written to it.
+    WRITES_INTO: ClassVar[int | None] = None
+
     # Types.
 
     @classmethod
@@ -156,6 +159,10 @@ class TensorOp(IRDLOperation, ABC):
         assert len(cts) == 1 and cts[0] is not None
         return self.vjp(cts[0], results[0], *operands)
 
+    def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
+        """The cotangent of the first operand as row slices, if it is one of few rows."""
+        return None
+
     @classmethod
     def has_vjp(cls) -> bool:
         return cls.vjp is not TensorOp.vjp or cls.vjp_all is not TensorOp.vjp_all
@@ -169,6 +176,10 @@ class TensorOp(IRDLOperation, ABC):
     def simplify(self, *operands: Value) -> Value | None:
         """An equal value that is cheaper (bit for bit the same), or None."""
         return None
+
+    def added_to(self, base: Value, *operands: Value) -> Value:
+        """base + the result of an op that writes into zeros (`WRITES_INTO`): written to base."""
+        raise NotImplementedError(self.name)
 
     def decompose(self, *operands: Value) -> Value | Sequence[Value]:
         """The same value by simpler ops."""
@@ -184,6 +195,10 @@ class TensorOp(IRDLOperation, ABC):
 
     # Text: `array.sum %x {axis = [1]} : tensor<2x3xf32> -> tensor<2xf32>`.
 
+    def prints_one_type(self) -> bool:
+        """One type is written for all operands and results."""
+        return self.SAME_TYPE
+
     def print(self, printer: Printer) -> None:
         printer.print_string(" " if self.operands else "")
         printer.print_list(self.operands, printer.print_ssa_value)
@@ -192,7 +207,7 @@ class TensorOp(IRDLOperation, ABC):
             printer.print_string(" {" + ", ".join(entries) + "}")
         printer.print_string(" : ")
         results = [r.type for r in self.results]
-        if not self.SAME_TYPE and self.operands:
+        if not self.prints_one_type() and self.operands:
             printer.print_list([o.type for o in self.operands], printer.print_attribute)
             printer.print_string(" -> ")
         if len(results) == 1:
@@ -234,6 +249,7 @@ def _parse_result_types(parser: Parser) -> list[Attribute]:
 
 VjpRule = Callable[[Any, Cotangents, Sequence[Value], Sequence[Value]], Cotangents]
 Simplification = Callable[..., Value | None]
+Addition = Callable[..., Value]
 
 # The files that register them; they are read when a rule is first asked for.
 _RULE_FILES = ("gradir.dialects.scalar_rules", "gradir.dialects.tensor_rules")
@@ -241,6 +257,8 @@ _VJP_RULES: dict[type[Operation], VjpRule] = {}
 _OF_SCALARS: set[type[Operation]] = set()
 _INACTIVE: set[type[Operation]] = set()
 _SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
+_WRITES_INTO: dict[type[Operation], int] = {}
+_ADDITIONS: dict[type[Operation], Addition] = {}
 
 
 def register_vjp(op_class: type[Operation], rule: VjpRule, of_scalars: bool = False) -> None:
@@ -261,6 +279,12 @@ def register_inactive(op_class: type[Operation]) -> None:
 def register_simplification(op_class: type[Operation], function: Simplification) -> None:
     """Give an op of one result a `simplify`: `function(op, *operands)`."""
     _SIMPLIFICATIONS[op_class] = function
+
+
+def register_addition(op_class: type[Operation], into: int, function: Addition) -> None:
+    """Give an op that writes to a copy of operand `into` its `added_to` (`op, base, *operands`)."""
+    _WRITES_INTO[op_class] = into
+    _ADDITIONS[op_class] = function
 
 
 @cache
@@ -299,3 +323,17 @@ def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
     _load_rules()
     function = _SIMPLIFICATIONS.get(type(op))
     return None if function is None or is_of_scalars(op) is False else function(op, *operands)
+
+
+def written_tensor(op: Operation) -> SSAValue | None:
+    """The operand of which the result is a copy but for what is written; None for other ops."""
+    place = op.WRITES_INTO if isinstance(op, TensorOp) else _WRITES_INTO.get(type(op))
+    return None if place is None else op.operands[place]
+
+
+def added_to(op: Operation, base: Value) -> Value:
+    """base + the result of an op that writes into zeros, without making these."""
+    operands = [base.emitter.value(o) for o in op.operands]
+    if isinstance(op, TensorOp):
+        return op.added_to(base, *operands)
+    return _ADDITIONS[type(op)](op, base, *operands)

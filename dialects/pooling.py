@@ -26,8 +26,8 @@ from gradir.dialects.kinds import require_elements
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, elementwise, nest
 from gradir.dialects.shapes import compatible, element_of, shape_of, tensor
+from gradir.dialects.sliding_windows import WINDOW_ATTRIBUTES, Windows
 from gradir.dialects.value import Emitter, Scalar, Value
-from gradir.dialects.windows import WINDOW_ATTRIBUTES, Windows
 
 # The place of a window that has none: larger than every place.
 NO_PLACE = (1 << 31) - 1
@@ -340,6 +340,11 @@ class AverageWindowOp(WindowOp):
     """Attributes of average pooling, and by what a window is divided."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (*WINDOW_ATTRIBUTES, "count_include_pad")
+
+    @classmethod
+    def windows_of(cls, x: Attribute, attributes: Attributes) -> Windows:
+        flag(attributes, "count_include_pad", True)
+        return super().windows_of(x, attributes)
 
     @property
     def counts(self) -> list[list[int]]:

@@ -19,8 +19,8 @@ from gradir.dialects.bands import Band, apply_numpy, banded, transposed_rows
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.shapes import compatible, element_of, shape_of, tensor
+from gradir.dialects.sliding_windows import spatial_axes
 from gradir.dialects.value import Emitter, Value
-from gradir.dialects.windows import spatial_axes
 
 MODES = ("nearest", "bilinear")
 Rows = list[dict[int, float]]

@@ -6,7 +6,7 @@ minimumf split in halves, absf'(0) = 0, powf has no nan at base 0. Integers are 
 are the steps (ceil, floor, round, roundeven, trunc). On tensors only arith.select has a rule; the
 others are refused there, since `array` has all of them.
 
-maxnumf, minnumf, bitcast between floats, and addui_extended's kin have no rule: refused if active.
+maxnumf, minnumf, and bitcast between floats have no rule: they are refused where they are active.
 """
 
 from __future__ import annotations

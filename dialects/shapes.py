@@ -65,6 +65,11 @@ def is_integer(element: Attribute) -> bool:
     return element in _INTEGERS
 
 
+def is_number(type_: Attribute) -> bool:
+    """A scalar that native code can hold."""
+    return is_float(type_) or isinstance(type_, IntegerType | IndexType)
+
+
 def is_bool(element: Attribute) -> bool:
     return element == i1
 
@@ -130,6 +135,8 @@ def byte_size(element: Attribute) -> int:
     """Bytes of one element in memory; a bool takes one."""
     if is_float(element):
         return element.bitwidth // 8
+    if isinstance(element, IndexType):
+        return 8
     integer = as_integer_type(element)
     assert integer is not None
     return max(1, integer.width.data // 8)

@@ -14,10 +14,15 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.array.reductions import SumOp
-from gradir.dialects.grad import zero
-from gradir.dialects.interfaces import Cotangents, register_inactive, register_vjp
+from gradir.dialects.grad import accumulated, zero
+from gradir.dialects.interfaces import (
+    Cotangents,
+    register_addition,
+    register_inactive,
+    register_vjp,
+)
 from gradir.dialects.shapes import shape_of
-from gradir.dialects.value import Emitter, Value
+from gradir.dialects.value import Emitter, Scalar, Value
 
 
 def _emitted(emitter: Emitter, op: Operation) -> Value:
@@ -60,13 +65,21 @@ def _insert_slice(
 ) -> Cotangents:
     """The slice of ct for the source, ct with zeros there for the destination."""
     ct, (source, _, *places) = _only(cts), operands
-    picked = tensor.ExtractSliceOp.create(
-        operands=[ct.ssa, *(p.ssa for p in places)],
-        result_types=[source.type],
+    picked = _extracted(op, ct, source.type, places)
+    rest = _inserted(op, zero(source.type, ct.emitter), ct, places)
+    return [picked, rest, *(None for _ in places)]
+
+
+def _extracted(
+    op: tensor.InsertSliceOp, source: Value, type_: Attribute, places: Sequence[Value]
+) -> Value:
+    """The slice of `op` out of `source`."""
+    made = tensor.ExtractSliceOp.create(
+        operands=[source.ssa, *(p.ssa for p in places)],
+        result_types=[type_],
         properties=_slice_properties(op, tensors=1),
     )
-    rest = _inserted(op, zero(source.type, ct.emitter), ct, places)
-    return [_emitted(ct.emitter, picked), rest, *(None for _ in places)]
+    return _emitted(source.emitter, made)
 
 
 def _inserted(
@@ -129,6 +142,22 @@ def _splat(
     ]
 
 
+# A sum with what was written into zeros.
+
+
+def _insert_added(op: tensor.InsertOp, base: Value, scalar: Scalar, _: Value, *at: Value) -> Value:
+    places = [i.ssa for i in at]
+    old = _emitted(base.emitter, tensor.ExtractOp(base.ssa, places, scalar.ssa.type))
+    return _emitted(base.emitter, tensor.InsertOp((old + scalar).ssa, base.ssa, places))
+
+
+def _insert_slice_added(
+    op: tensor.InsertSliceOp, base: Value, source: Value, _: Value, *places: Value
+) -> Value:
+    old = _extracted(op, base, source.type, places)
+    return _inserted(op, accumulated([old, source]), base, places)
+
+
 def _only(cts: Cotangents) -> Value:
     (ct,) = cts
     assert ct is not None
@@ -141,5 +170,7 @@ register_vjp(tensor.ExtractSliceOp, _extract_slice)
 register_vjp(tensor.InsertSliceOp, _insert_slice)
 register_vjp(tensor.FromElementsOp, _from_elements)
 register_vjp(tensor.SplatOp, _splat)
+register_addition(tensor.InsertOp, 1, _insert_added)
+register_addition(tensor.InsertSliceOp, 1, _insert_slice_added)
 register_inactive(tensor.EmptyOp)
 register_inactive(tensor.DimOp)

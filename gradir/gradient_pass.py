@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -25,7 +26,7 @@ from gradir.passes.targets import Selector
 
 @dataclass(frozen=True)
 class GradientPass(ModulePass):
-    """Differentiate a function into forward and backward functions (reverse mode)."""
+    """Differentiate a function: into forward and backward functions, or into its jvp."""
 
     name = "gradir-gradient"
 
@@ -55,10 +56,18 @@ def apply_gradient(
     requests: Sequence[tuple[Selector, str]],
 ) -> list[FuncOp]:
     """`gradient` with all options of the pass."""
-    if mode not in ("split", "vjp", "grad"):
-        raise PassError(f"gradir-gradient: mode must be split, vjp or grad, got {mode!r}", module)
+    if mode not in get_args(Mode):
+        *others, last = get_args(Mode)
+        wanted = f"{', '.join(others)} or {last}"
+        raise PassError(f"gradir-gradient: mode must be {wanted}, got {mode!r}", module)
+    if mode == "jvp" and memory_limit is not None:
+        raise PassError(
+            "gradir-gradient: memory_limit needs a mode that keeps values for later, got jvp; "
+            "leave it out",
+            module,
+        )
     keep = _choice(module, policy, memory_limit)
-    return gradient(module, function, wrt, of, mode, requests, keep)
+    return gradient(module, function, wrt, of, cast(Mode, mode), requests, keep)
 
 
 def _choice(module: ModuleOp, policy: str, memory_limit: int | None) -> Choice | None:

@@ -1,11 +1,12 @@
 """Differentiation of scf.if, scf.index_switch and scf.execute_region.
 
     %y = scf.if %c { ... }      becomes       %y, %residual = scf.if %c { ... }
-                                and           %x_ct = scf.if %c { ... } else { zeros }
+                                and           %x_ct = scf.if %c { ... } else { ... }
 
 Each branch leaves what its backward code reads as results of the forward op; branches share
-results of one type. What flows to a captured value is a result of the backward op, zero from a
-branch that has nothing to give. An execute_region is dissolved: its ops join those around it.
+results of one type. What has flowed to a captured value, zero if nothing has, is a result of the
+backward op: a branch adds to it, or hands it on. An execute_region is dissolved: its ops join those
+around it.
 """
 
 from __future__ import annotations
@@ -13,16 +14,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.grad import zero
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.shapes import is_float, is_tensor
+from gradir.dialects.slices import densified
 from gradir.dialects.tape import cotangent_type
 from gradir.dialects.value import Emitter, Value
-from gradir.passes.differentiator import Differentiator, TapeThread, cotangent_hint, zero_of
+from gradir.passes.differentiator import (
+    Differentiator,
+    TapeThread,
+    cotangent_hint,
+    summed,
+    zero_of,
+)
+from gradir.passes.flow_builder import Integers
 from gradir.passes.region_flow import region_flow, yielded
 from gradir.passes.residuals import Residuals
 from gradir.passes.simplify import simplify_block
@@ -88,8 +96,9 @@ class BranchRule:
         tapes = [t.in_backward() for t, _ in saved.threads]
         if not captured and not tapes:
             return []
+        so_far = {c: _sum_so_far(outer, c) for c in captured}
         for branch in saved.branches:
-            _finish_backward(branch, captured, seeds, saved.threads, tapes)
+            _finish_backward(branch, so_far, seeds, saved.threads, tapes)
         types = [*(cotangent_type(c.type) for c in captured), *(t.type for t in tapes)]
         made = outer.emitter.insert(
             _with_regions(
@@ -103,6 +112,12 @@ class BranchRule:
             result.name_hint = "tape"
             thread.backward = result
         return [(c, outer.emitter.value(r)) for c, r in zip(captured, made.results, strict=False)]
+
+
+def _sum_so_far(outer: Differentiator, captured: SSAValue) -> Value | None:
+    """What has flowed to a captured value; None if nothing has, so that zeros need no adding."""
+    ct = outer.cotangent(captured)
+    return None if ct is None else densified(ct)
 
 
 class ExecuteRegionRule:
@@ -187,8 +202,7 @@ def _filler(type_: Attribute, emitter: Emitter) -> SSAValue:
     """Any value of a type, from a branch that has nothing to leave."""
     if is_tensor(type_) or is_float(type_):
         return zero(type_, emitter).ssa
-    constant = arith.ConstantOp(IntegerAttr(0, type_))  # pyright: ignore[reportArgumentType]
-    return emitter.insert(constant).result
+    return Integers(type_, emitter).constant(0)
 
 
 def _restore(branch: Branch, slots: Sequence[Attribute], results: Sequence[SSAValue]) -> None:
@@ -206,12 +220,12 @@ def _restore(branch: Branch, slots: Sequence[Attribute], results: Sequence[SSAVa
 
 def _finish_backward(
     branch: Branch,
-    captured: Sequence[SSAValue],
+    so_far: dict[SSAValue, Value | None],
     seeds: Sequence[SSAValue],
     threads: Sequence[tuple[TapeThread, Branch]],
     tapes: Sequence[SSAValue],
 ) -> None:
-    """Take cotangents and tapes from outside, and hand back all cotangents and tapes."""
+    """Take cotangents and tapes from outside, and hand back all sums and tapes."""
     block = branch.inner.backward
     own = [t for t, (_, owner) in zip(tapes, threads, strict=True) if owner is branch]
     for argument, value in zip(list(block.args), [*seeds, *own], strict=True):
@@ -223,12 +237,17 @@ def _finish_backward(
     assert last is not None
     flowing = dict(zip(branch.captured, returned, strict=False))
     emitter = Emitter(block, branch.inner.location, before=last)
-    cts = [flowing[c] if c in flowing else zero_of(c, emitter).ssa for c in captured]
+    sums: list[SSAValue] = []
+    for captured, before in so_far.items():
+        parts = [] if before is None else [emitter.value(before.ssa)]
+        parts += [emitter.value(flowing[captured])] if captured in flowing else []
+        total = summed(captured, parts) if parts else zero_of(captured, emitter)
+        sums.append(total.ssa)
     ends = iter(returned[len(branch.captured) :])
     after = [
         next(ends) if owner is branch else t for t, (_, owner) in zip(tapes, threads, strict=True)
     ]
-    last.operands = [*cts, *after]
+    last.operands = [*sums, *after]
 
 
 def _with_regions(

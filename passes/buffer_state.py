@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref, scf, tensor
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -30,6 +31,9 @@ from gradir.dialects.loopnest import (
 from gradir.dialects.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.window import WindowOp
 from gradir.passes.liveness import Liveness
+
+if TYPE_CHECKING:
+    from gradir.passes.bufferize_tape import Tapes
 
 
 @lru_cache(maxsize=4096)
@@ -59,6 +63,8 @@ class BufferState:
         self.destinations: dict[SSAValue, SSAValue] = {}
         # The insertions whose part was computed in its place.
         self.windows: set[Operation] = set()
+        # Set by whoever makes the state, which the memory of tapes refers to.
+        self.tapes: Tapes
         # Of the buffers that may be written to, the values that are in them, by root.
         self._holders: dict[SSAValue, set[SSAValue]] = {}
 

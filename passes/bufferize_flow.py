@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from gradir.dialects.diagnostics import location_text
 from gradir.dialects.shapes import is_tensor
+from gradir.dialects.tape import is_tape
 from gradir.dialects.window import CheckStepOp
 from gradir.passes.buffer_state import BufferState, buffer_type, root_of, start_of
 from gradir.passes.verify_flow import constant_integer
@@ -31,8 +33,10 @@ def bufferize_for(s: BufferState, op: scf.ForOp, run: Run) -> None:
     }
     block = _block_like([index, *(a for a in carried if a not in buffers)], s)
     with s.inside(block):
+        _place_tapes(s, carried)
         for argument, buffer in buffers.items():
             s.place(argument, buffer)
+        s.tapes.push_arguments(body)
         _fill(s, body, _terminator(body).operands, [buffers.get(a) for a in carried], run)
         block.add_op(scf.YieldOp(*s.scalars(_terminator(body).operands)))
     step = _checked_step(s, op)
@@ -66,7 +70,9 @@ def bufferize_while(s: BufferState, op: scf.WhileOp, run: Run) -> None:
         else None
         for argument, init in zip(before.args, op.arguments, strict=True)
     ]
-    at = {a: b for a, b in zip(before.args, carried, strict=True) if b is not None}
+    at: dict[SSAValue, SSAValue] = {
+        a: b for a, b in zip(before.args, carried, strict=True) if b is not None
+    }
     passed_buffers = [
         (at[p] if shared.get(p) is r else _fresh_buffer(s, op, r, taken))
         if is_tensor(r.type)
@@ -75,6 +81,7 @@ def bufferize_while(s: BufferState, op: scf.WhileOp, run: Run) -> None:
     ]
     first = _block_like([a for a in before.args if a not in at], s)
     with s.inside(first):
+        _place_tapes(s, before.args)
         for argument, buffer in at.items():
             s.place(argument, buffer)
         _fill(s, before, decision.args, passed_buffers, run)
@@ -84,12 +91,14 @@ def bufferize_while(s: BufferState, op: scf.WhileOp, run: Run) -> None:
     with s.inside(second):
         for buffer in at.values():
             s.own(root_of(buffer))
+        _place_tapes(s, after.args)
         for argument, buffer in zip(after.args, passed_buffers, strict=True):
             if buffer is not None:
                 s.place(argument, buffer)
+        s.tapes.push_arguments(after)
         _fill(s, after, _terminator(after).operands, carried, run)
         second.add_op(scf.YieldOp(*s.scalars(_terminator(after).operands)))
-    types = [r.type for r in op.res if not is_tensor(r.type)]
+    types = [_scalar_type(r.type) for r in op.res if not is_tensor(r.type)]
     made = scf.WhileOp(s.scalars(op.arguments), types, Region(first), Region(second))
     made.attributes |= op.attributes
     _map_results(s, op, s.emit(made, op), passed_buffers)
@@ -103,7 +112,7 @@ def bufferize_branches(s: BufferState, op: scf.IfOp | scf.IndexSwitchOp, run: Ru
         for result in op.results
     ]
     regions = [_branch(s, region, buffers, run) for region in op.regions]
-    types = [r.type for r in op.results if not is_tensor(r.type)]
+    types = [_scalar_type(r.type) for r in op.results if not is_tensor(r.type)]
     made: Operation
     if isinstance(op, scf.IfOp):
         made = scf.IfOp(s.values[op.cond], types, regions[0], regions[1])
@@ -135,7 +144,7 @@ def bufferize_execute_region(s: BufferState, op: scf.ExecuteRegionOp, run: Run) 
         if is_tensor(result.type):
             s.place(result, s.values[value], beside=True)
         else:
-            s.values[result] = s.values[value]
+            _set_scalar(s, result, s.values[value])
 
 
 BUFFERIZERS: dict[type[Operation], Callable[[BufferState, Any, Run], None]] = {
@@ -230,19 +239,38 @@ def _map_results(
     scalars = iter(made.results)
     for result, buffer in zip(op.results, buffers, strict=True):
         if buffer is None:
-            s.values[result] = next(scalars)
+            _set_scalar(s, result, next(scalars))
             s.values[result].name_hint = result.name_hint
         else:
             s.place(result, buffer)
 
 
+def _scalar_type(type_: Attribute) -> Attribute:
+    """What a value that is no tensor becomes; a tape is the number of its records."""
+    return IndexType() if is_tape(type_) else type_
+
+
 def _block_like(arguments: Sequence[SSAValue], s: BufferState) -> Block:
-    """A block with these arguments, which are scalars."""
-    block = Block(arg_types=[a.type for a in arguments])
+    """A block with these arguments, which are no tensors."""
+    block = Block(arg_types=[_scalar_type(a.type) for a in arguments])
     for old, new in zip(arguments, block.args, strict=True):
         s.values[old] = new
         new.name_hint = old.name_hint
     return block
+
+
+def _set_scalar(s: BufferState, value: SSAValue, ours: SSAValue) -> None:
+    if is_tape(value.type):
+        s.tapes.place(value, ours)
+    else:
+        s.values[value] = ours
+
+
+def _place_tapes(s: BufferState, arguments: Sequence[SSAValue]) -> None:
+    """At the start of a block: the tapes among its arguments are what their memory holds."""
+    for argument in arguments:
+        if is_tape(argument.type):
+            s.tapes.enter(argument, s.values[argument])
 
 
 def _terminator(block: Block) -> Operation:

@@ -16,12 +16,12 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import PassError, location_text
+from gradir.dialects.loopnest import CheckIndexOp
 from gradir.dialects.shapes import shape_of
 from gradir.dialects.window import CheckOffsetOp, WindowOp
 from gradir.passes.buffer_state import BufferState, buffer_type, root_of
+from gradir.passes.slices import Slice, is_contiguous
 from gradir.passes.verify_flow import constant_integer
-
-Slice = tensor.ExtractSliceOp | tensor.InsertSliceOp
 
 
 def bufferize_extract(s: BufferState, op: tensor.ExtractOp) -> None:
@@ -133,25 +133,6 @@ def window_for(s: BufferState, op: Operation, result: OpResult) -> SSAValue | No
 # Slices.
 
 
-def is_contiguous(op: Slice) -> bool:
-    """The elements lie together: ones, then one part of a dimension, then whole dimensions."""
-    type_ = op.source.type if isinstance(op, tensor.ExtractSliceOp) else op.dest.type
-    offsets, sizes, strides = (
-        integers_of(p) for p in (op.static_offsets, op.static_sizes, op.static_strides)
-    )
-    if DYNAMIC_INDEX in sizes:
-        return False
-    partial = False
-    for extent, offset, size, stride in zip(shape_of(type_), offsets, sizes, strides, strict=True):
-        if partial and not (offset == 0 and size == extent and stride == 1):
-            return False
-        if size != 1:
-            partial = True
-            if stride != 1:
-                return False
-    return True
-
-
 def _window(s: BufferState, op: Slice, buffer: SSAValue, whole: Any, part: Any) -> SSAValue:
     """The window of a contiguous slice."""
     if not is_contiguous(op):
@@ -198,10 +179,13 @@ def _checked(s: BufferState, op: Operation, index: SSAValue, bound: int) -> SSAV
 
 
 def _is_below(index: SSAValue, bound: int) -> bool:
-    """A constant, or the induction variable of a loop with constant bounds, in [0, bound)."""
+    """A constant, an induction variable with constant bounds, or what was checked before."""
     number = constant_integer(index)
     if number is not None:
         return 0 <= number < bound
+    if isinstance(cast := index.owner, arith.IndexCastOp):
+        checked = cast.input.owner
+        return isinstance(checked, CheckIndexOp) and checked.bound.value.data <= bound
     loop = index.owner.parent_op() if isinstance(index, BlockArgument) else None
     if not isinstance(loop, scf.ForOp) or loop.body.block.args[0] is not index:
         return False

@@ -6,12 +6,12 @@ code a call of its backward half.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.grad import zero
 from gradir.dialects.interfaces import Cotangents
@@ -19,9 +19,15 @@ from gradir.dialects.value import Value
 from gradir.passes.activity import Activity
 from gradir.passes.call_dependence import callee_of
 from gradir.passes.call_graph import callees_first
+from gradir.passes.custom_vjp import (
+    SavedCustomCall,
+    custom_backward,
+    custom_forward,
+    custom_of,
+)
 from gradir.passes.derived_functions import Halves, Program, split_functions
 from gradir.passes.differentiator import Differentiator, TapeThread
-from gradir.passes.region_flow import region_flow, times, trips
+from gradir.passes.region_flow import executions_within, region_flow, trips
 from gradir.passes.targets import Target, resolve_of, resolve_wrt
 
 if TYPE_CHECKING:
@@ -54,26 +60,39 @@ class SavedCall:
 class CallRule:
     """The structural rule of func.call."""
 
-    def forward(self, outer: Differentiator, op: CallOp) -> SavedCall:
-        key = _key(outer.program, op, outer.activity, outer.executions)
+    def forward(self, outer: Differentiator, op: CallOp) -> SavedCall | SavedCustomCall:
+        if (declared := custom_of(outer.program, op)) is not None:
+            return custom_forward(outer, op, declared)
+        key = key_of(outer.program, op, outer.activity, outer.executions)
         halves = outer.program.halves[key]
         threads = tuple(outer.open_tape(t) for t in halves.tapes)
         operands = [*map(outer.primal, op.operands), *(t.forward for t in threads)]
         types = halves.forward.function_type.outputs.data
         name = halves.forward.sym_name.data
         call = outer.forward_emitter(op).insert(CallOp(name, operands, list(types)))
-        for result, named in zip(call.results, outer.program.results(halves.forward), strict=True):
+        returned = outer.program.results(halves.forward)
+        for result, named in zip(call.results, returned, strict=True):
             result.name_hint = named.name_hint
-        count, tapes = len(op.results), len(threads)
+        count, last = len(op.results), len(call.results) - len(threads)
         outer.set_primal(op.results, call.results[:count])
-        residuals = tuple(call.results[count : len(call.results) - tapes])
-        for thread, tape in zip(threads, call.results[len(call.results) - tapes :], strict=True):
+        # what the callee only hands through is here already
+        residuals = tuple(
+            operands[kept.index] if isinstance(kept, BlockArgument) else result
+            for result, kept in zip(call.results[count:last], returned[count:last], strict=True)
+        )
+        for thread, tape in zip(threads, call.results[last:], strict=True):
             thread.forward = tape
         return SavedCall(key, halves, residuals, threads)
 
     def backward(
-        self, outer: Differentiator, op: CallOp, saved: SavedCall, cts: Cotangents
+        self,
+        outer: Differentiator,
+        op: CallOp,
+        saved: SavedCall | SavedCustomCall,
+        cts: Cotangents,
     ) -> Iterable[tuple[SSAValue, Value | None]]:
+        if isinstance(saved, SavedCustomCall):
+            return custom_backward(outer, op, saved, cts)
         emitter = outer.emitter
         seeds = [(cts[k] or zero(op.results[k].type, emitter)).ssa for k in saved.key.of]
         types = saved.halves.backward.function_type.outputs.data
@@ -87,7 +106,25 @@ class CallRule:
 
 
 def differentiate_callees(program: Program, caller: FunctionDifferentiator) -> None:
-    """Make the halves of all that is called actively below `caller`, callees first.
+    """Make the halves of all that is called actively below `caller`, callees first."""
+
+    def derive(key: Key, callee: FunctionDifferentiator) -> None:
+        derived = callee.run(seed_with_ones=False)
+        derived.suffix = suffix(program, key)
+        forward, backward = split_functions(program, derived, program.share)
+        tapes = tuple(t.type for t in derived.tapes)
+        program.halves[key] = Halves(forward, backward, tapes)
+
+    derive_callees(program, caller, program.halves, derive)
+
+
+def derive_callees(
+    program: Program,
+    caller: FunctionDifferentiator,
+    done: Container[object],
+    derive: Callable[[Key, FunctionDifferentiator], None],
+) -> None:
+    """Call `derive` for all that is called actively below `caller` and not done, callees first.
 
     An explicit stack, since chains of calls may be longer than Python's.
     """
@@ -95,25 +132,23 @@ def differentiate_callees(program: Program, caller: FunctionDifferentiator) -> N
     stack = [(None, caller, _active_calls(program, caller))]
     while stack:
         key, current, needed = stack[-1]
-        following = next((k for k in needed if k not in program.halves), None)
+        following = next((k for k in needed if k not in done), None)
         if following is not None:
             inner = _differentiator(program, following)
             stack.append((following, inner, _active_calls(program, inner)))
             continue
         stack.pop()
         if key is not None:
-            derived = current.run(seed_with_ones=False)
-            derived.suffix = _suffix(program, key)
-            forward, backward = split_functions(program, derived, program.share)
-            tapes = tuple(t.type for t in derived.tapes)
-            program.halves[key] = Halves(forward, backward, tapes)
+            derive(key, current)
 
 
 def _active_calls(program: Program, caller: FunctionDifferentiator) -> Iterator[Key]:
     """The calls in a function and in its loops; explicit, so that it may go on later."""
     for op, executions in _with_executions(caller.block, caller.executions):
-        if isinstance(op, CallOp) and any(map(caller.activity.is_active, op.results)):
-            yield _key(program, op, caller.activity, executions)
+        if not isinstance(op, CallOp) or custom_of(program, op) is not None:
+            continue
+        if any(map(caller.activity.is_active, op.results)):
+            yield key_of(program, op, caller.activity, executions)
 
 
 def _with_executions(
@@ -122,12 +157,12 @@ def _with_executions(
     for op in block.ops:
         yield op, executions
         if (flow := region_flow(op)) is not None:
-            inside = times(executions, trips(op))
+            inside = executions_within(executions, op)
             for inner in flow.blocks:
                 yield from _with_executions(inner, inside)
 
 
-def _key(program: Program, op: CallOp, activity: Activity, executions: int | None) -> Key:
+def key_of(program: Program, op: CallOp, activity: Activity, executions: int | None) -> Key:
     wrt, of = (
         tuple(k for k, value in enumerate(values) if activity.is_active(value))
         for values in (op.operands, op.results)
@@ -163,7 +198,7 @@ def _differentiator(program: Program, key: Key) -> FunctionDifferentiator:
     )
 
 
-def _suffix(program: Program, key: Key) -> str:
+def suffix(program: Program, key: Key) -> str:
     """What tells the halves of one activity pattern from those of another; the default has none."""
     callee, wrt, of = key.callee, key.wrt, key.of
     results = program.results(callee)

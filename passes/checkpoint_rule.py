@@ -50,7 +50,9 @@ class CheckpointRule:
     def backward(
         self, outer: Differentiator, op: CheckpointOp, saved: SavedStage, cts: Cotangents
     ) -> Iterable[tuple[SSAValue, Value | None]]:
-        inner = Differentiator(outer.shared, op.body.block, op.location, threaded=False)
+        inner = Differentiator(
+            outer.shared, op.body.block, op.location, threaded=False, sparse=outer.sparse
+        )
         inner.copy_forward()
         self._hand_over(outer, inner, op, cts)
         inner.walk_back()

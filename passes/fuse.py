@@ -25,6 +25,7 @@ from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.fusion_groups import Group, Grouping
 from gradir.passes.inline_views import Input, inline_views, inputs_of
 from gradir.passes.live_bytes import Memory
+from gradir.passes.liveness import flow_blocks
 from gradir.passes.schedule import reorder, sunk_order
 
 
@@ -32,8 +33,10 @@ def fuse(module: ModuleOp) -> None:
     """Fuse the loop nests of every function."""
     for function in module.walk():
         if isinstance(function, FuncOp) and not function.is_declaration:
-            for block in function.body.blocks:
-                fuse_block(block)
+            for outer in function.body.blocks:
+                # inner ones first: they read through views from outside, which may then be dead
+                for block in flow_blocks(outer):
+                    fuse_block(block)
 
 
 def fuse_block(block: Block) -> None:

@@ -1,8 +1,8 @@
 """Which loop ops run as one: groups of nests over one iteration space, without cycles.
 
 A nest joins the group of a producer that it reads element for element, or of a nest that reads the
-same tensor, if all of it can run at one time: nothing outside of the group may lie on a path
-between two members. Sets of ops are bit masks over their positions.
+same tensor in the same way, if all of it can run at one time: nothing outside of the group may lie
+on a path between two members. Sets of ops are bit masks over their positions.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from heapq import heapify, heappop, heappush
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from gradir.dialects.access import Access
 from gradir.dialects.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
-from gradir.passes.activity import values_read
 from gradir.passes.live_bytes import bytes_of
+from gradir.passes.liveness import all_operands
 
 # A group that reads more tensors than this would do little but spill their addresses.
 MOST_INPUTS = 64
@@ -58,7 +59,7 @@ class Grouping:
         self._all: dict[Group, None] = {}
         self._last_effect: Operation | None = None
         self._effect_before: dict[Operation, Operation] = {}
-        self._readers: dict[tuple[SSAValue, tuple[int, ...]], Group] = {}
+        self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], Group] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
         self._nests_before = _running_count(block)
         for op, position in self._positions.items():
@@ -93,7 +94,7 @@ class Grouping:
         """The groups that a group needs directly; the end of the block needs all."""
         if group.ops[0].next_op is None:
             return {other for other in self._all if other is not group}
-        owners = [v.owner for op in group.ops for v in values_read(op)]
+        owners = [v.owner for op in group.ops for v in all_operands(op)]
         owners += [self._effect_before[op] for op in group.ops if op in self._effect_before]
         found = {
             self.group_of[o] for o in owners if isinstance(o, Operation) and o in self.group_of
@@ -113,14 +114,14 @@ class Grouping:
                     self._merge(candidate, own, place)
                     own = self.group_of[op]
         if own.space is not None and isinstance(op, NestOp):
-            for value in op.inputs:
-                self._readers[value, own.space] = own
+            for value, access in zip(op.inputs, op.input_accesses, strict=True):
+                self._readers[value, access, own.space] = own
 
     def _needs(self, op: Operation, position: int) -> int:
         """What has to run before: producers, for an effect those before it, for the end all."""
         if op.next_op is None:
             return (1 << position) - 1
-        before = [o.owner for o in values_read(op)]
+        before = [o.owner for o in all_operands(op)]
         if not isinstance(op, LoopOp | BarrierOp) and not is_side_effect_free(op):
             if self._last_effect is not None:
                 self._effect_before[op] = self._last_effect
@@ -134,16 +135,19 @@ class Grouping:
         return needs
 
     def _candidates(self, op: Operation, own: Group) -> list[Group]:
-        """Producers' groups first, the latest first; then groups that read the same tensors."""
+        """Producers' groups first, the latest first; then those that read the same elements."""
         if not isinstance(op, NestOp) or own.space is None:
             return []
         found: list[Group] = []
         for value, access in zip(reversed(op.inputs), reversed(op.input_accesses), strict=True):
             owner = value.owner
-            if access is not None and access.is_identity and isinstance(owner, LoopOp):
+            in_place = access is not None and access.is_identity
+            # one from outside of this block is in no group
+            if in_place and isinstance(owner, LoopOp) and owner in self.group_of:
                 found.append(self.group_of[owner])
-        for value in op.inputs:
-            reader = self._readers.get((value, own.space))
+        # of other parts of a tensor nothing is shared, but all of it would have to wait
+        for value, access in zip(op.inputs, op.input_accesses, strict=True):
+            reader = self._readers.get((value, access, own.space))
             if reader is not None and not reader.is_contraction:
                 found.append(self.group_of[reader.ops[0]])
         return list(dict.fromkeys(g for g in found if g is not own))
@@ -321,7 +325,7 @@ def _reduced(op: Operation) -> frozenset[int]:
 
 
 def _inputs(op: Operation) -> dict[SSAValue, bool]:
-    found = dict.fromkeys(op.operands, False)
+    found = dict.fromkeys(all_operands(op), False)
     if isinstance(op, LoopOp):
         rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
         moved = {

@@ -67,6 +67,9 @@ def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp) -> bool:
         return False
     if any(access is None for access in producer.input_accesses):
         return False
+    if producer.parent is not op.parent and computes(producer.body.block):
+        # from outside of a loop or branch: not computed again inside
+        return False
     if isinstance(op, ContractOp) and k < op.HIDDEN_INPUTS:
         return _is_pure_view(producer)
     if isinstance(op, ContractOp) and any(pad is not None for pad in producer.input_pads):

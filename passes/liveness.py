@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
 
 # Ops whose regions run again after they have run.
 LOOPS = (scf.ForOp, scf.WhileOp)
@@ -20,6 +20,7 @@ class Liveness:
         self._first: dict[Operation, int] = {}
         # of an op with regions: the position of the last op inside
         self._last: dict[Operation, int] = {}
+        self._done: set[Use] = set()
         pending: list[Operation | tuple[Operation]] = list(reversed(list(block.ops)))
         while pending:
             op = pending.pop()
@@ -31,6 +32,10 @@ class Liveness:
                 pending.append((op,))
                 for inner in reversed([o for r in op.regions for b in r.blocks for o in b.ops]):
                     pending.append(inner)
+
+    def forget(self, use: Use) -> None:
+        """What an op reads there was read before: the use no longer counts."""
+        self._done.add(use)
 
     def first(self, op: Operation) -> int:
         """The position of an op; those in its regions come after it."""
@@ -45,7 +50,11 @@ class Liveness:
 
         A value that is defined outside of a loop is read by all of the loop if by a part of it.
         """
-        users = {use.operation for use in value.uses if use.operation in self._first}
+        users = {
+            use.operation
+            for use in value.uses
+            if use.operation in self._first and use not in self._done
+        }
         if not users:
             return True
         path = _path(op, value)
@@ -75,6 +84,25 @@ def interval(live: Liveness, user: Operation, home: Block | None) -> tuple[int, 
 def is_control_flow(op: Operation) -> bool:
     """An op of scf whose regions run as a part of the function."""
     return isinstance(op, (*LOOPS, *BRANCHES, scf.ExecuteRegionOp))
+
+
+def all_operands(op: Operation) -> list[SSAValue]:
+    """The operands of an op and, if it is control flow, of the ops in its regions."""
+    if not is_control_flow(op):
+        return list(op.operands)
+    return [operand for inner in op.walk() for operand in inner.operands]
+
+
+def flow_blocks(block: Block) -> list[Block]:
+    """A block and those of control flow in it, inner ones before those around them."""
+    found, pending = list[Block](), [block]
+    while pending:
+        here = pending.pop()
+        found.append(here)
+        for op in here.ops:
+            if is_control_flow(op):
+                pending += [inner for region in op.regions for inner in region.blocks]
+    return found[::-1]
 
 
 def _path(op: Operation, value: SSAValue) -> list[Operation] | None:

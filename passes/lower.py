@@ -15,6 +15,7 @@ from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import is_static, is_tensor
 from gradir.dialects.value import Emitter
 from gradir.passes.cleanup import blocks_inside_out
+from gradir.passes.lower_tensor import lower_tensor_op
 
 
 def lower(module: ModuleOp) -> None:
@@ -23,6 +24,8 @@ def lower(module: ModuleOp) -> None:
         for op in list(block.ops):
             if isinstance(op, TensorOp) and not op.has_trait(ConstantLike):
                 _lower_op(block, op)
+            else:
+                lower_tensor_op(block, op)
 
 
 def _lower_op(block: Block, op: TensorOp) -> None:

@@ -9,7 +9,6 @@ from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.grad import NameOp
 from gradir.dialects.policies import POLICIES
-from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.costs import BYTES, Costs
 from gradir.passes.derived_functions import Derived, Program
 from gradir.passes.rematerialize import Rematerialization
@@ -35,7 +34,7 @@ def recompute(derived: Derived, may_recompute: Keeps, mode: str) -> None:
     """
     plan = rematerialization(derived, may_recompute, mode)
     plan.run()
-    derived.clean(simplify_block, remove_dead_ops)
+    derived.clean(simplify_block)
 
 
 def rematerialization(derived: Derived, may_recompute: Keeps, mode: str) -> Rematerialization:

@@ -44,7 +44,7 @@ def _problem(
 ) -> tuple[str, SSAValue | None] | None:
     """What is wrong with an op, and the operand to blame if it is one."""
     if structural(op) is None and vjp_rule(op) is None:
-        what = "its regions cannot be differentiated yet" if op.regions else "it has no derivative"
+        what = "its regions cannot be differentiated" if op.regions else "it has no derivative"
         if is_of_scalars(op) is False:
             what += " on tensors (the ops of array have)"
         return f"{op.name}: {what}, and its result depends on wrt and reaches a target", None

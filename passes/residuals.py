@@ -4,7 +4,8 @@ The least that has to be kept is found per value:
 - made of constants, of the induction variable and of values from outside by cheap ops (scalar
   arithmetic, views, fills): made again in the backward code
 - made of values from outside by other ops: the op moves out of the loop, and is read from there
-- a view of something no larger: that is kept, and the view made again
+- a view of something no larger: that is kept, and the view made again; likewise what scalar
+  arithmetic makes of kept values
 - anything else is kept, on a tape or as a result of the forward op
 """
 
@@ -13,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, tensor
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import ConstantLike, is_side_effect_free, is_speculatable
 
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import is_static, is_tensor, shape_of
+from gradir.dialects.slice_type import is_slices
 from gradir.dialects.value import Emitter
 
 Makers = Mapping[SSAValue, Callable[[Emitter], SSAValue]]
@@ -35,17 +37,22 @@ _TRAPPING = (
 class Residuals:
     """The values of `forward` that `backward` reads.
 
-    `kept` are those to store; then `restore` makes the backward code read what was stored.
+    `kept` are those to store; then `restore` makes the backward code read what was stored. With
+    `outside`, where the loop will stand, what no iteration changes moves there.
     """
 
-    def __init__(self, forward: Block, backward: Block, makers: Makers):
+    def __init__(
+        self, forward: Block, backward: Block, makers: Makers, outside: Emitter | None = None
+    ):
         self.forward = forward
         self.backward = backward
         self.makers = makers
         self.cheap: dict[SSAValue, bool] = {}
         self.read = values_read_of(forward, backward)
+        if outside is not None:
+            self._hoist(outside)
         kept = (self._stored(v) for v in self.read if not self._is_cheap(v))
-        self.kept = list(dict.fromkeys(kept))
+        self.kept = self._without_derived(dict.fromkeys(kept))
         for value in self.kept:
             _check_static(value)
 
@@ -76,15 +83,38 @@ class Residuals:
             value = owner.operands[0]
         return value
 
+    def _without_derived(self, kept: dict[SSAValue, None]) -> list[SSAValue]:
+        """Leave out what scalar arithmetic makes of values that are kept as well."""
+        for value in reversed(list(kept)):
+            op = value.owner
+            if (
+                isinstance(op, Operation)
+                and self._is_inner(value)
+                and _is_cheap_op(op)
+                and not isinstance(op, arith.DivfOp)
+                and all(o in kept or self._is_cheap(o) for o in op.operands)
+            ):
+                del kept[value]
+        return list(kept)
+
     # Invariants.
 
-    def hoist(self, outside: Emitter) -> None:
-        """Move the kept values that no iteration changes out of the loop, with what they need."""
+    def _hoist(self, outside: Emitter) -> None:
+        """Move what no iteration changes out of the loop, unless it is as well made again; also
+        what that is of which cheap ops make what is read."""
         invariant: dict[SSAValue, bool] = {}
-        for value in self.kept:
+        pending, seen = list(self.read), set(self.read)
+        while pending:
+            value = pending.pop()
+            op = value.owner
+            if not isinstance(op, Operation) or self._is_cheap(value):
+                continue
             if self._is_invariant(value, invariant):
                 self._move(value, outside)
-        self.kept = [v for v in self.kept if self._is_inner(v)]
+            elif _is_cheap_op(op):
+                pending += [o for o in op.operands if o not in seen]
+                seen.update(op.operands)
+        self.cheap.clear()
 
     def _is_invariant(self, value: SSAValue, known: dict[SSAValue, bool]) -> bool:
         """Every iteration gives the same value, and it may be computed even if there is none."""
@@ -165,10 +195,12 @@ def _block_of(value: SSAValue) -> Block | None:
 
 
 def _is_cheap_op(op: Operation) -> bool:
-    """Scalar arithmetic, a view, or a constant."""
+    """Scalar arithmetic, a view, a tensor of scalars, or a constant."""
     if op.regions:
         return False
     if isinstance(op, TensorOp) and op.IS_VIEW:
+        return True
+    if isinstance(op, tensor.FromElementsOp | tensor.SplatOp):
         return True
     return is_constant(op) or op.name.startswith("arith.")
 
@@ -194,6 +226,12 @@ def _size(value: SSAValue) -> int:
 
 
 def _check_static(value: SSAValue) -> None:
+    if is_slices(value.type):
+        raise PassError(
+            f"{value_name(value)}: the backward code of a region cannot read row slices; densify "
+            "them, or move what makes them out of the region",
+            value,
+        )
     if is_tensor(value.type) and not is_static(value.type):
         raise PassError(
             f"{value_name(value)}: what the backward code of a region reads must have a static "

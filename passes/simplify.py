@@ -18,6 +18,7 @@ from xdsl.traits import is_side_effect_free
 from gradir.dialects.interfaces import TensorOp, simplified
 from gradir.dialects.value import Emitter
 from gradir.passes.cleanup import blocks_inside_out, remove_dead_ops
+from gradir.passes.simplify_flow import simplify_flow
 
 
 def simplify_block(block: Block) -> None:
@@ -25,6 +26,7 @@ def simplify_block(block: Block) -> None:
     op = block.first_op
     while op is not None:
         op = _simplify_op(block, op) if len(op.results) == 1 else op.next_op
+    simplify_flow(block)
     _merge_equal_constants(block)
     remove_dead_ops(block)
 

@@ -527,4 +527,156 @@ func.func @g(%a: !s, %w: !s) -> !s {{{CONSTANTS}
   }""",
         [(6,), ()],
     ),
+    # an explicit Euler step of a scalar equation, with time in it
+    "scalars": program(
+        "%x: f64, %h: f64, %n: index", "f64",
+        """
+  %half = arith.constant 0.5 : f64
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (f64) {
+    %k = arith.index_cast %i : index to i64
+    %j = arith.sitofp %k : i64 to f64
+    %t = arith.mulf %j, %h : f64
+    %s = math.sin %a : f64
+    %p = arith.mulf %s, %t : f64
+    %q = arith.mulf %p, %h : f64
+    %is_large = arith.cmpf ogt, %a, %half : f64
+    %r = scf.if %is_large -> (f64) {
+      %e = arith.divf %q, %a : f64
+      scf.yield %e : f64
+    } else {
+      scf.yield %q : f64
+    }
+    %b = arith.addf %a, %r : f64
+    scf.yield %b : f64
+  }""",
+        [(), ()], np.int64(6),
+    ),
+    # Newton's iteration for the square root of a, until it no longer changes
+    "newton": program(
+        "%a: f64, %start: f64", "f64",
+        """
+  %half = arith.constant 0.5 : f64
+  %small = arith.constant 1.0e-12 : f64
+  %far = arith.constant 1.0 : f64
+  %y, %d = scf.while (%x = %start, %change = %far) : (f64, f64) -> (f64, f64) {
+    %size = math.absf %change : f64
+    %more = arith.cmpf ogt, %size, %small : f64
+    scf.condition(%more) %x, %change : f64, f64
+  } do {
+  ^bb0(%x: f64, %change: f64):
+    %q = arith.divf %a, %x : f64
+    %s = arith.addf %x, %q : f64
+    %next = arith.mulf %s, %half : f64
+    %moved = arith.subf %next, %x : f64
+    scf.yield %next, %moved : f64, f64
+  }""",
+        [(), ()],
+    ),
+    "elements": program(
+        "%x: tensor<5xf64>, %w: f64", "tensor<5xf64>",
+        """
+  %c4 = arith.constant 4 : index
+  %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x) -> (tensor<5xf64>) {
+    %j = arith.addi %i, %c1 : index
+    %e = tensor.extract %a[%i] : tensor<5xf64>
+    %o = tensor.extract %a[%j] : tensor<5xf64>
+    %p = arith.mulf %e, %o : f64
+    %q = arith.mulf %p, %w : f64
+    %s = math.sin %q : f64
+    %b = tensor.insert %s into %a[%j] : tensor<5xf64>
+    scf.yield %b : tensor<5xf64>
+  }""",
+        [(5,), ()],
+    ),
+    "scalars_in_nests": program(
+        "%x: f64, %w: f64", "f64",
+        """
+  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (f64) {
+    %z = scf.for %j = %i to %c3 step %c1 iter_args(%b = %a) -> (f64) {
+      %p = arith.mulf %b, %w : f64
+      %e = math.exp %p : f64
+      %s = math.sin %e : f64
+      scf.yield %s : f64
+    }
+    %q = arith.addf %z, %a : f64
+    scf.yield %q : f64
+  }""",
+        [(), ()],
+    ),
+    # names that a derivative would like to use itself
+    "names": program(
+        "%x_ct: !s, %tape: !s, %count: index", "!s",
+        """
+  %y, %back = scf.for %back_1 = %c0 to %count step %c1 iter_args(%x_ct_1 = %x_ct, %c0_1 = %tape)
+      -> (!s, !s) {
+    %a_ct = array.multiply %x_ct_1, %c0_1 : !s
+    %tape_1 = array.sin %a_ct : !s
+    scf.yield %tape_1, %a_ct : !s, !s
+  }""",
+        [(), ()], np.int64(3),
+    ),
+    # two results with one cotangent, and one value for two results
+    "one_cotangent_for_two": program(
+        "%x: !s, %w: !s, %c: i1", "!s",
+        """
+  %p, %q = scf.if %c -> (!s, !s) {
+    %a = array.multiply %x, %w : !s
+    scf.yield %a, %a : !s, !s
+  } else {
+    %a = array.sin %x : !s
+    scf.yield %a, %w : !s, !s
+  }
+  %u, %v = scf.for %i = %c0 to %c3 step %c1 iter_args(%d = %p, %e = %q) -> (!s, !s) {
+    %t = array.add %d, %e : !s
+    %s = array.sin %t : !s
+    scf.yield %s, %s : !s, !s
+  }
+  %y = array.add %u, %v : !s""",
+        [(), ()], np.bool_(True),
+    ),
+    "stage_in_loop": program(
+        "%x: !v, %w: !m", "!v",
+        """
+  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (!v) {
+    %b = grad.checkpoint -> (!v) {
+      %p = array.matmul %w, %a : !m, !v -> !v
+      %t = array.tanh %p : !v
+      %s = array.sin %t : !v
+      grad.yield %s : !v
+    }
+    scf.yield %b : !v
+  }""",
+        [(4,), (4, 4)],
+    ),
+    "loop_in_stage": program(
+        "%x: !v, %w: !m, %n: index", "!v",
+        """
+  %y = grad.checkpoint -> (!v) {
+    %z = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (!v) {
+      %p = array.matmul %w, %a : !m, !v -> !v
+      %t = array.tanh %p : !v
+      scf.yield %t : !v
+    }
+    %s = array.sin %z : !v
+    grad.yield %s : !v
+  }""",
+        [(4,), (4, 4)], np.int64(3),
+    ),
+    "loop_in_stage_in_loop": program(
+        "%x: !s, %w: !s, %n: index", "!s",
+        """
+  %y = scf.for %j = %c0 to %c2 step %c1 iter_args(%b = %x) -> (!s) {
+    %z = grad.checkpoint -> (!s) {
+      %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %b) -> (!s) {
+        %p = array.multiply %w, %a : !s
+        %t = array.sin %p : !s
+        scf.yield %t : !s
+      }
+      %q = array.multiply %r, %r : !s
+      grad.yield %q : !s
+    }
+    scf.yield %z : !s
+  }""",
+        [(), ()], np.int64(3),
+    ),
 }  # fmt: skip

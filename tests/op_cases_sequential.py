@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, nan, prod
 from typing import Any
 
 import numpy as np
@@ -98,4 +98,203 @@ def _cumulatives() -> list[Case]:
     ]  # fmt: skip
 
 
-CASES: tuple[Case, ...] = (*_cumulatives(),)
+# Sorting: by Python's sort of lines, which is stable too.
+
+
+def _order(line: Array, descending: bool) -> list[int]:
+    """The places of a line in order; NaN is larger than all numbers."""
+
+    def key(place: int) -> tuple[bool, float]:
+        value = float(line[place])
+        is_nan = value != value
+        number = 0.0 if is_nan else value
+        return (not is_nan, -number) if descending else (is_nan, number)
+
+    return sorted(range(len(line)), key=key)
+
+
+def _orders(x: Array, axis: int, descending: bool) -> Array:
+    lines = _lines(x, axis)
+    rows = [_order(line, descending) for line in lines]
+    return np.array(rows, np.int64).reshape(lines.shape)
+
+
+def _argsort(x: Array, axis: int = -1, descending: bool = False) -> Array:
+    return _back(_orders(x, axis, descending), x, axis)
+
+
+def _sort(x: Array, axis: int = -1, descending: bool = False) -> Array:
+    lines = _lines(x, axis)
+    rows = [line[order] for line, order in zip(lines, _orders(x, axis, descending), strict=True)]
+    return _back(np.array(rows).reshape(lines.shape), x, axis)
+
+
+def _top_k(x: Array, k: int, axis: int = -1, largest: bool = True) -> tuple[Array, Array]:
+    order = _argsort(x, axis, largest)
+    first = np.moveaxis(np.moveaxis(order, axis, 0)[:k], 0, axis)
+    values = np.moveaxis(np.moveaxis(_sort(x, axis, largest), axis, 0)[:k], 0, axis)
+    return values, first
+
+
+_SORTED: tuple[tuple[tuple[int, ...], dict[str, Plain]], ...] = (
+    ((3, 4), {}),
+    ((3, 4), {"axis": 0, "descending": True}),
+    ((2, 5, 3), {"axis": 1}),
+    ((2, 5, 3), {"axis": -1, "descending": True}),
+    ((1,), {}),
+    ((17,), {"axis": 0}),
+    ((0,), {}),
+    ((0, 3), {"axis": 1}),
+    ((3, 0), {"axis": -1}),
+)
+# Ties, zeros of both signs, and NaN; a row of f64 that is too long to be sorted by counting.
+_TIED = np.array([[2.0, -0.0, nan, 0.0, 2.0, -inf, 0.0], [nan, 1, inf, nan, 1, -0.0, 0.0]])
+_LONG = np.random.default_rng(5).integers(-40, 40, (2, 300)) / 8
+
+
+def _sorts() -> list[Case]:
+    both: tuple[dict[str, Plain], ...] = ({}, {"descending": True})
+    tied = (_TIED, _LONG, np.array([[3, -7, 3, 0, -7]], np.int8), np.array([5, 1, 255], np.uint8),
+            np.array([2**40, -(2**60), 3]))  # fmt: skip
+    picked: tuple[tuple[tuple[int, ...], dict[str, Plain]], ...] = (
+        ((3, 7), {"k": 2}),
+        ((7, 3), {"k": 3, "axis": 0, "largest": False}),
+        ((4,), {"k": 4}),
+        ((4,), {"k": 0}),
+        ((1,), {"k": 1}),
+        ((0, 4), {"k": 2}),
+    )
+    return [
+        *(Case("array.sort", [s], a, _sort) for s, a in _SORTED),
+        *(Case("array.sort", [x], a, _sort, is_derivative=False) for x in tied for a in both),
+        *(Case("array.argsort", [s], a, _argsort) for s, a in _SORTED),
+        *(Case("array.argsort", [x], a, _argsort) for x in tied for a in both),
+        *(Case("array.top_k", [s], a, _top_k) for s, a in picked),
+        *(Case("array.top_k", [x], {"k": k, "largest": largest}, _top_k, is_derivative=False)
+          for x in (_TIED, _LONG) for k in (3, 7) for largest in (True, False)),
+        Case("array.top_k", [_LONG], {"k": 200}, _top_k, is_derivative=False),
+    ]  # fmt: skip
+
+
+# Linear algebra: by NumPy's, and by expansion.
+
+
+def _matrices(*shape: int, seed: int = 0) -> Array:
+    """Matrices that are far from singular, but whose pivots are not on the diagonal."""
+    noise = np.random.default_rng(seed).uniform(-1, 1, shape)
+    return noise / max(shape[-1], 1) + 2 * np.eye(shape[-1])[np.arange(shape[-1])[::-1]]
+
+
+def _positive(*shape: int) -> Array:
+    """Not symmetric; the symmetric part is positive definite."""
+    noise = np.random.default_rng(3).uniform(-1, 1, shape)
+    return noise / max(shape[-1], 1) + 2 * np.eye(shape[-1])
+
+
+def _symmetric_cholesky(a: Array) -> Array:
+    symmetric = (a + np.swapaxes(a, -1, -2)) / 2
+    result = np.zeros(a.shape)
+    for i in range(a.shape[-1]):
+        for j in range(i + 1):
+            rest = symmetric[..., i, j] - np.sum(result[..., i, :j] * result[..., j, :j], -1)
+            result[..., i, j] = np.sqrt(rest) if i == j else rest / result[..., j, j]
+    return result
+
+
+def _solve(a: Array, b: Array, transpose: bool = False) -> Array:
+    a = np.swapaxes(a, -1, -2) if transpose else a
+    return np.linalg.solve(a, b[..., None])[..., 0] if b.ndim < a.ndim else np.linalg.solve(a, b)
+
+
+def _triangular_solve(
+    a: Array, b: Array, lower: bool = True, transpose: bool = False, unit_diagonal: bool = False
+) -> Array:
+    triangle = np.tril(a) if lower else np.triu(a)
+    if unit_diagonal:
+        size = a.shape[-1]
+        triangle = triangle * (1 - np.eye(size)) + np.eye(size)
+    return _solve(triangle, b, transpose)
+
+
+def _minors(a: Array, i: int, j: int) -> Array:
+    return np.delete(np.delete(a, i, axis=-2), j, axis=-1)
+
+
+def _det(a: Array) -> Array:
+    """By expansion along the first row."""
+    if a.shape[-1] == 0:
+        return np.ones(a.shape[:-2])
+    terms = [(-1) ** j * a[..., 0, j] * _det(_minors(a, 0, j)) for j in range(a.shape[-1])]
+    return np.sum(terms, axis=0)
+
+
+def _slogdet(a: Array) -> tuple[Array, Array]:
+    return np.sign(_det(a)), np.log(np.abs(_det(a)))
+
+
+def _cofactor(a: Array) -> Array:
+    result = np.zeros(a.shape)
+    for i, j in np.ndindex(*a.shape[-2:]):
+        result[..., i, j] = (-1) ** (i + j) * _det(_minors(a, i, j))
+    return result
+
+
+def _lu_factor(a: Array, defer: bool = False) -> tuple[Array, ...]:
+    """Of matrices whose pivots are those of _matrices: rows in the opposite order."""
+    size, batch = a.shape[-1], a.shape[:-2]
+    columns = np.zeros((*batch, size), np.int64) + np.array(range(size), np.int64)
+    rows = columns[..., ::-1]
+    lu = np.array(a[..., ::-1, :])
+    for k in range(size):
+        lu[..., k + 1 :, k] /= lu[..., k, k][..., None]
+        lu[..., k + 1 :, k + 1 :] -= lu[..., k + 1 :, k, None] * lu[..., k, None, k + 1 :]
+    return lu, rows, columns, np.full(batch, (-1.0) ** (size // 2))
+
+
+_MATRICES = (
+    *(_matrices(*shape) for shape in ((3, 3), (2, 1, 4, 4), (1, 1), (0, 0), (2, 0, 0), (0, 3, 3))),
+    _matrices(9, 9, seed=1),
+)
+
+
+def _triangulars() -> list[Case]:
+    ways: list[dict[str, Plain]] = [
+        {"lower": lower, "transpose": transpose, "unit_diagonal": unit}
+        for lower in (True, False) for transpose in (True, False) for unit in (True, False)
+    ]  # fmt: skip
+    a = _positive(3, 3)
+    name = "array.triangular_solve"
+    return [
+        *(Case(name, [a, (3, 2)], way, _triangular_solve) for way in ({}, *ways)),
+        *(Case(name, [_positive(11, 11), (11,)], way, _triangular_solve) for way in ways[::3]),
+        Case(name, [_positive(2, 3, 3), (2, 3, 1)], {}, _triangular_solve),
+        Case(name, [_positive(2, 3, 3), (2, 3)], {"lower": False}, _triangular_solve),
+        Case(name, [_positive(1, 1), (1, 70)], {}, _triangular_solve),
+        Case(name, [_positive(0, 0), (0, 2)], {}, _triangular_solve),
+        Case(name, [a, (3, 0)], {}, _triangular_solve),
+        Case(name, [_positive(0, 3, 3), (0, 3)], {}, _triangular_solve),
+    ]
+
+
+def _linear_algebra() -> list[Case]:
+    shapes = ((3, 3), (2, 1, 4, 4), (1, 1), (9, 9), (0, 0), (0, 3, 3))
+    indefinite = np.array([[[1.0, 2], [2, 1]], [[4, 2], [2, 3]]])
+    failed = [[[nan, 0], [nan, nan]], [[2, 0], [1, np.sqrt(2)]]]
+    return [
+        *(Case("array.cholesky", [_positive(*s)], {}, _symmetric_cholesky) for s in shapes),
+        Case("array.cholesky", [indefinite], {}, np.array(failed), is_derivative=False),
+        *_triangulars(),
+        *(Case("array.solve", [a, (*a.shape[:-1], 2)], {}, _solve) for a in _MATRICES),
+        Case("array.solve", [_MATRICES[0], (3,)], {"transpose": True}, _solve),
+        Case("array.solve", [_MATRICES[1], (2, 1, 4, 3)], {"transpose": True}, _solve),
+        Case("array.solve", [_MATRICES[1], (2, 1, 4)], {}, _solve),
+        *(Case("array.inv", [a], {}, np.linalg.inv) for a in _MATRICES),
+        *(Case("array.det", [a], {}, _det) for a in _MATRICES[:-1]),
+        *(Case("array.slogdet", [a], {}, _slogdet) for a in _MATRICES[:-1]),
+        *(Case("grad.cofactor", [a], {}, _cofactor) for a in _MATRICES[:-1]),
+        *(Case("grad.lu_factor", [a], {"defer": defer}, _lu_factor)
+          for a in _MATRICES for defer in (False, True)),
+    ]  # fmt: skip
+
+
+CASES: tuple[Case, ...] = (*_cumulatives(), *_sorts(), *_linear_algebra())

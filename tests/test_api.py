@@ -98,8 +98,8 @@ def test_numpy_integers_are_indices(index: Any) -> None:
         ({5: "write"}, "req: @f has 3 arguments, got index 5"),
         ({1: "write"}, "req: 1 of @f must be floating"),
         ({2: "write", "w": "null"}, "req: each value must be given once, got 2 and 'w'"),
-        ({"w": "add"}, "req must be write or null, got 'add'"),
-        ({"w": None}, "req must be write or null, got None"),
+        ({"w": "put"}, "req must be write, null, add or slices, got 'put'"),
+        ({"w": None}, "req must be write, null, add or slices, got None"),
     ],
 )
 def test_wrong_requests(request_: Any, message: str) -> None:
@@ -111,8 +111,8 @@ def test_requests_of_the_pass() -> None:
     module = gradir.parse(PROGRAM)
     pruned = module.run_passes('gradir-gradient{function=f req="w=null,0=write"}')
     assert str(pruned) == str(module.gradient("f", wrt=0))
-    with pytest.raises(PassError, match="got 'add' for 'w'"):
-        module.run_passes('gradir-gradient{function=f req="w=add,0=null"}')
+    with pytest.raises(PassError, match="got 'put' for 'w'"):
+        module.run_passes('gradir-gradient{function=f req="w=put,0=null"}')
 
 
 # Calls.
@@ -210,11 +210,16 @@ def test_nests_on_buffers_have_effects() -> None:
     assert str(buffers.run_passes("cse,canonicalize,gradir-dce")) == str(buffers)
 
 
-def test_a_scalar_result_is_refused() -> None:
-    text = f"func.func @f(%x: {TYPE}) -> f32 {{\n  %c = arith.constant 1.0 : f32\n"
-    module = gradir.parse(f"{text}  func.return %c : f32\n}}")
-    with pytest.raises(PassError, match=r"<string>:1:1: error: @f: native code returns tensors"):
-        gradir.compile(module, "f")
+def test_numbers_as_arguments_and_results() -> None:
+    text = """func.func @f(%x: f64, %n: i64, %k: index, %c: i1) -> (f64, i64, index, i1) {
+      %y = arith.mulf %x, %x : f64
+      %m = arith.addi %n, %n : i64
+      func.return %y, %m, %k, %c : f64, i64, index, i1
+    }"""
+    function = gradir.compile(gradir.parse(text), "f")
+    results = function(1.5, 3, 4, True)
+    assert results == (2.25, 6, 4, True)
+    assert [r.dtype.name for r in results] == ["float64", "int64", "int64", "bool"]
 
 
 # Memory that activity does not see.

@@ -53,4 +53,4 @@ def test_gradient(case: dict[str, Any]) -> None:
 
 def test_cases_are_found() -> None:
     """The files are where they are looked for."""
-    assert len(FILES) == 3 and len(CASES) > 50
+    assert len(FILES) == 4 and len(CASES) > 50

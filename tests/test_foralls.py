@@ -131,6 +131,33 @@ def test_lanes_whose_bounds_are_values(low: int):
     np.testing.assert_allclose(found, expected, 1e-6)
 
 
+def test_control_flow_in_lanes():
+    """A condition and trips that are the same in all lanes; functions of vectors and of scalars."""
+    x = numbers(6, 21)
+
+    def program(p: Program, x: Elements, out: Elements) -> None:
+        i = p.index(0)
+        odd = b.equal(b.logical_and(i, p.integer(1)), p.integer(1))
+        scale = b.exp(x[i, 0])
+
+        def column(j: Scalar) -> None:
+            def add(k: Scalar, total: Scalar, last: Scalar) -> list[Scalar]:
+                (part,) = p.if_(odd, lambda: b.exp(x[k, j]), lambda: scale)
+                return [total + part, x[k, 1]]
+
+            start = p.number(0, x.compute)
+            total, last = p.for_loop(0, i, add, [start, start])
+            out[i, j] = total + last
+
+        p.lanes(0, 21, column)
+
+    (found,) = run([6], [x], [((6, 21), np.float32)], program)
+    for i in range(6):
+        parts = np.exp(x[:i]) if i % 2 else np.tile(np.exp(x[i, 0]), (i, 21))
+        last = x[i - 1, 1] if i else 0
+        np.testing.assert_allclose(found[i], parts.sum(0) + last, 1e-5, 1e-5)
+
+
 def test_scratch_and_several_results():
     """An iteration reads back what it wrote; a result that is not returned is scratch."""
     x = numbers(4, 9)

@@ -261,3 +261,101 @@ def test_strides_of_zero() -> None:
         gradir.parse(text.format(0))
     with pytest.raises(GradirError, match=r"tensor\.extract_slice: strides must not be 0"):
         gradir.interpret(gradir.parse(text.format("%s")), "f", np.arange(4.0), 0)
+
+
+READS = {
+    "extract": """
+        %e = tensor.extract %x[%i] : tensor<6xf64>
+        %q = math.sin %e : f64
+        %u = arith.addf %s, %q : f64""",
+    "extract_slice": """
+        %e = tensor.extract_slice %x[%i] [2] [1] : tensor<6xf64> to tensor<2xf64>
+        %h = array.sin %e : tensor<2xf64>
+        %t = array.sum %h : tensor<2xf64> -> tensor<f64>
+        %q = tensor.extract %t[] : tensor<f64>
+        %u = arith.addf %s, %q : f64""",
+    "dynamic_slice": """
+        %k = arith.index_cast %i : index to i64
+        %at = tensor.from_elements %k : tensor<i64>
+        %e = array.dynamic_slice %x, %at {sizes = [2]} : tensor<6xf64>, tensor<i64> -> tensor<2xf64>
+        %h = array.sin %e : tensor<2xf64>
+        %t = array.sum %h : tensor<2xf64> -> tensor<f64>
+        %q = tensor.extract %t[] : tensor<f64>
+        %u = arith.addf %s, %q : f64""",
+    "take": """
+        %k = arith.index_cast %i : index to i64
+        %at = tensor.from_elements %k : tensor<i64>
+        %e = array.take %x, %at {axis = 0} : tensor<6xf64>, tensor<i64> -> tensor<f64>
+        %h = array.sin %e : tensor<f64>
+        %q = tensor.extract %h[] : tensor<f64>
+        %u = arith.addf %s, %q : f64""",
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reading_a_part_in_a_loop_does_not_cost_a_tensor(name: str) -> None:
+    """What flows back is written to the sum so far; no zeros are made or added."""
+    module = gradir.parse(f"""
+        func.func @f(%x: tensor<6xf64>) -> f64 {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %n = arith.constant 4 : index
+          %z = arith.constant 0.0 : f64
+          %y = scf.for %i = %c0 to %n step %c1 iter_args(%s = %z) -> (f64) {{{READS[name]}
+            scf.yield %u : f64
+          }}
+          func.return %y : f64
+        }}""")
+    check_grads((module, "f"), [np.linspace(-1, 1, 6)], order=2, native=False)
+    lines = str(module.gradient("f", mode="grad")).splitlines()
+    assert not [line for line in lines if "grad.accumulate" in line and "tensor<6xf64>" in line]
+
+
+def test_parts_are_added_to_what_flows_elsewhere() -> None:
+    """Also where one value is taken twice, and natively."""
+    module = gradir.parse("""
+        func.func @f(%x: tensor<5xf64>, %i: tensor<3xi64>) -> tensor<f64> {
+          %a = array.take %x, %i {axis = 0} : tensor<5xf64>, tensor<3xi64> -> tensor<3xf64>
+          %b = array.take %x, %i {axis = 0} : tensor<5xf64>, tensor<3xi64> -> tensor<3xf64>
+          %c = array.exp %x : tensor<5xf64>
+          %d = array.multiply %a, %b : tensor<3xf64>
+          %s = array.sum %d : tensor<3xf64> -> tensor<f64>
+          %t = array.sum %c : tensor<5xf64> -> tensor<f64>
+          %y = array.add %s, %t : tensor<f64>
+          func.return %y : tensor<f64>
+        }""").gradient("f", mode="grad")
+    x, places = np.linspace(-1, 1, 5), np.array([4, 1, 1])
+    expected = np.exp(x)
+    np.add.at(expected, places, 2 * x[places])
+    for results in (
+        gradir.interpret(module, "f_grad", x, places),
+        gradir.compile(module, "f_grad")(x, places),
+    ):
+        np.testing.assert_allclose(results[1], expected, rtol=1e-14)
+
+
+def test_wrt_of_other_types() -> None:
+    text = """
+        func.func @f(%x: f32, %v: vector<4xf32> {}) -> f32 {{
+          func.return %x : f32
+        }}"""
+    with pytest.raises(GradirError, match=r"wrt: %v of @f must be a tensor or a scalar"):
+        gradir.parse(text.format("")).gradient("f")
+    module = gradir.parse(text.format("{grad.inactive}")).gradient("f", mode="jvp")
+    assert "%x_tangent: f32) -> (f32, f32)" in str(module)
+
+
+def test_markers_of_scalars_are_gone_after_lowering() -> None:
+    module = gradir.parse("""
+        func.func @f(%x: f32) -> f32 {
+          %n = grad.name %x {name = "h"} : f32
+          %s = grad.no_grad %n : f32
+          func.return %s : f32
+        }""").run_passes("gradir-decompose,gradir-lower")
+    assert "grad." not in str(module)
+    with pytest.raises(GradirError, match=r"grad\.no_grad: expected ranked tensors, got vector"):
+        gradir.parse("""
+            func.func @f(%x: vector<4xf32>) {
+              %s = grad.no_grad %x : vector<4xf32>
+              func.return
+            }""")

@@ -217,6 +217,25 @@ loopnest.yield %0, %1 : f32, f32"""
     assert_close(angle, np.arctan2(x, y))
 
 
+@pytest.mark.parametrize("kind", ["f64", "f32", "f16", "bf16"])
+@pytest.mark.parametrize("integer", ["i32", "i64"])
+def test_integer_powers(kind: str, integer: str) -> None:
+    """Of zeros, infinities and nan too; the sign is that of odd powers of the base."""
+    bases = [0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 3.0, math.inf, -math.inf, math.nan]
+    powers = [0, 1, 2, 3, -1, -2, -3, 17, 2**31 - 1, -(2**31)]
+    x = np.repeat(np.array(bases, DTYPES[kind]), len(powers))
+    n = np.tile(np.array(powers, DTYPES[integer]), len(bases))
+    body = f"%0 = math.fpowi %a, %b : {kind}, {integer}\nloopnest.yield %0 : {kind}"
+    lines = [f"[d0] : {x.size}x{kind}", f"[d0] : {x.size}x{integer}"]
+    op = nest([x.size], lines, [f"[d0] : {x.size}x{kind}"], body)
+    with np.errstate(all="ignore"):
+        want = np.power(x.astype(np.float64), n.astype(np.float64)).astype(DTYPES[kind])
+    (got,) = results(compile_nest(op), [x, n], [np.zeros_like(want)])
+    assert_close(got, want)
+    finite = np.isfinite(want)
+    np.testing.assert_array_equal(np.signbit(got[finite]), np.signbit(want[finite]))
+
+
 def test_an_unknown_op_is_named() -> None:
     op = nest([4], ["[d0] : 4xf32"], ["[d0] : 4xf32"], COPY.format("f32"))
     block = op.body.block

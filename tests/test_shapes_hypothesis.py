@@ -158,6 +158,58 @@ def test_concat(shapes: list[Shape], axis: int) -> None:
 
 
 @RANDOM
+@given(st.lists(SHAPES, min_size=1, max_size=3), st.integers(-5, 5))
+def test_stack(shapes: list[Shape], axis: int) -> None:
+    try:
+        expected = np.stack([zeros(s) for s in shapes], axis).shape
+    except ValueError:
+        expected = None
+    operands = [tensor(s, f32) for s in shapes]
+    assert inferred("array.stack", operands, axis=axis) == expected
+
+
+@RANDOM
+@given(SHAPES, st.lists(st.integers(0, 3), max_size=5))
+def test_tile(shape: Shape, repeats: list[int]) -> None:
+    expected = np.tile(zeros(shape), repeats).shape
+    assert inferred("array.tile", [tensor(shape, f32)], repeats=repeats) == expected
+
+
+@RANDOM
+@given(SHAPES, st.integers(0, 3), st.none() | st.integers(-5, 5))
+def test_repeat(shape: Shape, count: int, axis: int | None) -> None:
+    assume(shape or axis is None)  # NumPy reads a number as an array of one
+    try:
+        expected = np.repeat(zeros(shape), count, axis).shape
+    except ValueError:
+        expected = None
+    attributes = {} if axis is None else {"axis": axis}
+    assert inferred("array.repeat", [tensor(shape, f32)], count=count, **attributes) == expected
+
+
+@RANDOM
+@given(SHAPES, st.lists(EXTENTS, min_size=1, max_size=3), st.integers(-5, 5))
+def test_split(shape: Shape, sizes: list[int], axis: int) -> None:
+    """Accepted where the sizes add up; NumPy would cut off."""
+    found = inferred("array.split", [tensor(shape, f32)], sizes=sizes, axis=axis)
+    if not -len(shape) <= axis < len(shape) or sum(sizes) != shape[axis]:
+        assert found is None
+    else:
+        assert found == np.split(zeros(shape), np.cumsum(sizes)[:-1], axis)[0].shape
+
+
+@RANDOM
+@given(SHAPES, st.integers(-5, 5))
+def test_diagonal_and_trace(shape: Shape, offset: int) -> None:
+    for op, function in (("array.diagonal", np.diagonal), ("array.trace", np.trace)):
+        try:
+            expected = function(zeros(shape), offset, -2, -1).shape
+        except ValueError:
+            expected = None
+        assert inferred(op, [tensor(shape, f32)], offset=offset) == expected
+
+
+@RANDOM
 @given(SHAPES, SHAPES, st.integers(-5, 5))
 def test_take(shape: Shape, indices: Shape, axis: int) -> None:
     assume(shape)  # NumPy reads a number as an array of one

@@ -9,17 +9,23 @@ from gradir.dialects.array import (
     contraction,
     creation,
     cumulative,
+    data_dependent,
+    dot_general,
     dynamic_slices,
+    einsum,
     elementwise,
     gather_scatter,
     indexing,
+    linear_systems,
     movement,
     random,
     reductions,
     slicing,
+    sorting,
     statistics,
     transcendental,
     triangles,
+    triangular,
 )
 from gradir.dialects.gamma import LgammaOp
 
@@ -42,6 +48,11 @@ OPS = (
     *gather_scatter.OPS,
     *contraction.OPS,
     *cumulative.OPS,
+    *dot_general.OPS,
+    *einsum.OPS,
+    *sorting.OPS,
+    *triangular.OPS,
+    *linear_systems.OPS,
 )
 
-Array = Dialect("array", list(OPS), [])
+Array = Dialect("array", [*OPS, *data_dependent.REFUSED], [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import accumulate, product
 from math import prod
 from typing import Any, ClassVar
 
@@ -35,6 +35,7 @@ from gradir.dialects.shapes import (
     DYNAMIC,
     element_of,
     extent_product,
+    is_static,
     normalize_axes,
     normalize_axis,
     shape_of,
@@ -126,8 +127,8 @@ class SplitOp(TensorOp):
 
     def bounds(self) -> list[tuple[int, int]]:
         """Where each part starts and stops along the axis."""
-        sizes = integers(self.attributes, "sizes", None) or []
-        return [(sum(sizes[:k]), sum(sizes[: k + 1])) for k in range(len(sizes))]
+        stops = list(accumulate(integers(self.attributes, "sizes", None) or []))
+        return list(zip([0, *stops], stops, strict=False))
 
     def vjp_all(
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
@@ -195,7 +196,8 @@ class RollOp(TensorOp):
                 return _rolled(emitter, operands[0], shifts)
 
     def simplify(self, *operands: Value) -> Value | None:
-        return None if self.shifts else operands[0]
+        # along an axis of unknown extent no shift is known to be a whole turn
+        return operands[0] if is_static(self.x.type) and not self.shifts else None
 
     def numpy(self, *arrays: Any) -> Any:
         import numpy

@@ -12,13 +12,14 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects.access import Access
+from gradir.dialects.access import Access, constant_row, dim_row
+from gradir.dialects.array.joining import pad_value
 from gradir.dialects.array.movement import FlipOp
 from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.slicing import ConcatOp, padded_back, part
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.shapes import DYNAMIC, shape_of
+from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
 from gradir.dialects.value import Emitter, Scalar, Value
 
 MODES = ("constant", "edge", "reflect")
@@ -50,10 +51,22 @@ def border_source(at: Scalar, mode: str, low: int, extent: int) -> Scalar:
     return b.subtract(last, b.maximum(beyond, b.subtract(zero, beyond)))
 
 
-def border_nest(
+def border_nests(
     emitter: Emitter, x: SSAValue, type_: Attribute, mode: str, low: Sequence[int]
 ) -> list[SSAValue]:
-    """One nest over the result, which fetches each element from where it comes."""
+    """A nest for the last axis and one for all others: elements are read in runs, not gathered."""
+    *outer, last = shape_of(type_)
+    source = shape_of(x.type)
+    if tuple(outer) != source[:-1]:
+        between = tensor([*outer, source[-1]], element_of(type_))
+        [x] = _outer_axes_nest(emitter, x, between, mode, low)
+    return [x] if last == source[-1] else _last_axis_nest(emitter, x, type_, mode, low[-1])
+
+
+def _outer_axes_nest(
+    emitter: Emitter, x: SSAValue, type_: Attribute, mode: str, low: Sequence[int]
+) -> list[SSAValue]:
+    """Fetches each element from where it comes."""
     source, shape = shape_of(x.type), shape_of(type_)
 
     def fetch(table: Scalar) -> Scalar:
@@ -63,9 +76,31 @@ def border_nest(
             places.append(at if n == m else border_source(at, mode, lo, n))
         return b.load(table, places)
 
-    return nest(
-        emitter, shape, [Read(x, None)], [Output(type_, Access.identity(len(shape)))], fetch
-    )
+    output = Output(type_, Access.identity(len(shape)))
+    return nest(emitter, shape, [Read(x, None)], [output], fetch)
+
+
+def _last_axis_nest(
+    emitter: Emitter, x: SSAValue, type_: Attribute, mode: str, low: int
+) -> list[SSAValue]:
+    """Reads x, and what lies before and after it."""
+    shape, extent = shape_of(type_), shape_of(x.type)[-1]
+    rank, axis, last = len(shape), len(shape) - 1, extent - 1
+    before, after = constant_row(rank, 0), constant_row(rank, last)
+    if mode == "reflect":
+        before, after = (dim_row(rank, axis, -1, at) for at in (low, low + 2 * last))
+    zero = pad_value(0, element_of(type_))
+    reads: list[Read] = []
+    for row in (before, dim_row(rank, axis, 1, -low), after):
+        rows = [row if d == axis else dim_row(rank, d) for d in range(rank)]
+        reads.append(Read(x, Access(rank, tuple(rows)), zero))
+
+    def pick(first: Scalar, inside: Scalar, end: Scalar) -> Scalar:
+        at = b.index(first, axis)
+        rest = b.select(b.less(at, b.constant(at, low + extent)), inside, end)
+        return b.select(b.less(at, b.constant(at, low)), first, rest)
+
+    return nest(emitter, shape, reads, [Output(type_, Access.identity(rank))], pick)
 
 
 def border_folded(ct: Value, mode: str, axis: int, low: int, extent: int) -> Value:

@@ -52,7 +52,8 @@ class _CumulativeOp(ScanOp):
 class CumulativeSumOp(_CumulativeOp):
     """y[i] = x[0] + ... + x[i] along `axis`; {exclusive} without x[i], {reverse} from the end.
 
-    f16 and bf16 are summed in f32. vjp: the cumulative sum of ct in the other direction
+    f16 and bf16 are summed in f32.
+    vjp: the cumulative sum of ct in the other direction
     """
 
     name = "array.cumulative_sum"

@@ -130,6 +130,7 @@ class DynamicUpdateSliceOp(TensorOp):
     """
 
     name = "array.dynamic_update_slice"
+    WRITES_INTO: ClassVar[int | None] = 0
 
     x = operand_def()
     update = operand_def()
@@ -156,6 +157,10 @@ class DynamicUpdateSliceOp(TensorOp):
         outside = DynamicUpdateSliceOp.on(ct, update.full(0), *starts)
         inside = DynamicSliceOp.on(ct, *starts, sizes=update.shape)
         return [outside, inside, *[None] * len(starts)]
+
+    def added_to(self, base: Value, x: Value, update: Value, *starts: Value) -> Value:
+        old = DynamicSliceOp.on(base, *starts, sizes=update.shape)
+        return DynamicUpdateSliceOp.on(base, old + update, *starts)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, update, *starts = operands

@@ -121,7 +121,10 @@ class GatherNdOp(_TuplesOp):
         return [_gathered_type(x, indices, attributes)]
 
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value) -> Cotangents:
-        return [ScatterNdAddOp.on(x.full(0), indices, ct, batch_dims=self.batch), None]
+        return [
+            ScatterNdAddOp.on(x.full(0), indices, ct, batch_dims=self.attributes.get("batch_dims")),
+            None,
+        ]
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices = operands
@@ -165,7 +168,7 @@ class ScatterNdAddOp(_TuplesOp):
         return [x]
 
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value, updates: Value) -> Cotangents:
-        return [ct, None, GatherNdOp.on(ct, indices, batch_dims=self.batch)]
+        return [ct, None, GatherNdOp.on(ct, indices, batch_dims=self.attributes.get("batch_dims"))]
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices, updates = operands

@@ -31,6 +31,7 @@ from gradir.dialects.shapes import (
     shape_of,
     tensor,
 )
+from gradir.dialects.slices import taken_rows
 from gradir.dialects.value import Emitter, Scalar, Value
 
 
@@ -100,6 +101,10 @@ class TakeOp(IndexingOp):
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value) -> Cotangents:
         return [ScatterAddOp.on(x.full(0), indices, ct, axis=self.axis), None]
 
+    def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
+        x, indices = operands
+        return taken_rows(ct, x, indices) if self.axis == 0 else None
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices = operands
         shape, axis, rank = shape_of(self.y.type), self.axis, len(shape_of(self.y.type))
@@ -138,6 +143,7 @@ class ScatterAddOp(IndexingOp):
     """
 
     name = "array.scatter_add"
+    WRITES_INTO: ClassVar[int | None] = 0
 
     x = operand_def()
     indices = operand_def()
@@ -159,6 +165,9 @@ class ScatterAddOp(IndexingOp):
 
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value, updates: Value) -> Cotangents:
         return [ct, None, TakeOp.on(ct, indices, axis=self.axis)]
+
+    def added_to(self, base: Value, x: Value, indices: Value, updates: Value) -> Value:
+        return ScatterAddOp.on(base, indices, updates, axis=self.axis)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices, updates = operands

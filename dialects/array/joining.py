@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
@@ -41,7 +42,7 @@ def joined(
     Many are written by a nest each into one buffer, so that the work stays linear.
     """
     pieces = [p for p in pieces if p.extent] or pieces[:1]
-    starts = [sum(p.extent for p in pieces[:k]) for k in range(len(pieces))]
+    starts = [0, *accumulate(p.extent for p in pieces[:-1])]
     part = prod(shape_of(type_)[axis:]) // len(pieces)
     most = MOST_SELECTED_SHORT if part < SHORT_PART else MOST_SELECTED
     build = _selected if len(pieces) <= most else _chained

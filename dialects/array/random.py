@@ -81,9 +81,14 @@ def _element_number(near: Scalar, shape: Sequence[int]) -> Scalar:
 class UniformOp(RandomOp):
     """Numbers uniformly distributed in [low, high), never high itself; 0 and 1 where absent.
 
-    low + u * (high - low), with u from Philox 4x32-10 in [0, 1), which has as many bits as the
-    element type holds exactly; what rounds to high becomes the number before it. The bits are the
-    same natively and in the interpreter. low and high are rounded to the element type first.
+    low + u * (high - low), with u in [0, 1); what rounds to high becomes the number before it. low
+    and high are rounded to the element type first. u are the highest 24 bits (f16: 11, bf16: 8) of
+    word e mod 4 of block q = e div 4 of Philox 4x32-10, for element e in row-major order, divided
+    by 2**24 (2**11, 2**8); for f64 the highest 53 bits of word 2 (e mod 2) and, above it, the next,
+    of block q = e div 2. Philox's key is (key, key div 2**32), its counter (q, q div 2**32,
+    counter, counter div 2**32), all mod 2**32. The bits are the same natively, on any number of
+    threads, and in the interpreter.
+    Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """
 
     name = "array.uniform"
@@ -139,8 +144,13 @@ class UniformOp(RandomOp):
 class NormalOp(RandomOp):
     """Numbers of the standard normal distribution, by Box and Muller's transform of Philox 4x32-10.
 
-    The largest is 6.66 in f32 (and f16, bf16), 8.57 in f64. Natively and in the interpreter the
-    numbers are the same but for the last bits of logarithm and cosine (4 ulp each).
+    sqrt(-2 log(v)) * cos(2 pi (t - (e mod 2) / 4)) for element e in row-major order, with v in
+    (0, 1] and t in [0, 1) from words of the block that array.uniform takes for it (key and counter
+    as there): in f32, f16 and bf16 v = (a div 2 + 1/2) / 2**31, t = (b div 2**8) / 2**24 with
+    a, b = w0, w1 where e mod 4 < 2, else w2, w3; in f64 v = (a div 2**11 + 1) / 2**53 and
+    t = (b div 2**11) / 2**53 with a = w0 + 2**32 w1, b = w2 + 2**32 w3. The largest is 6.66, in f64
+    8.57. Natively and in the interpreter the numbers are the same but for the last bits of
+    logarithm and cosine (4 ulp each).
     """
 
     name = "array.normal"

@@ -25,7 +25,7 @@ from gradir.dialects.access import Access, dim_row
 from gradir.dialects.array.movement import MovementOp
 from gradir.dialects.array.slicing import pad_value
 from gradir.dialects.attributes import Attributes, flag, integer
-from gradir.dialects.forall_builder import Elements, Program, forall
+from gradir.dialects.forall_builder import Elements, Program, block_of, forall
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements, require_equal_types
 from gradir.dialects.loopnest import ReshapeOp
@@ -156,8 +156,7 @@ class _Scan:
 
     def columns(self, p: Program, *values: Elements) -> None:
         *inputs, out, totals = values
-        row, low = p.index(0), p.index(1) * COLUMNS
-        high = b.minimum(low + COLUMNS, p.integer(self.inner))
+        row, span = p.index(0), block_of(p, p.index(1), self.inner, COLUMNS)
 
         def begin(j: Scalar) -> None:
             totals[row, j] = p.number(self.op.start(), out.compute)
@@ -169,9 +168,9 @@ class _Scan:
                 here = self.place(inputs, (row,), (j,), at, before)
                 totals[row, j], out[row, at, j] = self.op.step(here, totals[row, j])
 
-            p.lanes(low, high, column)
+            p.lanes(*span, column)
 
-        p.lanes(low, high, begin)
+        p.lanes(*span, begin)
         p.for_loop(0, self.extent, step)
 
     def place(
@@ -192,8 +191,9 @@ class _Scan:
 class LinearRecurrenceOp(ScanOp):
     """y[i] = u[i] + a[i] * y[i-1] along `axis`, y[-1] = 0; {lagged} with a[i-1] in place of a[i].
 
-    The first element is u's. vjp for u: L, the recurrence on ct in the other direction, lagged if
-    this one is not; for a: L[i] * y[i-1], lagged L[i+1] * y[i]
+    The first element is u's.
+    vjp: for u, L, the recurrence on ct in the other direction, lagged if this one is not; for a
+    L[i] * y[i-1], lagged L[i+1] * y[i]
     """
 
     name = "grad.linear_recurrence"

@@ -163,10 +163,10 @@ class PadOp(MovementOp):
         return Access(rank, tuple(dim_row(rank, d, 1, -lo) for d, lo in enumerate(self.low)))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        from gradir.dialects.array.borders import border_nest
+        from gradir.dialects.array.borders import border_nests
 
-        if self.mode != "constant":
-            return border_nest(emitter, operands[0], self.y.type, self.mode, self.low)
+        if self.mode != "constant" and self.low:
+            return border_nests(emitter, operands[0], self.y.type, self.mode, self.low)
         value = pad_value(number(self.attributes, "value", 0.0), element_of(self.y.type))
         return view(emitter, self.y.type, operands[0], self.access(), value)
 

@@ -226,6 +226,8 @@ class NormOp(_StatisticOp):
                 return number(self.attributes, "ord", 2.0)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        if self.count == 0:
+            return [None]
         if self.order == 1:
             return [self.spread(ct, x) * SignOp.on(x)]
         wide = widened(ct)

@@ -94,7 +94,7 @@ class _TriangleOp(TensorOp):
         return integer(self.attributes, "k", 0)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [type(self).on(ct, k=self.k)]
+        return [type(self).on(ct, k=self.attributes.get("k"))]
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape = shape_of(self.y.type)
@@ -164,7 +164,7 @@ class DiagonalOp(MovementOp):
         return integer(self.attributes, "offset", 0)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [DiagonalBackwardOp.on(ct, type=x.type, offset=self.offset)]
+        return [DiagonalBackwardOp.on(ct, type=x.type, offset=self.attributes.get("offset"))]
 
     def access(self) -> Access:
         rank, k = len(shape_of(self.y.type)), self.offset
@@ -209,10 +209,10 @@ class TraceOp(TensorOp):
         spread = BroadcastToOp.on(
             reshaped(ct, [*ct.shape, 1]), type=diagonal_type(x.type, self.offset)
         )
-        return [DiagonalBackwardOp.on(spread, type=x.type, offset=self.offset)]
+        return [DiagonalBackwardOp.on(spread, type=x.type, offset=self.attributes.get("offset"))]
 
     def decompose(self, *operands: Value) -> Value:
-        return SumOp.on(DiagonalOp.on(operands[0], offset=self.offset), axis=-1)
+        return SumOp.on(DiagonalOp.on(operands[0], offset=self.attributes.get("offset")), axis=-1)
 
     def numpy(self, *arrays: Any) -> Any:
         import numpy
@@ -246,7 +246,7 @@ class DiagonalBackwardOp(TensorOp):
         return integer(self.attributes, "offset", 0)
 
     def vjp(self, ct: Value, y: Value, inner: Value) -> Cotangents:
-        return [DiagonalOp.on(ct, offset=self.offset)]
+        return [DiagonalOp.on(ct, offset=self.attributes.get("offset"))]
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, k = shape_of(self.y.type), self.offset

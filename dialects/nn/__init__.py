@@ -5,14 +5,17 @@ from xdsl.ir import Dialect
 from gradir.dialects.convolution import NN_OPS as CONVOLUTIONS
 from gradir.dialects.nn import (
     activations,
+    attention,
     batch_norm,
     dropout,
+    embedding,
     gated,
     layers,
     losses,
     norms,
     pools,
     rectifiers,
+    recurrent,
     regression_losses,
     resize,
 )
@@ -27,6 +30,9 @@ OPS = (
     *batch_norm.OPS,
     *pools.OPS,
     *resize.OPS,
+    *attention.OPS,
+    *embedding.OPS,
+    *recurrent.OPS,
     *dropout.OPS,
     *losses.OPS,
     *regression_losses.OPS,

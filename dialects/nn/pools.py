@@ -28,8 +28,8 @@ from gradir.dialects.resampling import (
     adaptive_rows,
 )
 from gradir.dialects.shapes import element_of, shape_of, tensor
+from gradir.dialects.sliding_windows import Windows, spatial_axes
 from gradir.dialects.value import Emitter, Scalar, Value
-from gradir.dialects.windows import Windows, spatial_axes
 
 
 class PoolOp(WindowOp):

@@ -19,9 +19,13 @@ from gradir.lowering import gemm
 from gradir.lowering.scalar_instructions import kind_of, llvm_type
 from gradir.lowering.scalars import element_kind
 from gradir.lowering.target import Target
+from gradir.lowering.vector_memory import CLOSE_STRIDE, LINE_BYTES
 
-# Nanoseconds to store one element of a vector whose elements lie apart.
-SCATTER_COST = 0.7
+# Cycles to store one element of a vector whose elements lie apart, far or close, and to transpose
+# one before it is stored.
+SCATTER_COST, CLOSE_COST, TURN_COST = 2.5, 0.3, 0.3
+# The part by which rows that lie in lines of their own, and in pages, make a contraction slower.
+FAR_ROWS_COST, PAGE_BYTES = 0.05, 4096
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Tiling:
     """A contraction for the tiled kernel.
 
     `is_swapped` says that the factors changed places; `batch_dims`, `row_dim` and `column_dim` are
-    the dimensions that its indices run along, None where there is no such dimension.
+    the dimensions that its indices run along, None where there is no such dimension. Vectors of
+    results run along the columns, or if `is_turned` along the rows.
     """
 
     contraction: gemm.Contraction
@@ -45,6 +50,11 @@ class Tiling:
     batch_dims: tuple[int, ...]
     row_dim: int | None
     column_dim: int | None
+    is_turned: bool
+
+    @property
+    def vector_dim(self) -> int | None:
+        return self.row_dim if self.is_turned else self.column_dim
 
 
 def tiling(op: ContractOp, target: Target) -> Tiling:
@@ -57,12 +67,17 @@ def tiling(op: ContractOp, target: Target) -> Tiling:
 
 def _cost(op: ContractOp, one: Tiling, target: Target) -> float:
     """Estimated cycles, with those of stores that are no whole vectors."""
-    total = gemm.cost(gemm.plan(one.contraction, target), 1)
-    for access, type_ in zip(op.output_accesses, op.output_types, strict=True):
-        steps, _ = access.strides(cast(ShapedType, type_).get_shape())
-        if one.column_dim is not None and steps[one.column_dim] != 1:
-            c = one.contraction
-            total += SCATTER_COST * prod(c.batch) * c.m * c.n
+    c = one.contraction
+    results = prod(c.batch) * c.m * c.n
+    total = gemm.cost(gemm.plan(c, target), 1)
+    apart = abs(c.lhs.row_stride) * gemm.ELEMENT_BYTES[c.lhs.element]
+    total *= 1 + FAR_ROWS_COST * (min(apart / LINE_BYTES, 1) + min(apart / PAGE_BYTES, 1))
+    if one.is_turned:
+        total += TURN_COST * results
+    for steps in _output_strides(op):
+        step = 0 if one.vector_dim is None else abs(steps[one.vector_dim])
+        if step > 1:
+            total += (CLOSE_COST if step <= CLOSE_STRIDE else SCATTER_COST) * results
     return total
 
 
@@ -111,6 +126,7 @@ def _tiling(
             tuple(strides[g.dim] for g in summed[:-1]),
         )
 
+    is_turned = _is_turned(op, row, column)
     contraction = gemm.Contraction(
         batch=tuple(g.extent for g in batch),
         m=1 if row is None else row.extent,
@@ -127,7 +143,17 @@ def _tiling(
         tuple(g.dim for g in batch),
         None if row is None else row.dim,
         None if column is None else column.dim,
+        is_turned,
     )
+
+
+def _is_turned(op: ContractOp, row: Group | None, column: Group | None) -> bool:
+    """Whether results lie close along the rows and far apart along the columns."""
+    if row is None or column is None:
+        return False
+    outputs = list(_output_strides(op))
+    along_rows, along_columns = ([abs(s[g.dim]) for s in outputs] for g in (row, column))
+    return max(along_rows) <= CLOSE_STRIDE < min(along_columns)
 
 
 def factor_strides(op: ContractOp, index: int) -> tuple[tuple[int, ...], int]:
@@ -162,5 +188,9 @@ def _all_strides(op: ContractOp) -> Iterator[tuple[int, ...]]:
     for access, value in zip(op.input_accesses, op.inputs, strict=True):
         if access is not None:
             yield access.strides(cast(ShapedType, value.type).get_shape())[0]
+    yield from _output_strides(op)
+
+
+def _output_strides(op: ContractOp) -> Iterator[tuple[int, ...]]:
     for access, type_ in zip(op.output_accesses, op.output_types, strict=True):
         yield access.strides(cast(ShapedType, type_).get_shape())[0]

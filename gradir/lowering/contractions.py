@@ -120,7 +120,7 @@ def _has_plain_epilogue(op: ContractOp) -> bool:
     accesses = [a for a in op.input_accesses[2:] if a is not None] + op.output_accesses
     return (
         all(combiner == "none" for combiner in op.output_combiners)
-        and all(pad is None for pad in op.input_pads)
+        and all(pad is None for pad in op.input_pads[op.HIDDEN_INPUTS :])
         and all(row.symbol is None for access in accesses for row in access.rows)
         and all(summed.isdisjoint(access.used) for access in accesses)
     )
@@ -159,7 +159,8 @@ def _fitting_plan(
 def _emit_tiled(op: ContractOp, name: str, tiled: Tiling, plan: gemm.GemmPlan) -> Kernel:
     needs = Needs()
     epilogue = _Epilogue(op, tiled, needs)
-    text = gemm.emit(plan, name, epilogue.emit, _parameters(op, tiled.is_swapped))
+    parameters = _parameters(op, tiled.is_swapped)
+    text = gemm.emit(plan, name, epilogue.emit, parameters, turned=tiled.is_turned)
     phases = tuple(
         Phase(f"{name}.{phase.suffix}", phase.items, _cost(plan, phase, epilogue.cost))
         for phase in plan.phases
@@ -230,7 +231,7 @@ class _Epilogue:
         for dim, index in ((self.tiled.row_dim, row), (self.tiled.column_dim, column)):
             if dim is not None:
                 indices[dim] = index
-        surroundings = Surroundings(indices, self.tiled.column_dim, mask)
+        surroundings = Surroundings(indices, self.tiled.vector_dim, mask)
         arguments: list[str | Value] = [accumulator]
         for k in range(2, len(op.inputs)):
             arguments.append(self._load(memory, k, indices, lanes, mask))
@@ -285,5 +286,5 @@ class _Epilogue:
         offset = str(constant)
         for dim, index in indices.items():
             offset = add(memory.f, offset, multiply(memory.f, index, steps[dim]))
-        column = self.tiled.column_dim
-        return memory.address(kind, base, offset), 0 if column is None else steps[column]
+        along = self.tiled.vector_dim
+        return memory.address(kind, base, offset), 0 if along is None else steps[along]

@@ -13,6 +13,7 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import LocatedError
@@ -141,33 +142,34 @@ class _Writer:
         self.index = op.body.block.args[0]
         self.lanes = _lane_count(op, self.varying, self.target)
         low, high = self.names[op.lower], self.names[op.upper]
-        if self.lanes == 1:
-            with self.f.loop(low, high) as index:
-                self.varying, self.names[self.index], self.index = set(), index, None
-                self.block(op.body.block)
-        else:
-            main = self._whole_end(low, high)
-            if main != low:
-                with self.f.loop(low, main, self.lanes) as index:
-                    self.vectors(op, index, None)
-            if main != high:
-                with ExitStack() as stack:
-                    if not (_is_number(main) and _is_number(high)):
-                        some = self.f.emit(f"icmp slt i64 {main}, {high}")
-                        stack.enter_context(self.f.when(some, "rest"))
-                    left = self.f.emit(f"sub nsw i64 {high}, {main}")
-                    self.vectors(op, main, self.memory.first_lanes(self.lanes, left))
+        main = self._whole_end(op, low, high)
+        if main != low:
+            with self.f.loop(low, main, self.lanes) as index:
+                self.vectors(op, index, None)
+        if main != high:
+            self.rest(op, main, high)
         self.varying, self.index, self.lanes, self.mask = set(), None, 1, None
 
-    def _whole_end(self, low: str, high: str) -> str:
-        """Where the last whole vector ends."""
-        if _is_number(low) and _is_number(high):
-            count = max(0, int(high) - int(low))
-            return str(int(low) + count - count % self.lanes) if count else high
+    def rest(self, op: LanesOp, first: str, end: str) -> None:
+        """The lanes that are left, under a mask."""
+        with ExitStack() as stack:
+            if _constant_count(op) is None:
+                some = self.f.emit(f"icmp slt i64 {first}, {end}")
+                stack.enter_context(self.f.when(some, "rest"))
+            left = self.f.emit(f"sub nsw i64 {end}, {first}")
+            self.vectors(op, first, self.memory.first_lanes(self.lanes, left))
+
+    def _whole_end(self, op: LanesOp, low: str, high: str) -> str:
+        """Where the last whole vector ends: `high` or `low` itself where that is known."""
+        count = _constant_count(op)
+        if count is not None:
+            if count <= 0 or count % self.lanes == 0:
+                return high
+            return self.add(low, str(count - count % self.lanes))
         size = self.f.emit(f"sub nsw i64 {high}, {low}")
-        count = self.memory.intrinsic("smax", "i64", 1, size, "0")
-        whole = self.f.emit(f"and i64 {count}, {-self.lanes}")
-        return self.f.emit(f"add nsw i64 {low}, {whole}")
+        positive = self.memory.intrinsic("smax", "i64", 1, size, "0")
+        whole = self.f.emit(f"and i64 {positive}, {-self.lanes}")
+        return self.add(low, whole)
 
     def vectors(self, op: LanesOp, first: str, mask: str | None) -> None:
         """The body for the lanes that start at `first`."""
@@ -334,8 +336,7 @@ def _lane_count(op: LanesOp, varying: set[SSAValue], target: Target) -> int:
 
 def _is_data(value: SSAValue) -> bool:
     """The value is more than a place to load from or to store to."""
-    op = value.owner
-    if not isinstance(op, arith.AddiOp | arith.SubiOp):
+    if not isinstance(value.owner, _PLACE_OPS):
         return True
     for use in value.uses:
         user = use.operation
@@ -343,6 +344,28 @@ def _is_data(value: SSAValue) -> bool:
         if use.index < len(user.operands) - len(places) or not places:
             return True
     return False
+
+
+# What places are computed with.
+_PLACE_OPS = (arith.AddiOp, arith.SubiOp, arith.ExtSIOp, arith.ExtUIOp, arith.IndexCastOp)
+
+
+def _constant_count(op: LanesOp) -> int | None:
+    """The number of iterations of a loopnest.lanes, where it is the same each time."""
+    low, high = _constant(op.lower), _constant(op.upper)
+    if low is not None and high is not None:
+        return high - low
+    end = op.upper.owner
+    if isinstance(end, arith.AddiOp) and end.lhs is op.lower:
+        return _constant(end.rhs)
+    return None
+
+
+def _constant(value: SSAValue) -> int | None:
+    op = value.owner
+    if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+        return op.value.value.data
+    return None
 
 
 def _steps(buffer: SSAValue) -> list[int]:

@@ -26,11 +26,21 @@ from gradir.lowering.gemm_compute import (
     packed_rhs,
 )
 from gradir.lowering.gemm_pack import Panels, pack_rhs
-from gradir.lowering.gemm_plan import Contraction, GemmPlan, Operand, Phase
+from gradir.lowering.gemm_plan import ELEMENT_BYTES, Contraction, GemmPlan, Operand, Phase
 from gradir.lowering.gemm_tile import add, minimum, multiply
 from gradir.lowering.llvm_text import FunctionText
 
-__all__ = ["Contraction", "Epilogue", "GemmPlan", "Operand", "Phase", "cost", "emit", "plan"]
+__all__ = [
+    "ELEMENT_BYTES",
+    "Contraction",
+    "Epilogue",
+    "GemmPlan",
+    "Operand",
+    "Phase",
+    "cost",
+    "emit",
+    "plan",
+]
 
 PARAMETERS = (
     "ptr noalias readonly %lhs, ptr noalias readonly %rhs, ptr noalias %scratch, "
@@ -44,17 +54,22 @@ def emit(
     epilogue: Epilogue,
     parameters: str = PARAMETERS,
     linkage: str = "internal",
+    turned: bool = False,
 ) -> str:
     """The text of all phases, `void @name.suffix(parameters)`.
+
+    The epilogue is handed vectors of consecutive columns, or if `turned` of consecutive rows.
 
     `parameters` declares %lhs, %rhs, %scratch (`scratch_bytes` aligned to `alignment`, or anything
     if that is 0), %begin, %end and what the epilogue reads and writes.
     """
-    emitters = {"pack": _emit_pack, "compute": emit_compute}
     functions: list[str] = []
     for phase in plan.phases:
         f = FunctionText()
-        emitters[phase.suffix](f, plan, epilogue)
+        if phase.suffix == "pack":
+            _emit_pack(f, plan)
+        else:
+            emit_compute(f, plan, epilogue, turned)
         functions.append(
             f"define {linkage} void @{name}.{phase.suffix}({parameters}) "
             f"{plan.target.attributes} {{\nentry:\n{f.text()}\n  ret void\n}}\n"
@@ -62,9 +77,8 @@ def emit(
     return "\n".join(functions)
 
 
-def _emit_pack(f: FunctionText, plan: GemmPlan, epilogue: Epilogue) -> None:
+def _emit_pack(f: FunctionText, plan: GemmPlan) -> None:
     """An item is a few rows of the right operand of one batch element."""
-    del epilogue
     c = plan.contraction
     extents, strides = c.rhs_k
     chunks = -(-plan.packed_k // plan.pack_rows)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
+from gradir.lowering.gemm_finish import Epilogue, Finish, TurnedFinish
 from gradir.lowering.gemm_pack import Panels, first_row, pack_lhs, pack_rhs
 from gradir.lowering.gemm_plan import GemmPlan, Operand, Vector
 from gradir.lowering.gemm_tile import (
@@ -15,17 +16,11 @@ from gradir.lowering.gemm_tile import (
     Tile,
     add,
     element_pointer,
-    load_vector,
-    mask_of,
     minimum,
     multiply,
     subtract,
 )
 from gradir.lowering.llvm_text import FunctionText
-
-# epilogue(f, accumulator, lanes, batch, row, column, mask) writes the stores of one vector:
-# `lanes` consecutive columns of one row from `column` on, of which a constant mask says the valid
-Epilogue = Callable[[FunctionText, str, int, list[str], str, str, str | None], None]
 
 
 @dataclass(frozen=True)
@@ -57,14 +52,15 @@ class Block:
     is_last: str | None
 
 
-def emit_compute(f: FunctionText, plan: GemmPlan, epilogue: Epilogue) -> None:
+def emit_compute(f: FunctionText, plan: GemmPlan, epilogue: Epilogue, turned: bool = False) -> None:
     """An item is one unit, or one share of the units if shares have memory of their own."""
     if plan.units == 0:
         return
     kind = f"[{plan.slot_elements} x {plan.contraction.accumulator}]"
     slot = f.emit(f"alloca {kind}, align {plan.alignment}", "slot")
+    finish = TurnedFinish(f, plan, epilogue) if turned else Finish(f, plan, epilogue)
     if not plan.shares:
-        _Compute(f, plan, epilogue, slot, "%scratch").units("%begin", "%end")
+        _Compute(f, plan, finish, slot, "%scratch").units("%begin", "%end")
         return
     items = min(plan.shares, plan.units)
     with f.loop("%begin", "%end", hint="share") as share:
@@ -74,16 +70,16 @@ def emit_compute(f: FunctionText, plan: GemmPlan, epilogue: Epilogue) -> None:
             f.emit(f"udiv i64 {multiply(f, index, plan.units)}, {items}")
             for index in (share, add(f, share, 1))
         ]
-        _Compute(f, plan, epilogue, slot, private).units(*bounds)
+        _Compute(f, plan, finish, slot, private).units(*bounds)
 
 
 class _Compute:
     """Writes the compute phase of one plan into one function."""
 
     def __init__(
-        self, f: FunctionText, plan: GemmPlan, epilogue: Epilogue, slot: str, private: str
+        self, f: FunctionText, plan: GemmPlan, finish: Finish, slot: str, private: str
     ) -> None:
-        self.f, self.plan, self.epilogue = f, plan, epilogue
+        self.f, self.plan, self.finish = f, plan, finish
         self.kind = plan.contraction.accumulator
         self.slots = slot if plan.k_blocks <= 1 else private
         self.packed_lhs = element_pointer(f, "i8", private, str(plan.slots_bytes))
@@ -292,7 +288,7 @@ class _Compute:
         row = first_row(f, plan, index)
         if block is None or rhs is None:
             tile.store(f, self.slots, tile.zeros())
-            self._finish(run, panel, index, row, tile, self.slots)
+            self.finish.tile(run.batch, panel, index, row, tile, self.slots)
             return
         lhs = self._lhs(run, block, index, row)
         if block.is_first is None or block.is_last is None:
@@ -302,14 +298,14 @@ class _Compute:
                 loops = self._loops(lhs, rhs, block.length)
                 chains = tile.contract(f, lhs, rhs, loops, tile.zeros())
             tile.store(f, self.slots, chains)
-            self._finish(run, panel, index, row, tile, self.slots)
+            self.finish.tile(run.batch, panel, index, row, tile, self.slots)
             return
         slot = self._slot(run, panel, index)
         initial = self._resume(tile, slot, block.is_first)
         loops = self._loops(lhs, rhs, block.length)
         tile.store(f, slot, tile.contract(f, lhs, rhs, loops, initial))
         with f.when(block.is_last, "finish"):
-            self._finish(run, panel, index, row, tile, slot)
+            self.finish.tile(run.batch, panel, index, row, tile, slot)
 
     def _slot(self, run: Run, panel: str, index: str) -> str:
         """Where the accumulators of a tile wait for the next block of k."""
@@ -334,25 +330,6 @@ class _Compute:
             )
             for value, (_, _, vector) in zip(loaded, tile.places(), strict=True)
         ]
-
-    def _finish(self, run: Run, panel: str, index: str, row: str, tile: Tile, slot: str) -> None:
-        """Hand the finished accumulators to the epilogue, one row at a time."""
-        f, plan = self.f, self.plan
-        first = multiply(f, panel, plan.width)
-        # rows that the last tile repeats were finished by the tile before
-        repeated = subtract(f, multiply(f, index, plan.height), row)
-        with f.loop(repeated, str(tile.height), hint="row", at_least_once=True) as inner:
-            base = element_pointer(f, self.kind, slot, multiply(f, inner, tile.width))
-            place = add(f, row, inner)
-            column = 0
-            for vector in tile.vectors:
-                pointer = element_pointer(f, self.kind, base, str(column))
-                whole = Vector(vector.lanes, vector.lanes)
-                value = load_vector(f, self.kind, self.kind, pointer, whole)
-                self.epilogue(
-                    f, value, vector.lanes, run.batch, place, add(f, first, column), mask_of(vector)
-                )
-                column += vector.lanes
 
 
 def packed_rhs(f: FunctionText, plan: GemmPlan, batch: str) -> str:

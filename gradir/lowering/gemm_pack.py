@@ -19,6 +19,7 @@ from gradir.lowering.gemm_tile import (
     maximum,
     minimum,
     multiply,
+    store_vector,
     subtract,
 )
 from gradir.lowering.llvm_text import FunctionText
@@ -242,10 +243,6 @@ def _pack_lhs_rows(
                 value = load_scalar(f, lhs.element, kind, place)
                 inner = element_pointer(f, kind, target, subtract(f, k, begin))
                 store_scalar(f, kind, value, inner)
-
-
-def store_vector(f: FunctionText, kind: str, value: str, pointer: str, lanes: int) -> None:
-    f.line(f"store <{lanes} x {kind}> {value}, ptr {pointer}, align {ELEMENT_BYTES[kind]}")
 
 
 def store_scalar(f: FunctionText, kind: str, value: str, pointer: str) -> None:

@@ -156,6 +156,10 @@ def _extend(
     return f.emit(f"fpext {before}{element}{after} {value} to {before}{accumulator}{after}")
 
 
+def store_vector(f: FunctionText, kind: str, value: str, pointer: str, lanes: int) -> None:
+    f.line(f"store <{lanes} x {kind}> {value}, ptr {pointer}, align {ELEMENT_BYTES[kind]}")
+
+
 def splat(f: FunctionText, accumulator: str, value: str, lanes: int) -> str:
     """All lanes equal to a scalar."""
     one = f.emit(

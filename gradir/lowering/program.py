@@ -9,13 +9,14 @@ every kernel, so that rows stay in one core's cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, ClassVar, cast
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     FixedBitwidthType,
     IndexType,
@@ -29,16 +30,23 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from gradir.dialects.diagnostics import LocatedError, value_name
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
+from gradir.dialects.tape import TapeType
+from gradir.dialects.window import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
 from gradir.lowering.contractions import emit_contract
+from gradir.lowering.driver_scalars import ScalarCode
 from gradir.lowering.foralls import emit_forall
-from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel
+from gradir.lowering.growing import GROW_DECLARATIONS, RECORDS_WORDS, grow_function
+from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel, Phase
 from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.nests import emit_nest
 from gradir.lowering.region import ENTRY, parallel_entry, serial_entry
+from gradir.lowering.scalar_instructions import kind_of
 from gradir.lowering.spmd import SharedWork, Use
+from gradir.lowering.structured import ControlFlow
 from gradir.lowering.target import Target
 from gradir.lowering.vector_math import collect
+from gradir.passes.liveness import is_control_flow
 
 # The table that the entry is handed, in words of 8 bytes: the error record, the number of threads,
 # then one address for each argument of the function. After these follow, as the walk finds them,
@@ -90,7 +98,10 @@ class Program:
     """One function as LLVM text, and what a caller must know to run `entry(ptr table)`.
 
     The arena must be aligned to 64 bytes. A failed index check leaves a number in the error record
-    that counts `messages` from 1.
+    that counts `messages` from 1. `growing` are the first words of memory that grows, the bytes of
+    its records, and the result that it belongs to or -1; the caller clears their flags, and frees
+    the memory. Where an input or result is a tape, `input_tapes` or `result_tapes` has an entry for
+    each; a tape is handed over as several buffers.
     """
 
     name: str
@@ -102,6 +113,9 @@ class Program:
     messages: tuple[str, ...]
     table_words: int
     is_parallel: bool
+    growing: tuple[tuple[int, int, int], ...]
+    input_tapes: tuple[TapeType | None, ...]
+    result_tapes: tuple[TapeType | None, ...]
     barriers: int
     kernels: tuple[KernelReport, ...]
     entry: str = ENTRY
@@ -110,22 +124,30 @@ class Program:
 def emit_program(function: func.FuncOp, target: Target, threads: int) -> Program:
     """The LLVM module of `function`, for at most `threads` threads."""
     driver = _Driver(function, target, threads)
-    driver.block(function.body.block)
+    driver.function_block()
     return driver.program()
 
 
 @dataclass(frozen=True)
 class _Buffer:
-    """A value of memref type: bytes of an argument or a constant, and the pointer to them."""
+    """A value of memref type: bytes of an argument or a constant, and the pointer to them.
+
+    Of a window the bytes are all those where it may be. A private one is on a thread's own stack.
+    """
 
     root: int
     low: int
     high: int
     pointer: str
+    is_window: bool = False
+    is_private: bool = False
 
     @property
     def place(self) -> Hashable:
-        return self.root, self.low, self.high
+        return self.root, self.low, self.high, self.pointer if self.is_window else ""
+
+    def use(self, writes: bool) -> list[Use]:
+        return [] if self.is_private else [Use(self.root, self.low, self.high, writes)]
 
 
 @dataclass(frozen=True)
@@ -151,17 +173,134 @@ class _Driver:
         self.messages: list[str] = []
         self.records: list[tuple[int, int]] = []
         self.words = TABLE_ARGUMENTS
+        self.own_record = ""
+        self.growing: list[tuple[int, int, int]] = []
+        self.roots = 0
+        self.scalars = ScalarCode(
+            self.text, self.work, lambda buffer: self.buffers[buffer], self.own_error
+        )
+        self.control = ControlFlow(
+            self.text, self.scalars.names, self.region_block, condition_of=self.condition
+        )
+        # whether a block of a region ends with a barrier where memory was touched
+        self.settles = False
         for argument in function.body.block.args:
             self.buffers[argument] = self.new_buffer(cast(BufferType, argument.type))
 
     # Ops.
 
-    def block(self, block: Block) -> None:
+    def function_block(self) -> None:
+        block = self.function.body.block
+        self.declare(block)
+        if not self.work.is_shared_anywhere(self.phases(block)):
+            self.work.threads = 1
+        self.ops(block)
+        last = block.last_op
+        if isinstance(last, func.ReturnOp) and last.operands:
+            raise LocatedError("func.return: results go to buffers at this level", last)
+
+    def declare(self, block: Block) -> None:
+        """Say where all buffers are, those of regions too, so that kernels can be emitted."""
         for op in block.ops:
-            emitter = self.EMITTERS.get(type(op))
-            if emitter is None:
+            declared = self.DECLARATIONS.get(type(op))
+            if declared is not None:
+                declared(self, op)
+            elif is_control_flow(op):
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self.declare(inner)
+
+    def phases(self, block: Block) -> Iterator[Phase]:
+        """The phases of all kernels in a block and its regions."""
+        for op in block.ops:
+            if isinstance(op, LoopOp | ForallOp):
+                yield from self.emitted(op).kernel.phases
+            elif is_control_flow(op):
+                for region in op.regions:
+                    for inner in region.blocks:
+                        yield from self.phases(inner)
+
+    def ops(self, block: Block) -> None:
+        """Write all ops of a block but its terminator."""
+        for op in block.ops:
+            if isinstance(op, WindowOp):
+                self.scalars.emit(op)
+            elif type(op) in self.DECLARATIONS or op.next_op is None:
+                continue
+            elif isinstance(op, LoopOp | ForallOp):
+                self.loop(op)
+            elif is_control_flow(op):
+                self.flow(op)
+            elif not self.scalars.emit(op):
                 raise LocatedError(f"{op.name}: no native code for this op at buffer level", op)
-            emitter(self, op)
+
+    # Control flow.
+
+    def region_block(self, block: Block) -> None:
+        self.ops(block)
+        if self.settles:
+            self.work.settle()
+        else:
+            self.work.by_all()
+
+    def condition(self, decision: scf.ConditionOp) -> str:
+        """What decides on another trip: a loop whose records find no room might never end."""
+        condition, loop = self.scalars.names[decision.condition], decision.parent_op()
+        assert loop is not None
+        for records in {op.records: None for op in loop.walk() if isinstance(op, ReserveOp)}:
+            condition = self.scalars.unless_failed(condition, records)
+        return condition
+
+    def flow(self, op: Operation) -> None:
+        """Control flow: all threads run it together, or thread 0 alone where it shares no work."""
+        work = self.work
+        blocks = [block for region in op.regions for block in region.blocks]
+        uses = [use for block in blocks for use in self.uses(block)]
+        if work.is_alone:
+            self.control.emit(op)
+        elif not any(use.writes for use in uses):
+            work.settle_writes()
+            self.emit_flow(op, settles=False)
+        elif work.is_shared_anywhere(p for block in blocks for p in self.phases(block)):
+            work.settle()
+            self.emit_flow(op, settles=True)
+        else:
+            self.flow_alone(op, uses)
+
+    def emit_flow(self, op: Operation, settles: bool) -> None:
+        outer, self.settles = self.settles, settles
+        self.control.emit(op)
+        self.settles = outer
+
+    def flow_alone(self, op: Operation, uses: Sequence[Use]) -> None:
+        """Thread 0 runs it, and hands the scalar results to the others through memory."""
+        names, memory = self.scalars.names, self.scalars.memory
+        results = [r for r in op.results if r.first_use is not None]
+        slots = [self.new_slot() for _ in results]
+        with self.work.alone([*uses, *(slot.use(writes=True)[0] for slot in slots)]):
+            self.control.emit(op)
+            for result, slot in zip(results, slots, strict=True):
+                memory.store(kind_of(result.type), 1, slot.pointer, names[result])
+        self.work.by_all([slot.use(writes=False)[0] for slot in slots])
+        for result, slot in zip(results, slots, strict=True):
+            names[result] = memory.load(kind_of(result.type), 1, slot.pointer)
+
+    def uses(self, block: Block) -> Iterator[Use]:
+        """What the ops in a block and its regions touch."""
+        for op in block.ops:
+            if isinstance(op, LoopOp | ForallOp):
+                for k, operand in enumerate(op.operands):
+                    yield from self.buffers[operand].use(k >= len(op.inputs))
+            elif isinstance(op, ReserveOp):
+                yield from self.buffers[op.records].use(writes=True)
+            elif isinstance(op, memref.LoadOp | memref.StoreOp):
+                yield from self.buffers[op.memref].use(isinstance(op, memref.StoreOp))
+            elif is_control_flow(op):
+                for region in op.regions:
+                    for inner in region.blocks:
+                        yield from self.uses(inner)
+
+    # Kernels.
 
     def loop(self, op: LoopOp | ForallOp) -> None:
         emitted = self.emitted(op)
@@ -171,7 +310,7 @@ class _Driver:
             pointers.append("ptr null")
         pointers.append(f"ptr {emitted.error}")
         reads = len(op.inputs)
-        uses = [Use(b.root, b.low, b.high, k >= reads) for k, b in enumerate(buffers)]
+        uses = [use for k, b in enumerate(buffers) for use in b.use(k >= reads)]
         for phase in emitted.kernel.phases:
             self.work.phase(phase, ", ".join(pointers), uses)
         emitted.report.calls += 1
@@ -206,7 +345,20 @@ class _Driver:
         self.messages += kernel.messages
         return record
 
+    def own_error(self) -> str:
+        """The record for what the driver itself checks, in the last words of the table."""
+        if not self.own_record:
+            self.own_record = self.work.early(
+                f"getelementptr i64, ptr %table, i64 {self.words}", "error"
+            )
+            self.own_word = self.words
+            self.words += ERROR_RECORD_BYTES // 8
+        return self.own_record
+
+    # Buffers and constants.
+
     def constant(self, op: arith.ConstantOp) -> None:
+        self.scalars.emit(op)
         if isinstance(op.value, IntegerAttr):
             self.offsets[op.result] = cast(IntegerAttr[Any], op.value).value.data
 
@@ -242,20 +394,51 @@ class _Driver:
             self.constants[name] = constant, buffer
         self.buffers[op.memref] = self.constants[name][1]
 
-    def done(self, op: func.ReturnOp) -> None:
-        if op.operands:
-            raise LocatedError("func.return: results go to buffers at this level", op)
+    def alloca(self, op: memref.AllocaOp) -> None:
+        size = byte_size(op.memref.type)
+        pointer = self.work.early(f"alloca [{size} x i8], align 8", "slot")
+        self.buffers[op.memref] = _Buffer(self.new_root(), 0, size, pointer, is_private=True)
 
-    EMITTERS: ClassVar[dict[type[Operation], Callable[[Any, Any], None]]] = {
-        NestOp: loop,
-        ContractOp: loop,
-        ForallOp: loop,
+    def window(self, op: WindowOp) -> None:
+        source = self.buffers[op.source]
+        pointer = "%" + self.text.fresh("window")
+        self.buffers[op.result] = replace(source, pointer=pointer, is_window=True)
+
+    def grown(self, op: RecordsOp) -> None:
+        """Words of the table for memory that grows."""
+        word = self.words
+        self.words += RECORDS_WORDS
+        kept = -1 if op.kept is None else op.kept.value.data
+        self.growing.append((word, op.stride.value.data, kept))
+        pointer = self.work.early(f"getelementptr i64, ptr %table, i64 {word}")
+        self.buffers[op.result] = _Buffer(word, 0, 1 << 62, pointer)
+
+    def grown_before(self, op: RecordsAtOp) -> None:
+        slot = self.buffers[op.slot]
+        self.buffers[op.result] = _Buffer(self.new_root(), 0, 1 << 62, slot.pointer)
+
+    DECLARATIONS: ClassVar[dict[type[Operation], Callable[[Any, Any], None]]] = {
         ReshapeOp: reshape,
         arith.ConstantOp: constant,
         memref.ViewOp: view,
+        memref.AllocaOp: alloca,
         memref.GetGlobalOp: get_global,
-        func.ReturnOp: done,
+        RecordsOp: grown,
+        RecordsAtOp: grown_before,
+        WindowOp: window,
     }
+
+    def new_root(self) -> int:
+        """The number of an allocation that is no word of the table."""
+        self.roots += 1
+        return -self.roots
+
+    def new_slot(self) -> _Buffer:
+        """A word of the table, to hand a number from one thread to the others."""
+        word = self.words
+        self.words += 1
+        pointer = self.work.early(f"getelementptr i64, ptr %table, i64 {word}")
+        return _Buffer(self.new_root(), 0, 8, pointer)
 
     def new_buffer(self, type_: BufferType) -> _Buffer:
         """A buffer whose address is the next word of the table."""
@@ -269,6 +452,9 @@ class _Driver:
     def program(self) -> Program:
         """What the walk has gathered."""
         self.work.finish()
+        if self.own_record:
+            self.records.append((self.own_word, len(self.messages)))
+            self.messages += self.scalars.needs.messages
         arena, inputs, results = self.parameters()
         return Program(
             name=self.function.sym_name.data,
@@ -280,6 +466,9 @@ class _Driver:
             messages=tuple(self.messages),
             table_words=self.words,
             is_parallel=self.work.shared_phases > 0,
+            growing=tuple(self.growing),
+            input_tapes=_tapes(self.function, "inputs"),
+            result_tapes=_tapes(self.function, "results"),
             barriers=self.work.barriers,
             kernels=tuple(e.report for e in self.kernels.values()),
         )
@@ -304,11 +493,16 @@ class _Driver:
 
     def module_text(self) -> str:
         kernels = [emitted.kernel for emitted in self.kernels.values()]
-        functions = frozenset[tuple[str, int, int]]().union(*(k.functions for k in kernels))
-        declarations = frozenset[str]().union(*(k.declarations for k in kernels))
+        ours = self.scalars.needs
+        functions = frozenset(ours.functions).union(*(k.functions for k in kernels))
+        declarations = frozenset(ours.declarations).union(*(k.declarations for k in kernels))
+        if self.scalars.grows:
+            declarations -= GROW_DECLARATIONS
         is_parallel = self.work.shared_phases > 0
         parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
         parts.append(self.driver_text())
+        if self.scalars.grows:
+            parts.append(grow_function(self.target))
         if is_parallel:
             parts.append(parallel_entry(self.target, self.records, TABLE_THREADS))
         else:
@@ -344,6 +538,14 @@ def _count(function: func.FuncOp, name: str) -> int:
     if not isinstance(attribute, IntegerAttr):
         raise LocatedError(f"func.func: needs the integer attribute gradir.{name}", function)
     return cast(IntegerAttr[Any], attribute).value.data
+
+
+def _tapes(function: func.FuncOp, name: str) -> tuple[TapeType | None, ...]:
+    attribute = function.attributes.get(f"gradir.{name}_tapes")
+    if not isinstance(attribute, ArrayAttr):
+        return ()
+    entries = cast(ArrayAttr[Attribute], attribute)
+    return tuple(entry if isinstance(entry, TapeType) else None for entry in entries)
 
 
 def _global_data(function: func.FuncOp, name: str, op: Operation) -> bytes:

@@ -118,6 +118,19 @@ def _rsqrt(i: Instructions, kind: str, lanes: int, xs: Sequence[str]) -> str:
     return i.binary("fdiv", kind, lanes, i.number(kind, lanes, 1.0), root)
 
 
+def _fpowi(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
+    """|x| ** n in f64, with the sign of x where n is odd; rounded once."""
+    kind, integer = operand_kind(op), kind_of(op.operands[1].type)
+    base = i.resize_float(kind, "f64", lanes, xs[0])
+    exponent = i.integer_to_float(integer, "f64", lanes, xs[1], signed=True)
+    size = i.intrinsic("fabs", "f64", lanes, base)
+    power = _call_vector_math(i, "pow", "f64", lanes, [size, exponent])
+    signed = i.intrinsic("copysign", "f64", lanes, power, base)
+    last = i.binary("and", integer, lanes, xs[1], i.number(integer, lanes, 1))
+    odd = _compare(i, "ne", integer, lanes, last, i.number(integer, lanes, 0))
+    return i.resize_float("f64", kind, lanes, i.select("f64", lanes, odd, signed, power))
+
+
 def _negf(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
     return i.unary("fneg", operand_kind(op), lanes, xs[0])
 
@@ -320,6 +333,7 @@ OPS: dict[type[Operation], Emit] = {
     math.SqrtOp: _float_intrinsic("sqrt"),
     math.RsqrtOp: _in_compute_kind(_rsqrt),
     math.FmaOp: _fma,
+    math.FPowIOp: _fpowi,
     math.CtPopOp: _integer_intrinsic("ctpop"),
     **{op: _vector_math(name) for op, name in VECTOR_MATH.items()},
 }
@@ -338,6 +352,7 @@ _COSTS: dict[type[Operation], float] = {
     **dict.fromkeys(VECTOR_MATH, 3.0),
     **dict.fromkeys((math.AsinhOp, math.AcoshOp, math.AtanhOp, math.Atan2Op), 6.0),
     math.PowFOp: 20.0,
+    math.FPowIOp: 25.0,
 }
 
 

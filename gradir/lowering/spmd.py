@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gradir.lowering.kernel import Phase
@@ -48,6 +49,7 @@ class SharedWork:
         self._shared: list[Use] = []
         self._single: list[Use] = []
         self._single_exit: str | None = None
+        self._is_alone = False
 
     def early(self, instruction: str, hint: str = "v") -> str:
         """Append `%name = instruction` to the prologue; return `%name`."""
@@ -57,6 +59,9 @@ class SharedWork:
 
     def is_shared(self, phase: Phase) -> bool:
         return self.threads > 1 and phase.items >= 2 and phase.cost > PARALLEL_COST
+
+    def is_shared_anywhere(self, phases: Iterable[Phase]) -> bool:
+        return any(self.is_shared(phase) for phase in phases)
 
     def phase(self, phase: Phase, arguments: str, uses: Sequence[Use]) -> None:
         """Call one phase; `arguments` is everything before the first and last item."""
@@ -75,7 +80,7 @@ class SharedWork:
 
     def by_one(self, uses: Sequence[Use]) -> None:
         """What is written next runs on thread 0 alone."""
-        if self.threads == 1:
+        if self.threads == 1 or self._is_alone:
             return
         if _any_conflict(uses, self._shared):
             self.barrier()
@@ -87,6 +92,8 @@ class SharedWork:
 
     def by_all(self, uses: Sequence[Use] = ()) -> None:
         """What is written next runs on all threads."""
+        if self._is_alone:
+            return
         if _any_conflict(uses, self._shared) or _any_conflict(uses, self._single):
             self.barrier()
         self._join()
@@ -95,6 +102,8 @@ class SharedWork:
 
     def barrier(self) -> None:
         """All threads wait until all have come here."""
+        if self._is_alone:
+            return
         self._join()
         if self.threads > 1:
             self.text.line("call void @gradir_barrier(ptr %barrier, i64 %threads)")
@@ -103,9 +112,33 @@ class SharedWork:
 
     def settle(self) -> None:
         """A barrier if anything was touched since the last one: before and after control flow."""
+        if self._is_alone:
+            return
         if self._shared or self._single:
             self.barrier()
         self._join()
+
+    def settle_writes(self) -> None:
+        """A barrier if anything was written since the last one: before control flow that reads."""
+        if self._is_alone:
+            return
+        if any(use.writes for use in (*self._shared, *self._single)):
+            self.barrier()
+        self._join()
+
+    @contextmanager
+    def alone(self, uses: Sequence[Use]) -> Generator[None]:
+        """What is written inside, control flow too, runs on thread 0; no phase of it is shared."""
+        assert not self._is_alone
+        self.by_one(uses)
+        self._is_alone = True
+        yield
+        self._is_alone = False
+
+    @property
+    def is_alone(self) -> bool:
+        """One thread runs what is written now, and waits for no other."""
+        return self.threads == 1 or self._is_alone
 
     def finish(self) -> None:
         """Nothing follows."""

@@ -35,7 +35,8 @@ class ControlFlow:
 
     `type_of` gives the LLVM type of a carried value or result. `passed(value, target)` gives the
     name of `value` in the form that `target`, a block argument or result, has; it may write
-    instructions. By default values have one form.
+    instructions. By default values have one form. `condition_of` gives the name of what decides on
+    another trip of an scf.while, by default the operand.
     """
 
     def __init__(
@@ -45,12 +46,14 @@ class ControlFlow:
         emit_ops: Callable[[Block], None],
         type_of: Callable[[SSAValue], str] = value_type,
         passed: Callable[[SSAValue, SSAValue], str] | None = None,
+        condition_of: Callable[[scf.ConditionOp], str] | None = None,
     ):
         self.f = function
         self.names = names
         self.emit_ops = emit_ops
         self.type_of = type_of
         self.passed = passed or self._in_its_form
+        self.condition_of = condition_of or self._condition
 
     def emit(self, op: Operation) -> bool:
         """Write `op` if it is structured; otherwise write nothing and return False."""
@@ -111,7 +114,7 @@ class ControlFlow:
         for targets in (after.args, op.res):
             values = self._passed(decision.args, targets)
             self.names.update(zip(targets, values, strict=True))
-        f.line(f"br i1 {self.names[decision.condition]}, label %{body}, label %{done}")
+        f.line(f"br i1 {self.condition_of(decision)}, label %{body}, label %{done}")
         f.label(body)
         self.emit_ops(after)
         ends = self._passed(_terminator(after).operands, before.args)
@@ -152,6 +155,9 @@ class ControlFlow:
         f.label(done)
         first = self._reserve_phis(op.results)
         self._fill_phis(first, op.results, ways)
+
+    def _condition(self, decision: scf.ConditionOp) -> str:
+        return self.names[decision.condition]
 
     def _in_its_form(self, value: SSAValue, target: SSAValue) -> str:
         del target

@@ -159,8 +159,31 @@ class Memory(Instructions):
             first = self.address(kind, pointer, 1 - lanes)
             backwards = self.reverse(kind, lanes, value)
             self.store(kind, lanes, first, backwards, self.reverse_mask(lanes, mask))
+        elif 2 <= stride <= CLOSE_STRIDE and lanes >= 4:
+            self._store_close(kind, lanes, pointer, stride, value, mask)
         else:
             self.scatter(kind, lanes, pointer, self.lane_offsets(lanes, stride), value, mask)
+
+    def _store_close(
+        self, kind: str, lanes: int, pointer: str, stride: int, value: str, mask: str | None
+    ) -> None:
+        """Elements a few apart: masks leave out what lies between them."""
+        stored = memory_kind(kind)
+        value, type_ = self._to_memory(kind, lanes, value), llvm_type(stored, lanes)
+        masks = llvm_type("i1", lanes)
+        for part in range(stride):
+            numbers = range(part * lanes, (part + 1) * lanes)
+            order = integers([n // stride for n in numbers])
+            spread = self.f.emit(
+                f"shufflevector {type_} {value}, {type_} poison, <{lanes} x i32> {order}"
+            )
+            places = [n // stride if n % stride == 0 else lanes for n in numbers]
+            inside = self.f.emit(
+                f"shufflevector {masks} {mask or 'splat (i1 true)'}, {masks} zeroinitializer, "
+                f"<{lanes} x i32> {integers(places)}"
+            )
+            address = self.address(stored, pointer, part * lanes)
+            self.store(stored, lanes, address, spread, inside)
 
     def lane_offsets(self, lanes: int, stride: int) -> str:
         """The constant vector `0, stride, 2 * stride, ...` with its type."""

@@ -10,7 +10,7 @@ import ctypes
 import ctypes.util
 import os
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -92,6 +92,31 @@ def openmp_function(name: str) -> int:
 def library_function(name: str) -> int:
     """The address of a function of the C library."""
     return _address(ctypes.CDLL(None), name)
+
+
+@cache
+def _free() -> Callable[[int], None]:
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library_function("free"))
+
+
+@cache
+def _realloc() -> Callable[[int | None, int], int]:
+    kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    return kind(library_function("realloc"))
+
+
+def allocate(size: int) -> int:
+    """The address of new memory, which the C library's realloc may resize."""
+    address = _realloc()(None, max(size, 1))
+    if not address:
+        raise MemoryError(f"no memory for {size} bytes")
+    return address
+
+
+def free(address: int) -> None:
+    """Give back memory of the C library's realloc; nothing at address 0."""
+    if address:
+        _free()(address)
 
 
 _forked = False

@@ -79,21 +79,50 @@ def _index_update(x: Any, indices: Any, updates: Any, axis: int = 0) -> Any:
     return x.at[(slice(None),) * (axis % x.ndim) + (indices,)].set(updates)
 
 
-def _cumulative_sum(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
-    x = jnp.flip(x, axis) if reverse else x
-    y = jnp.cumsum(x, axis)
-    y = y - x if exclusive else y
-    return jnp.flip(y, axis) if reverse else y
+def _cumulative(function: Function, start: Function) -> Function:
+    def scanned(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
+        x = jnp.flip(x, axis) if reverse else x
+        if exclusive and x.shape[axis]:
+            n = x.shape[axis]
+            first = start(jax.lax.slice_in_dim(x, 0, 1, axis=axis))
+            x = jnp.concatenate([first, jax.lax.slice_in_dim(x, 0, n - 1, axis=axis)], axis)
+        y = function(x, axis)
+        return jnp.flip(y, axis) if reverse else y
+
+    return scanned
+
+
+def _numbers(value: Any, rank: int = 0) -> tuple[int, ...]:
+    listed = value if isinstance(value, Sequence) else [value]
+    return tuple(n % rank if rank else n for n in listed)
+
+
+def _split(x: Any, axis: int = 0, sizes: Any = ()) -> Any:
+    ends = _numbers(sizes)
+    return tuple(jnp.split(x, [sum(ends[:k]) for k in range(1, len(ends))], axis))
 
 
 def _dot_general(a: Any, b: Any, lhs_batch: Any = (), rhs_batch: Any = (), lhs_contract: Any = (),
                  rhs_contract: Any = ()) -> Any:  # fmt: skip
-    numbers = (tuple(lhs_contract), tuple(rhs_contract)), (tuple(lhs_batch), tuple(rhs_batch))
+    pairs = [(lhs_contract, rhs_contract), (lhs_batch, rhs_batch)]
+    numbers = tuple((_numbers(of_a, a.ndim), _numbers(of_b, b.ndim)) for of_a, of_b in pairs)
     return jax.lax.dot_general(a, b, numbers)
 
 
-def _triangular_solve(a: Any, b: Any, lower: bool = True, transpose: bool = False) -> Any:
-    return linalg.solve_triangular(a, b, trans=int(transpose), lower=lower)
+def _triangular_solve(
+    a: Any, b: Any, lower: bool = True, transpose: bool = False, unit_diagonal: bool = False
+) -> Any:
+    right = b[..., None] if b.ndim < a.ndim else b
+    y = jax.lax.linalg.triangular_solve(
+        a, right, left_side=True, lower=lower, transpose_a=transpose, unit_diagonal=unit_diagonal
+    )
+    return y[..., 0] if b.ndim < a.ndim else y
+
+
+def _solve(a: Any, b: Any, transpose: bool = False) -> Any:
+    right = b[..., None] if b.ndim < a.ndim else b
+    y = jnp.linalg.solve(a.mT if transpose else a, right)
+    return y[..., 0] if b.ndim < a.ndim else y
 
 
 def _unary(function: Function, **names: str) -> Function:
@@ -140,12 +169,10 @@ JAX: dict[str, Function] = {
     "array.pad": _pad,
     "array.concat": lambda *xs, axis=0: jnp.concatenate(xs, axis),
     "array.stack": lambda *xs, axis=0: jnp.stack(xs, axis),
-    "array.split": lambda x, axis=0, sizes=(): tuple(
-        jnp.split(x, [sum(sizes[:k]) for k in range(1, len(sizes))], axis)
-    ),
+    "array.split": _split,
     "array.roll": lambda x, shift, axis=None: _as_tuple(jnp.roll)(x, shift=shift, axis=axis),
     "array.tile": lambda x, repeats: jnp.tile(x, repeats),
-    "array.repeat": lambda x, count, axis=0: jnp.repeat(x, count, axis),
+    "array.repeat": lambda x, count, axis=None: jnp.repeat(x, count, axis),
     "array.diagonal": lambda x, offset=0: jnp.diagonal(x, offset, -2, -1),
     "array.trace": lambda x, offset=0: jnp.trace(x, offset, -2, -1),
     "array.take": lambda x, indices, axis=0: jnp.take(x, indices, axis),
@@ -156,9 +183,11 @@ JAX: dict[str, Function] = {
     "array.dynamic_update_slice": lambda x, update, *starts: jax.lax.dynamic_update_slice(
         x, update, starts
     ),
-    "array.one_hot": lambda indices, depth, axis=-1: nn.one_hot(indices, depth, axis=axis),
-    "array.cumulative_sum": _cumulative_sum,
-    "array.cumulative_prod": lambda x, axis=0: jnp.cumprod(x, axis),
+    "array.one_hot": lambda indices, depth, axis=-1: nn.one_hot(
+        jnp.where(indices < 0, indices + depth, indices), depth, axis=axis
+    ),
+    "array.cumulative_sum": _cumulative(jnp.cumsum, jnp.zeros_like),
+    "array.cumulative_prod": _cumulative(jnp.cumprod, jnp.ones_like),
     "array.sort": lambda x, axis=-1, descending=False: jnp.sort(x, axis, descending=descending),
     "array.argsort": lambda x, axis=-1, descending=False: jnp.argsort(
         x, axis, descending=descending
@@ -168,7 +197,7 @@ JAX: dict[str, Function] = {
     "array.vecdot": lambda a, b, axis=-1: jnp.vecdot(a, b, axis=axis),
     "array.cholesky": jnp.linalg.cholesky,
     "array.triangular_solve": _triangular_solve,
-    "array.solve": jnp.linalg.solve,
+    "array.solve": _solve,
     "array.inv": jnp.linalg.inv,
     "array.det": jnp.linalg.det,
     "array.slogdet": lambda x: tuple(jnp.linalg.slogdet(x)),

@@ -33,7 +33,7 @@ SAME = """
     acos atan sinh cosh tanh asinh acosh atanh erf erfc lgamma sign floor ceil round trunc
     add subtract multiply divide pow maximum minimum atan2 hypot logaddexp remainder copysign
     where matmul logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
-    bitwise_xor isnan isinf isfinite cholesky inv det slogdet solve
+    bitwise_xor isnan isinf isfinite
 """.split()
 OTHER_NAMES = {
     "equal": "eq",
@@ -101,11 +101,16 @@ def _arg(function: Function) -> Function:
     return found
 
 
-def _cumulative_sum(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
-    x = x.flip(axis) if reverse else x
-    y = x.cumsum(axis)
-    y = y - x if exclusive else y
-    return y.flip(axis) if reverse else y
+def _cumulative(function: Function, start: Function) -> Function:
+    def scanned(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
+        x = x.flip(axis) if reverse else x
+        if exclusive and x.shape[axis]:
+            first = start(x.narrow(axis, 0, 1))
+            x = torch.concat([first, x.narrow(axis, 0, x.shape[axis] - 1)], axis)
+        y = function(x, axis)
+        return y.flip(axis) if reverse else y
+
+    return scanned
 
 
 # Movement.
@@ -176,7 +181,7 @@ def _scatter_add(x: Any, indices: Any, updates: Any, axis: int = 0) -> Any:
     return x.index_add(axis, indices.reshape(-1), rows)
 
 
-def _repeat(x: Any, count: int, axis: int = 0) -> Any:
+def _repeat(x: Any, count: int, axis: int | None = None) -> Any:
     return x.repeat_interleave(count, axis)
 
 
@@ -185,11 +190,14 @@ def _tile(x: Any, repeats: Any) -> Any:
 
 
 def _roll(x: Any, shift: Any, axis: Any = None) -> Any:
-    return torch.roll(x, shift, axis)
+    if axis is None:
+        return torch.roll(x, shift)
+    axes = _axes(x, axis)
+    return torch.roll(x, tuple(_listed(shift, len(axes))), axes)
 
 
 def _split(x: Any, axis: int = 0, sizes: Sequence[int] = ()) -> Any:
-    return torch.split(x, list(sizes), axis)
+    return torch.split(x, _listed(sizes, 1), axis)
 
 
 def _dynamic_slice(x: Any, *starts: Any, sizes: Any) -> Any:
@@ -311,12 +319,6 @@ def _conv(function: Function, rank: int) -> Function:
     return conv
 
 
-def _same_on_both_sides(padding: Any, rank: int) -> list[int]:
-    low, high = _pairs(padding, rank)
-    assert low == high, "PyTorch has no such pooling"
-    return low
-
-
 def _max_pool(function: Function, rank: int) -> Function:
     def pool(
         x: Any, kernel: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
@@ -340,10 +342,14 @@ def _avg_pool(function: Function, rank: int) -> Function:
         x: Any, kernel: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, layout: str = "NCHW",
     ) -> Any:  # fmt: skip
+        low, high = _pairs(padding, rank)
         front = x if layout == "NCHW" else x.movedim(-1, 1)
+        if low != high:
+            assert count_include_pad, "PyTorch pads evenly"
+            widths = [w for pair in zip(reversed(low), reversed(high), strict=True) for w in pair]
+            front, low = F.pad(front, widths), [0] * rank
         steps = _listed(kernel if stride is None else stride, rank)
-        y = function(front, _listed(kernel, rank), steps, _same_on_both_sides(padding, rank),
-                     ceil_mode, count_include_pad)  # fmt: skip
+        y = function(front, _listed(kernel, rank), steps, low, ceil_mode, count_include_pad)
         return y if layout == "NCHW" else y.movedim(1, -1)
 
     return pool
@@ -353,11 +359,16 @@ def _conv_transpose2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
     output_padding: Any = 0, dilation: Any = 1, groups: int = 1, layout: str = "NCHW",
 ) -> Any:  # fmt: skip
-    assert layout == "NCHW", "PyTorch keeps channels first"
-    return F.conv_transpose2d(
-        x, weight, bias, tuple(_listed(stride, 2)), tuple(_same_on_both_sides(padding, 2)),
-        tuple(_listed(output_padding, 2)), groups, tuple(_listed(dilation, 2)),
+    if layout != "NCHW":
+        x, weight = x.movedim(-1, 1), weight.movedim((-1, -2), (0, 1))
+    (top, left), (bottom, right) = _pairs(padding, 2)
+    y = F.conv_transpose2d(
+        x, weight, None, tuple(_listed(stride, 2)), 0, tuple(_listed(output_padding, 2)), groups,
+        tuple(_listed(dilation, 2)),
     )  # fmt: skip
+    y = y[:, :, top : y.shape[2] - bottom, left : y.shape[3] - right]
+    y = y if bias is None else y + bias[:, None, None]
+    return y if layout == "NCHW" else y.movedim(1, -1)
 
 
 def _adaptive_avg_pool2d(x: Any, size: Any, layout: str = "NCHW") -> Any:
@@ -366,9 +377,11 @@ def _adaptive_avg_pool2d(x: Any, size: Any, layout: str = "NCHW") -> Any:
 
 
 def _resize2d(x: Any, size: Any, mode: str = "nearest", layout: str = "NCHW") -> Any:
-    front = x if layout == "NCHW" else x.movedim(-1, 1)
+    batch = x if x.ndim == 4 else x[None]
+    front = batch if layout == "NCHW" else batch.movedim(-1, 1)
     y = F.interpolate(front, tuple(_listed(size, 2)), mode=mode)
-    return y if layout == "NCHW" else y.movedim(1, -1)
+    y = y if layout == "NCHW" else y.movedim(1, -1)
+    return y if x.ndim == 4 else y[0]
 
 
 def _pixel_shuffle(x: Any, factor: int, layout: str = "NCHW") -> Any:
@@ -384,6 +397,11 @@ def _embedding(table: Any, ids: Any, padding_idx: int | None = None) -> Any:
 
 def _attention(q: Any, k: Any, v: Any, mask: Any = None, causal: bool = False,
                scale: float | None = None) -> Any:  # fmt: skip
+    if causal and mask is not None:
+        below = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
+        keeps = mask & below if mask.dtype == torch.bool else None
+        mask = torch.where(below, mask, -torch.inf) if keeps is None else keeps
+        causal = False
     return F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, scale=scale)
 
 
@@ -396,13 +414,13 @@ def _gru_cell(x: Any, h: Any, *weights: Any) -> Any:
 
 
 def _cell(function: Function, x: Any, state: tuple[Any, ...], weights: Any) -> Any:
-    single = x.ndim == 1
-    if single:
-        x, state = x[None], tuple(s[None] for s in state)
-    results = function(x, *([state] if len(state) > 1 else state), *weights)
-    if not single:
-        return results
-    return tuple(r[0] for r in results) if len(state) > 1 else results[0]
+    """PyTorch's cells take one batch dimension, and crash where there are more."""
+    lead = x.shape[:-1]
+    flat = tuple(s.reshape(-1, s.shape[-1]) for s in state)
+    x = x.reshape(-1, x.shape[-1])
+    if len(flat) == 1:
+        return function(x, flat[0], *weights).reshape(state[0].shape)
+    return tuple(r.reshape(*lead, r.shape[-1]) for r in function(x, flat, *weights))
 
 
 def _elu(x: Any, alpha: float = 1.0) -> Any:
@@ -410,20 +428,37 @@ def _elu(x: Any, alpha: float = 1.0) -> Any:
 
 
 def _sort(x: Any, axis: int = -1, descending: bool = False) -> Any:
-    return torch.sort(x, axis, descending, stable=True)[0]
+    return torch.sort(x, dim=axis, descending=descending, stable=True)[0]
 
 
 def _argsort(x: Any, axis: int = -1, descending: bool = False) -> Any:
-    return torch.sort(x, axis, descending, stable=True)[1]
+    return torch.sort(x, dim=axis, descending=descending, stable=True)[1]
 
 
 def _top_k(x: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
-    return tuple(torch.topk(x, k, axis, largest))
+    """By a stable sort: the order of equal elements is left open by torch.topk."""
+    return tuple(
+        r.narrow(axis, 0, k) for r in torch.sort(x, dim=axis, descending=largest, stable=True)
+    )
 
 
-def _triangular_solve(a: Any, b: Any, lower: bool = True, transpose: bool = False) -> Any:
+def _triangular_solve(
+    a: Any, b: Any, lower: bool = True, transpose: bool = False, unit_diagonal: bool = False
+) -> Any:
     a = a.mT if transpose else a
-    return torch.linalg.solve_triangular(a, b, upper=lower == transpose)
+    single = b.ndim < a.ndim
+    b = b[..., None] if single else b
+    y = torch.linalg.solve_triangular(a, b, upper=lower == transpose, unitriangular=unit_diagonal)
+    return y[..., 0] if single else y
+
+
+def _solve(a: Any, b: Any, transpose: bool = False) -> Any:
+    return torch.linalg.solve(a.mT if transpose else a, b)
+
+
+def _cholesky(a: Any) -> Any:
+    """PyTorch reads one triangle, we the symmetric part."""
+    return torch.linalg.cholesky_ex((a + a.mT) / 2)[0]
 
 
 def _activation(function: Function, **names: str) -> Function:
@@ -462,8 +497,8 @@ TORCH: dict[str, Function] = {
     "array.all": _one_by_one(torch.all),
     "array.argmax": _arg(torch.argmax),
     "array.argmin": _arg(torch.argmin),
-    "array.cumulative_sum": _cumulative_sum,
-    "array.cumulative_prod": lambda x, axis=0: torch.cumprod(x, axis),
+    "array.cumulative_sum": _cumulative(torch.cumsum, torch.zeros_like),
+    "array.cumulative_prod": _cumulative(torch.cumprod, torch.ones_like),
     "array.permute_dims": lambda x, axes: x.permute(tuple(axes)),
     "array.expand_dims": _expand_dims,
     "array.squeeze": _squeeze,
@@ -491,6 +526,11 @@ TORCH: dict[str, Function] = {
     "array.einsum": lambda *xs, equation: torch.einsum(equation, *xs),
     "array.vecdot": lambda a, b, axis=-1: torch.linalg.vecdot(a, b, dim=axis),
     "array.triangular_solve": _triangular_solve,
+    "array.cholesky": _cholesky,
+    "array.inv": torch.linalg.inv,
+    "array.det": torch.linalg.det,
+    "array.slogdet": lambda a: tuple(torch.linalg.slogdet(a)),
+    "array.solve": _solve,
     "nn.relu": F.relu,
     "nn.sigmoid": torch.sigmoid,
     "nn.silu": F.silu,

@@ -41,7 +41,7 @@ func.func @one_hot(%i: tensor<5xi64>) -> (tensor<5x3xf32>, tensor<3x5xi1>) {
 // CHECK-NEXT: }
 //      CHECK: func.func @scatter_vjp(%x: tensor<3x4xf32>, %i: tensor<5x2xi32>, %u: tensor<5xf32>, %y_ct: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>, tensor<5xf32>) {
 // CHECK-NEXT:   %y = array.scatter_nd_add %x, %i, %u : tensor<3x4xf32>, tensor<5x2xi32>, tensor<5xf32> -> tensor<3x4xf32>
-// CHECK-NEXT:   %u_ct = array.gather_nd %y_ct, %i {batch_dims = 0} : tensor<3x4xf32>, tensor<5x2xi32> -> tensor<5xf32>
+// CHECK-NEXT:   %u_ct = array.gather_nd %y_ct, %i : tensor<3x4xf32>, tensor<5x2xi32> -> tensor<5xf32>
 // CHECK-NEXT:   func.return %y, %y_ct, %u_ct : tensor<3x4xf32>, tensor<3x4xf32>, tensor<5xf32>
 // CHECK-NEXT: }
 //      CHECK: func.func @update(%x: tensor<3x4xf32>, %i: tensor<2xi64>, %u: tensor<3x2xf32>) -> tensor<3x4xf32> {

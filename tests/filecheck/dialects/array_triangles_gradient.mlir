@@ -54,6 +54,6 @@ func.func @causal(%x: tensor<3x3xf32>) -> tensor<3x3xf32> {
 // CHECK-NEXT: }
 //      CHECK: func.func @causal_vjp(%x: tensor<3x3xf32>, %y_ct: tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3x3xf32>) {
 // CHECK-NEXT:   %y = array.tril %x : tensor<3x3xf32>
-// CHECK-NEXT:   %x_ct = array.tril %y_ct {k = 0} : tensor<3x3xf32>
+// CHECK-NEXT:   %x_ct = array.tril %y_ct : tensor<3x3xf32>
 // CHECK-NEXT:   func.return %y, %x_ct : tensor<3x3xf32>, tensor<3x3xf32>
 // CHECK-NEXT: }

@@ -246,3 +246,23 @@ func.func @f(%x: tensor<4xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{loopnest.contract: roles must be 3 of b, m, n, and k for those at the end, got mkn}}
+  %y = loopnest.contract [4, 3, 4] (%x[d0, d1] : tensor<4x3xf32>, %x[d2, d1] : tensor<4x3xf32>) acc %a: f32 roles mkn -> ([d0, d2] : tensor<4x4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{loopnest.contract: roles must be 3 of b, m, n, and k for those at the end, got mnkk}}
+  %y = loopnest.contract [4, 4, 3] (%x[d0, d2] : tensor<4x3xf32>, %x[d1, d2] : tensor<4x3xf32>) acc %a: f32 roles mnkk -> ([d0, d1] : tensor<4x4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}

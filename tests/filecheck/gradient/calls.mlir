@@ -40,9 +40,9 @@ func.func @f(%x: tensor<4xf64>, %c: tensor<4xf64> {grad.inactive}) -> tensor<4xf
 // CHECK-NEXT:   %r, %s, %a_1, %b_1, %e_1 = func.call @g_fwd(%p, %q) : (tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>)
 // CHECK-NEXT:   %u, %v, %b_2 = func.call @g_fwd_wrt_0_of_0(%r, %c) : (tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>)
 // CHECK-NEXT:   %y = array.add %u, %s : tensor<4xf64>
-// CHECK-NEXT:   %r_ct = func.call @g_bwd_wrt_0_of_0(%b_2, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
-// CHECK-NEXT:   %p_ct, %q_ct = func.call @g_bwd(%a_1, %b_1, %e_1, %r_ct, %y_ct) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
-// CHECK-NEXT:   %x_ct, %x_ct_1 = func.call @g_bwd(%a, %b, %e, %p_ct, %q_ct) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   %r_ct = func.call @g_bwd_wrt_0_of_0(%c, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
+// CHECK-NEXT:   %p_ct, %q_ct = func.call @g_bwd(%p, %q, %e_1, %r_ct, %y_ct) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   %x_ct, %x_ct_1 = func.call @g_bwd(%x, %x, %e, %p_ct, %q_ct) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
 // CHECK-NEXT:   %x_ct_2 = grad.accumulate %x_ct, %x_ct_1 : tensor<4xf64>
 // CHECK-NEXT:   func.return %y, %x_ct_2 : tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }

@@ -51,14 +51,20 @@ func.func @f(%x: tensor<4xf64>) -> tensor<?xf64> {
 
 // -----
 
-func.func @f(%x: tensor<4xf64>, %c: i1) -> tensor<4xf64> {
-  // expected-error @+2 {{scf.execute_region: its regions cannot be differentiated yet, and its result depends on wrt and reaches a target}}
+func.func @f(%x: f64) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @+2 {{scf.parallel: its regions cannot be differentiated, and its result depends on wrt and reaches a target}}
   // expected-note @+1 {{reached by %x -> %y}}
-  %y = scf.execute_region -> (tensor<4xf64>) {
-    %z = array.exp %x : tensor<4xf64>
-    scf.yield %z : tensor<4xf64>
-  }
-  func.return %y : tensor<4xf64>
+  %y = "scf.parallel"(%c0, %c1, %c1, %x) <{operandSegmentSizes = array<i32: 1, 1, 1, 1>}> ({
+  ^bb0(%i: index):
+    scf.reduce(%x : f64) {
+    ^bb0(%a: f64, %b: f64):
+      %s = arith.addf %a, %b : f64
+      scf.reduce.return %s : f64
+    }
+  }) : (index, index, index, f64) -> f64
+  func.return %y : f64
 }
 
 // -----

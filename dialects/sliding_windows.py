@@ -163,21 +163,21 @@ class Windows:
     @property
     def covered(self) -> Access:
         """The places of the pooled tensor, where the tensor dimensions count windows."""
-        return self._moved(lambda k: (self.stride[k], self.dilation[k], -self.low[k]))
+        return self._moved(self.stride, self.dilation, [-low for low in self.low])
 
     @property
     def covering(self) -> Access:
         """The windows of stride 1 over a place, where the tensor dimensions count places."""
-        return self._moved(lambda k: (1, -self.dilation[k], self.low[k]))
+        return self._moved([1] * len(self.axes), [-d for d in self.dilation], self.low)
 
-    def _moved(self, steps: Any) -> Access:
+    def _moved(self, outer: Sequence[int], inner: Sequence[int], start: Sequence[int]) -> Access:
+        """`outer * tensor dimension + inner * kernel dimension + start` along each spatial axis."""
         rows = [dim_row(self.num_dims, d) for d in self.tensor_dims]
         for k, axis in enumerate(self.axes):
-            outer, inner, constant = steps(k)
             coefficients = [0] * self.num_dims
-            coefficients[self.tensor_dims[axis]] = outer
-            coefficients[self.kernel_dims[k]] = inner
-            rows[axis] = Row(tuple(coefficients), constant)
+            coefficients[self.tensor_dims[axis]] = outer[k]
+            coefficients[self.kernel_dims[k]] = inner[k]
+            rows[axis] = Row(tuple(coefficients), start[k])
         return Access(self.num_dims, tuple(rows))
 
     def reduce(
@@ -276,7 +276,5 @@ def _paddings(attributes: Attributes, count: int) -> tuple[tuple[int, ...], tupl
     values = integers(attributes, "padding", [0]) or []
     values = values * count if len(values) == 1 else values
     if len(values) not in (count, 2 * count) or any(v < 0 for v in values):
-        raise VerifyException(
-            f"padding must be {count} or {2 * count} integers >= 0, got {values}"
-        )
+        raise VerifyException(f"padding must be {count} or {2 * count} integers >= 0, got {values}")
     return tuple(values[:count]), tuple(values[-count:])

@@ -1,0 +1,374 @@
+"""array: solves, inverses and determinants by LU factors, of batches of matrices in f32 and f64.
+
+A singular matrix is no error: its solution and its inverse hold inf or nan, its determinant is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+
+from gradir.dialects.array.comparison import WhereOp
+from gradir.dialects.array.contraction import MatmulOp
+from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
+from gradir.dialects.array.indexing import TakeAlongAxisOp
+from gradir.dialects.array.matrix_programs import TriangularSolve, emit_lu
+from gradir.dialects.array.movement import BroadcastToOp, transposed
+from gradir.dialects.array.reductions import SumOp, reshaped
+from gradir.dialects.array.slicing import ConcatOp, SliceOp
+from gradir.dialects.array.statistics import ProdOp
+from gradir.dialects.array.triangles import DiagonalOp, TrilOp, TriuOp
+from gradir.dialects.array.triangular import (
+    MatrixOp,
+    as_columns,
+    identity_like,
+    require_right_side,
+    require_square,
+    solved,
+    substituted,
+)
+from gradir.dialects.attributes import Attributes, flag
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.shapes import element_of, tensor
+from gradir.dialects.value import Emitter, Value
+
+
+def spread(numbers: Value, matrices: Value) -> Value:
+    """One number for each matrix, repeated over its elements."""
+    line = reshaped(numbers, (*numbers.shape, 1, 1))
+    return BroadcastToOp.on(line, type=tensor(matrices.shape, numbers.element))
+
+
+def _order_like(order: Value, x: Value, axis: int) -> Value:
+    """The order of rows (axis -2) or columns (-1), repeated over the elements of x."""
+    if len(x.shape) == len(order.shape):
+        return order
+    shape = list(order.shape)
+    shape.insert(len(shape) - (axis == -1), 1)
+    return BroadcastToOp.on(reshaped(order, shape), type=tensor(x.shape, i64))
+
+
+def _taken(x: Value, order: Value, axis: int) -> Value:
+    """Rows or columns in the order of the factors."""
+    place = -1 if len(x.shape) == len(order.shape) else axis
+    return TakeAlongAxisOp.on(x, _order_like(order, x, axis), axis=place)
+
+
+def _put_back(x: Value, order: Value, axis: int) -> Value:
+    """Rows or columns, in the order of the factors, where they were."""
+    from gradir.dialects.grad import TakeAlongAxisBackwardOp
+
+    place = -1 if len(x.shape) == len(order.shape) else axis
+    indices = _order_like(order, x, axis)
+    return TakeAlongAxisBackwardOp.on(x, indices, type=x.type, axis=place)
+
+
+@irdl_op_definition
+class LuFactorOp(MatrixOp):
+    """Factors l u of the rows and columns of a in some order, with partial pivoting.
+
+    Results: l (below the diagonal, which is ones) and u in one matrix; which rows of a, and which
+    columns, in their order; and its sign, 1 or -1. Columns keep their places, but with {defer} one
+    without a pivot other than zero goes last, so that only the last diagonal element of u is zero
+    where the rank is one less than full.
+    vjp: l^-T m u^-T put back in order, m the lower triangle of l^T ct_l and the upper of ct_u u^T
+    """
+
+    name = "grad.lu_factor"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("defer",)
+
+    a = operand_def()
+    lu = result_def()
+    rows = result_def()
+    columns = result_def()
+    sign = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        batch, size = require_square(operands[0])
+        flag(attributes, "defer", False)
+        order = tensor([*batch, size], i64)
+        return [operands[0], order, order, tensor(batch, element_of(operands[0]))]
+
+    @property
+    def defer(self) -> bool:
+        return flag(self.attributes, "defer", False)
+
+    def vjp_all(
+        self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
+    ) -> Cotangents:
+        ct, (lu, rows, columns, _) = cts[0], results
+        if ct is None:
+            return [None]
+        lower = TrilOp.on(lu, k=-1) + identity_like(lu)
+        from_lower = MatmulOp.on(transposed(lower), TrilOp.on(ct, k=-1))
+        from_upper = MatmulOp.on(TriuOp.on(ct), transposed(TriuOp.on(lu)))
+        inner = TrilOp.on(from_lower, k=-1) + TriuOp.on(from_upper)
+        left = solved(lu, inner, lower=True, transpose=True, unit=True)
+        whole = transposed(solved(lu, transposed(left), lower=False))
+        return [_put_back(_put_back(whole, rows, -2), columns, -1)]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return emit_lu(emitter, operands[0], self.defer)
+
+    def numpy(self, a: Any) -> Any:
+        import numpy
+
+        lu, batch, size = numpy.array(a), a.shape[:-2], a.shape[-1]
+        rows, columns = (numpy.zeros((*batch, size), numpy.int64) for _ in range(2))
+        sign = numpy.ones(batch, a.dtype)
+        for place in numpy.ndindex(*batch):
+            rows[place], columns[place], sign[place] = eliminate(lu[place], self.defer)
+        return lu, rows, columns, sign
+
+
+def eliminate(a: Any, defer: bool = False) -> tuple[Any, Any, float]:
+    """Replace a NumPy matrix by its factors; gives the order of rows, columns, and its sign."""
+    import numpy
+
+    size = len(a)
+    rows, columns, sign = numpy.arange(size), numpy.arange(size), 1.0
+    end = size
+    for k in range(size):
+        while defer and end > k + 1 and numpy.max(numpy.abs(a[k:, k])) == 0:
+            end -= 1
+            a[:, [k, end]] = a[:, [end, k]]
+            columns[[k, end]] = columns[[end, k]]
+            sign = -sign
+        at = k + int(numpy.argmax(numpy.abs(a[k:, k])))
+        if at != k:
+            a[[k, at]] = a[[at, k]]
+            rows[[k, at]] = rows[[at, k]]
+            sign = -sign
+        if a[k, k] != 0:
+            a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= numpy.outer(a[k + 1 :, k], a[k, k + 1 :])
+    return rows, columns, sign
+
+
+@irdl_op_definition
+class SolveOp(MatrixOp):
+    """x with a x = b; {transpose} with the transpose of a. b holds vectors [.., n] or matrices.
+
+    vjp: for b, r, the solve of ct with the transpose; for a -r x^T, or -x r^T with {transpose}
+    """
+
+    name = "array.solve"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("transpose",)
+
+    a = operand_def()
+    b = operand_def()
+    x = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_right_side(*operands)
+        flag(attributes, "transpose", False)
+        return [operands[1]]
+
+    @property
+    def transpose(self) -> bool:
+        return flag(self.attributes, "transpose", False)
+
+    def vjp(self, ct: Value, x: Value, a: Value, right: Value) -> Cotangents:
+        back = SolveOp.on(a, ct, transpose=not self.transpose)
+        left, other = as_columns(back, a), as_columns(x, a)
+        if self.transpose:
+            left, other = other, left
+        return [-MatmulOp.on(left, transposed(other)), back]
+
+    def decompose(self, a: Value, right: Value) -> Value:
+        lu, rows, _, _ = LuFactorOp.all_on(a)
+        if self.transpose:
+            inner = solved(lu, right, lower=False, transpose=True)
+            return _put_back(solved(lu, inner, lower=True, transpose=True, unit=True), rows, -2)
+        inner = solved(lu, _taken(right, rows, -2), lower=True, unit=True)
+        return solved(lu, inner, lower=False)
+
+    def numpy(self, a: Any, right: Any) -> Any:
+        if right.ndim == a.ndim:
+            return solution(a, right, self.transpose)
+        return solution(a, right[..., None], self.transpose)[..., 0]
+
+
+def solution(a: Any, right: Any, transpose: bool) -> Any:
+    """The solution for NumPy matrices, by LU."""
+    import numpy
+
+    factors = numpy.array(numpy.swapaxes(a, -1, -2) if transpose else a)
+    permuted = numpy.zeros_like(right)
+    for place in numpy.ndindex(*a.shape[:-2]):
+        rows, _, _ = eliminate(factors[place])
+        permuted[place] = right[place][rows]
+    inner = substituted(factors, permuted, TriangularSolve(True, False, True))
+    return substituted(factors, inner, TriangularSolve(False, False, False))
+
+
+class _OneMatrixOp(MatrixOp):
+    """y = f(a)."""
+
+    a = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_square(operands[0])
+        return [operands[0]]
+
+
+@irdl_op_definition
+class InvOp(_OneMatrixOp):
+    """The inverse of a; of a singular matrix it holds inf or nan.   vjp: -y^T ct y^T"""
+
+    name = "array.inv"
+    SAME_TYPE: ClassVar[bool] = True
+
+    def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:
+        back = transposed(y)
+        return [-MatmulOp.on(MatmulOp.on(back, ct), back)]
+
+    def decompose(self, a: Value) -> Value:
+        return SolveOp.on(a, identity_like(a))
+
+    def numpy(self, a: Any) -> Any:
+        import numpy
+
+        identity = numpy.broadcast_to(numpy.eye(a.shape[-1], dtype=a.dtype), a.shape)
+        return solution(a, numpy.array(identity), False)
+
+
+@irdl_op_definition
+class DetOp(_OneMatrixOp):
+    """The determinant of a, 1 of an empty matrix.
+
+    vjp: ct times the cofactors of a (grad.cofactor), at singular matrices too. A second derivative
+    needs the inverse: at a singular matrix it is nan
+    """
+
+    name = "array.det"
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        batch, _ = require_square(operands[0])
+        return [tensor(batch, element_of(operands[0]))]
+
+    def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:
+        return [spread(ct, a) * CofactorOp.on(a)]
+
+    def decompose(self, a: Value) -> Value:
+        lu, _, _, sign = LuFactorOp.all_on(a)
+        return sign * ProdOp.on(DiagonalOp.on(lu), axis=[-1])
+
+    def numpy(self, a: Any) -> Any:
+        import numpy
+
+        return numpy.linalg.det(a)
+
+
+@irdl_op_definition
+class SlogdetOp(_OneMatrixOp):
+    """The sign of the determinant (0 where it is 0), and the logarithm of its size (then -inf).
+
+    vjp: ct of the logarithm times the transposed inverse of a; none through the sign
+    """
+
+    name = "array.slogdet"
+
+    sign = result_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        return [*DetOp.infer_types(operands, attributes)] * 2
+
+    def vjp_all(
+        self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
+    ) -> Cotangents:
+        [a], ct = operands, cts[1]
+        return [None if ct is None else spread(ct, a) * transposed(InvOp.on(a))]
+
+    def decompose(self, a: Value) -> Sequence[Value]:
+        lu, _, _, sign = LuFactorOp.all_on(a)
+        diagonal = DiagonalOp.on(lu)
+        signs = ProdOp.on(SignOp.on(diagonal), axis=[-1])
+        return [sign * signs, SumOp.on(LogOp.on(AbsOp.on(diagonal)), axis=[-1])]
+
+    def numpy(self, a: Any) -> Any:
+        import numpy
+
+        return tuple(numpy.linalg.slogdet(a))
+
+
+@irdl_op_definition
+class CofactorOp(_OneMatrixOp):
+    """The derivative of det(a): the transpose of the adjugate, at singular matrices too.
+
+    With a = l u in some order, and only the last diagonal element of u zero where the rank is one
+    less than full, the adjugate of u needs no division by it. It is 0 where the rank is lower.
+    vjp: (ct : y) w - y ct^T w, where w is the transposed inverse of a
+    """
+
+    name = "grad.cofactor"
+    SAME_TYPE: ClassVar[bool] = True
+
+    def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:
+        inverse = transposed(InvOp.on(a))
+        inner = SumOp.on(ct * y, axis=[-2, -1])
+        products = MatmulOp.on(MatmulOp.on(y, transposed(ct)), inverse)
+        return [spread(inner, a) * inverse - products]
+
+    def decompose(self, a: Value) -> Value:
+        size = a.shape[-1]
+        if size == 0:
+            return a.full(0)
+        lu, rows, columns, sign = LuFactorOp.all_on(a, defer=True)
+        below = solved(lu, identity_like(a), lower=True, unit=True)
+        # adj(u) l^-1 over the product of the diagonal of u but its last element
+        corner, last = _part(lu, size, (-1, -1)), _part(below, size, (-1, None))
+        last_column = _part(lu, size, (0, -1))
+        shape = (*a.shape[:-2], size - 1, size)
+        type_ = tensor(shape, a.element)
+        upper = BroadcastToOp.on(corner, type=type_) * _part(below, size, (0, None))
+        outer = MatmulOp.on(last_column, last)
+        head = solved(_part(lu, size, (0, 0)), upper - outer, lower=False)
+        whole = ConcatOp.on(head, last, axis=-2)
+        diagonal = DiagonalOp.on(_part(lu, size, (0, 0)))
+        scale = spread(sign * ProdOp.on(diagonal, axis=[-1]), a)
+        # a zero among them: head is inf or nan, and the rank too low
+        adjugate = WhereOp.on(scale.equal(0), a.full(0), whole * scale)
+        return _put_back(_put_back(transposed(adjugate), rows, -2), columns, -1)
+
+    def numpy(self, a: Any) -> Any:
+        import numpy
+
+        size = a.shape[-1]
+        result = numpy.zeros_like(a)
+        for i, j in numpy.ndindex(size, size):
+            minor = numpy.delete(numpy.delete(a, i, axis=-2), j, axis=-1)
+            result[..., i, j] = (-1) ** (i + j) * numpy.linalg.det(minor)
+        return result
+
+
+def _part(x: Value, size: int, place: tuple[int | None, int | None]) -> Value:
+    """Of rows and of columns: all but the last (0), the last (-1), or all (None)."""
+    spans = {0: (0, size - 1), -1: (size - 1, size), None: (0, size)}
+    chosen = [(0, n) for n in x.shape[:-2]] + [spans[p] for p in place]
+    return SliceOp.on(x, start=[s for s, _ in chosen], stop=[e for _, e in chosen])
+
+
+OPS: tuple[type[TensorOp], ...] = (SolveOp, InvOp, DetOp, SlogdetOp)
+GRAD_OPS: tuple[type[TensorOp], ...] = (LuFactorOp, CofactorOp)

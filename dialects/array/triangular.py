@@ -1,0 +1,199 @@
+"""array: triangular solves and the Cholesky factor, of batches of matrices in f32 and f64."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.array.contraction import MatmulOp
+from gradir.dialects.array.matrix_programs import TriangularSolve, emit_cholesky
+from gradir.dialects.array.movement import BroadcastToOp, transposed
+from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.array.triangles import EyeOp, TrilOp, TriuOp
+from gradir.dialects.attributes import Attributes, flag
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.loopnest import ReshapeOp
+from gradir.dialects.shapes import DYNAMIC, compatible, element_of, is_tensor, shape_of, tensor
+from gradir.dialects.value import Emitter, Value
+
+
+class MatrixOp(TensorOp, ABC):
+    """Linear algebra on square matrices, which are the last two axes of the first operand."""
+
+    # f16 and bf16 are too narrow for sums of differences, and are refused.
+    TAKES_HALF: ClassVar[bool] = False
+
+    traits = traits_def(Pure())
+
+
+def require_square(type_: Attribute) -> tuple[list[int], int]:
+    """The leading extents of square matrices, and their size; VerifyException for others."""
+    if not is_tensor(type_) or element_of(type_) not in (f32, f64):
+        raise VerifyException(
+            f"elements must be f32 or f64, got {type_}; convert with array.astype"
+        )
+    shape = shape_of(type_)
+    if len(shape) < 2 or not compatible(shape[-1:], shape[-2:-1]):
+        raise VerifyException(f"a must be square matrices, got {type_}")
+    return list(shape[:-2]), shape[-1] if shape[-2] == DYNAMIC else shape[-2]
+
+
+def require_right_side(a: Attribute, right: Attribute) -> None:
+    """b has the leading extents and the rows of a; columns may be missing."""
+    batch, size = require_square(a)
+    shape = shape_of(right)
+    rows = shape[:-1] if len(shape) == len(batch) + 2 else shape
+    if element_of(a) != element_of(right) or not compatible(rows, [*batch, size]):
+        raise VerifyException(f"b must be vectors or matrices like those of a, got {a} and {right}")
+
+
+def as_columns(x: Value, matrices: Value) -> Value:
+    """Vectors as matrices of one column; matrices as they are."""
+    return reshaped(x, (*x.shape, 1)) if len(x.shape) < len(matrices.shape) else x
+
+
+def identity_like(a: Value) -> Value:
+    """The identity for each matrix."""
+    one = EyeOp.create(result_types=[tensor(a.shape[-2:], a.element)])
+    emitter = a.emitter
+    return BroadcastToOp.on(emitter.value(emitter.insert(one).results[0]), type=a.type)
+
+
+@irdl_op_definition
+class TriangularSolveOp(MatrixOp):
+    """x with t x = b, t the lower triangle of a, or the upper one with {lower = false}.
+
+    {transpose} solves with the transpose of t; {unit_diagonal} takes ones for the diagonal. What is
+    not in the triangle is not read. b holds vectors [.., n] or matrices [.., n, m]; a zero on the
+    diagonal gives inf or nan.
+    vjp: for b, r, the solve of ct with the transpose; for a the triangle of -r x^T, or of -x r^T
+    with {transpose} (Giles, "An extended collection of matrix derivative results", 2008)
+    """
+
+    name = "array.triangular_solve"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("lower", "transpose", "unit_diagonal")
+
+    a = operand_def()
+    b = operand_def()
+    x = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_right_side(*operands)
+        for name in cls.ATTRIBUTES:
+            flag(attributes, name, False)
+        return [operands[1]]
+
+    @property
+    def way(self) -> TriangularSolve:
+        return TriangularSolve(
+            flag(self.attributes, "lower", True),
+            flag(self.attributes, "transpose", False),
+            flag(self.attributes, "unit_diagonal", False),
+        )
+
+    def vjp(self, ct: Value, x: Value, a: Value, right: Value) -> Cotangents:
+        way = self.way
+        back = solved(a, ct, way.lower, not way.transpose, way.unit)
+        left, other = as_columns(back, a), as_columns(x, a)
+        if way.transpose:
+            left, other = other, left
+        triangle, k = (TrilOp, -1) if way.lower else (TriuOp, 1)
+        whole = -MatmulOp.on(left, transposed(other))
+        return [triangle.on(whole, k=k if way.unit else 0), back]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        a, right = operands
+        shape = shape_of(right.type)
+        if len(shape) < len(shape_of(a.type)):
+            columns = tensor([*shape, 1], element_of(right.type))
+            right = emitter.insert(ReshapeOp(right, columns)).result
+        x = self.way.emit(emitter, a, right)
+        return [x if x.type == self.x.type else emitter.insert(ReshapeOp(x, self.x.type)).result]
+
+    def numpy(self, a: Any, right: Any) -> Any:
+        way = self.way
+        if right.ndim == a.ndim:
+            return substituted(a, right, way)
+        return substituted(a, right[..., None], way)[..., 0]
+
+
+def solved(
+    a: Value, right: Value, lower: bool, transpose: bool = False, unit: bool = False
+) -> Value:
+    """A triangular solve."""
+    return TriangularSolveOp.on(a, right, lower=lower, transpose=transpose, unit_diagonal=unit)
+
+
+def substituted(a: Any, right: Any, way: TriangularSolve) -> Any:
+    """The solution for NumPy matrices, row by row."""
+    import numpy
+
+    factor = numpy.swapaxes(a, -1, -2) if way.transpose else a
+    size = a.shape[-1]
+    x = numpy.zeros_like(right)
+    rows = range(size) if way.lower != way.transpose else range(size - 1, -1, -1)
+    for i in rows:
+        done = slice(0, i) if way.lower != way.transpose else slice(i + 1, size)
+        row = factor[..., i : i + 1, done]
+        rest = right[..., i : i + 1, :] - row @ x[..., done, :]
+        diagonal = 1 if way.unit else factor[..., i : i + 1, i : i + 1]
+        x[..., i : i + 1, :] = rest / diagonal
+    return x
+
+
+@irdl_op_definition
+class CholeskyOp(MatrixOp):
+    """The lower triangular y with y y^T = s, where s is the symmetric part (a + a^T) / 2 of a.
+
+    Where s is not positive definite, the lower triangle of y is nan. Zeros are above the diagonal.
+    vjp: the symmetric part of y^-T p y^-1, p the lower triangle of y^T ct with its diagonal halved
+    (Murray, "Differentiation of the Cholesky decomposition", 2016)
+    """
+
+    name = "array.cholesky"
+    SAME_TYPE: ClassVar[bool] = True
+
+    a = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_square(operands[0])
+        return [operands[0]]
+
+    def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:
+        products = MatmulOp.on(transposed(y), ct)
+        inner = (TrilOp.on(products) + TrilOp.on(products, k=-1)) * 0.5
+        left = solved(y, inner, lower=True, transpose=True)
+        whole = solved(y, transposed(left), lower=True, transpose=True)
+        return [(whole + transposed(whole)) * 0.5]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [emit_cholesky(emitter, operands[0])]
+
+    def numpy(self, a: Any) -> Any:
+        import numpy
+
+        symmetric = (a + numpy.swapaxes(a, -1, -2)) * numpy.asarray(0.5, a.dtype)
+        result = numpy.zeros_like(symmetric)
+        for place in numpy.ndindex(*a.shape[:-2]):
+            try:
+                result[place] = numpy.linalg.cholesky(symmetric[place])
+            except numpy.linalg.LinAlgError:
+                result[place] = numpy.tril(numpy.full(a.shape[-2:], numpy.nan))
+        return result
+
+
+OPS: tuple[type[TensorOp], ...] = (CholeskyOp, TriangularSolveOp)

@@ -1,0 +1,174 @@
+"""nn: one step of recurrent networks, with PyTorch's formulas and order of gates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.array.elementwise import TanhOp
+from gradir.dialects.array.reductions import narrowed, widened
+from gradir.dialects.array.slicing import SliceOp
+from gradir.dialects.attributes import Attributes
+from gradir.dialects.decomposed import vjp_of_decomposition
+from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.kinds import require_elements
+from gradir.dialects.nn.activations import SigmoidOp
+from gradir.dialects.nn.layers import LinearOp
+from gradir.dialects.shapes import element_of, is_static, shape_of, tensor
+from gradir.dialects.value import Value
+
+
+class CellOp(TensorOp):
+    """x [..., in] and states [..., hidden]; weights [gates * hidden, in or hidden], and biases."""
+
+    GATES: ClassVar[int]
+    STATES: ClassVar[tuple[str, ...]]
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, hidden, *_ = operands
+        require_elements(x, "float")
+        for one in operands:
+            if not is_static(one):
+                raise VerifyException(f"shapes must be static, got {one}")
+            if element_of(one) != element_of(x):
+                raise VerifyException(f"elements must agree, got {x} and {one}")
+        if not shape_of(x) or not shape_of(hidden):
+            raise VerifyException(f"x [..., in] and h [..., hidden] expected, got {x} and {hidden}")
+        *batch, inputs = shape_of(x)
+        size = shape_of(hidden)[-1]
+        state, bias = [*batch, size], [cls.GATES * size]
+        wanted = {name: state for name in cls.STATES}
+        wanted |= {"w_ih": [*bias, inputs], "w_hh": [*bias, size], "b_ih": bias, "b_hh": bias}
+        for (name, shape), found in zip(wanted.items(), operands[1:], strict=True):
+            if shape_of(found) != tuple(shape):
+                raise VerifyException(f"{name} must be {tensor(shape, element_of(x))}, got {found}")
+        return [tensor(state, element_of(x))] * len(cls.STATES)
+
+    @abstractmethod
+    def step(self, from_x: Sequence[Value], from_h: Sequence[Value], *states: Value) -> list[Value]:
+        """The next states from each gate's parts of the two products."""
+
+    def decompose(self, *operands: Value) -> Sequence[Value]:
+        x, *rest = map(widened, operands)
+        states, (w_ih, w_hh, b_ih, b_hh) = rest[:-4], rest[-4:]
+        products = LinearOp.on(x, w_ih, b_ih), LinearOp.on(states[0], w_hh, b_hh)
+        from_x, from_h = (self._gates(p) for p in products)
+        made = self.step(from_x, from_h, *states)
+        return [narrowed(v, r.type) for v, r in zip(made, self.results, strict=True)]
+
+    def _gates(self, product: Value) -> list[Value]:
+        """The parts of a product along its last axis."""
+        *batch, width = product.shape
+        size, low = width // self.GATES, [0] * len(batch)
+        return [
+            SliceOp.on(product, start=[*low, k * size], stop=[*batch, (k + 1) * size])
+            for k in range(self.GATES)
+        ]
+
+    def vjp_all(
+        self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
+    ) -> Cotangents:
+        return vjp_of_decomposition(self, cts, operands)
+
+    def numpy_products(self, x: Any, h: Any, *weights: Any) -> list[Any]:
+        """Each gate's parts of the two products, in NumPy: those of x, then those of h."""
+        import numpy
+
+        w_ih, w_hh, b_ih, b_hh = weights
+        products = x @ w_ih.T + b_ih, h @ w_hh.T + b_hh
+        return [part for p in products for part in numpy.split(p, self.GATES, -1)]
+
+
+def _sigmoid(x: Any) -> Any:
+    import numpy
+
+    small = numpy.exp(-numpy.abs(x))
+    return numpy.where(x < 0, small, 1) / (1 + small)
+
+
+@irdl_op_definition
+class LstmCellOp(CellOp):
+    """One step of an LSTM: (h', c') of x [..., in], h and c [..., hidden].
+
+    With i, f, g, o the four parts of x w_ih^T + b_ih + h w_hh^T + b_hh along the last axis:
+    c' = sigmoid(f) * c + sigmoid(i) * tanh(g), h' = sigmoid(o) * tanh(c'). The weights are
+    w_ih [4 * hidden, in] and w_hh [4 * hidden, hidden], the biases [4 * hidden].
+    vjp: reverse mode over these formulas
+    """
+
+    name = "nn.lstm_cell"
+    GATES: ClassVar[int] = 4
+    STATES: ClassVar[tuple[str, ...]] = ("h", "c")
+
+    x = operand_def()
+    h = operand_def()
+    c = operand_def()
+    w_ih = operand_def()
+    w_hh = operand_def()
+    b_ih = operand_def()
+    b_hh = operand_def()
+    next_h = result_def()
+    next_c = result_def()
+
+    def step(self, from_x: Sequence[Value], from_h: Sequence[Value], *states: Value) -> list[Value]:
+        i, f, g, o = (a + b for a, b in zip(from_x, from_h, strict=True))
+        _, c = states
+        next_c = SigmoidOp.on(f) * c + SigmoidOp.on(i) * TanhOp.on(g)
+        return [SigmoidOp.on(o) * TanhOp.on(next_c), next_c]
+
+    def numpy(self, x: Any, h: Any, c: Any, *weights: Any) -> Any:
+        import numpy
+
+        parts = self.numpy_products(x, h, *weights)
+        i, f, g, o = (a + b for a, b in zip(parts[:4], parts[4:], strict=True))
+        next_c = _sigmoid(f) * c + _sigmoid(i) * numpy.tanh(g)
+        return _sigmoid(o) * numpy.tanh(next_c), next_c
+
+
+@irdl_op_definition
+class GruCellOp(CellOp):
+    """One step of a GRU: h' of x [..., in] and h [..., hidden].
+
+    With r, z, n the three parts of x w_ih^T + b_ih along the last axis, and r', z', n' those of
+    h w_hh^T + b_hh: a = sigmoid(z + z'), m = tanh(n + sigmoid(r + r') * n'),
+    h' = (1 - a) * m + a * h. The weights are w_ih [3 * hidden, in] and w_hh [3 * hidden, hidden],
+    the biases [3 * hidden]. vjp: reverse mode over these formulas
+    """
+
+    name = "nn.gru_cell"
+    GATES: ClassVar[int] = 3
+    STATES: ClassVar[tuple[str, ...]] = ("h",)
+
+    x = operand_def()
+    h = operand_def()
+    w_ih = operand_def()
+    w_hh = operand_def()
+    b_ih = operand_def()
+    b_hh = operand_def()
+    next_h = result_def()
+
+    def step(self, from_x: Sequence[Value], from_h: Sequence[Value], *states: Value) -> list[Value]:
+        (r, z, n), (r_h, z_h, n_h), [h] = from_x, from_h, states
+        share = SigmoidOp.on(z + z_h)
+        new = TanhOp.on(n + SigmoidOp.on(r + r_h) * n_h)
+        return [(1 - share) * new + share * h]
+
+    def numpy(self, x: Any, h: Any, *weights: Any) -> Any:
+        import numpy
+
+        r, z, n, r_h, z_h, n_h = self.numpy_products(x, h, *weights)
+        share = _sigmoid(z + z_h)
+        return (1 - share) * numpy.tanh(n + _sigmoid(r + r_h) * n_h) + share * h
+
+
+OPS: tuple[type[TensorOp], ...] = (LstmCellOp, GruCellOp)

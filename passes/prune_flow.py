@@ -1,0 +1,300 @@
+"""Remove what nobody reads across regions: results of branches and loops, carried values, the ops
+that only these need, and columns of tapes that are pushed but never read after they are popped.
+
+One walk marks values from the roots (what functions return, ops with effects) against the flow of
+data, through `region_flow` and tapes; one sweep rebuilds the ops that have unmarked parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+from xdsl.traits import IsTerminator
+
+from gradir.dialects.checkpoint import CheckpointOp
+from gradir.dialects.tape import TapeNewOp, TapePopOp, TapePushOp, TapeSizeOp, TapeType, is_tape
+from gradir.passes.cleanup import has_no_effect
+from gradir.passes.region_flow import ops_within, region_flow, yielded
+
+
+def prune_flow(blocks: Sequence[Block]) -> None:
+    """Prune blocks of which later ones may read the values of earlier ones."""
+    if not any(region_flow(op) is not None for block in blocks for op in block.ops):
+        return
+    marks = _Marks(blocks)
+    # before the sweep, since a push would hold on to columns that go
+    for push in (push for pushes in marks.pushes.values() for push in pushes):
+        if (columns := _needed_columns(push.result, marks)) is not None:
+            push.operands = [push.tape, *(push.columns[k] for k in columns)]
+    for block in reversed(blocks):
+        _sweep(block, marks)
+    _narrow_tapes(blocks, marks)
+
+
+class _Families:
+    """Tapes that are the same tape at different times; what is pushed on one is popped from it."""
+
+    def __init__(self) -> None:
+        self.above: dict[SSAValue, SSAValue] = {}
+
+    def of(self, tape: SSAValue) -> SSAValue:
+        root = tape
+        while (above := self.above.get(root, root)) is not root:
+            root = above
+        while (above := self.above.get(tape, root)) is not root:
+            self.above[tape], tape = root, above
+        return root
+
+    def join(self, one: SSAValue, other: SSAValue) -> None:
+        """Make one family of two; its root is that of the other."""
+        self.above[self.of(one)] = self.of(other)
+
+
+class _Marks:
+    """The values and ops that are needed, and the columns of each family of tapes."""
+
+    def __init__(self, blocks: Sequence[Block]):
+        self.blocks = set(blocks)
+        self.values: set[SSAValue] = set()
+        self.ops: set[Operation] = set()
+        self.columns: dict[SSAValue, set[int]] = {}
+        self.pushes: dict[SSAValue, list[TapePushOp]] = {}
+        self.families = _Families()
+        self.sources: dict[SSAValue, list[SSAValue]] = {}
+        self.pending: list[SSAValue] = []
+        ops = [op for block in blocks for op in ops_within(block)]
+        for op in ops:
+            self._connect(op)
+        for op in ops:
+            if self._is_root(op):
+                self._mark_op(op)
+        while self.pending:
+            self._follow(self.pending.pop())
+
+    def is_needed(self, value: SSAValue) -> bool:
+        return value in self.values
+
+    def _is_root(self, op: Operation) -> bool:
+        if region_flow(op) is not None:
+            return False
+        if op.has_trait(IsTerminator):
+            return op.parent in self.blocks
+        return not has_no_effect(op)
+
+    def _connect(self, op: Operation) -> None:
+        flow = region_flow(op)
+        for source, target in () if flow is None else flow.edges:
+            self.sources.setdefault(target, []).append(source)
+            if is_tape(source.type):
+                self.families.join(source, target)
+        if isinstance(op, TapePushOp | TapePopOp):
+            self.families.join(op.tape, op.result)
+
+    # Marking.
+
+    def _mark(self, values: Iterable[SSAValue]) -> None:
+        for value in values:
+            if value not in self.values:
+                self.values.add(value)
+                self.pending.append(value)
+
+    def _mark_op(self, op: Operation) -> None:
+        """The op runs: what decides that, and what it reads, is needed."""
+        if op in self.ops:
+            return
+        self.ops.add(op)
+        around = op.parent_op()
+        if around is not None and op.parent not in self.blocks:
+            self._mark_op(around)
+        flow = region_flow(op)
+        if flow is not None:
+            self._mark(flow.deciding)
+        elif isinstance(op, TapePushOp):
+            self._mark([op.tape])
+            family = self.families.of(op.tape)
+            self.pushes.setdefault(family, []).append(op)
+            self._mark(op.columns[k] for k in self.columns.get(family, ()))
+        else:
+            self._mark(operand for each in op.walk() for operand in each.operands)
+            if not isinstance(op, TapePopOp | TapeNewOp | TapeSizeOp):
+                self._let_escape(op)
+
+    def _let_escape(self, op: Operation) -> None:
+        """What is done elsewhere with a tape is not known: all of its columns are needed."""
+        for value in (*op.operands, *op.results):
+            if isinstance(value.type, TapeType):
+                for column in range(len(value.type.columns)):
+                    self._mark_column(value, column)
+
+    def _mark_column(self, tape: SSAValue, column: int) -> None:
+        family = self.families.of(tape)
+        found = self.columns.setdefault(family, set())
+        if column not in found:
+            found.add(column)
+            self._mark(push.columns[column] for push in self.pushes.get(family, ()))
+
+    def _follow(self, value: SSAValue) -> None:
+        self._mark(self.sources.get(value, ()))
+        if isinstance(value, BlockArgument):
+            around = value.block.parent_op()
+            if value.block not in self.blocks and around is not None:
+                self._mark_op(around)
+            elif isinstance(value.type, TapeType):
+                for column in range(len(value.type.columns)):
+                    self._mark_column(value, column)
+            return
+        op = value.owner
+        assert isinstance(op, Operation)
+        self._mark_op(op)
+        if isinstance(op, TapePopOp) and value is not op.result:
+            self._mark_column(op.tape, op.columns.index(value))
+
+
+# Sweeping.
+
+
+def _sweep(block: Block, marks: _Marks) -> None:
+    for op in reversed(list(block.ops)):
+        if region_flow(op) is not None and op in marks.ops:
+            _REBUILD[type(op)](op, marks)
+        elif op not in marks.ops and not op.has_trait(IsTerminator):
+            op.detach()
+            op.erase()
+
+
+def _rebuild_for(op: scf.ForOp, marks: _Marks) -> None:
+    block = op.body.block
+    arguments = block.args[1:]
+    kept = _kept(len(arguments), lambda k: marks.is_needed(arguments[k]), op.results, marks)
+    _hand_back(block, [yielded(block)[k] for k in kept])
+    _sweep(block, marks)
+    _drop_arguments(block, [arguments[k] for k in range(len(arguments)) if k not in kept])
+    bounds = [op.lb, op.ub, op.step]
+    _replace(op, [*bounds, *(op.iter_args[k] for k in kept)], kept, marks)
+
+
+def _rebuild_while(op: scf.WhileOp, marks: _Marks) -> None:
+    before, after = op.before_region.block, op.after_region.block
+    last = before.last_op
+    assert isinstance(last, scf.ConditionOp)
+    carried = [k for k, a in enumerate(before.args) if marks.is_needed(a)]
+    arguments = after.args
+    passed = _kept(len(arguments), lambda k: marks.is_needed(arguments[k]), op.results, marks)
+    last.operands = [last.condition, *(last.args[k] for k in passed)]
+    _hand_back(after, [yielded(after)[k] for k in carried])
+    for block, kept in ((before, carried), (after, passed)):
+        _sweep(block, marks)
+        _drop_arguments(block, [a for k, a in enumerate(block.args) if k not in kept])
+    _replace(op, [op.arguments[k] for k in carried], passed, marks)
+
+
+def _rebuild_branches(op: Operation, marks: _Marks) -> None:
+    kept = [k for k, result in enumerate(op.results) if marks.is_needed(result)]
+    for region in op.regions:
+        for block in region.blocks:
+            _hand_back(block, [yielded(block)[k] for k in kept])
+            _sweep(block, marks)
+    _replace(op, op.operands, kept, marks)
+
+
+_REBUILD: dict[type[Operation], Callable[[Any, _Marks], None]] = {
+    scf.ForOp: _rebuild_for,
+    scf.WhileOp: _rebuild_while,
+    scf.IfOp: _rebuild_branches,
+    scf.IndexSwitchOp: _rebuild_branches,
+    scf.ExecuteRegionOp: _rebuild_branches,
+    CheckpointOp: _rebuild_branches,
+}
+
+
+def _kept(
+    count: int, needs: Callable[[int], bool], results: Sequence[SSAValue], marks: _Marks
+) -> list[int]:
+    return [k for k in range(count) if needs(k) or marks.is_needed(results[k])]
+
+
+def _hand_back(block: Block, values: Sequence[SSAValue]) -> None:
+    last = block.last_op
+    assert last is not None
+    last.operands = values
+
+
+def _drop_arguments(block: Block, arguments: Sequence[BlockArgument]) -> None:
+    for argument in reversed(arguments):
+        block.erase_arg(argument)
+
+
+def _replace(
+    op: Operation, operands: Sequence[SSAValue], kept: Sequence[int], marks: _Marks
+) -> None:
+    """Rebuild an op around its regions with some of its results; nothing if all are kept."""
+    if len(kept) == len(op.results) and len(operands) == len(op.operands):
+        return
+    regions = list(op.regions)
+    made = type(op).create(
+        operands=operands,
+        result_types=[op.results[k].type for k in kept],
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=[op.detach_region(region) for region in regions],
+    )
+    made.location = op.location
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(made, op)
+    for k, result in zip(kept, made.results, strict=True):
+        result.name_hint = op.results[k].name_hint
+        if is_tape(result.type):
+            marks.families.join(result, op.results[k])
+        op.results[k].replace_all_uses_with(result)
+    op.detach()
+    op.erase()
+
+
+# Tapes.
+
+
+def _narrow_tapes(blocks: Sequence[Block], marks: _Marks) -> None:
+    """Leave the columns that nobody reads out of the types, and of what is popped."""
+    kept: dict[SSAValue, list[int]] = {}
+    pops: list[tuple[TapePopOp, list[int]]] = []
+    for op in (op for block in blocks for op in ops_within(block)):
+        flow = region_flow(op)
+        arguments = () if flow is None else [a for b in flow.blocks for a in b.args]
+        for value in (*op.results, *arguments):
+            if is_tape(value.type) and (columns := _needed_columns(value, marks)) is not None:
+                kept[value] = columns
+        if isinstance(op, TapePopOp) and op.result in kept:
+            pops.append((op, kept[op.result]))
+    for value, columns in kept.items():
+        type_ = value.type
+        assert isinstance(type_, TapeType)
+        narrow = type_.with_columns([type_.columns.data[k] for k in columns])
+        Rewriter.replace_value_with_new_type(value, narrow)
+    for op, columns in pops:
+        _replace_pop(op, columns)
+
+
+def _replace_pop(op: TapePopOp, columns: Sequence[int]) -> None:
+    old = [op.result, *(op.columns[k] for k in columns)]
+    made = TapePopOp.create(operands=[op.tape], result_types=[v.type for v in old])
+    made.location = op.location
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(made, op)
+    for value, result in zip(old, made.results, strict=True):
+        result.name_hint = value.name_hint
+        value.replace_all_uses_with(result)
+    op.detach()
+    op.erase()
+
+
+def _needed_columns(tape: SSAValue, marks: _Marks) -> list[int] | None:
+    """The columns that are needed of a tape; None for all."""
+    assert isinstance(tape.type, TapeType)
+    found = sorted(marks.columns.get(marks.families.of(tape), ()))
+    return None if not found or len(found) == len(tape.type.columns) else found

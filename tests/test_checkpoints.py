@@ -45,7 +45,7 @@ def programs(count: int, size: int) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(("program", "choose"), programs(12, 9))
+@pytest.mark.parametrize(("program", "choose"), programs(8, 9))
 def test_stages_change_no_bit(program: RandomProgram, choose: random.Random) -> None:
     """Gradients through nested stages, interpreted and native, joint and in halves."""
     plain = gradir.parse(program.text())
@@ -75,7 +75,7 @@ def test_stages_differentiate_again(program: RandomProgram, choose: random.Rando
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(("program", "choose"), programs(6, 10))
+@pytest.mark.parametrize(("program", "choose"), programs(3, 8))
 def test_policies_change_no_bit(program: RandomProgram, choose: random.Random) -> None:
     """Each policy, of the function and of its stages, gives the same bits."""
     plain = gradir.parse(program.text())
@@ -100,7 +100,7 @@ def minimum(module: Module, mode: str) -> int:
     return int(str(caught.value).split("minimum is ")[1].split()[0])
 
 
-@pytest.mark.parametrize(("program", "choose"), programs(5, 12))
+@pytest.mark.parametrize(("program", "choose"), programs(3, 12))
 def test_memory_limits_hold(program: RandomProgram, choose: random.Random) -> None:
     """The peak is the one predicted, within the limit, and monotone in it; bits never change."""
     del choose
@@ -154,13 +154,14 @@ def brute_force(module: Module) -> int:
     return min(peaks)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
 def test_minimum_against_all_sets(seed: int) -> None:
     """Of a chain of a few values, no set of kept residuals takes less than the minimum."""
     choose = random.Random(seed)
     lines: list[str] = []
     matrix, value = "tensor<8x8xf64>", "%x"
-    for k in range(8):
+    for k in range(7):
         op = choose.choice(["array.sin", "array.tanh", "array.matmul", "array.matmul"])
         types = matrix if op != "array.matmul" else f"{matrix}, {matrix} -> {matrix}"
         operands = value if op != "array.matmul" else f"{value}, %w"
@@ -206,18 +207,18 @@ def test_arena_of_a_deep_net() -> None:
     assert sizes[6] < 4 + 6 + 5
 
 
-@pytest.mark.parametrize("stage", [1, 7, 3000])
+@pytest.mark.parametrize("stage", [7, 2000])
 def test_long_stages(stage: int) -> None:
     """Many stages, or one of thousands of ops: without recursion."""
     lines: list[str] = []
     value = "%x"
-    for k in range(3000):
+    for k in range(2000):
         if k % stage == 0:
             lines.append(f"%s{k} = grad.start_checkpoint {value} : tensor<2xf32>")
             value = f"%s{k}"
         lines.append(f"%v{k} = array.sin {value} : tensor<2xf32>")
         value = f"%v{k}"
-        if k % stage == stage - 1 or k == 2999:
+        if k % stage == stage - 1 or k == 1999:
             lines.append(f"%e{k} = grad.end_checkpoint {value} : tensor<2xf32>")
             value = f"%e{k}"
     text = "\n".join(lines)
@@ -227,7 +228,7 @@ def test_long_stages(stage: int) -> None:
     )
     derived = module.gradient("f", mode="vjp")
     ops = [op.name for op in function_named(derived.op, "f_vjp").walk()]
-    assert ops.count("array.sin") == 3000 + 3000 - len(range(0, 3000, stage))
+    assert ops.count("array.sin") == 2000 + 2000 - len(range(0, 2000, stage))
 
 
 def test_plans_can_be_looked_at() -> None:

@@ -109,8 +109,9 @@ def test_memory_limits_hold(program: RandomProgram, choose: random.Random) -> No
     least = minimum(module, "grad")
     most = gradir.compile(module.gradient("f", mode="grad"), "f_grad").plan.peak_bytes
     before = 0
-    for limit in np.linspace(least, max(most, least), 6).astype(int):
-        derived = module.gradient("f", mode="grad", memory_limit=int(limit))
+    for k in range(6):
+        limit = least + (max(most, least) - least) * k // 5
+        derived = module.gradient("f", mode="grad", memory_limit=limit)
         fn = gradir.compile(derived, "f_grad")
         predicted = function_named(derived.op, "f_grad").attributes[PEAK]
         assert isinstance(predicted, IntegerAttr)
@@ -243,3 +244,82 @@ def test_plans_can_be_looked_at() -> None:
     assert "recompute " in text
     assert picture.count("<title>") == len(plan.buffers)
     assert picture.startswith("<svg") and picture.rstrip().endswith("</svg>")
+
+
+def test_limits_are_kept_when_compiled() -> None:
+    """A function that would take more than its limit is refused, rather than compiled."""
+    module = gradir.parse(random_statements(random.Random(2), 10).text())
+    least = minimum(module, "grad")
+    text = str(module.gradient("f", mode="grad", memory_limit=least))
+    smaller = text.replace(f"grad.memory_limit = {least} ", f"grad.memory_limit = {least - 1} ")
+    with pytest.raises(GradirError, match=f"memory limit of {least - 1} bytes, got an arena of"):
+        gradir.compile(gradir.parse(smaller), "f_grad")
+
+
+def test_calls_with_stages() -> None:
+    """Markers in a callee, differentiated as a call or, under a policy, inlined."""
+    text = """
+    func.func @g(%x: tensor<6x6xf64>) -> tensor<6x6xf64> {
+      %s = grad.start_checkpoint %x : tensor<6x6xf64>
+      %a = array.sin %s : tensor<6x6xf64>
+      %b = array.matmul %a, %a : tensor<6x6xf64>, tensor<6x6xf64> -> tensor<6x6xf64>
+      %e = grad.end_checkpoint %b : tensor<6x6xf64>
+      func.return %e : tensor<6x6xf64>
+    }
+    func.func @f(%x: tensor<6x6xf64>, %w: tensor<6x6xf64>) -> tensor<f64> {
+      %y = func.call @g(%x) : (tensor<6x6xf64>) -> tensor<6x6xf64>
+      %z = array.multiply %y, %w : tensor<6x6xf64>
+      %u = func.call @g(%z) : (tensor<6x6xf64>) -> tensor<6x6xf64>
+      %loss = array.sum %u : tensor<6x6xf64> -> tensor<f64>
+      func.return %loss : tensor<f64>
+    }"""
+    module = gradir.parse(text)
+    lines = [line for line in text.splitlines() if "_checkpoint" not in line]
+    plain = gradir.parse("\n".join(lines).replace("%s :", "%x :").replace("%e :", "%b :"))
+    expected = gradients(plain)
+    assert_same_bits(gradients(module), expected)
+    assert_same_bits(gradients(module, policy="keep_none"), expected)
+    derived = module.gradient("f", mode="grad", policy="keep_matmuls")
+    assert str(function_named(derived.op, "g")) == str(function_named(module.op, "g"))
+
+
+LOOP = """
+func.func @f(%x: tensor<6x6xf64>, %w: tensor<6x6xf64>) -> tensor<f64> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %n = arith.constant 3 : index
+  START0
+  %y = scf.for %i = %zero to %n step %one iter_args(%c = %s0) -> (tensor<6x6xf64>) {
+    START1
+    %d = array.sin %s1 : tensor<6x6xf64>
+    %e = array.matmul %d, %w : tensor<6x6xf64>, tensor<6x6xf64> -> tensor<6x6xf64>
+    END1
+    scf.yield %e1 : tensor<6x6xf64>
+  }
+  END0
+  %loss = array.sum %e0 : tensor<6x6xf64> -> tensor<f64>
+  func.return %loss : tensor<f64>
+}"""
+
+
+def loop(outside: str, inside: str) -> str:
+    """The loop, in or around a stage, or with barriers in the place of markers."""
+    text = LOOP
+    for k, (kind, start, end) in enumerate(((outside, "%x", "%y"), (inside, "%c", "%e"))):
+        ops = ("grad.start_checkpoint", "grad.end_checkpoint")
+        first, last = ops if kind == "stage" else ("grad.barrier", "grad.barrier")
+        text = text.replace(f"START{k}", f"%s{k} = {first} {start} : tensor<6x6xf64>")
+        text = text.replace(f"END{k}", f"%e{k} = {last} {end} : tensor<6x6xf64>")
+    return text
+
+
+@pytest.mark.parametrize(("outside", "inside"), [("stage", ""), ("", "stage"), ("stage", "stage")])
+def test_loops_and_stages(outside: str, inside: str) -> None:
+    """A loop in a stage, a stage in a loop, and both: the bits of none."""
+    plain, staged = gradir.parse(loop("", "")), gradir.parse(loop(outside, inside))
+    expected = gradients(plain)
+    assert_same_bits(gradients(staged), expected)
+    derived = staged.gradient("f", mode="grad")
+    assert_same_bits(gradir.interpret(derived, "f_grad", *inputs()), gradir.interpret(
+        plain.gradient("f", mode="grad"), "f_grad", *inputs()
+    ))  # fmt: skip

@@ -323,3 +323,55 @@ def test_loops_and_stages(outside: str, inside: str) -> None:
     assert_same_bits(gradir.interpret(derived, "f_grad", *inputs()), gradir.interpret(
         plain.gradient("f", mode="grad"), "f_grad", *inputs()
     ))  # fmt: skip
+
+
+def test_replays_draw_the_same_numbers() -> None:
+    """Dropout in a stage: its mask is drawn again from the key, and is the same."""
+    text = """
+    func.func @f(%x: tensor<6x6xf64>, %w: tensor<6x6xf64>) -> tensor<f64> {
+      %key = array.full {value = 3} : tensor<i64>
+      %counter = array.full {value = 0} : tensor<i64>
+      %s = START %x : tensor<6x6xf64>
+      %h = array.sin %s : tensor<6x6xf64>
+      %d, %mask = nn.dropout %h, %key, %counter {p = 0.4}
+          : tensor<6x6xf64>, tensor<i64>, tensor<i64> -> (tensor<6x6xf64>, tensor<6x6xi1>)
+      %y = array.multiply %d, %w : tensor<6x6xf64>
+      %z = array.tanh %y : tensor<6x6xf64>
+      %e = END %z : tensor<6x6xf64>
+      %loss = array.sum %e : tensor<6x6xf64> -> tensor<f64>
+      func.return %loss : tensor<f64>
+    }"""
+    plain = text.replace("START", "grad.barrier").replace("END", "grad.barrier")
+    staged = text.replace("START", "grad.start_checkpoint").replace("END", "grad.end_checkpoint")
+    expected = gradients(gradir.parse(plain))
+    assert_same_bits(gradients(gradir.parse(staged)), expected)
+    assert 0 < np.count_nonzero(expected[1]) < expected[1].size
+    derived = str(gradir.parse(staged).gradient("f"))
+    assert "nn.dropout" in derived[derived.index("@f_bwd") :]
+
+
+def test_state_is_updated_once() -> None:
+    """Of batch_norm in a stage, the replay makes no running statistics; the bits are as without."""
+    kinds = "tensor<6x6xf64>, tensor<6xf64>"
+    text = f"""
+    func.func @f(%x: tensor<6x6xf64>, %w: tensor<6x6xf64>) -> (tensor<f64>, tensor<6xf64>) {{
+      %one = array.full {{value = 1.0}} : tensor<6xf64>
+      %s = START %x : tensor<6x6xf64>
+      %t, %mean, %var, %m, %i = nn.batch_norm %s, %one, %one, %one, %one {{training = true}}
+          : {kinds}, tensor<6xf64>, tensor<6xf64>, tensor<6xf64>
+          -> ({kinds}, tensor<6xf64>, tensor<6xf64>, tensor<6xf64>)
+      %a = array.sin %t : tensor<6x6xf64>
+      %y = array.multiply %a, %w : tensor<6x6xf64>
+      %e = END %y : tensor<6x6xf64>
+      %state = END %mean : tensor<6xf64>
+      %loss = array.sum %e : tensor<6x6xf64> -> tensor<f64>
+      func.return %loss, %state : tensor<f64>, tensor<6xf64>
+    }}"""
+    plain = text.replace("START", "grad.barrier").replace("END", "grad.barrier")
+    staged = text.replace("START", "grad.start_checkpoint").replace("END", "grad.end_checkpoint")
+    expected = gradients(gradir.parse(plain), of=0)
+    assert_same_bits(gradients(gradir.parse(staged), of=0), expected)
+    halves = gradir.parse(staged).gradient("f", of=0)
+    backward = function_named(halves.run_passes("gradir-decompose,gradir-dce").op, "f_bwd")
+    # 0.1, the momentum, occurs in the running statistics alone
+    assert "value = 0.1" not in str(backward)

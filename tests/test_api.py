@@ -111,8 +111,8 @@ def test_requests_of_the_pass() -> None:
     module = gradir.parse(PROGRAM)
     pruned = module.run_passes('gradir-gradient{function=f req="w=null,0=write"}')
     assert str(pruned) == str(module.gradient("f", wrt=0))
-    with pytest.raises(PassError, match="got 'add' for 'w'"):
-        module.run_passes('gradir-gradient{function=f req="w=add,0=null"}')
+    with pytest.raises(PassError, match="got 'put' for 'w'"):
+        module.run_passes('gradir-gradient{function=f req="w=put,0=null"}')
 
 
 # Calls.

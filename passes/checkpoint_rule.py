@@ -97,6 +97,7 @@ class CheckpointRule:
         missing = [v for v in plan.stored if v not in kept]
         extended = _with_results(saved.forward, [saved.inside[source[v]] for v in missing])
         results = extended.results[len(op.results) :]
+        outer.set_primal(op.results, extended.results[: len(op.results)])
         # `kept` are results of the op that was just replaced
         kept = self._kept(outer, op, SavedStage(extended, saved.inside))
         plan.run(kept | dict(zip(missing, results, strict=True)))

@@ -35,7 +35,14 @@ from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp, added_to, written_tensor
-from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
+from gradir.dialects.kinds import (
+    ElementwiseOp,
+    IdentityOp,
+    SameValueOp,
+    require_elements,
+    require_equal_types,
+)
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
@@ -101,7 +108,7 @@ class EndCheckpointOp(IdentityOp):
 
 
 @irdl_op_definition
-class BarrierOp(IdentityOp):
+class BarrierOp(SameValueOp):
     """x; ops on the result are never merged with equal ops on x.
 
     It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
@@ -110,7 +117,6 @@ class BarrierOp(IdentityOp):
     """
 
     name = "grad.barrier"
-    traits = traits_def()
 
     def simplify(self, x: Value) -> Value | None:
         """Behind the views that x is of something, which fusion reads through; not on constants."""
@@ -338,5 +344,5 @@ OPS: tuple[type[TensorOp], ...] = (
 Grad = Dialect(
     "grad",
     [*OPS, *TAPE_OPS, *checkpoint.OPS, *custom_vjp.OPS, *SLICES_OPS, *host_call.OPS],
-    [TapeType, SlicesType],
+    [TapeType, LoopPolicyAttr, SlicesType],
 )

@@ -25,6 +25,7 @@ from gradir.dialects.tape import TapeType
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.host_calls import called, host_call_of
 from gradir.interpreter_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
+from gradir.interpreter_integers import INTEGER_OPS
 from gradir.interpreter_out import all_arguments, stored
 from gradir.interpreter_slices import as_slices, slices_value
 from gradir.interpreter_tape import TAPE_OPS, Tape, as_tape
@@ -98,6 +99,7 @@ def _rounded_sum(x: float, y: float, z: float, dtype: np.dtype[Any]) -> float:
 
 # Ops on scalars; those that convert have the identity, since each result is cast to its type.
 _SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
+    **INTEGER_OPS,
     arith.AddfOp: np.add,
     arith.SubfOp: np.subtract,
     arith.MulfOp: np.multiply,

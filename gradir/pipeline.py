@@ -32,6 +32,7 @@ from gradir.passes.plan_memory import MemoryPlan, plan_memory
 from gradir.passes.scalarize import scalarize
 from gradir.passes.schedule import schedule
 from gradir.passes.simplify import simplify
+from gradir.passes.sum_slices import sum_slices
 from gradir.passes.verify import verify
 
 
@@ -67,6 +68,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "gradir-inline-checkpoints", inline_checkpoints, lambda op: not isinstance(op, CheckpointOp)
     ),
+    # needs: nothing;                 leaves: sums with parts in zeros as updates of parts
+    Stage("gradir-sum-slices", sum_slices),
     # needs: nothing;                 leaves: tensors in the place of row slices
     Stage("gradir-expand-slices", expand_slices, _is_dense),
     # needs: nothing;                 leaves: cheaper ops with the same bits

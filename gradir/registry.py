@@ -51,6 +51,7 @@ PASSES: dict[str, str] = {
     "gradir-scalarize": "gradir.passes.scalarize:ScalarizePass",
     "gradir-schedule": "gradir.passes.schedule:SchedulePass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
+    "gradir-sum-slices": "gradir.passes.sum_slices:SumSlicesPass",
     "gradir-verify": "gradir.passes.verify:VerifyPass",
 }
 """gradir's own passes: name to `module:class`."""

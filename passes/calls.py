@@ -27,7 +27,7 @@ from gradir.passes.custom_vjp import (
 )
 from gradir.passes.derived_functions import Halves, Program, split_functions
 from gradir.passes.differentiator import Differentiator, TapeThread
-from gradir.passes.region_flow import region_flow, times, trips
+from gradir.passes.region_flow import executions_within, region_flow, trips
 from gradir.passes.targets import Target, resolve_of, resolve_wrt
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _with_executions(
     for op in block.ops:
         yield op, executions
         if (flow := region_flow(op)) is not None:
-            inside = times(executions, trips(op))
+            inside = executions_within(executions, op)
             for inner in flow.blocks:
                 yield from _with_executions(inner, inside)
 

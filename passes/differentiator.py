@@ -24,7 +24,7 @@ from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.cleanup import is_dead
 from gradir.passes.derived_functions import Program
-from gradir.passes.region_flow import times, trips
+from gradir.passes.region_flow import executions_within
 from gradir.passes.structural import structural_rule
 
 
@@ -103,8 +103,8 @@ class Differentiator:
 
     def region(self, block: Block, op: Operation) -> Differentiator:
         """For a block of a region of an op of this block."""
-        executions = times(self.executions, trips(op))
-        return Differentiator(self.shared, block, op.location, executions)
+        within = executions_within(self.executions, op)
+        return Differentiator(self.shared, block, op.location, within)
 
     # Arguments and tapes.
 
@@ -141,9 +141,7 @@ class Differentiator:
             if rule is not None and any(map(self.activity.is_active, op.results)):
                 self.shared.saved[op] = rule.forward(self, op)
             else:
-                copy = op.clone(self.shared.primal)
-                copy.location = op.location
-                self.forward.add_op(copy)
+                self.forward.add_op(copied(op, self.shared.primal))
 
     def dissolve(self, op: Operation, block: Block, results: Iterable[SSAValue]) -> None:
         """Make the ops of a region's block, which runs once, ops of this block."""
@@ -293,6 +291,14 @@ def cotangent_hint(value: SSAValue) -> str:
 def zero_of(value: SSAValue, emitter: Emitter) -> Value:
     """The cotangent of a value to which nothing contributes."""
     return zero(value.type, emitter).named(cotangent_hint(value))
+
+
+def copied(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
+    """A copy of an op that reads what stands for its operands; `values` gets its results."""
+    copy = op.clone(values)
+    for one, other in zip(op.walk(), copy.walk(), strict=True):
+        other.location = one.location
+    return copy
 
 
 def splice(block: Block, arguments: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:

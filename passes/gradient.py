@@ -12,8 +12,7 @@ forward and a backward block. The mode decides how these become functions:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -178,7 +177,9 @@ class FunctionDifferentiator:
         return opened
 
     def _dependence(self, op: Operation) -> Dependence | None:
-        return partial(dependence, self.program) if isinstance(op, CallOp) else None
+        if not isinstance(op, CallOp):
+            return None
+        return lambda call, varied: dependence(self.program, cast(CallOp, call), varied)
 
     def _seed(self, work: Differentiator, with_ones: bool) -> list[SSAValue]:
         """Contribute the seed of each target; returns the cotangent arguments (of `backward`)."""

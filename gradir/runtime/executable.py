@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
@@ -35,6 +36,7 @@ from gradir.runtime import jit, threads
 from gradir.runtime.arrays import Array, ArraySpec, address_of, as_input, as_output, spec_of
 from gradir.runtime.host import HostCalls
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
+from gradir.runtime.tapes import GrownMemory, NativeTape, unboxed
 
 # From this size on a result is placed on pooled memory: the system would give fresh pages for it.
 POOLED_RESULT_BYTES = 1 << 16
@@ -49,20 +51,29 @@ class _Call:
 
     __slots__ = ("address", "block", "growing", "table")
 
-    def __init__(self, words: int, growing: Sequence[tuple[int, int]]):
+    def __init__(self, words: int, growing: Sequence[tuple[int, int, int]]):
         self.table: Any = (ctypes.c_int64 * words)()
         self.address = ctypes.addressof(self.table)
         self.block: Block | None = None
         self.growing = growing
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Give memory that grows an address, though there is room for no record yet."""
+        for word, stride, _ in self.growing:
+            if not self.table[word + POINTER]:
+                self.table[word + POINTER] = threads.allocate(stride)
 
     def settle(self, everything: bool) -> None:
         """After a run: free the memory that grew, but what is small and may serve the next call."""
         table = self.table
-        for word, stride in self.growing:
+        for word, stride, _ in self.growing:
             table[word + FAILED] = 0
             if everything or table[word + CAPACITY] * stride > KEPT_GROWN_BYTES:
                 threads.free(table[word + POINTER])
                 table[word + POINTER] = table[word + CAPACITY] = 0
+        if not everything:
+            self.prepare()
 
     def __del__(self) -> None:
         self.settle(everything=True)
@@ -126,10 +137,15 @@ class Executable:
         return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
-        if len(arrays) != len(self.inputs):
-            raise self._wrong_count(len(arrays))
         if self.read_results:
             self._require_given(out)
+        if self.program.input_tapes:
+            arrays = self._unboxed(arrays)
+        return self._call(arrays, out)
+
+    def _call(self, arrays: Sequence[object], out: object) -> tuple[Array, ...]:
+        if len(arrays) != len(self.inputs):
+            raise self._wrong_count(len(arrays))
         try:
             call = self._idle.pop()
         except IndexError:
@@ -150,14 +166,48 @@ class Executable:
             table[TABLE_ARGUMENTS] = block.address
         table[TABLE_THREADS] = threads.usable(self.threads)
         self._run(call.address)
-        if self.program.growing:
-            call.settle(table[TABLE_ERROR] != 0)
+        if self.program.growing or self.program.result_tapes:
+            results = self._finish(call, results)
         if block is not call.block and block is not None:
             self._pool.give(block)
         if table[TABLE_ERROR]:
             raise self._failure(call)
         self._idle.append(call)
         return results
+
+    # Tapes.
+
+    def _finish(self, call: _Call, results: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Hand over the tapes among the results, and free memory that the call let grow."""
+        failed = call.table[TABLE_ERROR] != 0
+        if self.program.result_tapes and not failed:
+            results = self._boxed(call, results)
+        call.settle(everything=failed)
+        return results
+
+    def _unboxed(self, arguments: Sequence[object]) -> tuple[object, ...]:
+        types = self.program.input_tapes
+        if len(arguments) != len(types):
+            raise ArgumentTypeError(
+                f"{self.name}: expected {len(types)} arguments, got {len(arguments)}"
+            )
+        return tuple(unboxed(arguments, types, self.name))
+
+    def _boxed(self, call: _Call, arrays: Sequence[Array]) -> tuple[Any, ...]:
+        """The results with one object for the arrays of each tape."""
+        grown = {kept: word for word, _, kept in self.program.growing if kept >= 0}
+        rest, results = iter(arrays), list[Any]()
+        for k, type_ in enumerate(self.program.result_tapes):
+            if type_ is None:
+                results.append(next(rest))
+            elif k in grown:
+                memory = GrownMemory(call.table[grown[k] + POINTER])
+                call.table[grown[k] + POINTER] = call.table[grown[k] + CAPACITY] = 0
+                results.append(NativeTape.grown(type_, memory, next(rest)))
+            else:
+                own = tuple(islice(rest, len(type_.columns) + 1))
+                results.append(NativeTape(type_, own))
+        return tuple(results)
 
     # Parts of a call.
 

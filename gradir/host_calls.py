@@ -17,7 +17,7 @@ from gradir.dialects.diagnostics import LocatedError, location_text
 from gradir.dialects.host_call import HostCallOp
 from gradir.dialects.host_functions import HostFunction, host_function, host_function_names
 from gradir.dialects.shapes import element_of, is_static, shape_of
-from gradir.errors import ExecutionError
+from gradir.errors import HostCallError
 from gradir.runtime.arrays import ArraySpec, dtype_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -69,17 +69,17 @@ def _spec(op: HostCallOp, type_: Attribute, k: int) -> ArraySpec:
 
 
 def called(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
-    """The results of a call on copies of the arrays; ExecutionError where it fails."""
+    """The results of a call on copies of the arrays; HostCallError where it fails."""
     copies = [np.array(array, order="C") for array in arrays]
     try:
         returned: Any = call.function.function(*copies)
     except Exception as error:
-        raise ExecutionError(f"{call.place}: {_trace(error)}") from error
+        raise HostCallError(f"{call.place}: {_trace(error)}") from error
     several = [*cast(Sequence[Any], returned)] if isinstance(returned, tuple | list) else [returned]
     if returned is None and not call.outputs:
         several = []
     if len(several) != len(call.outputs):
-        raise ExecutionError(
+        raise HostCallError(
             f"{call.place}: must return {len(call.outputs)} arrays, got {len(several)}"
         )
     return [_checked(call, k, value) for k, value in enumerate(several)]
@@ -89,7 +89,7 @@ def _checked(call: HostCall, k: int, value: Any) -> Array:
     """A result, which has exactly the declared type."""
     array, spec = np.asarray(value), call.outputs[k]
     if array.shape != spec.shape or array.dtype != spec.dtype:
-        raise ExecutionError(
+        raise HostCallError(
             f"{call.place}: result {k} must be {spec.dtype}{list(spec.shape)}, "
             f"got {array.dtype}{list(array.shape)}"
         )

@@ -14,7 +14,7 @@ from gradir.dialects.host_functions import (
     _FUNCTIONS,  # pyright: ignore[reportPrivateUsage]
     Spec,
 )
-from gradir.errors import ExecutionError, PassError
+from gradir.errors import HostCallError, PassError
 from gradir.testing import check_grads
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -144,7 +144,7 @@ def test_errors_have_the_traceback_and_the_place() -> None:
     module = gradir.parse(program(), "p.mlir")
     for run in runs(module, "f"):
         for _ in range(2):
-            with pytest.raises(ExecutionError) as caught:
+            with pytest.raises(HostCallError) as caught:
                 run(X)
             text = str(caught.value)
             assert text.startswith("p.mlir:4:3: grad.host_call @cube: ValueError: no good")
@@ -177,7 +177,7 @@ def twice(x: Array) -> tuple[Array, Array]:
 def test_results_are_checked(function: Any, message: str) -> None:
     gradir.register_host_function("cube", function)
     for run in runs(gradir.parse(program()), "f"):
-        with pytest.raises(ExecutionError, match=message):
+        with pytest.raises(HostCallError, match=message):
             run(X)
 
 
@@ -236,6 +236,93 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
         np.testing.assert_allclose(x_ct, np.cos(X * X) * 2 * X)
 
 
+def test_stages_with_effects_further_down_are_refused() -> None:
+    """In functions that a stage calls, which it would call again."""
+    register_cube(backward=cube_backward)
+    text = (
+        program().replace("@f", "@g")
+        + """
+func.func @h(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %y = func.call @g(%x) : (tensor<4xf64>) -> tensor<4xf64>
+  func.return %y : tensor<4xf64>
+}
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %s = grad.start_checkpoint %x : tensor<4xf64>
+  %a = func.call @h(%s) : (tensor<4xf64>) -> tensor<4xf64>
+  %b = array.sin %a : tensor<4xf64>
+  %y = grad.end_checkpoint %b : tensor<4xf64>
+  func.return %y : tensor<4xf64>
+}"""
+    )
+    module = gradir.parse(text)
+    with pytest.raises(PassError, match=r"func\.call: has effects, so that a checkpoint stage"):
+        module.gradient("f", mode="vjp")
+    register_cube(backward=cube_backward, pure=True)
+    pure = gradir.parse(text.replace('"cube"', '"cube", pure'))
+    check_grads(pure, [X], function="f", order=1)
+
+
+def test_loops_that_run_again_take_no_effects() -> None:
+    register_cube(backward=cube_backward)
+    text = """
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %nine = arith.constant 9 : index
+  %y = scf.for %i = %zero to %nine step %one iter_args(%a = %x) -> (tensor<4xf64>) {
+    %s = array.sin %a : tensor<4xf64>
+    %b = grad.host_call %s {callee = "cube"} : (tensor<4xf64>) -> tensor<4xf64>
+    %c = array.add %b, %x : tensor<4xf64>
+    scf.yield %c : tensor<4xf64>
+  } {grad.loop = #grad.loop<every = 3>}
+  func.return %y : tensor<4xf64>
+}"""
+    with pytest.raises(PassError, match=r"grad\.host_call: has effects, so that a loop of policy"):
+        gradir.parse(text).gradient("f", mode="vjp")
+    store_all = gradir.parse(text.replace("every = 3", "store_all")).gradient("f", mode="vjp")
+    register_cube(backward=cube_backward, pure=True)
+    every = gradir.parse(text.replace('"cube"', '"cube", pure')).gradient("f", mode="vjp")
+    expected = gradir.interpret(store_all, "f_vjp", X, np.ones(4))
+    for module in (store_all, every):
+        for run in runs(module, "f_vjp"):
+            np.testing.assert_allclose(run(X, np.ones(4)), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("policy", ["keep_all", "keep_none", "auto"])
+def test_pure_calls_may_run_again(policy: str) -> None:
+    seen = register_cube(backward=cube_backward, pure=True)
+    module = gradir.parse(program(", pure", "%c = array.sin %b : tensor<4xf64>"))
+    derived = module.gradient("f", mode="vjp", policy=policy)
+    plain = gradir.interpret(module.gradient("f", mode="vjp"), "f_vjp", X, np.ones(4))
+    for run in runs(derived, "f_vjp"):
+        seen.clear()
+        np.testing.assert_allclose(run(X, np.ones(4)), plain)
+        assert len(seen) == 1 + (policy == "keep_none")
+
+
+def test_a_host_function_may_run_native_code() -> None:
+    """Also while other threads of the outer call wait."""
+    text = """
+func.func @NAME(%x: tensor<300x300xf64>) -> tensor<300x300xf64> {
+  %a = array.matmul %x, %x : tensor<300x300xf64>, tensor<300x300xf64> -> tensor<300x300xf64>
+  %b = BODY
+  %y = array.matmul %b, %x : tensor<300x300xf64>, tensor<300x300xf64> -> tensor<300x300xf64>
+  func.return %y : tensor<300x300xf64>
+}"""
+    plain = text.replace("NAME", "g").replace("BODY", "array.sin %a : tensor<300x300xf64>")
+    inner = gradir.compile(gradir.parse(plain), "g")
+
+    def nested(x: Array) -> Array:
+        return inner(x)[0]
+
+    gradir.register_host_function("nested", nested)
+    call = 'grad.host_call %a {callee = "nested"} : (tensor<300x300xf64>) -> tensor<300x300xf64>'
+    outer = gradir.parse(text.replace("NAME", "f").replace("BODY", call))
+    x = np.random.default_rng(0).standard_normal((300, 300)) / 20
+    [y] = gradir.compile(outer, "f")(x)
+    np.testing.assert_allclose(y, nested(x @ x) @ x, rtol=1e-9, atol=1e-12)
+
+
 def test_in_loops_with_several_threads() -> None:
     """On one thread among shared work; a failure ends a loop that would not end."""
     calls: list[float] = []
@@ -267,7 +354,7 @@ func.func @f(%x: T, %m: I) -> T {
     x = np.full((256, 256), 2.0)
     for run in runs(module, "f"):
         np.testing.assert_allclose(run(x, np.array(3))[0], np.sqrt(x * x + 3))
-        with pytest.raises(ExecutionError, match="RuntimeError: too far"):
+        with pytest.raises(HostCallError, match="RuntimeError: too far"):
             run(x, np.array(100))
 
 

@@ -161,6 +161,24 @@ def test_the_buffer_must_be_given(out: Any) -> None:
             run(w, x, ct, out=out)
 
 
+def test_null_write_and_add_together() -> None:
+    """Of a @ b: the buffer of `write` is not read, not even where it holds nan."""
+    type_ = "tensor<2x2xf64>"
+    module = gradir.parse(f"""
+func.func @f(%a: {type_}, %b: {type_}, %c: {type_}) -> {type_} {{
+  %d = array.matmul %a, %b : {type_}, {type_} -> {type_}
+  %y = array.multiply %d, %c : {type_}
+  func.return %y : {type_}
+}}""").gradient("f", mode="vjp", req={0: "add", 1: "write", 2: "null"})
+    a, b = np.array([[1.0, 2], [3, 4]]), np.array([[0.5, -1], [2, 0.25]])
+    ones = np.ones((2, 2))
+    for run in (gradir.compile(module, "f_vjp"), partial(gradir.interpret, module, "f_vjp")):
+        added, written = np.full((2, 2), 100.0), np.full((2, 2), np.nan)
+        assert len(run(a, b, ones, ones, out=[None, added, written])) == 3
+        np.testing.assert_allclose(added, [[99.5, 102.25], [99.5, 102.25]])
+        np.testing.assert_allclose(written, [[4, 4], [6, 6]])
+
+
 def test_a_tangent_is_not_added() -> None:
     with pytest.raises(PassError, match="req: add needs a gradient, got mode=jvp"):
         module_of(PROGRAMS["nest"]).gradient("f", mode="jvp", req={"w": "add"})

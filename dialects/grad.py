@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects import checkpoint, custom_vjp, loopnest
+from gradir.dialects import checkpoint, custom_vjp, host_call, loopnest
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import linear_systems, scans
@@ -343,6 +343,6 @@ OPS: tuple[type[TensorOp], ...] = (
 
 Grad = Dialect(
     "grad",
-    [*OPS, *TAPE_OPS, *checkpoint.OPS, *custom_vjp.OPS, *SLICES_OPS],
+    [*OPS, *TAPE_OPS, *checkpoint.OPS, *custom_vjp.OPS, *SLICES_OPS, *host_call.OPS],
     [TapeType, LoopPolicyAttr, SlicesType],
 )

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import LocatedError, value_name
 from gradir.dialects.forall import ForallOp
+from gradir.dialects.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
 from gradir.dialects.tape import TapeType
 from gradir.dialects.window import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
@@ -53,6 +54,10 @@ from gradir.passes.liveness import is_control_flow
 # addresses of constants and error records of kernels.
 TABLE_ERROR, TABLE_THREADS, TABLE_ARGUMENTS = 0, 3, 4
 
+# What the text calls for a host call, with its number, the addresses of its buffers and the table;
+# it returns whether this call or one before it has failed.
+HOST_SYMBOL = "gradir_host"
+
 BufferType = MemRefType[Attribute]
 
 
@@ -72,6 +77,16 @@ class Constant:
     type: BufferType
     data: bytes
     word: int
+
+
+@dataclass(frozen=True)
+class HostCallSite:
+    """A call of a Python function: its name, how errors name the call, and the buffers' types."""
+
+    callee: str
+    place: str
+    inputs: tuple[BufferType, ...]
+    outputs: tuple[BufferType, ...]
 
 
 @dataclass(frozen=True)
@@ -118,6 +133,7 @@ class Program:
     result_tapes: tuple[TapeType | None, ...]
     barriers: int
     kernels: tuple[KernelReport, ...]
+    host_calls: tuple[HostCallSite, ...] = ()
     entry: str = ENTRY
 
 
@@ -175,6 +191,8 @@ class _Driver:
         self.words = TABLE_ARGUMENTS
         self.own_record = ""
         self.growing: list[tuple[int, int, int]] = []
+        self.host_calls: list[HostCallSite] = []
+        self.host_failed: _Buffer | None = None
         self.roots = 0
         self.scalars = ScalarCode(
             self.text, self.work, lambda buffer: self.buffers[buffer], self.own_error
@@ -231,6 +249,8 @@ class _Driver:
                 self.loop(op)
             elif is_control_flow(op):
                 self.flow(op)
+            elif isinstance(op, HostInvokeOp):
+                self.host_call(op)
             elif not self.scalars.emit(op):
                 raise LocatedError(f"{op.name}: no native code for this op at buffer level", op)
 
@@ -249,6 +269,11 @@ class _Driver:
         assert loop is not None
         for records in {op.records: None for op in loop.walk() if isinstance(op, ReserveOp)}:
             condition = self.scalars.unless_failed(condition, records)
+        if any(isinstance(op, HostInvokeOp) for op in loop.walk()):
+            self.work.by_all(self.failure().use(writes=False))
+            failed = self.text.emit(f"load i64, ptr {self.failure().pointer}, align 8")
+            going = self.text.emit(f"icmp eq i64 {failed}, 0")
+            condition = self.text.emit(f"and i1 {condition}, {going}")
         return condition
 
     def flow(self, op: Operation) -> None:
@@ -291,6 +316,8 @@ class _Driver:
             if isinstance(op, LoopOp | ForallOp):
                 for k, operand in enumerate(op.operands):
                     yield from self.buffers[operand].use(k >= len(op.inputs))
+            elif isinstance(op, HostInvokeOp):
+                yield from self.host_uses(op)
             elif isinstance(op, ReserveOp):
                 yield from self.buffers[op.records].use(writes=True)
             elif isinstance(op, memref.LoadOp | memref.StoreOp):
@@ -299,6 +326,36 @@ class _Driver:
                 for region in op.regions:
                     for inner in region.blocks:
                         yield from self.uses(inner)
+
+    # Host calls.
+
+    def failure(self) -> _Buffer:
+        """The word that says whether a host call has failed."""
+        if self.host_failed is None:
+            self.host_failed = self.new_slot()
+        return self.host_failed
+
+    def host_uses(self, op: HostInvokeOp) -> Iterator[Use]:
+        for values, writes in ((op.inputs, False), (op.outputs, True)):
+            for value in values:
+                yield from self.buffers[value].use(writes)
+        yield from self.failure().use(writes=True)
+
+    def host_call(self, op: HostInvokeOp) -> None:
+        """Thread 0, which is the caller's, calls back with the addresses of the buffers."""
+        inputs, outputs = (
+            tuple(cast(BufferType, v.type) for v in vs) for vs in (op.inputs, op.outputs)
+        )
+        site = HostCallSite(op.callee.data, op.message.data, inputs, outputs)
+        number, count = len(self.host_calls), max(len(op.operands), 1)
+        self.host_calls.append(site)
+        table = self.work.early(f"alloca [{count} x ptr], align 8", "buffers")
+        self.work.by_one(list(self.host_uses(op)))
+        for k, operand in enumerate(op.operands):
+            place = self.text.emit(f"getelementptr ptr, ptr {table}, i64 {k}")
+            self.text.line(f"store ptr {self.buffers[operand].pointer}, ptr {place}, align 8")
+        failed = self.text.emit(f"call i64 @{HOST_SYMBOL}(i64 {number}, ptr {table}, ptr %table)")
+        self.text.line(f"store i64 {failed}, ptr {self.failure().pointer}, align 8")
 
     # Kernels.
 
@@ -471,6 +528,7 @@ class _Driver:
             result_tapes=_tapes(self.function, "results"),
             barriers=self.work.barriers,
             kernels=tuple(e.report for e in self.kernels.values()),
+            host_calls=tuple(self.host_calls),
         )
 
     def parameters(self) -> tuple[Parameter | None, tuple[Parameter, ...], tuple[Parameter, ...]]:
@@ -500,6 +558,8 @@ class _Driver:
             declarations -= GROW_DECLARATIONS
         is_parallel = self.work.shared_phases > 0
         parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
+        if self.host_calls:
+            parts.append(f"declare i64 @{HOST_SYMBOL}(i64, ptr, ptr)")
         parts.append(self.driver_text())
         if self.scalars.grows:
             parts.append(grow_function(self.target))

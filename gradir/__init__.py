@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from gradir.api import Module, compile, interpret, parse
 from gradir.errors import GradirError
+from gradir.row_slices import RowSlices
 
 __version__ = "0.1.0"
 
-__all__ = ["GradirError", "Module", "__version__", "compile", "interpret", "parse"]
+__all__ = ["GradirError", "Module", "RowSlices", "__version__", "compile", "interpret", "parse"]
 
 if TYPE_CHECKING:
     from gradir import testing as testing

@@ -20,39 +20,31 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Block, Region, SSAValue
 
+from gradir.dialects.diagnostics import PassError
 from gradir.dialects.grad import AccumulateOp, ZeroOp
 from gradir.dialects.interfaces import Cotangents
+from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.differentiator import Differentiator, TapeThread, splice, zero_of
+from gradir.passes.flow_builder import Integers, cast_integer
 from gradir.passes.loop_body import (
     Body,
-    Integers,
+    Step,
     captured_active,
     differentiate_body,
+    keep_limit,
     keep_residuals,
 )
-from gradir.passes.loop_rules import same_as, take_over
+from gradir.passes.loop_rules import take_over
 from gradir.passes.region_flow import yielded
 from gradir.passes.residuals import Makers
 from gradir.passes.verify_flow import constant_integer
-
-
-@dataclass
-class WhileLoop:
-    """A source loop: which values it carries (into the first region) and passes (out of it) that
-    change; the others are the same as a value from outside."""
-
-    op: scf.WhileOp
-    before: Block
-    after: Block
-    carried: list[int]
-    passed: list[int]
-
-    @property
-    def condition(self) -> scf.ConditionOp:
-        last = self.before.last_op
-        assert isinstance(last, scf.ConditionOp)
-        return last
+from gradir.passes.while_loop import WhileLoop, analyzed
+from gradir.passes.while_replay import (
+    ReplayedWhile,
+    backward_replayed_while,
+    forward_replayed_while,
+)
 
 
 @dataclass(frozen=True)
@@ -83,8 +75,11 @@ class SavedWhile:
 class WhileRule:
     """The structural rule of scf.while."""
 
-    def forward(self, outer: Differentiator, op: scf.WhileOp) -> SavedWhile:
-        loop = _analyzed(outer, op)
+    def forward(self, outer: Differentiator, op: scf.WhileOp) -> SavedWhile | ReplayedWhile:
+        _check_policy(op)
+        loop = analyzed(outer, op)
+        if loop_policy(op).kind.data != "store_all":
+            return forward_replayed_while(outer, loop)
         inductions = _inductions(loop)
         counter = next((i for i in inductions if _counts(i)), None)
         before, after = (outer.region(block, op) for block in (loop.before, loop.after))
@@ -109,11 +104,11 @@ class WhileRule:
             captured,
         )
         outside = outer.forward_emitter(op)
-        for body, arguments in (
-            (before_body, {i: loop.before.args[i.place] for i in inductions}),
-            (after_body, {i: loop.after.args[i.passed] for i in inductions}),
+        for body, arguments, steps in (
+            (before_body, {i: loop.before.args[i.place] for i in inductions}, []),
+            (after_body, {i: loop.after.args[i.passed] for i in inductions}, _steps(outer, loop)),
         ):
-            keep_residuals(body, outside, _makers(outer, body, arguments), op)
+            keep_residuals(body, outside, _makers(outer, body, arguments), op, steps)
         threads = [[outer.open_tape(t.type) for t in b.tapes] for b in (before, after)]
         made = _forward_loop(outer, loop, before, after, counts, [*threads[0], *threads[1]])
         outside.insert(made)
@@ -129,8 +124,14 @@ class WhileRule:
         )
 
     def backward(
-        self, outer: Differentiator, op: scf.WhileOp, saved: SavedWhile, cts: Cotangents
+        self,
+        outer: Differentiator,
+        op: scf.WhileOp,
+        saved: SavedWhile | ReplayedWhile,
+        cts: Cotangents,
     ) -> Iterable[tuple[SSAValue, Value | None]]:
+        if isinstance(saved, ReplayedWhile):
+            return backward_replayed_while(outer, saved, cts)
         emitter = outer.emitter
         captured = list(dict.fromkeys([*saved.before.captured, *saved.after.captured]))
         seeds = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in saved.active_passed]
@@ -140,42 +141,29 @@ class WhileRule:
             [t.in_backward() for t in threads]
             for threads in (saved.before_threads, saved.after_threads)
         )
-        initial = [*state.cts, *sums, *before_tapes, *after_tapes]
+        followed = [outer.primal(op.results[k]) for k in saved.after.following]
+        initial = [*state.cts, *sums, *followed, *before_tapes, *after_tapes]
         body = _backward_body(saved, captured, initial, emitter)
         index = Integers(IndexType(), emitter)
         made = scf.ForOp(index.constant(0), saved.count, index.constant(1), initial, Region(body))
         emitter.insert(made)
-        tapes = made.results[len(state.cts) + len(sums) :]
+        keep_limit(made, op)
+        tapes = made.results[len(state.cts) + len(sums) + len(followed) :]
         take_over([*saved.before_threads, *saved.after_threads], tapes, backward=True)
         targets = [*(op.arguments[k] for k in saved.active_carried), *captured]
         return [(v, emitter.value(r)) for v, r in zip(targets, made.results, strict=False)]
 
 
+def _check_policy(op: scf.WhileOp) -> None:
+    if loop_policy(op).kind.data == "binomial":
+        raise PassError(
+            "scf.while: binomial needs the number of iterations before the first, which only "
+            "scf.for has; use online",
+            op,
+        )
+
+
 # What changes, and how.
-
-
-def _analyzed(outer: Differentiator, op: scf.WhileOp) -> WhileLoop:
-    """Find the values that never change; they are said to be the same as what they start from."""
-    before, after = op.before_region.block, op.after_region.block
-    condition, last = yielded(before), yielded(after)
-    inside: set[SSAValue] = {v for block in (before, after) for v in block.args}
-    inside.update(r for inner in op.walk() if inner is not op for r in inner.results)
-    carried: list[int] = []
-    for k, argument in enumerate(before.args):
-        passes = [after.args[q] for q, value in enumerate(condition) if value is argument]
-        if last[k] in passes or last[k] is op.arguments[k]:
-            same_as(outer, argument, op.arguments[k])
-        else:
-            carried.append(k)
-    passed: list[int] = []
-    for k, value in enumerate(condition):
-        if outer.shared.origin(value) not in inside:
-            for other in (after.args[k], op.results[k]):
-                outer.shared.same[other] = value
-                outer.shared.primal[other] = outer.primal(value)
-        else:
-            passed.append(k)
-    return WhileLoop(op, before, after, carried, passed)
 
 
 def _inductions(loop: WhileLoop) -> list[Induction]:
@@ -193,6 +181,17 @@ def _inductions(loop: WhileLoop) -> list[Induction]:
     return found
 
 
+def _steps(outer: Differentiator, loop: WhileLoop) -> list[Step]:
+    """What the second region starts from and makes, where the first hands on what it gets."""
+    condition, last = yielded(loop.before), yielded(loop.after)
+    return [
+        Step(q, outer.primal(loop.after.args[q]), outer.primal(last[k]))
+        for k in loop.carried
+        for q in loop.passed
+        if condition[q] is loop.before.args[k]
+    ]
+
+
 def _counts(induction: Induction) -> bool:
     """It goes up by 1, in a type that no number of iterations overflows."""
     is_wide = isinstance(induction.start.type, IndexType) or induction.start.type == i64
@@ -206,7 +205,7 @@ def _count_of(outer: Differentiator, op: scf.WhileOp, counter: Induction) -> SSA
     whole = Integers(counter.start.type, emitter)
     end = outer.primal(op.results[counter.passed])
     gone = whole.subtract(end, outer.primal(counter.start) if start is None else start)
-    return _cast(whole.value(gone), IndexType(), emitter)
+    return cast_integer(whole.value(gone), IndexType(), emitter)
 
 
 def _makers(outer: Differentiator, body: Body, arguments: Mapping[Induction, SSAValue]) -> Makers:
@@ -218,19 +217,13 @@ def _makers(outer: Differentiator, body: Body, arguments: Mapping[Induction, SSA
             whole = Integers(type_, emitter)
             start, step = (constant_integer(v) for v in (induction.start, induction.step))
             assert step is not None
-            number = _cast(body.number, type_, emitter)
+            number = cast_integer(body.number, type_, emitter)
             begin = outer.primal(induction.start) if start is None else start
             return whole.value(whole.add(begin, whole.multiply(number, step)))
 
         return make
 
     return {outer.primal(argument): maker(i) for i, argument in arguments.items()}
-
-
-def _cast(value: SSAValue, type_: object, emitter: Emitter) -> SSAValue:
-    if value.type == type_:
-        return value
-    return emitter.insert(arith.IndexCastOp(value, type_)).result  # pyright: ignore[reportArgumentType]
 
 
 def _active(outer: Differentiator, loop: WhileLoop) -> tuple[list[int], list[int]]:
@@ -351,11 +344,12 @@ def _backward_body(
     given = iter(block.args[1:])
     cts: list[SSAValue] = [next(given) for _ in saved.active_carried]
     sums: dict[SSAValue, SSAValue] = {c: next(given) for c in captured}
-    before_tapes = [next(given) for _ in saved.before_threads]
-    after_tapes = list(given)
-    cts, after_tapes = _run(saved.after, number, cts, sums, after_tapes, emitter)
+    followed: list[SSAValue] = [next(given) for _ in saved.after.following]
+    before_tapes: list[SSAValue] = [next(given) for _ in saved.before_threads]
+    cts, after = _run(saved.after, number, cts, sums, [*followed, *given], emitter)
     cts, before_tapes = _run(saved.before, number, cts, sums, before_tapes, emitter)
-    emitter.insert(scf.YieldOp(*cts, *sums.values(), *before_tapes, *after_tapes))
+    followed, after_tapes = after[: len(followed)], after[len(followed) :]
+    emitter.insert(scf.YieldOp(*cts, *sums.values(), *followed, *before_tapes, *after_tapes))
     return block
 
 
@@ -364,13 +358,14 @@ def _run(
     number: SSAValue,
     cts: Sequence[SSAValue],
     sums: dict[SSAValue, SSAValue],
-    tapes: Sequence[SSAValue],
+    others: Sequence[SSAValue],
     emitter: Emitter,
 ) -> tuple[list[SSAValue], list[SSAValue]]:
-    """Append the backward code of a region; returns cotangents and tapes, and updates the sums."""
-    given = [number, *cts, *(sums[c] for c in body.captured), *tapes]
+    """Append the backward code of a region; updates the sums, and returns the cotangents and what
+    becomes of the other values, tapes among them."""
+    given = [number, *cts, *(sums[c] for c in body.captured), *others]
     returned = splice(body.inner.backward, given, emitter)
-    first = len(returned) - len(body.captured) - len(tapes)
+    first = len(returned) - len(body.captured) - len(others)
     second = first + len(body.captured)
     sums.update(zip(body.captured, returned[first:second], strict=True))
     return returned[:first], returned[second:]

@@ -6,6 +6,9 @@ fn = gradir.compile(module.gradient("f", mode="vjp"), "f_vjp")
 *results, gradient = fn(*arrays)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from gradir.api import Module, compile, interpret, parse
 from gradir.dialects.host_functions import register_host_function
 from gradir.errors import GradirError
@@ -23,3 +26,14 @@ __all__ = [
     "parse",
     "register_host_function",
 ]
+
+
+if TYPE_CHECKING:
+    from gradir import testing as testing
+
+
+def __getattr__(name: str) -> Any:
+    """`gradir.testing` is imported when it is first used: not every program checks gradients."""
+    if name == "testing":
+        return import_module("gradir.testing")
+    raise AttributeError(f"module 'gradir' has no attribute {name!r}")

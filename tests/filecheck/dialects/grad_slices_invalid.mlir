@@ -1,4 +1,4 @@
-// RUN: gradir-opt %s --split-input-file --verify-diagnostics -p "gradir-gradient{function=f req=\"0=slices\"},gradir-expand-slices"
+// RUN: gradir-opt %s --split-input-file --verify-diagnostics -p 'gradir-gradient{function=f req="0=slices"},gradir-expand-slices'
 
 func.func @f(%i: tensor<5xi32>, %v: tensor<5x2xf64>) {
   // expected-error @+1 {{grad.slices: expected tensor<5xi64>, got tensor<5xi32>}}

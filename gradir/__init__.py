@@ -6,8 +6,7 @@ fn = gradir.compile(module.gradient("f", mode="vjp"), "f_vjp")
 *results, gradient = fn(*arrays)
 """
 
-from gradir.api import Module, compile, interpret, parse
-from gradir.dialects.host_functions import register_host_function
+from gradir.api import Module, compile, interpret, parse, register_host_function
 from gradir.errors import GradirError
 from gradir.row_slices import RowSlices
 

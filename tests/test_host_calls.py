@@ -14,7 +14,7 @@ from gradir.dialects.host_functions import (
     _FUNCTIONS,  # pyright: ignore[reportPrivateUsage]
     Spec,
 )
-from gradir.errors import HostCallError, PassError
+from gradir.errors import ArgumentTypeError, HostCallError, PassError
 from gradir.testing import check_grads
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -373,6 +373,13 @@ func.func @f(%x: T, %m: I) -> T {
         np.testing.assert_allclose(run(x, np.array(3))[0], np.sqrt(x * x + 3))
         with pytest.raises(HostCallError, match="RuntimeError: too far"):
             run(x, np.array(100))
+
+
+@pytest.mark.parametrize("more", [{"function": 3}, {"shape": 3}, {"backward": 3}, {"name": 3}])
+def test_what_is_registered_must_be_functions(more: Any) -> None:
+    given: dict[str, Any] = {"name": "cube", "function": np.sin, **more}
+    with pytest.raises(ArgumentTypeError, match="expected"):
+        gradir.register_host_function(**given)
 
 
 def test_other_types_and_sizes() -> None:

@@ -42,19 +42,7 @@ def register_host_function(
     backward: str | Callable[..., Any] | None = None,
     pure: bool = False,
 ) -> None:
-    """Make a Python function callable from programs, as grad.host_call {callee = name}.
-
-    `function(*arrays)` returns an array, or a tuple of them, of the types that the op declares;
-    the arrays are its own. `shape(*inputs) -> outputs` checks that declaration: inputs and outputs
-    are pairs of shape and dtype name, outputs one pair or a list. `backward` is the derivative, a
-    function or the name of one that is registered: it takes what the op's `deps` say and returns
-    the cotangents of the floating inputs. `pure`: it has no effects, and equal arguments give equal
-    results, so that it may be run again or not at all. A name may be registered again.
-    """
-    if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"name: expected a string, got {name!r}")
-    if not callable(function):
-        raise TypeError(f"function: expected a function, got {type(function).__name__}")
+    """See `gradir.register_host_function`; a backward function gets a name of its own."""
     if callable(backward):
         derivative, backward = backward, f"{name}.backward"
         _FUNCTIONS[backward] = HostFunction(backward, derivative, None, None, pure)

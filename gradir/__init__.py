@@ -9,8 +9,7 @@ fn = gradir.compile(module.gradient("f", mode="vjp"), "f_vjp")
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gradir.api import Module, compile, interpret, parse
-from gradir.dialects.host_functions import register_host_function
+from gradir.api import Module, compile, interpret, parse, register_host_function
 from gradir.errors import GradirError
 from gradir.row_slices import RowSlices
 

@@ -84,7 +84,7 @@ class Replayed:
 
 def forward_replayed(outer: Differentiator, op: scf.ForOp) -> Replayed | None:
     """Append the loop, and the keeping of snapshots."""
-    _check_replayable(outer, op)
+    check_replayable(outer, op)
     changing = changing_values(outer, op)
     for k in changing:
         check_can_be_kept(op, op.iter_args[k])
@@ -111,9 +111,9 @@ def backward_replayed(
     return [(v, emitter.value(r)) for v, r in zip(targets, results, strict=True)]
 
 
-def _check_replayable(outer: Differentiator, op: scf.ForOp) -> None:
+def check_replayable(outer: Differentiator, op: scf.ForOp | scf.WhileOp) -> None:
     """PassError for an op in the loop that must not run twice."""
-    for inner in op.body.walk():
+    for inner in op.walk():
         if isinstance(inner, CallOp):
             has_effects = outer.program.has_effects(inner)
         else:

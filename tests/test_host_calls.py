@@ -14,7 +14,7 @@ from gradir.dialects.host_functions import (
     _FUNCTIONS,  # pyright: ignore[reportPrivateUsage]
     Spec,
 )
-from gradir.errors import HostCallError, PassError
+from gradir.errors import ArgumentTypeError, HostCallError, PassError
 from gradir.testing import check_grads
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -279,6 +279,23 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
 }"""
     with pytest.raises(PassError, match=r"grad\.host_call: has effects, so that a loop of policy"):
         gradir.parse(text).gradient("f", mode="vjp")
+    loop = """
+func.func @f(%x: tensor<4xf64>, %n: i64) -> tensor<4xf64> {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %k, %y = scf.while (%i = %zero, %a = %x) : (i64, tensor<4xf64>) -> (i64, tensor<4xf64>) {
+    %c = arith.cmpi slt, %i, %n : i64
+    scf.condition(%c) %i, %a : i64, tensor<4xf64>
+  } do {
+  ^bb0(%i: i64, %a: tensor<4xf64>):
+    %b = grad.host_call %a {callee = "cube"} : (tensor<4xf64>) -> tensor<4xf64>
+    %j = arith.addi %i, %one : i64
+    scf.yield %j, %b : i64, tensor<4xf64>
+  } attributes {grad.loop = #grad.loop<online = 3>}
+  func.return %y : tensor<4xf64>
+}"""
+    with pytest.raises(PassError, match=r"grad\.host_call: has effects, so that a loop of policy"):
+        gradir.parse(loop).gradient("f", mode="vjp")
     store_all = gradir.parse(text.replace("every = 3", "store_all")).gradient("f", mode="vjp")
     register_cube(backward=cube_backward, pure=True)
     every = gradir.parse(text.replace('"cube"', '"cube", pure')).gradient("f", mode="vjp")
@@ -356,6 +373,13 @@ func.func @f(%x: T, %m: I) -> T {
         np.testing.assert_allclose(run(x, np.array(3))[0], np.sqrt(x * x + 3))
         with pytest.raises(HostCallError, match="RuntimeError: too far"):
             run(x, np.array(100))
+
+
+@pytest.mark.parametrize("more", [{"function": 3}, {"shape": 3}, {"backward": 3}, {"name": 3}])
+def test_what_is_registered_must_be_functions(more: Any) -> None:
+    given: dict[str, Any] = {"name": "cube", "function": np.sin, **more}
+    with pytest.raises(ArgumentTypeError, match="expected"):
+        gradir.register_host_function(**given)
 
 
 def test_other_types_and_sizes() -> None:

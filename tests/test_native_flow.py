@@ -183,6 +183,25 @@ def test_elements(element: str) -> None:
     run_both(text.replace("xE", f"x{element}").replace("E", element), *arguments)
 
 
+@pytest.mark.parametrize(("element", "high"), [("i8", 127), ("i32", 2**31 - 1)])
+def test_narrow_counters_do_not_overflow(element: str, high: int) -> None:
+    text = (
+        """func.func @f(%low: E, %high: E, %step: E) -> (E, index) {HEAD
+      %last, %n = scf.for %i = %low to %high step %step iter_args(%l = %low, %n = %c0)
+          -> (E, index) : E {
+        %m = arith.addi %n, %c1 : index
+        scf.yield %i, %m : E, index
+      }
+      func.return %last, %n : E, index
+    }""".replace("HEAD", HEAD)
+        .replace("E,", f"{element},")
+        .replace(" E)", f" {element})")
+    )
+    text = text.replace("(E", f"({element}").replace(": E", f": {element}")
+    dtype = np.dtype(element.replace("i", "int"))
+    run_both(text, *(np.array(v, dtype) for v in (high - 9, high, 4)))
+
+
 # Errors.
 
 

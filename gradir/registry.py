@@ -39,6 +39,7 @@ PASSES: dict[str, str] = {
     "gradir-bufferize": "gradir.passes.bufferize:BufferizePass",
     "gradir-dce": "gradir.passes.dce:DcePass",
     "gradir-decompose": "gradir.passes.decompose:DecomposePass",
+    "gradir-expand-slices": "gradir.passes.expand_slices:ExpandSlicesPass",
     "gradir-fuse": "gradir.passes.fuse:FusePass",
     "gradir-gradient": "gradir.gradient_pass:GradientPass",
     "gradir-hoist": "gradir.passes.hoist:HoistPass",

@@ -17,6 +17,7 @@ from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
@@ -45,6 +46,7 @@ from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
 from gradir.passes.bufferize_tape import Tapes
 from gradir.passes.delay_updates import delay_updates
+from gradir.passes.in_out import READ_RESULTS, in_out_results
 
 
 def bufferize(module: ModuleOp) -> None:
@@ -70,8 +72,10 @@ class _Bufferizer:
 
     def run(self) -> None:
         s = self.state
+        in_out = in_out_results(self.function)
         for argument in s.source.args:
-            self._argument(argument)
+            if argument.index not in in_out:
+                self._argument(argument)
         terminator = s.source.last_op
         if not isinstance(terminator, ReturnOp):
             raise PassError(
@@ -79,11 +83,16 @@ class _Bufferizer:
             )
         inputs = len(s.block.args)
         results = self._result_buffers(terminator)
+        for k, result in in_out.items():
+            s.place(s.source.args[k], results[result])
         self._load_scalars()
         s.tapes.declare(s.source)
         self._block(s.source)
         self._store_results(terminator, results)
-        self._replace_function(inputs, len(s.block.args) - inputs)
+        made = self._replace_function(inputs, len(s.block.args) - inputs)
+        if in_out:
+            read = DenseArrayBase.from_list(i64, sorted(in_out.values()))
+            made.attributes[READ_RESULTS] = read
 
     def _argument(self, argument: SSAValue) -> None:
         if isinstance(argument.type, TapeType):
@@ -316,7 +325,7 @@ class _Bufferizer:
         got = memref.GetGlobalOp(SymbolRefAttr(name), type_)
         s.values[op.results[0]] = s.emit(got, op).results[0]
 
-    def _replace_function(self, inputs: int, results: int) -> None:
+    def _replace_function(self, inputs: int, results: int) -> FuncOp:
         block = self.state.block
         block.add_op(ReturnOp())
         types = [a.type for a in block.args]
@@ -334,6 +343,7 @@ class _Bufferizer:
         parent.insert_op_before(made, self.function)
         self.function.detach()
         self.function.erase()
+        return made
 
 
 def _writes_once(op: LoopOp, read: int) -> bool:
@@ -369,7 +379,7 @@ def _slot_type(type_: Attribute) -> MemRefType[Attribute]:
 def _missing_pass(op: Operation) -> str:
     """Why an op cannot be on buffers."""
     if isinstance(op, CallOp):
-        return "calls must be inlined before gradir-bufferize; run gradir-inline first"
+        return "calls must be inlined before gradir-bufferize; run gradir-inline{every=true} first"
     if isinstance(op, TensorOp):
         return "only loop nests become buffers; run gradir-lower first"
     return "native code for this op is not there yet"

@@ -23,8 +23,10 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.diagnostics import VerifyError, value_name
 from gradir.dialects.shapes import is_tensor, require_size
+from gradir.passes.verify_custom_vjp import Declared, verify_custom_vjp
 from gradir.passes.verify_flow import verify_flow
 from gradir.passes.verify_tensor import verify_tensor
 
@@ -86,6 +88,7 @@ class _Verifier:
 
     visible: set[SSAValue] = field(default_factory=set[SSAValue])
     symbols: dict[str, Operation] = field(default_factory=dict[str, Operation])
+    declared: Declared = field(default_factory=Declared)
     fitting: set[Attribute] = field(default_factory=set[Attribute])
     traits: dict[type[Operation], _Traits] = field(default_factory=dict[type[Operation], _Traits])
 
@@ -104,7 +107,7 @@ class _Verifier:
         self._check_sizes(op.results)
         if op.regions:
             yield self._regions(op)
-        _check_own_rules(op, self.symbols)
+        _check_own_rules(op, self)
         self.visible.update(op.results)
 
     def _regions(self, op: Operation) -> _Steps:
@@ -140,7 +143,7 @@ class _Verifier:
                 self._check_operands(op)
                 self._check_place(op)
                 self._check_sizes(op.results)
-                _check_own_rules(op, self.symbols)
+                _check_own_rules(op, self)
                 self.visible.update(op.results)
 
     def _leave(self, block: Block) -> None:
@@ -242,11 +245,11 @@ def _children(op: Operation) -> Iterator[Operation]:
             yield from block.ops
 
 
-def _check_own_rules(op: Operation, symbols: dict[str, Operation]) -> None:
+def _check_own_rules(op: Operation, around: _Verifier) -> None:
     """Check the constraints, traits and `verify_` of `op`."""
     if isinstance(op, CallOp):
         # xDSL's own check searches the module, once per call
-        _check_call(op, symbols)
+        _check_call(op, around.symbols)
         return
     try:
         verify_flow(op)
@@ -260,6 +263,8 @@ def _check_own_rules(op: Operation, symbols: dict[str, Operation]) -> None:
         # an accessor that fails on an operation of the wrong form
         text = f"malformed operation, {type(error).__name__}: {error}"
         raise VerifyError(_with_name(op, text), op) from error
+    if isinstance(op, CustomVjpOp):
+        verify_custom_vjp(op, around.symbols, around.declared)
 
 
 def _with_name(op: Operation, message: str) -> str:

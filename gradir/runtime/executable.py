@@ -10,11 +10,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 
+from gradir.dialects.attributes import integers_of
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.lowering import region
 from gradir.lowering.driver_scalars import NO_BOUND, PLAIN
@@ -28,6 +30,7 @@ from gradir.lowering.program import (
     emit_program,
 )
 from gradir.lowering.target import Target, host
+from gradir.passes.in_out import READ_RESULTS
 from gradir.runtime import jit, threads
 from gradir.runtime.arrays import Array, ArraySpec, address_of, as_input, as_output, spec_of
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
@@ -107,6 +110,8 @@ class Executable:
         self._arena_bytes = program.arena_bytes or 0
         self._first_input = TABLE_ARGUMENTS + (program.arena_bytes is not None)
         self._first_result = self._first_input + len(self.inputs)
+        # results that are added to, so that their arrays must be given
+        self.read_results: tuple[int, ...] = ()
         self._makers = [_result_maker(spec) for spec in self.results]
 
     @property
@@ -129,8 +134,13 @@ class Executable:
         return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
+        if self.read_results:
+            self._require_given(out)
         if self.program.input_tapes:
             arrays = self._unboxed(arrays)
+        return self._call(arrays, out)
+
+    def _call(self, arrays: Sequence[object], out: object) -> tuple[Array, ...]:
         if len(arrays) != len(self.inputs):
             raise self._wrong_count(len(arrays))
         try:
@@ -240,6 +250,17 @@ class Executable:
             word += 1
         return tuple(results)
 
+    def _require_given(self, out: object) -> None:
+        """ArgumentError if an array is not given that is read before it is written."""
+        entries = (None,) * len(self.results) if out is None else self._entries(out)
+        for k in self.read_results:
+            if entries[k] is None:
+                raise ArgumentError(
+                    f"{self.name}: out[{self._out_index(k)}]: expected the array that the "
+                    "result is added to, "
+                    f"a {self.results[k]}"
+                )
+
     def _entries(self, out: object) -> Sequence[object]:
         entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)
         if len(entries) != len(self.results):
@@ -255,7 +276,11 @@ class Executable:
         return f"{self.name}: argument {index} (%{self.inputs[index].name})"
 
     def _out_place(self, word: int) -> str:
-        return f"{self.name}: out[{word - self._first_result}]"
+        return f"{self.name}: out[{self._out_index(word - self._first_result)}]"
+
+    def _out_index(self, word: int) -> int:
+        """The place in `out` of the buffer of a result."""
+        return word
 
     def _overlap(self, table: Any, word: int, address: int, spec: ArraySpec) -> ArgumentError:
         places = [f"argument {k} (%{s.name})" for k, s in enumerate(self.inputs)]
@@ -293,19 +318,26 @@ def _failure(message: str, number: int, bound: int) -> str:
     return f"{message}'s limit is {as_limit(bound)} bytes, needed {number}"
 
 
+ExecutableT = TypeVar("ExecutableT", bound=Executable)
+
+
 def compile_function(
     function: FuncOp,
     thread_count: int | None = None,
     target: Target | None = None,
     plan: Any = None,
-) -> Executable:
+    kind: type[ExecutableT] = Executable,
+) -> ExecutableT:
     """Native code for a function at buffer level, for the given number of threads at most."""
     target = target or host()
     count = threads.thread_count(thread_count)
     program = emit_program(function, target, count)
     compiled = jit.compile_object(program.text, target)
     code = jit.LoadedCode(compiled.data, program.entry, _symbols(program))
-    return Executable(program, code, target, count, plan, compiled.times)
+    made = kind(program, code, target, count, plan, compiled.times)
+    if isinstance(read := function.attributes.get(READ_RESULTS), DenseArrayBase):
+        made.read_results = tuple(integers_of(read))
+    return made
 
 
 def _symbols(program: Program) -> dict[str, int]:

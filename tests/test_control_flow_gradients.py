@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from control_flow_programs import CONSTANTS, PROGRAMS, program
+from control_flow_programs import PROGRAMS
+from control_flow_text import CONSTANTS, program
 
 import gradir
 from gradir import GradirError, Module
@@ -77,9 +78,9 @@ def check_derivative(
 ) -> None:
     """Compare a jvp, or a vjp along a direction, with central differences."""
     results = gradir.interpret(module, function, *point)
-    floats = [k for k, value in enumerate(point) if value.dtype == np.float64]
+    floats = [k for k, value in enumerate(point) if np.asarray(value).dtype == np.float64]
     generator = np.random.default_rng(2)
-    directions = given
+    directions: list[Any] = given
     if mode == "vjp":
         directions = [generator.uniform(-1, 1, point[k].shape) for k in floats]
 

@@ -4,9 +4,10 @@ func.func @parallel(%n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   // expected-error @+1 {{scf.parallel: native code for this op is not there yet}}
-  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
     scf.reduce
-  }
+  }) : (index, index, index) -> ()
   func.return
 }
 

@@ -423,6 +423,28 @@ def test_a_row_a_step_is_computed_in_place() -> None:
     np.testing.assert_array_equal(function(np.ones(64))[0], [np.arange(1.0, 65)] * 100)
 
 
+def test_a_sum_of_products_is_computed_in_place() -> None:
+    """What is carried is read by the epilogue of the product, element by element."""
+    text = """func.func @f(%x: tensor<20x9xf64>, %y: tensor<9x40xf64>) -> tensor<20x40xf64> {HEAD
+      %zero = array.full {value = 0.0} : tensor<20x40xf64>
+      %w = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %zero) -> (tensor<20x40xf64>) {
+        %e = tensor.extract %a[%i, %i] : tensor<20x40xf64>
+        %s = tensor.insert %e into %x[%i, %i] : tensor<20x9xf64>
+        %z = array.matmul %s, %y : tensor<20x9xf64>, tensor<9x40xf64> -> tensor<20x40xf64>
+        %b = array.add %a, %z : tensor<20x40xf64>
+        scf.yield %b : tensor<20x40xf64>
+      }
+      func.return %w : tensor<20x40xf64>
+    }""".replace("HEAD", HEAD)
+    module = gradir.parse(text)
+    generator = np.random.default_rng(0)
+    arguments = [generator.normal(size=(20, 9)), generator.normal(size=(9, 40))]
+    function = gradir.compile(module, "f", threads=1)
+    assert function.plan.peak_bytes == 20 * 9 * 8
+    (got,), (wanted,) = function(*arguments), gradir.interpret(module, "f", *arguments)
+    np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-13)
+
+
 def test_the_gradient_of_a_row_a_step_costs_a_row_a_step() -> None:
     """The cotangent of what is read row by row is summed in place, row by row."""
     text = """func.func @f(%x: tensor<100x64xf64>) -> tensor<64xf64> {HEAD

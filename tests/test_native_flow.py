@@ -343,6 +343,28 @@ def test_tapes_go_from_function_to_function(name: str) -> None:
             np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize("bound", ["", ", capacity = 3", ", capacity = 0"])
+def test_records_without_bytes(bound: str) -> None:
+    """They are counted like others; a tape for none holds none."""
+    tape = f"!grad.tape<tensor<0xf64>{bound}>"
+    text = f"""func.func @f(%x: tensor<0xf64>, %n: index) -> index {{{HEAD}
+      %t = grad.tape_new : {tape}
+      %u = scf.for %i = %c0 to %n step %c1 iter_args(%s = %t) -> ({tape}) {{
+        %v = grad.tape_push %s, %x : {tape}
+        scf.yield %v : {tape}
+      }}
+      %k = grad.tape_size %u : {tape}
+      func.return %k : index
+    }}"""
+    function = gradir.compile(gradir.parse(text), "f")
+    assert function(np.zeros(0), 0) == (0,)
+    if "0" in bound:
+        with pytest.raises(ExecutionError, match="the tape holds 0 records"):
+            function(np.zeros(0), 1)
+    else:
+        assert function(np.zeros(0), 3) == (3,)
+
+
 def test_a_tape_of_another_type_is_refused() -> None:
     module = gradir.parse(PROGRAMS["rnn"].text).gradient("f")
     backward = gradir.compile(module, "f_bwd", threads=1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+    Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,8 @@ class RowSlices:
 
     def densify(self) -> Array:
         """The whole array, rows of one index added in their order."""
+        import numpy as np  # not before it is needed: `import gradir` is light
+
         wide = self.values.astype(np.float32) if self._is_half else self.values
         dense = np.zeros(self.shape, wide.dtype)
         np.add.at(dense, self.indices, wide)

@@ -51,7 +51,7 @@ from gradir.passes.flow_builder import (
     name_all,
     named,
 )
-from gradir.passes.loop_body import captured_active, captured_values, tape_limit
+from gradir.passes.loop_body import captured_active, captured_values, keep_limit, tape_limit
 from gradir.passes.loop_rules import (
     Bounds,
     active_values,
@@ -364,6 +364,7 @@ class _Backward:
         over = segments.bounds
         before = [*self.given, tape]
         made = emitter.insert(scf.ForOp(over.low, over.high, over.step, before, Region(block)))
+        keep_limit(made, op)
         take_over([self.saved.snapshots], made.results[-1:], backward=True)
         return list(made.results[:-1])
 

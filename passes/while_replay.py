@@ -30,7 +30,7 @@ from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.differentiator import Differentiator, TapeThread, copied
 from gradir.passes.flow_builder import Integers, compare, name_all, named
-from gradir.passes.loop_body import captured_values
+from gradir.passes.loop_body import captured_values, keep_limit
 from gradir.passes.loop_replay import Replayed, backward_replayed, check_can_be_kept, open_snapshots
 from gradir.passes.loop_rules import take_over
 from gradir.passes.region_flow import yielded
@@ -114,6 +114,7 @@ def _as_for(activity: Activity, loop: WhileLoop) -> tuple[Block, scf.ForOp]:
     same = scf.ForOp(low, first.args[0], step, start, Region(body))
     same.location = op.location
     same.attributes[POLICY_ATTRIBUTE] = loop_policy(op)
+    keep_limit(same, op)
     for q, argument, result in zip(loop.passed, body.args[1:], same.results, strict=True):
         for original in (loop.after.args[q], op.results[q]):
             _mirror(activity, original, argument)

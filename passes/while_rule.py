@@ -32,6 +32,7 @@ from gradir.passes.loop_body import (
     Step,
     captured_active,
     differentiate_body,
+    keep_limit,
     keep_residuals,
 )
 from gradir.passes.loop_rules import take_over
@@ -146,6 +147,7 @@ class WhileRule:
         index = Integers(IndexType(), emitter)
         made = scf.ForOp(index.constant(0), saved.count, index.constant(1), initial, Region(body))
         emitter.insert(made)
+        keep_limit(made, op)
         tapes = made.results[len(state.cts) + len(sums) + len(followed) :]
         take_over([*saved.before_threads, *saved.after_threads], tapes, backward=True)
         targets = [*(op.arguments[k] for k in saved.active_carried), *captured]

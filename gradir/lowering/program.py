@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import LocatedError, value_name
 from gradir.dialects.forall import ForallOp
+from gradir.dialects.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
 from gradir.dialects.tape import TapeType
 from gradir.dialects.window import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
@@ -39,11 +40,13 @@ from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.nests import emit_nest
 from gradir.lowering.program_report import (
+    HOST_SYMBOL,
     TABLE_ARGUMENTS,
     TABLE_ERROR,
     TABLE_THREADS,
     BufferType,
     Constant,
+    HostCallSite,
     KernelReport,
     Parameter,
     PhaseReport,
@@ -59,8 +62,8 @@ from gradir.lowering.vector_math import collect
 from gradir.passes.liveness import is_control_flow
 
 __all__ = [
-    "TABLE_ARGUMENTS", "TABLE_ERROR", "TABLE_THREADS", "Constant", "KernelReport", "Parameter",
-    "PhaseReport", "Program", "byte_size", "emit_program",
+    "HOST_SYMBOL", "TABLE_ARGUMENTS", "TABLE_ERROR", "TABLE_THREADS", "Constant", "HostCallSite",
+    "KernelReport", "Parameter", "PhaseReport", "Program", "byte_size", "emit_program",
 ]  # fmt: skip
 
 
@@ -118,6 +121,8 @@ class _Driver:
         self.words = TABLE_ARGUMENTS
         self.own_record = ""
         self.growing: list[tuple[int, int, int]] = []
+        self.host_calls: list[HostCallSite] = []
+        self.host_failed: _Buffer | None = None
         self.roots = 0
         self.scalars = ScalarCode(
             self.text, self.work, lambda buffer: self.buffers[buffer], self.own_error
@@ -174,6 +179,8 @@ class _Driver:
                 self.loop(op)
             elif is_control_flow(op):
                 self.flow(op)
+            elif isinstance(op, HostInvokeOp):
+                self.host_call(op)
             elif not self.scalars.emit(op):
                 raise LocatedError(f"{op.name}: no native code for this op at buffer level", op)
 
@@ -192,6 +199,11 @@ class _Driver:
         assert loop is not None
         for records in {op.records: None for op in loop.walk() if isinstance(op, ReserveOp)}:
             condition = self.scalars.unless_failed(condition, records)
+        if any(isinstance(op, HostInvokeOp) for op in loop.walk()):
+            self.work.by_all(self.failure().use(writes=False))
+            failed = self.text.emit(f"load i64, ptr {self.failure().pointer}, align 8")
+            going = self.text.emit(f"icmp eq i64 {failed}, 0")
+            condition = self.text.emit(f"and i1 {condition}, {going}")
         return condition
 
     def flow(self, op: Operation) -> None:
@@ -234,6 +246,8 @@ class _Driver:
             if isinstance(op, LoopOp | ForallOp):
                 for k, operand in enumerate(op.operands):
                     yield from self.buffers[operand].use(k >= len(op.inputs))
+            elif isinstance(op, HostInvokeOp):
+                yield from self.host_uses(op)
             elif isinstance(op, ReserveOp):
                 yield from self.buffers[op.records].use(writes=True)
             elif isinstance(op, memref.LoadOp | memref.StoreOp):
@@ -242,6 +256,36 @@ class _Driver:
                 for region in op.regions:
                     for inner in region.blocks:
                         yield from self.uses(inner)
+
+    # Host calls.
+
+    def failure(self) -> _Buffer:
+        """The word that says whether a host call has failed."""
+        if self.host_failed is None:
+            self.host_failed = self.new_slot()
+        return self.host_failed
+
+    def host_uses(self, op: HostInvokeOp) -> Iterator[Use]:
+        for values, writes in ((op.inputs, False), (op.outputs, True)):
+            for value in values:
+                yield from self.buffers[value].use(writes)
+        yield from self.failure().use(writes=True)
+
+    def host_call(self, op: HostInvokeOp) -> None:
+        """Thread 0, which is the caller's, calls back with the addresses of the buffers."""
+        inputs, outputs = (
+            tuple(cast(BufferType, v.type) for v in vs) for vs in (op.inputs, op.outputs)
+        )
+        site = HostCallSite(op.callee.data, op.message.data, inputs, outputs)
+        number, count = len(self.host_calls), max(len(op.operands), 1)
+        self.host_calls.append(site)
+        table = self.work.early(f"alloca [{count} x ptr], align 8", "buffers")
+        self.work.by_one(list(self.host_uses(op)))
+        for k, operand in enumerate(op.operands):
+            place = self.text.emit(f"getelementptr ptr, ptr {table}, i64 {k}")
+            self.text.line(f"store ptr {self.buffers[operand].pointer}, ptr {place}, align 8")
+        failed = self.text.emit(f"call i64 @{HOST_SYMBOL}(i64 {number}, ptr {table}, ptr %table)")
+        self.text.line(f"store i64 {failed}, ptr {self.failure().pointer}, align 8")
 
     # Kernels.
 
@@ -414,6 +458,7 @@ class _Driver:
             result_tapes=_tapes(self.function, "results"),
             barriers=self.work.barriers,
             kernels=tuple(e.report for e in self.kernels.values()),
+            host_calls=tuple(self.host_calls),
         )
 
     def parameters(self) -> tuple[Parameter | None, tuple[Parameter, ...], tuple[Parameter, ...]]:
@@ -443,6 +488,8 @@ class _Driver:
             declarations -= GROW_DECLARATIONS
         is_parallel = self.work.shared_phases > 0
         parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
+        if self.host_calls:
+            parts.append(f"declare i64 @{HOST_SYMBOL}(i64, ptr, ptr)")
         parts.append(self.driver_text())
         if self.scalars.grows:
             parts.append(grow_function(self.target))

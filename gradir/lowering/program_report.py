@@ -17,6 +17,10 @@ from gradir.lowering.region import ENTRY
 # addresses of constants and error records of kernels.
 TABLE_ERROR, TABLE_THREADS, TABLE_ARGUMENTS = 0, 3, 4
 
+# What the text calls for a host call, with its number, the addresses of its buffers and the table;
+# it returns whether this call or one before it has failed.
+HOST_SYMBOL = "gradir_host"
+
 BufferType = MemRefType[Attribute]
 
 
@@ -36,6 +40,16 @@ class Constant:
     type: BufferType
     data: bytes
     word: int
+
+
+@dataclass(frozen=True)
+class HostCallSite:
+    """A call of a Python function: its name, how errors name the call, and the buffers' types."""
+
+    callee: str
+    place: str
+    inputs: tuple[BufferType, ...]
+    outputs: tuple[BufferType, ...]
 
 
 @dataclass(frozen=True)
@@ -82,6 +96,7 @@ class Program:
     result_tapes: tuple[TapeType | None, ...]
     barriers: int
     kernels: tuple[KernelReport, ...]
+    host_calls: tuple[HostCallSite, ...] = ()
     entry: str = ENTRY
 
 

@@ -5,24 +5,22 @@ into contiguous shares of its items, or left to thread 0 where it is too short t
 wait for each other only where a phase touches memory that another thread may have touched since
 the last barrier, and one of the two wrote. The same share of the items goes to the same thread in
 every kernel, so that rows stay in one core's cache.
+
+Control flow is run by all threads alike, on numbers that each computes for itself; where it shares
+no work thread 0 runs it alone, and then no thread waits inside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
-    FixedBitwidthType,
-    IndexType,
     IntegerAttr,
-    IntegerType,
-    MemRefType,
     ModuleOp,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -41,7 +39,21 @@ from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel, Phase
 from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.nests import emit_nest
-from gradir.lowering.region import ENTRY, parallel_entry, serial_entry
+from gradir.lowering.program_report import (
+    HOST_SYMBOL,
+    TABLE_ARGUMENTS,
+    TABLE_ERROR,
+    TABLE_THREADS,
+    BufferType,
+    Constant,
+    HostCallSite,
+    KernelReport,
+    Parameter,
+    PhaseReport,
+    Program,
+    byte_size,
+)
+from gradir.lowering.region import parallel_entry, serial_entry
 from gradir.lowering.scalar_instructions import kind_of
 from gradir.lowering.spmd import SharedWork, Use
 from gradir.lowering.structured import ControlFlow
@@ -49,92 +61,10 @@ from gradir.lowering.target import Target
 from gradir.lowering.vector_math import collect
 from gradir.passes.liveness import is_control_flow
 
-# The table that the entry is handed, in words of 8 bytes: the error record, the number of threads,
-# then one address for each argument of the function. After these follow, as the walk finds them,
-# addresses of constants and error records of kernels.
-TABLE_ERROR, TABLE_THREADS, TABLE_ARGUMENTS = 0, 3, 4
-
-# What the text calls for a host call, with its number, the addresses of its buffers and the table;
-# it returns whether this call or one before it has failed.
-HOST_SYMBOL = "gradir_host"
-
-BufferType = MemRefType[Attribute]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One argument of the function: its name and type."""
-
-    name: str
-    type: BufferType
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A tensor that the caller keeps in memory; word `word` of the table points to it."""
-
-    name: str
-    type: BufferType
-    data: bytes
-    word: int
-
-
-@dataclass(frozen=True)
-class HostCallSite:
-    """A call of a Python function: its name, how errors name the call, and the buffers' types."""
-
-    callee: str
-    place: str
-    inputs: tuple[BufferType, ...]
-    outputs: tuple[BufferType, ...]
-
-
-@dataclass(frozen=True)
-class PhaseReport:
-    """How one phase of a kernel is run."""
-
-    items: int
-    cost: float
-    is_shared: bool
-
-
-@dataclass
-class KernelReport:
-    """What was emitted for a loop op, and how often it is called."""
-
-    name: str
-    op: str
-    phases: tuple[PhaseReport, ...]
-    calls: int = 0
-
-
-@dataclass(frozen=True)
-class Program:
-    """One function as LLVM text, and what a caller must know to run `entry(ptr table)`.
-
-    The arena must be aligned to 64 bytes. A failed index check leaves a number in the error record
-    that counts `messages` from 1. `growing` are the first words of memory that grows, the bytes of
-    its records, and the result that it belongs to or -1; the caller clears their flags, and frees
-    the memory. Where an input or result is a tape, `input_tapes` or `result_tapes` has an entry for
-    each; a tape is handed over as several buffers.
-    """
-
-    name: str
-    text: str
-    arena_bytes: int | None
-    inputs: tuple[Parameter, ...]
-    results: tuple[Parameter, ...]
-    constants: tuple[Constant, ...]
-    messages: tuple[str, ...]
-    table_words: int
-    is_parallel: bool
-    growing: tuple[tuple[int, int, int], ...]
-    input_tapes: tuple[TapeType | None, ...]
-    result_tapes: tuple[TapeType | None, ...]
-    barriers: int
-    kernels: tuple[KernelReport, ...]
-    host_calls: tuple[HostCallSite, ...] = ()
-    entry: str = ENTRY
+__all__ = [
+    "HOST_SYMBOL", "TABLE_ARGUMENTS", "TABLE_ERROR", "TABLE_THREADS", "Constant", "HostCallSite",
+    "KernelReport", "Parameter", "PhaseReport", "Program", "byte_size", "emit_program",
+]  # fmt: skip
 
 
 def emit_program(function: func.FuncOp, target: Target, threads: int) -> Program:
@@ -577,20 +507,6 @@ class _Driver:
             f"ptr %barrier) noinline {self.target.attributes} {{\nentry:\n"
             "  %first = icmp eq i64 %thread, 0\n" + "\n".join(lines) + "\n}\n"
         )
-
-
-def byte_size(type_: BufferType) -> int:
-    """The bytes of a contiguous buffer; a bool takes one, an index eight."""
-    element = type_.element_type
-    if isinstance(element, IndexType):
-        size = 8
-    elif isinstance(element, IntegerType):
-        size = max(cast(IntegerType, element).width.data, 8) // 8
-    elif isinstance(element, FixedBitwidthType):
-        size = element.size
-    else:
-        raise ValueError(f"no memory layout for elements of type {element}")
-    return size * prod(type_.get_shape())
 
 
 def _count(function: func.FuncOp, name: str) -> int:

@@ -29,7 +29,7 @@ from gradir.dialects.convolution_nests import convolve, convolve_weight_backward
 from gradir.dialects.convolution_transpose import convolve_input_backward
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
 from gradir.dialects.value import Emitter, Value
 
 SETTINGS = ("stride", "padding", "dilation", "groups", "layout")
@@ -76,7 +76,7 @@ def _require_floats(operands: Sequence[Attribute]) -> None:
 
 def _require_bias(bias: Sequence[Attribute], channels: int) -> None:
     for one in bias:
-        if len(shape_of(one)) != 1 or shape_of(one)[0] not in (channels, DYNAMIC):
+        if not compatible(shape_of(one), [channels]):
             raise VerifyException(f"bias must have the shape {channels}, got {one}")
 
 

@@ -41,7 +41,7 @@ from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
 from gradir.dialects.resampling import OPS as RESAMPLING_OPS
-from gradir.dialects.shapes import agree_but_for, element_of, is_tensor, shape_of
+from gradir.dialects.shapes import agree_but_for, compatible, element_of, is_tensor, shape_of
 from gradir.dialects.tape import TAPE_OPS, TapeType, cotangent_type, new_tape
 from gradir.dialects.transfer import CopyToOp
 from gradir.dialects.value import Emitter, Scalar, Value
@@ -118,7 +118,9 @@ class BarrierOp(IdentityOp):
             return x
         if not owner.IS_VIEW:
             return None
-        moved = owner.clone({owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa})
+        moved = owner.clone(
+            {owner.operands[0]: BarrierOp.on(Value(owner.operands[0], x.emitter)).ssa}
+        )
         return Value(x.emitter.insert(moved).results[0], x.emitter)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -196,7 +198,7 @@ class TakeAlongAxisBackwardOp(IndexingOp):
     def verify_types(self) -> None:
         ct, indices, y = self.ct.type, self.indices.type, self.y.type
         require_elements(indices, "integer")
-        if shape_of(ct) != shape_of(indices):
+        if not compatible(shape_of(ct), shape_of(indices)):
             raise VerifyException(f"indices must have the shape of {ct}, got {indices}")
         axis, shape = self.axis, shape_of(y)
         if element_of(y) != element_of(ct) or not agree_but_for(axis, shape, shape_of(ct)):

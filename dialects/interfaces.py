@@ -22,9 +22,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.attributes import Attributes, Plain, attribute, plain_text
 from gradir.dialects.shapes import (
+    DYNAMIC,
     compatible,
     element_of,
     is_scalar,
+    is_static,
     is_tensor,
     require_element,
     shape_of,
@@ -83,7 +85,9 @@ class TensorOp(IRDLOperation, ABC):
             expected = self.infer_types([o.type for o in self.operands], self.attributes)
             self.verify_types()
         except VerifyException as error:
-            raise VerifyException(f"{self.name}: {error}") from None
+            # shapes are shown as the program writes them
+            shown = str(error).replace(str(DYNAMIC), "?")
+            raise VerifyException(f"{self.name}: {shown}") from None
         if expected is not None:
             self._verify_results(expected)
 
@@ -310,6 +314,9 @@ def is_of_scalars(op: Operation) -> bool | None:
 
 def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
     """A value equal to the result of `op` that is cheaper, if one is known."""
+    # equal types with unknown extents need not be equal shapes
+    if any(is_tensor(o.ssa.type) and not is_static(o.ssa.type) for o in operands):
+        return None
     if isinstance(op, TensorOp):
         return op.simplify(*operands)
     _load_rules()

@@ -148,9 +148,9 @@ def compatible(a: Sequence[int], b: Sequence[int]) -> bool:
 
 
 def agree_but_for(axis: int, a: Sequence[int], b: Sequence[int]) -> bool:
-    """The shapes are the same at all axes but one."""
+    """The shapes can be the same at all axes but one, given what is known."""
     return len(a) == len(b) and all(
-        x == y or d == axis for d, (x, y) in enumerate(zip(a, b, strict=True))
+        x == y or d == axis or DYNAMIC in (x, y) for d, (x, y) in enumerate(zip(a, b, strict=True))
     )
 
 

@@ -252,6 +252,10 @@ class SqueezeOp(_UnitAxesOp):
         cls, operands: Sequence[Attribute], attributes: Attributes
     ) -> Sequence[Attribute]:
         shape = shape_of(operands[0])
+        if "axis" not in attributes and DYNAMIC in shape:
+            raise VerifyException(
+                f"axis must be given where an extent is not known, got {operands[0]}"
+            )
         default = [d for d, n in enumerate(shape) if n == 1]
         axes = normalize_axes(integers(attributes, "axis", default) or [], len(shape))
         for axis in axes:

@@ -30,7 +30,7 @@ from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements, require_equal_types
 from gradir.dialects.nll import REDUCTIONS
 from gradir.dialects.nn.activations import LogsigmoidOp, SigmoidOp
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.shapes import element_of, shape_of, tensor
 from gradir.dialects.value import Value
 
 
@@ -52,8 +52,6 @@ class RegressionLossOp(TensorOp):
         require_elements(operands[0], "float")
         reduction = text(attributes, "reduction", "mean", REDUCTIONS)
         shape = shape_of(operands[0])
-        if reduction == "mean" and DYNAMIC in shape:
-            raise VerifyException(f'the shape must be static for "mean", got {operands[0]}')
         return [tensor(shape if reduction == "none" else [], element_of(operands[0]))]
 
     @property

@@ -34,6 +34,7 @@ from gradir.dialects.shapes import (
     byte_size,
     compatible,
     element_of,
+    extents_text,
     is_bool,
     shape_of,
     tensor,
@@ -146,7 +147,7 @@ def _check_mask(mask: Attribute, scores: Sequence[int], element: Attribute) -> N
     except VerifyException:
         fits = False
     if not fits:
-        raise VerifyException(f"the mask must broadcast to {list(scores)}, got {mask}")
+        raise VerifyException(f"the mask must broadcast to {extents_text(scores)}, got {mask}")
 
 
 def _list(types: Sequence[Attribute]) -> str:

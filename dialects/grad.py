@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects import checkpoint, loopnest
+from gradir.dialects import checkpoint, derivative, loopnest
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import linear_systems, scans
@@ -314,4 +314,4 @@ OPS: tuple[type[TensorOp], ...] = (
     *linear_systems.GRAD_OPS,
 )
 
-Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS], [TapeType])
+Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS, *derivative.OPS], [TapeType])

@@ -8,7 +8,7 @@ scalar `body` (elementwise ops), `lower` (loop nests), or `decompose` (simpler t
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Self, cast
@@ -22,7 +22,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.attributes import Attributes, Plain, attribute, plain_text
 from gradir.dialects.shapes import (
-    DYNAMIC,
     compatible,
     element_of,
     is_scalar,
@@ -85,9 +84,7 @@ class TensorOp(IRDLOperation, ABC):
             expected = self.infer_types([o.type for o in self.operands], self.attributes)
             self.verify_types()
         except VerifyException as error:
-            # shapes are shown as the program writes them
-            shown = str(error).replace(str(DYNAMIC), "?")
-            raise VerifyException(f"{self.name}: {shown}") from None
+            raise VerifyException(f"{self.name}: {error}") from None
         if expected is not None:
             self._verify_results(expected)
 
@@ -99,6 +96,14 @@ class TensorOp(IRDLOperation, ABC):
 
     def verify_types(self) -> None:
         """Further checks of an op; messages need not name it."""
+
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        """What the types say of other shapes, beyond `infer_types`: a value, and what it must have.
+
+        An extent of which nothing is said is dynamic. From this, extents that are not written are
+        found where a function is specialized.
+        """
+        return ()
 
     def _verify_results(self, expected: Sequence[Attribute]) -> None:
         if len(expected) != len(self.results):

@@ -25,7 +25,15 @@ from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.attributes import Attributes, integer, number, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
-from gradir.dialects.shapes import byte_size, compatible, element_of, is_float, shape_of, tensor
+from gradir.dialects.shapes import (
+    byte_size,
+    compatible,
+    element_of,
+    extents_text,
+    is_float,
+    shape_of,
+    tensor,
+)
 from gradir.dialects.value import Value
 
 NLL_ATTRIBUTES = ("reduction", "ignore_index", "label_smoothing")
@@ -80,7 +88,7 @@ def verify_nll(
     classes = shape.pop(class_axis(shape))
     if not compatible(shape, shape_of(targets)):
         raise VerifyException(
-            f"targets must have shape {shape} for {what} {log_probs}, got {targets}"
+            f"targets must have shape {extents_text(shape)} for {what} {log_probs}, got {targets}"
         )
     if classes == 0 and 0 not in shape:
         raise VerifyException(f"there must be at least one class, got {log_probs}")

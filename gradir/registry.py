@@ -50,6 +50,7 @@ PASSES: dict[str, str] = {
     "gradir-scalarize": "gradir.passes.scalarize:ScalarizePass",
     "gradir-schedule": "gradir.passes.schedule:SchedulePass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
+    "gradir-specialize": "gradir.specialize:SpecializePass",
     "gradir-verify": "gradir.passes.verify:VerifyPass",
 }
 """gradir's own passes: name to `module:class`."""

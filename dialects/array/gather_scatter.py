@@ -6,7 +6,7 @@ an error at run time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, ClassVar, cast
 
@@ -301,6 +301,13 @@ class OneHotOp(IndexingOp):
     @property
     def depth(self) -> int:
         return integer(self.attributes, "depth")
+
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        line = list(shape_of(self.indices.type))
+        line.insert(self.axis, self.depth)
+        rest = list(shape_of(self.y.type))
+        del rest[self.axis]
+        return [(self.y, line), (self.indices, rest)]
 
     def verify_types(self) -> None:
         require_elements(self.indices.type, "integer")

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
     FunctionType,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
 )
@@ -108,7 +109,7 @@ class DerivativeOp(IRDLOperation):
                 return None
             case StringAttr() as text:
                 return text.data
-            case IntegerAttr() as number:
+            case IntegerAttr() as number if number.type != IntegerType(1):
                 return number.value.data
             case other:
                 raise VerifyException(

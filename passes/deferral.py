@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
 
 from gradir.dialects.derivative import MODES, DerivativeOp
 from gradir.dialects.diagnostics import PassError
@@ -26,6 +27,9 @@ from gradir.passes.targets import Selector, Target, argument_attributes
 def open_op(program: Program, source: FuncOp, activity: Activity) -> Operation | None:
     """The first op whose derivative needs shapes that are not known."""
     for op in ops_within(program.block(source)):
+        # what ends a block hands on values of both kinds
+        if op.has_trait(IsTerminator):
+            continue
         if any(map(activity.is_active, (*op.operands, *op.results))) and _waits(program, op):
             return op
     return None

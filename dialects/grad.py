@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects import checkpoint, derivative, loopnest
+from gradir.dialects import checkpoint, custom_vjp, derivative, loopnest
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import linear_systems, scans
@@ -35,13 +35,23 @@ from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
 from gradir.dialects.interfaces import Cotangents, TensorOp, added_to, written_tensor
-from gradir.dialects.kinds import ElementwiseOp, IdentityOp, require_elements, require_equal_types
+from gradir.dialects.kinds import (
+    ElementwiseOp,
+    IdentityOp,
+    SameValueOp,
+    require_elements,
+    require_equal_types,
+)
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.nll import NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
 from gradir.dialects.resampling import OPS as RESAMPLING_OPS
 from gradir.dialects.shapes import agree_but_for, compatible, element_of, is_tensor, shape_of
+from gradir.dialects.slice_type import SlicesType, is_slices
+from gradir.dialects.slices import OPS as SLICES_OPS
+from gradir.dialects.slices import sum_type
 from gradir.dialects.tape import TAPE_OPS, TapeType, cotangent_type, new_tape
 from gradir.dialects.transfer import CopyToOp
 from gradir.dialects.value import Emitter, Scalar, Value
@@ -98,7 +108,7 @@ class EndCheckpointOp(IdentityOp):
 
 
 @irdl_op_definition
-class BarrierOp(IdentityOp):
+class BarrierOp(SameValueOp):
     """x; ops on the result are never merged with equal ops on x.
 
     It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
@@ -107,7 +117,6 @@ class BarrierOp(IdentityOp):
     """
 
     name = "grad.barrier"
-    traits = traits_def()
 
     def simplify(self, x: Value) -> Value | None:
         """Behind the views that x is of something, which fusion reads through; not on constants."""
@@ -148,6 +157,7 @@ class AccumulateOp(ElementwiseOp):
 
     Operands stand in reverse program order of their users. The gradient pass, which makes these
     sums, leaves symbolic zeros out of them; one that is written is added like any other number.
+    Row slices are concatenated; next to tensors they are added after these, row by row, in order.
     vjp: ct for each
     """
 
@@ -163,9 +173,25 @@ class AccumulateOp(ElementwiseOp):
     ) -> Sequence[Attribute]:
         if not operands:
             raise VerifyException("at least one operand expected, got none")
+        if any(map(is_slices, operands)):
+            return [sum_type(operands)]
         require_equal_types(operands)
         require_elements(operands[0], "number")
         return operands[:1]
+
+    def verify_(self) -> None:
+        if not any(is_slices(value.type) for value in (*self.operands, *self.results)):
+            super().verify_()
+            return
+        try:
+            [expected] = self.infer_types([o.type for o in self.operands], self.attributes)
+        except VerifyException as error:
+            raise VerifyException(f"{self.name}: {error}") from None
+        if self.y.type != expected:
+            raise VerifyException(f"{self.name}: result type must be {expected}, got {self.y.type}")
+
+    def prints_one_type(self) -> bool:
+        return all(o.type == self.y.type for o in self.operands)
 
     def vjp(self, ct: Value, y: Value, *xs: Value) -> Cotangents:
         return [ct] * len(xs)
@@ -247,6 +273,7 @@ def zero(type_: Attribute, emitter: Emitter) -> Value:
     """The cotangent, of a value of a type, to which nothing contributes: a tape without records."""
     if isinstance(type_, TapeType):
         return emitter.value(new_tape(cotangent_type(type_), emitter))
+    type_ = cotangent_type(type_)
     if not is_tensor(type_):
         return _number(0.0, type_, emitter)
     return emitter.value(emitter.insert(ZeroOp.create(result_types=[type_])).y)
@@ -314,4 +341,8 @@ OPS: tuple[type[TensorOp], ...] = (
     *linear_systems.GRAD_OPS,
 )
 
-Grad = Dialect("grad", [*OPS, *TAPE_OPS, *checkpoint.OPS, *derivative.OPS], [TapeType])
+Grad = Dialect(
+    "grad",
+    [*OPS, *TAPE_OPS, *checkpoint.OPS, *custom_vjp.OPS, *derivative.OPS, *SLICES_OPS],
+    [TapeType, LoopPolicyAttr, SlicesType],
+)

@@ -168,6 +168,10 @@ class TensorOp(IRDLOperation, ABC):
         assert len(cts) == 1 and cts[0] is not None
         return self.vjp(cts[0], results[0], *operands)
 
+    def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
+        """The cotangent of the first operand as row slices, if it is one of few rows."""
+        return None
+
     @classmethod
     def has_vjp(cls) -> bool:
         return cls.vjp is not TensorOp.vjp or cls.vjp_all is not TensorOp.vjp_all
@@ -200,6 +204,10 @@ class TensorOp(IRDLOperation, ABC):
 
     # Text: `array.sum %x {axis = [1]} : tensor<2x3xf32> -> tensor<2xf32>`.
 
+    def prints_one_type(self) -> bool:
+        """One type is written for all operands and results."""
+        return self.SAME_TYPE
+
     def print(self, printer: Printer) -> None:
         printer.print_string(" " if self.operands else "")
         printer.print_list(self.operands, printer.print_ssa_value)
@@ -208,7 +216,7 @@ class TensorOp(IRDLOperation, ABC):
             printer.print_string(" {" + ", ".join(entries) + "}")
         printer.print_string(" : ")
         results = [r.type for r in self.results]
-        if not self.SAME_TYPE and self.operands:
+        if not self.prints_one_type() and self.operands:
             printer.print_list([o.type for o in self.operands], printer.print_attribute)
             printer.print_string(" -> ")
         if len(results) == 1:

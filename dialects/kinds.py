@@ -126,7 +126,7 @@ class CompareOp(ElementwiseOp, ABC):
         return [tensor(shape_of(operands[0]), i1)]
 
 
-class IdentityOp(TensorOp, ABC):
+class SameValueOp(TensorOp, ABC):
     """y = x; what it means is in what it does to derivatives, or to other passes."""
 
     SAME_TYPE: ClassVar[bool] = True
@@ -134,7 +134,6 @@ class IdentityOp(TensorOp, ABC):
 
     x = operand_def()
     y = result_def()
-    traits = traits_def(Pure())
 
     @classmethod
     def infer_types(
@@ -150,6 +149,12 @@ class IdentityOp(TensorOp, ABC):
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return operands
+
+
+class IdentityOp(SameValueOp, ABC):
+    """y = x, of which equal ones may merge."""
+
+    traits = traits_def(Pure())
 
 
 def require_elements(type_: Attribute, domain: str) -> None:

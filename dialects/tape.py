@@ -38,6 +38,7 @@ from gradir.dialects.shapes import (
     is_tensor,
     shape_of,
 )
+from gradir.dialects.slice_type import is_slices
 from gradir.dialects.value import Emitter, Value
 
 Bound = IntAttr | NoneAttr
@@ -144,11 +145,16 @@ def is_floating(type_: Attribute) -> bool:
     """A cotangent of a value of this type is not nothing."""
     if isinstance(type_, TapeType):
         return any(map(is_floating, type_.columns))
+    if is_slices(type_):
+        type_ = type_.dense
     return is_float(element_of(type_) if is_tensor(type_) else type_)
 
 
 def cotangent_type(type_: Attribute) -> Attribute:
-    """The type of the cotangent of a floating value: its own; of a tape, its floating columns."""
+    """The type of the cotangent of a floating value: its own; of a tape, its floating columns; of
+    row slices, the dense tensor."""
+    if is_slices(type_):
+        return type_.dense
     if isinstance(type_, TapeType):
         return type_.with_columns([c for c in type_.columns if is_floating(c)])
     return type_

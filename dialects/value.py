@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from xdsl.dialects.builtin import LocationAttr, StringAttr, TensorType, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from gradir.dialects.slice_type import SlicesType
+
 if TYPE_CHECKING:
     from gradir.dialects.interfaces import TensorOp
 
@@ -51,7 +53,7 @@ class Emitter:
 
     def value(self, ssa: SSAValue) -> Value:
         """`ssa` with operators that emit here."""
-        kind = Value if isinstance(ssa.type, TensorType) else Scalar
+        kind = Value if isinstance(ssa.type, TensorType | SlicesType) else Scalar
         return kind(ssa, self)
 
 

@@ -98,21 +98,43 @@ class RecordsOp(IRDLOperation):
     bytes that records may take together (negative: any number).
 
         %tape = loopnest.records stride 16 size 16 limit 1024 : memref<?xi8>
+
+    With `kept` the memory is not freed: the caller takes it, with result number `kept`.
     """
 
     name = "loopnest.records"
     stride = prop_def(IntegerAttr)
     size = prop_def(IntegerAttr)
     limit = prop_def(IntegerAttr)
+    kept = opt_prop_def(IntegerAttr)
     result = result_def(MemRefType)
-    assembly_format = "`stride` $stride `size` $size `limit` $limit attr-dict `:` type($result)"
+    assembly_format = (
+        "`stride` $stride `size` $size `limit` $limit (`kept` $kept^)? attr-dict `:` type($result)"
+    )
 
-    def __init__(self, stride: int, size: int, limit: int):
-        numbers = {"stride": stride, "size": size, "limit": limit}
+    def __init__(self, stride: int, size: int, limit: int, kept: int | None = None):
+        numbers = {"stride": stride, "size": size, "limit": limit, "kept": kept}
         super().__init__(
-            properties={name: IntegerAttr(number, i64) for name, number in numbers.items()},
+            properties={
+                name: None if number is None else IntegerAttr(number, i64)
+                for name, number in numbers.items()
+            },
             result_types=[MemRefType(i8, [DYNAMIC_INDEX])],
         )
+
+
+@irdl_op_definition
+class RecordsAtOp(IRDLOperation):
+    """Records of an earlier call, at the address that a slot holds. They are read only."""
+
+    name = "loopnest.records_at"
+    slot = operand_def(MemRefType)
+    result = result_def(MemRefType)
+    traits = traits_def(Pure())
+    assembly_format = "$slot attr-dict `:` type($slot) `->` type($result)"
+
+    def __init__(self, slot: SSAValue):
+        super().__init__(operands=[slot], result_types=[MemRefType(i8, [DYNAMIC_INDEX])])
 
 
 @irdl_op_definition
@@ -161,7 +183,7 @@ class WindowOp(IRDLOperation):
 
     def verify_(self) -> None:
         source, result = (cast(MemRefType[Attribute], v.type) for v in (self.source, self.result))
-        if isinstance(self.source.owner, RecordsOp):
+        if isinstance(self.source.owner, RecordsOp | RecordsAtOp):
             return
         if prod(result.get_shape()) > prod(source.get_shape()):
             raise VerifyException(f"{self.name}: {result} does not fit {source}")
@@ -170,5 +192,5 @@ class WindowOp(IRDLOperation):
 
 
 OPS: tuple[type[IRDLOperation], ...] = (
-    *(CheckOffsetOp, CheckStepOp, RecordsOp, ReserveOp, WindowOp),
+    *(CheckOffsetOp, CheckStepOp, RecordsOp, RecordsAtOp, ReserveOp, WindowOp),
 )

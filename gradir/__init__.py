@@ -8,7 +8,8 @@ fn = gradir.compile(module.gradient("f", mode="vjp"), "f_vjp")
 
 from gradir.api import Module, compile, interpret, parse
 from gradir.errors import GradirError
+from gradir.row_slices import RowSlices
 
 __version__ = "0.1.0"
 
-__all__ = ["GradirError", "Module", "__version__", "compile", "interpret", "parse"]
+__all__ = ["GradirError", "Module", "RowSlices", "__version__", "compile", "interpret", "parse"]

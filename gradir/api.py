@@ -72,8 +72,9 @@ class Module:
 
         `wrt` and `of` take indices, or names set by grad.name; by default all floating arguments
         that are not marked {grad.inactive}, and all floating results (mode "grad": result 0). A
-        cotangent has the type of its primal. `req` maps members of `wrt` to "write" or "null" (no
-        gradient: pruned). Raises PassError, located in the source.
+        cotangent has the type of its primal. `req` maps members of `wrt` to "write", "null" (no
+        gradient: pruned), "add" (to what the array given in `out` holds) or "slices" (the gradient
+        as RowSlices of the rows that were read). Raises PassError, located in the source.
         """
         _require("function", function, str, "the name of a function")
         if req is not None:
@@ -159,8 +160,11 @@ def _require_program(module: object, function: object) -> None:
     _require("function", function, str, "the name of a function")
 
 
-def interpret(module: Module, function: str, *arrays: Any) -> tuple[Any, ...]:
-    """The results of `@function` by the NumPy reference interpreter, as a tuple of arrays."""
+def interpret(module: Module, function: str, *arrays: Any, out: object = None) -> tuple[Any, ...]:
+    """The results of `@function` by the NumPy reference interpreter, as a tuple of arrays.
+
+    `out` as for a compiled function: an array, or None, for each result.
+    """
     from gradir.dynamic import needs_shapes, shapes_of_arrays, specialized
     from gradir.interpreter import interpret as run
 
@@ -171,7 +175,7 @@ def interpret(module: Module, function: str, *arrays: Any) -> tuple[Any, ...]:
             shapes = shapes_of_arrays(function_named(op, function), arrays)
             with paused_gc():
                 op = specialized(op, function, shapes)
-        return run(op, function, arrays)
+        return run(op, function, arrays, out)
 
 
 def compile(

@@ -9,6 +9,7 @@ from gradir.lowering.target import Target, host
 from gradir.memory_limit import MEMORY_LIMIT, check_limit
 from gradir.pipeline import place_buffers, run_stages
 from gradir.runtime import executable
+from gradir.runtime.slices import SlicesExecutable, slices_layout
 from gradir.runtime.threads import thread_count
 from gradir.symbols import check_signature, function_named
 
@@ -29,8 +30,14 @@ def compile_function(
             op.erase()
     place = function_named(module, function)
     limit = place.attributes.get(MEMORY_LIMIT)
+    layout = slices_layout(place)
     run_stages(module)
     allocate_scratch(module, target, count)
     plan = place_buffers(module)[function]
     check_limit(limit, plan.peak_bytes, place)
-    return executable.compile_function(function_named(module, function), count, target, plan)
+    compiled = function_named(module, function)
+    if layout is None:
+        return executable.compile_function(compiled, count, target, plan)
+    made = executable.compile_function(compiled, count, target, plan, SlicesExecutable)
+    made.layout = layout
+    return made

@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument
+from xdsl.ir import BlockArgument, Operation
 
 from gradir.collector import paused_gc
 from gradir.diagnostics import Sources
 from gradir.dialects.shapes import compatible, element_of, shape_of
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.passes.call_graph import functions_by_name
+from gradir.passes.in_out import in_out_results
 from gradir.passes.infer_shapes import is_open
-from gradir.passes.specialize import reachable, waits_for_shapes
+from gradir.passes.specialize import declarations, reachable, waits_for_shapes
 from gradir.passes.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, dtype_of
 from gradir.runtime.executable import Executable
@@ -34,14 +35,18 @@ Shapes = tuple[tuple[int, ...] | None, ...]
 
 def needs_shapes(module: ModuleOp, name: str) -> bool:
     """Whether a function, or one that it may run, has to be specialized before it runs."""
-    return waits_for_shapes(functions_by_name(module), function_named(module, name))
+    function = function_named(module, name)
+    return waits_for_shapes(functions_by_name(module), declarations(module), function)
 
 
 def specialized(module: ModuleOp, name: str, shapes: Shapes) -> ModuleOp:
     """A new module with a function for arguments of these shapes, and what that runs."""
     copy = module.clone()
-    function = functions_by_name(copy)[name]
-    used = set(reachable(functions_by_name(copy), function))
+    functions, custom = functions_by_name(copy), declarations(copy)
+    # to run a function, nobody asks what its derivative is
+    custom.pop(name, None)
+    used: set[Operation] = set(reachable(functions, custom, functions[name]))
+    used |= {declared for f, declared in custom.items() if functions.get(f) in used}
     # others may use this one as it is
     for op in list(copy.ops):
         if op not in used:
@@ -55,6 +60,12 @@ def specialized(module: ModuleOp, name: str, shapes: Shapes) -> ModuleOp:
 def shapes_of_arrays(function: FuncOp, arrays: Sequence[object]) -> Shapes:
     """The shapes that arrays give to a function; ArgumentError where they cannot."""
     name, arguments = function.sym_name.data, function.body.block.args
+    if not any(is_open(a.type) for a in arguments):
+        return (None,) * len(arguments)
+    if in_out_results(function):
+        raise ArgumentError(
+            f"{name}: results that are added to need static shapes; specialize first"
+        )
     if len(arrays) != len(arguments):
         names = ", ".join(f"%{a.name_hint or f'arg{a.index}'}" for a in arguments)
         raise ArgumentTypeError(

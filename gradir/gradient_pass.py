@@ -84,7 +84,8 @@ def _choice(module: ModuleOp, policy: str, memory_limit: int | None) -> Choice |
     if memory_limit is not None:
         if policy != "keep_all":
             raise PassError(
-                f"gradir-gradient: give a policy or a memory_limit, got {policy} and {memory_limit}",
+                "gradir-gradient: policy or memory_limit may be given, got "
+                f"{policy} and {memory_limit}",
                 module,
             )
         return MemoryLimit(memory_limit)

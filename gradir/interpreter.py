@@ -19,11 +19,16 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from gradir.dialects.diagnostics import LocatedError, location_text, op_name
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import element_of, is_tensor, shape_of
+from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import TapeType
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.interpreter_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
+from gradir.interpreter_integers import INTEGER_OPS
+from gradir.interpreter_out import all_arguments, stored
+from gradir.interpreter_slices import as_slices, slices_value
 from gradir.interpreter_tape import TAPE_OPS, Tape, as_tape
 from gradir.passes.call_graph import callee_of, callees_first, functions_by_name, only_block
+from gradir.row_slices import RowSlices
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of
 from gradir.symbols import check_signature, function_named
 
@@ -92,6 +97,7 @@ def _rounded_sum(x: float, y: float, z: float, dtype: np.dtype[Any]) -> float:
 
 # Ops on scalars; those that convert have the identity, since each result is cast to its type.
 _SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
+    **INTEGER_OPS,
     arith.AddfOp: np.add,
     arith.SubfOp: np.subtract,
     arith.MulfOp: np.multiply,
@@ -152,8 +158,10 @@ _SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
 }
 
 
-def interpret(module: ModuleOp, function: str, arguments: Sequence[Any]) -> tuple[Array, ...]:
-    """The results of `@function`, new NumPy arrays of the declared types.
+def interpret(
+    module: ModuleOp, function: str, arguments: Sequence[Any], out: object = None
+) -> tuple[Array, ...]:
+    """The results of `@function`, NumPy arrays of the declared types: new ones, or those of `out`.
 
     Raises ArgumentError where arguments do not have the types of the parameters.
     """
@@ -161,15 +169,17 @@ def interpret(module: ModuleOp, function: str, arguments: Sequence[Any]) -> tupl
     check_signature(op)
     functions = functions_by_name(module)
     callees_first(functions, [op])
-    arrays = check_arguments(op, arguments)
+    arrays = check_arguments(op, all_arguments(op, arguments, out))
     with np.errstate(all="ignore"):
         results = _Interpreter(functions).call(op, arrays)
     with _memory_errors(op):
         # arguments that are handed back and broadcast views become arrays of their own
-        return tuple(_returned(r) for r in results)
+        return stored(op, [_returned(r) for r in results], out)
 
 
 def _returned(result: Any) -> Any:
+    if isinstance(result, RowSlices):
+        return RowSlices(np.array(result.indices), np.array(result.values, order="C"), result.shape)
     return result if isinstance(result, Tape) else np.array(result, order="C")
 
 
@@ -186,6 +196,9 @@ def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Arr
         place = f"{name}: argument {k} (%{label})"
         if isinstance(type_, TapeType):
             arrays.append(cast(Array, as_tape(given, type_, place)))
+            continue
+        if is_slices(type_):
+            arrays.append(cast(Array, as_slices(given, type_, label, place)))
             continue
         shape, element = _shape_and_element(type_)
         arrays.append(as_input(given, ArraySpec(label, shape, dtype_of(element)), place))
@@ -253,6 +266,8 @@ class _Interpreter:
         """The results of one op on arrays, in the types declared."""
         if (tape_op := TAPE_OPS.get(type(op))) is not None:
             return tape_op(op, operands)
+        if (slices := slices_value(op, operands)) is not None:
+            return [slices]
         with _memory_errors(op):
             values = _values(op, [_wide(o) for o in operands])
             return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]

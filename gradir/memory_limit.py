@@ -1,15 +1,15 @@
 """Derivatives within a memory limit, and the policy `auto`: plans that are measured, not estimated.
 
-The candidates of `passes/recompute_candidates.py` are compiled down to the memory plan, the cheapest
-first, until one fits: so the peak that is promised is the arena that the program gets, and as the
-candidates do not depend on the limit, a larger limit never leads to a smaller peak than a smaller
-one, nor to more recomputation.
+The candidates of `passes/recompute_candidates.py` are compiled down to the memory plan, the
+cheapest first, until one fits. So the peak that is promised is the arena that the program gets; and
+as the candidates do not depend on the limit, a larger limit never leads to a smaller peak than a
+smaller one, nor to more recomputation.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
@@ -57,8 +57,9 @@ class MemoryLimit:
 
 def keep_what_pays(program: Program, derived: Derived, mode: Mode) -> None:
     """The policy `auto`: recompute what is nearly free, if that lowers the peak."""
-    plans = Plans(program, derived, mode)
-    plans.apply(min(nearly_free(derived, mode, program.costs), key=plans.peak))
+    pays = partial(measured_peak, derived, mode=mode)
+    chosen = min(nearly_free(derived, mode, program.costs), key=pays)
+    recompute(derived, lambda value: value not in chosen.kept, mode)
 
 
 def check_limit(limit: Attribute | None, peak: int, function: FuncOp) -> None:
@@ -79,7 +80,12 @@ class Plans:
         self.program = program
         self.derived = derived
         self.mode: Mode = mode
-        self._peaks: dict[Candidate, int] = {}
+        self._peaks = _measured(self._text())
+
+    def _text(self) -> str:
+        """What the peaks depend on: the derivative, the machine is one."""
+        _, functions = made_functions(self.derived, None, self.mode)
+        return "\n".join(map(str, functions))
 
     @cached_property
     def candidates(self) -> list[Candidate]:
@@ -93,16 +99,25 @@ class Plans:
 
     def peak(self, candidate: Candidate) -> int:
         """The bytes that the derivative takes, as compiled for this machine."""
-        if candidate not in self._peaks:
-            self._peaks[candidate] = measured_peak(self.derived, candidate, self.mode)
-        return self._peaks[candidate]
+        place = self.candidates.index(candidate)
+        if place not in self._peaks:
+            self._peaks[place] = measured_peak(self.derived, candidate, self.mode)
+        return self._peaks[place]
 
     def within(self, limit: int) -> Candidate | None:
         """The cheapest candidate that fits."""
-        return next((c for c in self.candidates if self.peak(c) <= limit), None)
+        possible = (c for c in self.candidates if c.at_least <= limit)
+        return next((c for c in possible if self.peak(c) <= limit), None)
 
     def minimum(self) -> int:
-        return min(map(self.peak, self.candidates))
+        """The lowest peak; those that keep least are looked at first."""
+        least: int | None = None
+        for candidate in sorted(self.candidates, key=lambda c: c.at_least):
+            if least is None or candidate.at_least < least:
+                peak = self.peak(candidate)
+                least = peak if least is None else min(least, peak)
+        assert least is not None
+        return least
 
     def apply(self, chosen: Candidate) -> None:
         """Make the derivative that of a candidate."""
@@ -112,20 +127,36 @@ class Plans:
 
 def measured_peak(derived: Derived, candidate: Candidate, mode: Mode) -> int:
     """The bytes of the arena, and of residuals that go from one function to another."""
-    module = ModuleOp([derived.source.clone()])
-    program = Program(module)
-    [source] = program.functions.values()
-    source.location = derived.source.location
-    copy, copies = derived.copied(source)
-    kept = {copies[value] for value in candidate.kept}
-    recompute(copy, lambda value: value not in kept, mode)
-    functions = functions_of(program, copy, mode)
-    source.detach()
+    module, functions = made_functions(derived, candidate, mode)
     between = 0
     if mode == "split":
         outputs = functions[0].function_type.outputs.data[len(derived.results) :]
         between = sum(map(bytes_of_type, outputs))
     return between + max(arena_bytes(module).values())
+
+
+def made_functions(
+    derived: Derived, candidate: Candidate | None, mode: Mode
+) -> tuple[ModuleOp, list[FuncOp]]:
+    """A module with the functions of a derivative that recomputes as the candidate says."""
+    module = ModuleOp([derived.source.clone()])
+    program = Program(module)
+    [source] = program.functions.values()
+    source.location = derived.source.location
+    copy, copies = derived.copied(source)
+    if candidate is not None:
+        kept = {copies[value] for value in candidate.kept}
+        recompute(copy, lambda value: value not in kept, mode)
+    functions = functions_of(program, copy, mode)
+    source.detach()
+    return module, functions
+
+
+@lru_cache(maxsize=8)
+def _measured(text: str) -> dict[int, int]:
+    """The peaks of the candidates, by number, that were measured for a derivative before."""
+    del text
+    return {}
 
 
 def arena_bytes(module: ModuleOp) -> dict[str, int]:

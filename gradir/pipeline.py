@@ -18,9 +18,11 @@ from xdsl.transforms.common_subexpression_elimination import cse
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import is_tensor
+from gradir.dialects.slice_type import is_slices
 from gradir.passes.bufferize import bufferize
 from gradir.passes.dce import dce
 from gradir.passes.decompose import decompose
+from gradir.passes.expand_slices import expand_slices
 from gradir.passes.fuse import fuse
 from gradir.passes.hoist import hoist
 from gradir.passes.inline import inline
@@ -30,6 +32,7 @@ from gradir.passes.plan_memory import MemoryPlan, plan_memory
 from gradir.passes.scalarize import scalarize
 from gradir.passes.schedule import schedule
 from gradir.passes.simplify import simplify
+from gradir.passes.sum_slices import sum_slices
 from gradir.passes.verify import verify
 
 
@@ -44,6 +47,10 @@ class Stage:
 
 def _is_simple(op: Operation) -> bool:
     return not (isinstance(op, TensorOp) and op.has_decomposition())
+
+
+def _is_dense(op: Operation) -> bool:
+    return not any(is_slices(v.type) for v in (*op.operands, *op.results))
 
 
 def _is_lowered(op: Operation) -> bool:
@@ -61,6 +68,10 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "gradir-inline-checkpoints", inline_checkpoints, lambda op: not isinstance(op, CheckpointOp)
     ),
+    # needs: nothing;                 leaves: sums with parts in zeros as updates of parts
+    Stage("gradir-sum-slices", sum_slices),
+    # needs: nothing;                 leaves: tensors in the place of row slices
+    Stage("gradir-expand-slices", expand_slices, _is_dense),
     # needs: nothing;                 leaves: cheaper ops with the same bits
     Stage("gradir-simplify", simplify),
     # needs: nothing;                 leaves: no compound op (softmax, losses, ...)

@@ -39,6 +39,7 @@ PASSES: dict[str, str] = {
     "gradir-bufferize": "gradir.passes.bufferize:BufferizePass",
     "gradir-dce": "gradir.passes.dce:DcePass",
     "gradir-decompose": "gradir.passes.decompose:DecomposePass",
+    "gradir-expand-slices": "gradir.passes.expand_slices:ExpandSlicesPass",
     "gradir-fuse": "gradir.passes.fuse:FusePass",
     "gradir-gradient": "gradir.gradient_pass:GradientPass",
     "gradir-hoist": "gradir.passes.hoist:HoistPass",
@@ -51,6 +52,7 @@ PASSES: dict[str, str] = {
     "gradir-schedule": "gradir.passes.schedule:SchedulePass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
     "gradir-specialize": "gradir.specialize:SpecializePass",
+    "gradir-sum-slices": "gradir.passes.sum_slices:SumSlicesPass",
     "gradir-verify": "gradir.passes.verify:VerifyPass",
 }
 """gradir's own passes: name to `module:class`."""

@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.interfaces import is_inactive
 from gradir.dialects.shapes import element_of, is_tensor
+from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import is_floating, is_tape
 from gradir.passes.region_flow import RegionFlow, region_flow
 
@@ -47,7 +48,7 @@ def carries_cotangent(value: SSAValue) -> bool:
     through them is refused, not left out.
     """
     type_ = value.type
-    if is_tape(type_):
+    if is_tape(type_) or is_slices(type_):
         return is_floating(type_)
     return not isinstance(element_of(type_) if is_tensor(type_) else type_, _INACTIVE_TYPES)
 

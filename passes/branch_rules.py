@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.grad import zero
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.shapes import is_float, is_tensor
+from gradir.dialects.slices import densified
 from gradir.dialects.tape import cotangent_type
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.differentiator import (
@@ -30,6 +30,7 @@ from gradir.passes.differentiator import (
     summed,
     zero_of,
 )
+from gradir.passes.flow_builder import Integers
 from gradir.passes.region_flow import region_flow, yielded
 from gradir.passes.residuals import Residuals
 from gradir.passes.simplify import simplify_block
@@ -115,7 +116,8 @@ class BranchRule:
 
 def _sum_so_far(outer: Differentiator, captured: SSAValue) -> Value | None:
     """What has flowed to a captured value; None if nothing has, so that zeros need no adding."""
-    return outer.cotangent(captured) if captured in outer.contributions else None
+    ct = outer.cotangent(captured)
+    return None if ct is None else densified(ct)
 
 
 class ExecuteRegionRule:
@@ -200,8 +202,7 @@ def _filler(type_: Attribute, emitter: Emitter) -> SSAValue:
     """Any value of a type, from a branch that has nothing to leave."""
     if is_tensor(type_) or is_float(type_):
         return zero(type_, emitter).ssa
-    constant = arith.ConstantOp(IntegerAttr(0, type_))  # pyright: ignore[reportArgumentType]
-    return emitter.insert(constant).result
+    return Integers(type_, emitter).constant(0)
 
 
 def _restore(branch: Branch, slots: Sequence[Attribute], results: Sequence[SSAValue]) -> None:

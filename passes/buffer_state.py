@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import memref, scf, tensor
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from gradir.passes.bufferize_tape import Tapes
 
 
+@lru_cache(maxsize=4096)
 def buffer_type(type_: Attribute) -> MemRefType[Attribute]:
     return MemRefType(element_of(type_), shape_of(type_))
 

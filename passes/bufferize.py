@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
     IntegerAttr,
     MemRefType,
     ModuleOp,
@@ -33,12 +38,15 @@ from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.loopnest import LoopOp, NestOp, Output, ViewOp
-from gradir.dialects.shapes import is_number, is_static, is_tensor
+from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, Output, ViewOp
+from gradir.dialects.shapes import element_of, is_number, is_static, is_tensor
+from gradir.dialects.tape import TapeType
 from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
 from gradir.passes.bufferize_tape import Tapes
+from gradir.passes.delay_updates import delay_updates
+from gradir.passes.in_out import READ_RESULTS, in_out_results
 
 
 def bufferize(module: ModuleOp) -> None:
@@ -52,6 +60,7 @@ def bufferize(module: ModuleOp) -> None:
         if function.body.first_block is not function.body.last_block:
             name = function.sym_name.data
             raise PassError(f"@{name}: native code needs one block, got several", function)
+        delay_updates(function.body.block)
         _Bufferizer(module, function).run()
 
 
@@ -63,30 +72,52 @@ class _Bufferizer:
 
     def run(self) -> None:
         s = self.state
+        in_out = in_out_results(self.function)
         for argument in s.source.args:
-            self._argument(argument)
+            if argument.index not in in_out:
+                self._argument(argument)
         terminator = s.source.last_op
         if not isinstance(terminator, ReturnOp):
             raise PassError(
                 "native code needs a func.return at the end", terminator or self.function
             )
+        inputs = len(s.block.args)
         results = self._result_buffers(terminator)
+        for k, result in in_out.items():
+            s.place(s.source.args[k], results[result])
         self._load_scalars()
         s.tapes.declare(s.source)
         self._block(s.source)
         self._store_results(terminator, results)
-        self._replace_function(len(s.source.args), len(results))
+        made = self._replace_function(inputs, len(s.block.args) - inputs)
+        if in_out:
+            read = DenseArrayBase.from_list(i64, sorted(in_out.values()))
+            made.attributes[READ_RESULTS] = read
 
     def _argument(self, argument: SSAValue) -> None:
+        if isinstance(argument.type, TapeType):
+            self.state.tapes.arguments[argument] = self._slots(argument.type, argument.name_hint)
+            return
         self._check_type(argument.type, "takes")
         ours = self.state.block.insert_arg(_slot_type(argument.type), len(self.state.block.args))
         ours.name_hint = argument.name_hint
         self.state.values[argument] = ours
 
+    def _slots(self, type_: TapeType, hint: str | None, is_result: bool = False) -> list[SSAValue]:
+        """New arguments for the memory of a tape."""
+        block = self.state.block
+        slots: list[SSAValue] = []
+        for each in self.state.tapes.parameters(type_, is_result):
+            slots.append(block.insert_arg(each, len(block.args)))
+            slots[-1].name_hint = hint
+            if is_result:
+                self.state.own(slots[-1])
+        return slots
+
     def _load_scalars(self) -> None:
         """A scalar argument is handed over in a slot."""
         for argument in self.state.source.args:
-            if not is_tensor(argument.type):
+            if is_number(argument.type):
                 slot = self.state.values[argument]
                 load = self.state.emit(memref.LoadOp.get(slot, []), self.function)
                 load.results[0].name_hint = argument.name_hint
@@ -111,6 +142,11 @@ class _Bufferizer:
         s = self.state
         results: list[SSAValue] = []
         for k, value in enumerate(terminator.operands):
+            if isinstance(value.type, TapeType):
+                slots = self._slots(value.type, f"result{k}", is_result=True)
+                s.tapes.results[k] = (value, slots)
+                results.append(slots[-1])
+                continue
             self._check_type(value.type, "returns")
             ours = s.block.insert_arg(_slot_type(value.type), len(s.block.args))
             ours.name_hint = f"result{k}"
@@ -127,8 +163,9 @@ class _Bufferizer:
         for value, buffer in zip(terminator.operands, results, strict=True):
             if is_tensor(value.type):
                 moves.append((s.values[value], buffer))
-            else:
+            elif is_number(value.type):
                 s.emit(memref.StoreOp.get(s.values[value], buffer, []), terminator)
+        s.tapes.store_counts(terminator)
         s.copy_all(moves)
 
     # Ops.
@@ -267,15 +304,14 @@ class _Bufferizer:
         root = root_of(buffer)
         if root not in {root_of(s.values[i]) for i in op.operands}:
             return True
-        if not isinstance(op, NestOp) or set(op.output_combiners) != {"none"}:
+        if not isinstance(op, LoopOp) or set(op.output_combiners) != {"none"}:
             return False
-        rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
-        reads = [row for row in rows if root_of(s.values[row[0]]) is root]
-        if len(reads) != 1:
+        rows = list(zip(op.inputs, op.input_accesses, op.input_pads, strict=True))
+        reads = [k for k, row in enumerate(rows) if root_of(s.values[row[0]]) is root]
+        if len(reads) != 1 or not _writes_once(op, reads[0]):
             return False
-        value, access, pad = reads[0]
-        here = access is not None and access.is_identity and pad is None
-        return here and access == output.access and s.values[value] is buffer
+        value, access, pad = rows[reads[0]]
+        return access == output.access and pad is None and s.values[value] is buffer
 
     def _constant(self, op: TensorOp) -> None:
         s = self.state
@@ -289,7 +325,7 @@ class _Bufferizer:
         got = memref.GetGlobalOp(SymbolRefAttr(name), type_)
         s.values[op.results[0]] = s.emit(got, op).results[0]
 
-    def _replace_function(self, inputs: int, results: int) -> None:
+    def _replace_function(self, inputs: int, results: int) -> FuncOp:
         block = self.state.block
         block.add_op(ReturnOp())
         types = [a.type for a in block.args]
@@ -297,11 +333,42 @@ class _Bufferizer:
         made.location = self.function.location
         made.attributes["gradir.inputs"] = IntegerAttr(inputs, i64)
         made.attributes["gradir.results"] = IntegerAttr(results, i64)
+        signature = self.function.function_type
+        for name, kinds in (("inputs", signature.inputs), ("results", signature.outputs)):
+            if any(isinstance(t, TapeType) for t in kinds):
+                tapes = (t if isinstance(t, TapeType) else UnitAttr() for t in kinds)
+                made.attributes[f"gradir.{name}_tapes"] = ArrayAttr(tapes)
         parent = self.function.parent
         assert parent is not None
         parent.insert_op_before(made, self.function)
         self.function.detach()
         self.function.erase()
+        return made
+
+
+def _writes_once(op: LoopOp, read: int) -> bool:
+    """Each element is written once, when nothing of input `read` is needed but that element.
+
+    A contraction may keep sums in its output, or reduce in a nest; not one of matrices of floats.
+    """
+    access = op.output_accesses[0]
+    if isinstance(op, NestOp):
+        return access.is_identity
+    assert isinstance(op, ContractOp)
+    free = op.free_dims
+    sizes = {role: [n for r, n in zip(op.dim_roles, op.extents, strict=True) if r == role]
+             for role in "mn"}  # fmt: skip
+    left, right = (a.used for a in op.input_accesses[:2] if a is not None)
+    varies = {role: {d for d, r in enumerate(op.dim_roles) if r == role} for role in "mn"}
+    is_product = not left & varies["n"] and not right & varies["m"]
+    elements = [op.accumulator_type, *(element_of(v.type) for v in op.inputs[:2])]
+    return (
+        read >= op.HIDDEN_INPUTS
+        and access.dims == tuple(range(free))
+        and is_product
+        and prod([*sizes["m"], *sizes["n"]]) > 1
+        and all(isinstance(e, Float32Type | Float64Type) for e in elements)
+    )
 
 
 def _slot_type(type_: Attribute) -> MemRefType[Attribute]:
@@ -312,7 +379,7 @@ def _slot_type(type_: Attribute) -> MemRefType[Attribute]:
 def _missing_pass(op: Operation) -> str:
     """Why an op cannot be on buffers."""
     if isinstance(op, CallOp):
-        return "calls must be inlined before gradir-bufferize; run gradir-inline first"
+        return "calls must be inlined before gradir-bufferize; run gradir-inline{every=true} first"
     if isinstance(op, TensorOp):
         return "only loop nests become buffers; run gradir-lower first"
     return "native code for this op is not there yet"

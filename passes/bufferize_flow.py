@@ -36,6 +36,7 @@ def bufferize_for(s: BufferState, op: scf.ForOp, run: Run) -> None:
         _place_tapes(s, carried)
         for argument, buffer in buffers.items():
             s.place(argument, buffer)
+        s.tapes.push_arguments(body)
         _fill(s, body, _terminator(body).operands, [buffers.get(a) for a in carried], run)
         block.add_op(scf.YieldOp(*s.scalars(_terminator(body).operands)))
     step = _checked_step(s, op)
@@ -94,6 +95,7 @@ def bufferize_while(s: BufferState, op: scf.WhileOp, run: Run) -> None:
         for argument, buffer in zip(after.args, passed_buffers, strict=True):
             if buffer is not None:
                 s.place(argument, buffer)
+        s.tapes.push_arguments(after)
         _fill(s, after, _terminator(after).operands, carried, run)
         second.add_op(scf.YieldOp(*s.scalars(_terminator(after).operands)))
     types = [_scalar_type(r.type) for r in op.res if not is_tensor(r.type)]

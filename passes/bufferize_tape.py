@@ -27,7 +27,7 @@ from gradir.dialects.tape import (
     is_tape,
     record_bytes,
 )
-from gradir.dialects.window import CheckOffsetOp, RecordsOp, ReserveOp, WindowOp
+from gradir.dialects.window import CheckOffsetOp, RecordsAtOp, RecordsOp, ReserveOp, WindowOp
 from gradir.passes.buffer_state import BufferState
 from gradir.passes.region_flow import ops_within, region_flow
 
@@ -53,6 +53,9 @@ class Tapes:
         self.s = s
         self._above: dict[SSAValue, SSAValue] = {}
         self._stores: dict[SSAValue, _Store] = {}
+        # Of the tapes that are arguments and results (by number), the buffers that stand for them.
+        self.arguments: dict[SSAValue, list[SSAValue]] = {}
+        self.results: dict[int, tuple[SSAValue, list[SSAValue]]] = {}
         # (push, column): computed in its place
         self._in_place: set[tuple[Operation, int]] = set()
 
@@ -71,10 +74,12 @@ class Tapes:
                 pushes.append(op)
             if isinstance(op, TapeNewOp):
                 tapes.append(op.tape)
+        self._take_arguments(block)
+        self._make_results(block)
         for tape in tapes:
             family = self._family(tape)
             if family not in self._stores:
-                self._stores[family] = self._make(tape)
+                self._stores[family] = self._make(tape.type, tape)
         for push in pushes:
             self.store(push.tape).pushes.append(push)
 
@@ -90,7 +95,8 @@ class Tapes:
     def enter(self, tape: SSAValue, count: SSAValue) -> None:
         """`tape` alone is what its memory holds, at the start of a block that carries it."""
         for buffer in self.store(tape).buffers:
-            self.s.own(buffer)
+            if self.s.is_writable(buffer):
+                self.s.own(buffer)
         self.place(tape, count)
 
     def _family(self, tape: SSAValue) -> SSAValue:
@@ -103,12 +109,56 @@ class Tapes:
         if one is not other:
             self._above[other] = one
 
-    def _make(self, tape: SSAValue) -> _Store:
-        type_, op = tape.type, tape.owner
-        assert isinstance(type_, TapeType) and isinstance(op, Operation)
+    # Tapes that come in and go out.
+
+    def parameters(self, type_: TapeType, is_result: bool) -> list[MemRefType[Attribute]]:
+        """The buffers as which a tape is handed over; the last is the number of its records."""
+        count = MemRefType(IndexType(), [])
+        if type_.records is not None:
+            columns = [MemRefType(_element(c), [type_.records, *_shape(c)]) for c in type_.columns]
+            return [*columns, count]
+        # the memory of one that grew is handed over by its address, or kept by the call
+        return [count] if is_result else [MemRefType(IndexType(), []), count]
+
+    def _take_arguments(self, block: Block) -> None:
+        for argument, slots in self.arguments.items():
+            type_ = argument.type
+            assert isinstance(type_, TapeType)
+            buffers: list[SSAValue] = slots[:-1]
+            if type_.records is None:
+                buffers = [self.s.emit(RecordsAtOp(slots[0]), self.s.function).results[0]]
+            self._stores[self._family(argument)] = _Store(type_, buffers, [])
+            load = self.s.emit(memref.LoadOp.get(slots[-1], []), self.s.function)
+            self.s.values[argument] = load.results[0]
+
+    def _make_results(self, block: Block) -> None:
+        """A tape that is returned grows in the caller's buffers, or in memory that it keeps."""
+        last = block.last_op
+        for k, (value, slots) in self.results.items():
+            family = self._family(value)
+            if family in self._stores:
+                raise PassError(
+                    "func.return: native code returns a tape once, and none that it was given",
+                    last or self.s.function,
+                )
+            type_ = value.type
+            assert isinstance(type_, TapeType)
+            if type_.records is None:
+                self._stores[family] = self._make(type_, value, kept=k)
+            else:
+                self._stores[family] = _Store(type_, slots[:-1], [])
+
+    def store_counts(self, op: Operation) -> None:
+        """At the end of the function: how many records the tapes have that it returns."""
+        for value, slots in self.results.values():
+            self.s.emit(memref.StoreOp.get(self.s.values[value], slots[-1], []), op)
+
+    def _make(self, type_: Attribute, tape: SSAValue, kept: int | None = None) -> _Store:
+        op = tape.owner if isinstance(tape.owner, Operation) else self.s.function
+        assert isinstance(type_, TapeType)
         if type_.records is None:
             limit = -1 if type_.byte_limit is None else type_.byte_limit
-            made = RecordsOp(_layout(type_)[1], record_bytes(type_), limit)
+            made = RecordsOp(_layout(type_)[1], record_bytes(type_), limit, kept)
             buffers: list[SSAValue] = [self.s.emit(made, op).results[0]]
         else:
             buffers = [
@@ -120,6 +170,41 @@ class Tapes:
             buffer.name_hint = tape.name_hint or "tape"
             self.s.own(buffer)
         return _Store(type_, buffers, [])
+
+    def push_arguments(self, block: Block) -> None:
+        """At the start of a block, put what it carries on tapes that it pushes on, so that the
+        buffers are free for what it carries next."""
+        for argument in block.args:
+            if not is_tape(argument.type):
+                continue
+            for use in list(argument.uses):
+                push = use.operation
+                if isinstance(push, TapePushOp) and push.parent is block:
+                    self._push_arguments(push, block)
+
+    def _push_arguments(self, push: TapePushOp, block: Block) -> None:
+        store = self.store(push.tape)
+        early = [
+            k
+            for k, value in enumerate(push.columns)
+            if is_tensor(value.type) and value in block.args and not self._moves(push, store)
+        ]
+        is_ours = all(map(self.s.is_writable, store.buffers))
+        if not early or not is_ours or not self._is_last(store, push):
+            return
+        row = self._reserved(push, store, self.s.values[push.tape])
+        for k in early:
+            value = push.columns[k]
+            self.s.copy(self.s.values[value], self._column(push, store, k, row))
+            self._in_place.add((push, k))
+            for use in value.uses:
+                if use.operation is push and use.index == k + 1:
+                    self.s.live.forget(use)
+
+    def _moves(self, push: TapePushOp, store: _Store) -> bool:
+        """Another push of the block comes first."""
+        first = self.s.live.first
+        return any(q.parent is push.parent and first(q) < first(push) for q in store.pushes)
 
     # Ops.
 
@@ -140,6 +225,10 @@ class Tapes:
 
     def push(self, op: TapePushOp) -> None:
         s, store = self.s, self.store(op.tape)
+        if not all(map(s.is_writable, store.buffers)):
+            raise PassError(
+                "grad.tape_push: native code adds no record to a tape that is an argument", op
+            )
         if not self._is_last(store, op):
             raise PassError(
                 "grad.tape_push: native code needs every tape to be used once on each path", op
@@ -192,7 +281,8 @@ class Tapes:
             if push.tape not in s.values or not is_tensor(result.type):
                 continue
             store = self.store(push.tape)
-            if self._is_last(store, push) and self._stays(result, push, store):
+            is_ours = all(map(s.is_writable, store.buffers))
+            if is_ours and self._is_last(store, push) and self._stays(result, push, store):
                 count = s.values[push.tape]
                 window = self._column(op, store, k, self._reserved(push, store, count))
                 self._in_place.add((push, k))

@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import is_inactive
 from gradir.passes.activity import carries_cotangent, values_read
-from gradir.passes.call_graph import calls_in
+from gradir.passes.call_graph import called_name, calls_in
 from gradir.passes.effects import effect_problem
 from gradir.passes.region_flow import RegionFlow, region_flow
 
@@ -35,6 +35,8 @@ class Flow:
 def dependence(program: Program, call: CallOp, varied: Sequence[bool]) -> Sequence[bool]:
     """Of each result of a call: does it depend on the operands that are flagged?"""
     given = sum(1 << k for k, flag in enumerate(varied) if flag)
+    if called_name(call) in program.custom:
+        return [bool(given)] * len(call.results)
     flow = _flow(program, callee_of(program, call))
     for error, mask in flow.refused.items():
         if mask & given:
@@ -72,6 +74,8 @@ def _flow(program: Program, function: FuncOp) -> Flow:
 
 def _callees(program: Program, function: FuncOp) -> Iterator[FuncOp]:
     for call in calls_in(function):
+        if called_name(call) in program.custom:
+            continue
         callee = program.functions.get(call.callee.root_reference.data)
         if callee is not None and not callee.is_declaration:
             yield callee
@@ -140,6 +144,8 @@ class _Walk:
                 self.masks[result] = mask
 
     def _call(self, op: CallOp, given: Sequence[int], total: int) -> Sequence[int]:
+        if called_name(op) in self.program.custom:
+            return [total] * len(op.results)
         try:
             callee = callee_of(self.program, op)
         except PassError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -25,8 +25,10 @@ def called_name(call: CallOp) -> str:
     return call.callee.root_reference.data
 
 
-def callees_first(functions: dict[str, FuncOp], roots: Iterable[FuncOp]) -> list[FuncOp]:
-    """The roots and all that they may call, callees before callers.
+def callees_first(
+    functions: dict[str, FuncOp], roots: Iterable[FuncOp], left: Container[str] = ()
+) -> list[FuncOp]:
+    """The roots and all that they may call, callees before callers; calls that are `left` aside.
 
     PassError at a call of a function that is missing, has no body, has several blocks, or is
     recursive. No Python recursion, so that chains of calls may be long.
@@ -43,6 +45,8 @@ def callees_first(functions: dict[str, FuncOp], roots: Iterable[FuncOp]) -> list
                 stack.pop()
                 opened.discard(function)
                 done[function] = None
+                continue
+            if called_name(call) in left:
                 continue
             callee = callee_of(functions, call)
             if callee in opened:

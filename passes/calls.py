@@ -19,9 +19,15 @@ from gradir.dialects.value import Value
 from gradir.passes.activity import Activity
 from gradir.passes.call_dependence import callee_of
 from gradir.passes.call_graph import callees_first
+from gradir.passes.custom_vjp import (
+    SavedCustomCall,
+    custom_backward,
+    custom_forward,
+    custom_of,
+)
 from gradir.passes.derived_functions import Halves, Program, split_functions
 from gradir.passes.differentiator import Differentiator, TapeThread
-from gradir.passes.region_flow import region_flow, times, trips
+from gradir.passes.region_flow import executions_within, region_flow, trips
 from gradir.passes.targets import Target, resolve_of, resolve_wrt
 
 if TYPE_CHECKING:
@@ -54,7 +60,9 @@ class SavedCall:
 class CallRule:
     """The structural rule of func.call."""
 
-    def forward(self, outer: Differentiator, op: CallOp) -> SavedCall:
+    def forward(self, outer: Differentiator, op: CallOp) -> SavedCall | SavedCustomCall:
+        if (declared := custom_of(outer.program, op)) is not None:
+            return custom_forward(outer, op, declared)
         key = key_of(outer.program, op, outer.activity, outer.executions)
         halves = outer.program.halves[key]
         threads = tuple(outer.open_tape(t) for t in halves.tapes)
@@ -77,8 +85,14 @@ class CallRule:
         return SavedCall(key, halves, residuals, threads)
 
     def backward(
-        self, outer: Differentiator, op: CallOp, saved: SavedCall, cts: Cotangents
+        self,
+        outer: Differentiator,
+        op: CallOp,
+        saved: SavedCall | SavedCustomCall,
+        cts: Cotangents,
     ) -> Iterable[tuple[SSAValue, Value | None]]:
+        if isinstance(saved, SavedCustomCall):
+            return custom_backward(outer, op, saved, cts)
         emitter = outer.emitter
         seeds = [(cts[k] or zero(op.results[k].type, emitter)).ssa for k in saved.key.of]
         types = saved.halves.backward.function_type.outputs.data
@@ -131,7 +145,9 @@ def derive_callees(
 def _active_calls(program: Program, caller: FunctionDifferentiator) -> Iterator[Key]:
     """The calls in a function and in its loops; explicit, so that it may go on later."""
     for op, executions in _with_executions(caller.block, caller.executions):
-        if isinstance(op, CallOp) and any(map(caller.activity.is_active, op.results)):
+        if not isinstance(op, CallOp) or custom_of(program, op) is not None:
+            continue
+        if any(map(caller.activity.is_active, op.results)):
             yield key_of(program, op, caller.activity, executions)
 
 
@@ -141,7 +157,7 @@ def _with_executions(
     for op in block.ops:
         yield op, executions
         if (flow := region_flow(op)) is not None:
-            inside = times(executions, trips(op))
+            inside = executions_within(executions, op)
             for inner in flow.blocks:
                 yield from _with_executions(inner, inside)
 

@@ -10,10 +10,10 @@ code outside reads: the replay reads it too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue, SSAValues
 
 from gradir.dialects.checkpoint import CheckpointOp, YieldOp
 from gradir.dialects.interfaces import Cotangents
@@ -50,7 +50,9 @@ class CheckpointRule:
     def backward(
         self, outer: Differentiator, op: CheckpointOp, saved: SavedStage, cts: Cotangents
     ) -> Iterable[tuple[SSAValue, Value | None]]:
-        inner = Differentiator(outer.shared, op.body.block, op.location, threaded=False)
+        inner = Differentiator(
+            outer.shared, op.body.block, op.location, threaded=False, sparse=outer.sparse
+        )
         inner.copy_forward()
         self._hand_over(outer, inner, op, cts)
         inner.walk_back()
@@ -93,10 +95,7 @@ class CheckpointRule:
 
         plan = Rematerialization(inner.forward, inner.backward, may_recompute)
         missing = [v for v in plan.stored if v not in kept]
-        extended = _with_results(saved.forward, [saved.inside[source[v]] for v in missing])
-        results = extended.results[len(op.results) :]
-        # `kept` are results of the op that was just replaced
-        kept = self._kept(outer, op, SavedStage(extended, saved.inside))
+        results = _add_results(saved.forward, [saved.inside[source[v]] for v in missing])
         plan.run(kept | dict(zip(missing, results, strict=True)))
         for forward in reversed(list(inner.forward.ops)):
             forward.detach()
@@ -113,27 +112,17 @@ class CheckpointRule:
         return kept
 
 
-def _with_results(op: CheckpointOp, values: list[SSAValue]) -> CheckpointOp:
-    """The stage with further values of its region as results."""
-    if not values:
-        return op
-    block = op.body.block
-    last = block.last_op
-    assert last is not None and op.parent is not None
-    yielded = [*last.operands, *values]
-    last.detach()
-    last.erase()
-    block.add_op(YieldOp(*yielded))
-    made = CheckpointOp([v.type for v in yielded], op.detach_region(op.body))
-    made.properties |= op.properties
-    made.attributes |= op.attributes
-    made.location = op.location
-    op.parent.insert_op_before(made, op)
-    for result, value in zip(made.results, yielded, strict=True):
+def _add_results(op: CheckpointOp, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    """Make further values of a stage its results; returns these.
+
+    The op stays the same one, since its results are known as forward values by then.
+    """
+    last = op.body.block.last_op
+    assert last is not None
+    count = len(op.results)
+    last.operands = [*last.operands, *values]
+    added = [OpResult(v.type, op, count + k) for k, v in enumerate(values)]
+    for result, value in zip(added, values, strict=True):
         result.name_hint = value.name_hint
-    for old, new in zip(op.results, made.results, strict=False):
-        new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
-    op.detach()
-    op.erase()
-    return made
+    op.results = SSAValues((*op.results, *added))
+    return added

@@ -40,7 +40,7 @@ def _waits(program: Program, op: Operation) -> bool:
         return True
     if isinstance(op, CallOp):
         callee = program.functions.get(op.callee.root_reference.data)
-        return callee is not None and waits_for_shapes(program.functions, callee)
+        return callee is not None and waits_for_shapes(program.functions, program.custom, callee)
     return False
 
 
@@ -78,6 +78,13 @@ def deferred(
             f"on them at {place.name}; run gradir-specialize first",
             place,
         )
+    for target in wrt:
+        if target.request != "write":
+            raise PassError(
+                f"req: {target.request} needs static shapes, as {place.name} has not; run "
+                "gradir-specialize first",
+                place,
+            )
     block = Block(arg_types=[a.type for a in program.block(source).args])
     for ours, argument in zip(block.args, program.block(source).args, strict=True):
         ours.name_hint = argument.name_hint

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.tape import TapeType
 from gradir.passes.call_dependence import Flow
@@ -17,6 +18,7 @@ from gradir.passes.call_graph import functions_by_name
 from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.costs import Costs
 from gradir.passes.effects import check_arguments
+from gradir.passes.in_out import in_out_attribute
 from gradir.passes.prune_flow import prune_flow
 from gradir.passes.residuals import is_constant, replace_uses_within
 from gradir.passes.targets import argument_attributes
@@ -40,6 +42,7 @@ class Program:
     def __init__(self, module: ModuleOp):
         self.module = module
         self.functions = functions_by_name(module)
+        self.custom = {op.names[0]: op for op in module.ops if isinstance(op, CustomVjpOp)}
         self.halves: dict[Hashable, Halves] = {}
         self.flows: dict[FuncOp, Flow] = {}
         self.costs = Costs()
@@ -106,8 +109,9 @@ class Program:
 class Derived:
     """The code of a differentiated function, not yet in functions.
 
-    `backward` reads values of `forward` freely; its arguments are the cotangents. `tapes` come in
-    as the last arguments of both.
+    `backward` reads values of `forward` freely; its arguments are the cotangents, then those that
+    gradients are added to: `added` gives them by the place of the gradient. `tapes` come in as the
+    last arguments of both.
     """
 
     source: FuncOp
@@ -119,6 +123,7 @@ class Derived:
     tapes: Sequence[TapeThread] = ()
     suffix: str = field(default="")
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    added: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
 
     def copied(self, source: FuncOp) -> tuple[Derived, dict[SSAValue, SSAValue]]:
         """A copy for a copy of the source, and where its values are; without tapes."""
@@ -136,7 +141,9 @@ class Derived:
         values = ([copies[v] for v in vs] for vs in (self.results, self.cotangents, self.grads))
         results, cotangents, grads = values
         forward, backward = blocks
-        return Derived(source, forward, backward, results, cotangents, grads), copies
+        added = {k: copies[value] for k, value in self.added.items()}
+        made = Derived(source, forward, backward, results, cotangents, grads, added=added)
+        return made, copies
 
     def clean(self, simplify: Callable[[Block], None]) -> None:
         """Simplify the backward code and prune both; a temporary use holds what is returned."""
@@ -173,12 +180,14 @@ def joint_function(program: Program, derived: Derived, ending: str) -> FuncOp:
         ours = block.insert_arg(ct.type, len(block.args))
         ours.name_hint = ct.name_hint
         derived.grads = [ours if g is ct else g for g in derived.grads]
+        derived.added = {k: ours if v is ct else v for k, v in derived.added.items()}
         ct.replace_all_uses_with(ours)
     for op in list(derived.backward.ops):
         op.detach()
         block.add_op(op)
     derived.add_return(block, *derived.results, *derived.grads)
     attributes = argument_attributes(derived.source)
+    _mark_added(attributes, derived, len(derived.results))
     function = function_around(derived.name(ending), block, attributes)
     function.attributes |= derived.attributes
     return program.add(function, derived.source)
@@ -204,12 +213,23 @@ def split_functions(
     derived.add_return(derived.forward, *derived.results, *residuals, *ends)
     attributes = argument_attributes(derived.source)
     forward = function_around(derived.name("fwd"), derived.forward, attributes)
-    backward = function_around(derived.name("bwd"), block, [])
+    backward = function_around(derived.name("bwd"), block, _mark_added([], derived, 0))
     for function in (forward, backward):
         function.attributes |= derived.attributes
     insert = insert or program.add
     forward = insert(forward, derived.source)
     return forward, insert(backward, forward)
+
+
+def _mark_added(
+    attributes: list[dict[str, Attribute]], derived: Derived, first: int
+) -> list[dict[str, Attribute]]:
+    """Say of the arguments that gradients are added to which results these are, from `first` on."""
+    for k, value in derived.added.items():
+        assert isinstance(value, BlockArgument)
+        attributes += [{} for _ in range(value.index + 1 - len(attributes))]
+        attributes[value.index] |= in_out_attribute(first + k)
+    return attributes
 
 
 def _clone_constants(derived: Derived) -> None:

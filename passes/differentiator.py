@@ -16,13 +16,15 @@ from xdsl.traits import IsTerminator
 
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.grad import accumulated, zero
-from gradir.dialects.interfaces import Cotangents, vjp_rule
+from gradir.dialects.interfaces import Cotangents, TensorOp, vjp_rule
+from gradir.dialects.slice_type import is_slices
+from gradir.dialects.slices import densified
 from gradir.dialects.tape import TapeType, cotangent_type, is_tape, new_tape
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.cleanup import is_dead
 from gradir.passes.derived_functions import Program
-from gradir.passes.region_flow import times, trips
+from gradir.passes.region_flow import executions_within
 from gradir.passes.structural import structural_rule
 
 
@@ -80,6 +82,7 @@ class Differentiator:
         executions: int | None = 1,
         threaded: bool = True,
         asked: Iterable[SSAValue] = (),
+        sparse: Iterable[SSAValue] = (),
     ):
         self.shared = shared
         self.activity = shared.activity
@@ -89,6 +92,8 @@ class Differentiator:
         self.executions = executions
         self.threaded = threaded
         self.asked = set(asked)
+        # values whose cotangents are summed up as row slices where they can be
+        self.sparse = set(sparse)
         self.tapes: list[TapeThread] = []
         self.contributions: dict[SSAValue, list[Value]] = {}
         self.found: dict[SSAValue, Value] = {}
@@ -98,8 +103,8 @@ class Differentiator:
 
     def region(self, block: Block, op: Operation) -> Differentiator:
         """For a block of a region of an op of this block."""
-        executions = times(self.executions, trips(op))
-        return Differentiator(self.shared, block, op.location, executions)
+        within = executions_within(self.executions, op)
+        return Differentiator(self.shared, block, op.location, within)
 
     # Arguments and tapes.
 
@@ -136,9 +141,7 @@ class Differentiator:
             if rule is not None and any(map(self.activity.is_active, op.results)):
                 self.shared.saved[op] = rule.forward(self, op)
             else:
-                copy = op.clone(self.shared.primal)
-                copy.location = op.location
-                self.forward.add_op(copy)
+                self.forward.add_op(copied(op, self.shared.primal))
 
     def dissolve(self, op: Operation, block: Block, results: Iterable[SSAValue]) -> None:
         """Make the ops of a region's block, which runs once, ops of this block."""
@@ -166,8 +169,9 @@ class Differentiator:
         """Add a contribution to the cotangent of a value, of this block or from outside."""
         value = self.shared.origin(value)
         if self.activity.is_active(value):
-            wanted = cotangent_type(value.type)
-            assert ct.ssa.type == wanted, f"cotangent {ct.ssa.type} of {value.type}"
+            type_ = ct.ssa.type
+            given = type_.dense if is_slices(type_) and value in self.sparse else type_
+            assert given == cotangent_type(value.type), f"cotangent {type_} of {value.type}"
             self.contributions.setdefault(value, []).append(ct)
 
     def walk_back(self) -> None:
@@ -186,7 +190,7 @@ class Differentiator:
                 for result, ct in zip(op.results, cts, strict=True):
                     if ct is not None and result in self.asked:
                         self.found[result] = ct
-                self._propagate(op, cts)
+                self._propagate(op, [None if ct is None else densified(ct) for ct in cts])
             op = op.prev_op
 
     def cotangent(self, value: SSAValue) -> Value | None:
@@ -200,7 +204,7 @@ class Differentiator:
         ct = self.cotangent(value)
         if ct is None:
             ct = zero(value.type, self.emitter).named(cotangent_hint(value))
-        return ct
+        return densified(ct)
 
     def sum_so_far(self, value: SSAValue) -> Value:
         """What has flowed to a captured value so far, for an op of this block to add to.
@@ -240,7 +244,24 @@ class Differentiator:
             [self.emitter.value(self.primal(v)) for v in values]
             for values in (op.results, op.operands)
         )
-        return zip(op.operands, rule(op, cts, results, operands), strict=True)
+        flowing = list(zip(op.operands, rule(op, cts, results, operands), strict=True))
+        return self._as_slices(op, cts, results, operands, flowing)
+
+    def _as_slices(
+        self,
+        op: Operation,
+        cts: Cotangents,
+        results: Sequence[Value],
+        operands: Sequence[Value],
+        flowing: list[tuple[SSAValue, Value | None]],
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        """What flows to the operands, as slices to the first if that is asked for and offered."""
+        is_asked = bool(op.operands) and self.shared.origin(op.operands[0]) in self.sparse
+        if is_asked and isinstance(op, TensorOp) and len(cts) == 1 and cts[0] is not None:
+            slices = op.row_slices(cts[0], results[0], *operands)
+            if slices is not None:
+                flowing[0] = op.operands[0], slices
+        return flowing
 
     def _drop_unused(self, before: Operation | None, kept: set[SSAValue]) -> None:
         """Erase what a rule emitted (everything behind `before`) only for inactive operands."""
@@ -270,6 +291,14 @@ def cotangent_hint(value: SSAValue) -> str:
 def zero_of(value: SSAValue, emitter: Emitter) -> Value:
     """The cotangent of a value to which nothing contributes."""
     return zero(value.type, emitter).named(cotangent_hint(value))
+
+
+def copied(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
+    """A copy of an op that reads what stands for its operands; `values` gets its results."""
+    copy = op.clone(values)
+    for one, other in zip(op.walk(), copy.walk(), strict=True):
+        other.location = one.location
+    return copy
 
 
 def splice(block: Block, arguments: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:

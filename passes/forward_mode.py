@@ -25,6 +25,7 @@ from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.calls import Key, derive_callees, key_of, suffix
 from gradir.passes.cleanup import is_dead
+from gradir.passes.custom_vjp import refuse_forward_mode
 from gradir.passes.derived_functions import Program, function_around
 from gradir.passes.gradient import FunctionDifferentiator
 from gradir.passes.region_flow import region_flow, times, trips, yielded
@@ -161,6 +162,7 @@ class ForwardMode:
 
     def _call(self, op: CallOp) -> None:
         """A call of @g_jvp: tangents of the active arguments to those of the active results."""
+        refuse_forward_mode(self.program, op)
         key = key_of(self.program, op, self.activity, self.executions)
         callee, emitter = self.callees[key], Emitter(self.block, op.location)
         operands = [self.primal[o] for o in op.operands]

@@ -12,21 +12,20 @@ forward and a backward block. The mode decides how these become functions:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.checkpoint import CheckpointOp
-from gradir.dialects.diagnostics import PassError
-from gradir.dialects.grad import ones, zero
+from gradir.dialects.grad import ones
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.tape import cotangent_type
 from gradir.passes.activity import Activity, Dependence, analyze, values_read
 from gradir.passes.call_dependence import dependence
 from gradir.passes.calls import differentiate_callees
+from gradir.passes.custom_vjp import called, flatten
 from gradir.passes.deferral import deferred, open_op, options
 from gradir.passes.derived_functions import Derived, Program, joint_function, split_functions
 from gradir.passes.differentiator import Differentiator, Shared
@@ -34,6 +33,7 @@ from gradir.passes.effects import effect_problem
 from gradir.passes.outline_checkpoints import outlined
 from gradir.passes.refusals import check_differentiable
 from gradir.passes.region_flow import ops_within, region_flow
+from gradir.passes.requests import Requests, add_to_given, gradient_of, requested
 from gradir.passes.simplify import simplify_block
 from gradir.passes.specialize import waits_for_shapes
 from gradir.passes.structural import structural_rule
@@ -41,7 +41,6 @@ from gradir.passes.targets import (
     Selector,
     Target,
     resolve_of,
-    resolve_requested,
     resolve_wrt,
 )
 
@@ -56,53 +55,32 @@ def gradient(
     wrt: Sequence[Selector] | None = None,
     of: Sequence[Selector] | None = None,
     mode: Mode = "split",
-    requests: Sequence[tuple[Selector, str]] = (),
+    requests: Requests = (),
     keep: Choice | None = None,
     settings: Mapping[str, Attribute] | None = None,
 ) -> list[FuncOp]:
     """Add the derivative functions of `@function` behind it; returns them.
 
-    `wrt` and `of` take indices or names. `requests` say of members of `wrt` "write", or "null": the
-    gradient is not wanted, and pruned before differentiation. `keep` decides what is recomputed;
-    without it, all that the backward code reads is kept. Where shapes are not known, the function
-    that is made waits for them (deferral.py), and `settings` are what stands for `keep` there.
-    PassError, located, where it cannot be done.
+    `wrt` and `of` take indices or names. `requests` say of members of `wrt` what is done with their
+    gradients (`requests.py`). `keep` decides what is recomputed; without it, all that the backward
+    code reads is kept. Where shapes are not known, the function that is made waits for them
+    (deferral.py), and `settings` are what stands for `keep` there. PassError, located, where it
+    cannot be done.
     """
-    with outlined(module, function, flat=keep is not None):
+    with called(module, function) as original, outlined(module, function, flat=keep is not None):
         program = Program(module)
         source = program.function(function)
+        program.functions[function] = original or source
         results = list(program.results(source))
         wanted = resolve_wrt(source, wrt)
-        kept = _kept(source, wanted, requests)
+        kept = requested(source, wanted, requests, mode)
         targets = resolve_of(source, results, of, mode)
-        if waits_for_shapes(program.functions, source):
+        if waits_for_shapes(program.functions, program.custom, source):
             analysis = FunctionDifferentiator(program, source, kept, targets)
             if (place := open_op(program, source, analysis.activity)) is not None:
                 asked = {**options(wrt, of, requests), **(settings or {})}
                 return [deferred(program, source, kept, targets, mode, asked, place)]
         return derive(program, source, kept, targets, mode, keep)
-
-
-def _kept(
-    source: FuncOp, wanted: list[Target], requests: Sequence[tuple[Selector, str]]
-) -> list[Target]:
-    """What is left of `wrt`; PassError for a request that is unknown, or of what is not in it."""
-    asked = resolve_requested(source, [selector for selector, _ in requests])
-    members = {target.value for target in wanted}
-    pruned: set[SSAValue] = set()
-    for (selector, request), target in zip(requests, asked, strict=True):
-        if request not in ("write", "null"):
-            raise PassError(
-                f"gradir-gradient: req must be write or null, got {request!r} for {selector!r}",
-                source,
-            )
-        if target.value not in members:
-            raise PassError(
-                f"req: {request} was asked for what is not in wrt: {target.hint}", source
-            )
-        if request == "null":
-            pruned.add(target.value)
-    return [target for target in wanted if target.value not in pruned]
 
 
 def derive(
@@ -122,6 +100,7 @@ def derive(
     differentiate_callees(program, differentiator)
     derived = differentiator.run(seed_with_ones=mode == "grad")
     if keep is not None:
+        flatten(program, derived)
         keep(program, derived, mode)
     return functions_of(program, derived, mode)
 
@@ -165,19 +144,22 @@ class FunctionDifferentiator:
     def run(self, seed_with_ones: bool) -> Derived:
         shared = Shared(self.program, self.activity, opened=self._opened())
         asked = [t.value for t in self.wrt]
+        sparse = [t.value for t in self.wrt if t.request == "slices"]
         work = Differentiator(
-            shared, self.block, self.source.location, self.executions, self.threaded, asked
+            shared, self.block, self.source.location, self.executions, self.threaded, asked, sparse
         )
         for argument in self.block.args:
             work.add_argument(argument)
         work.copy_forward()
         cotangents = self._seed(work, seed_with_ones)
         work.walk_back()
-        grads = [self._gradient(work, t) for t in self.wrt]
+        grads = [gradient_of(work, t) for t in self.wrt]
+        added = add_to_given(work, self.wrt, grads)
         results = [shared.primal[r] for r in self.program.results(self.source)]
         derived = Derived(
-            self.source, work.forward, work.backward, results, cotangents, grads, work.tapes
-        )
+            self.source, work.forward, work.backward, results, cotangents, grads, work.tapes,
+            added=added,
+        )  # fmt: skip
         derived.clean(simplify_block)
         return derived
 
@@ -204,7 +186,9 @@ class FunctionDifferentiator:
         return opened
 
     def _dependence(self, op: Operation) -> Dependence | None:
-        return partial(dependence, self.program) if isinstance(op, CallOp) else None
+        if not isinstance(op, CallOp):
+            return None
+        return lambda call, varied: dependence(self.program, cast(CallOp, call), varied)
 
     def _seed(self, work: Differentiator, with_ones: bool) -> list[SSAValue]:
         """Contribute the seed of each target; returns the cotangent arguments (of `backward`)."""
@@ -219,10 +203,3 @@ class FunctionDifferentiator:
             seed.name_hint = f"{target.hint}_ct"
             work.contribute(target.value, work.emitter.value(seed))
         return arguments
-
-    def _gradient(self, work: Differentiator, target: Target) -> SSAValue:
-        value = target.value
-        ct = work.found.get(value) or work.cotangent(value)
-        if ct is None:
-            ct = zero(value.type, work.emitter).named(f"{target.hint}_ct")
-        return ct.ssa

@@ -10,8 +10,10 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.diagnostics import PassError
 from gradir.passes.call_graph import (
+    called_name,
     callee_of,
     callees_first,
     calls_in,
@@ -20,29 +22,37 @@ from gradir.passes.call_graph import (
 )
 
 
-def inline(module: ModuleOp, function: str | None = None) -> None:
-    """Inline all calls in `@function` (all functions where None); PassError at recursion."""
+def inline(module: ModuleOp, function: str | None = None, every: bool = False) -> None:
+    """Inline all calls in `@function` (all functions where None); PassError at recursion.
+
+    Calls of a function that has a vjp of its own stay, since their derivative would be lost, but
+    where `every` call is to be inlined.
+    """
     functions = functions_by_name(module)
+    kept = (
+        set[str]() if every else {op.names[0] for op in module.ops if isinstance(op, CustomVjpOp)}
+    )
     if function is not None and function not in functions:
         known = ", ".join(f"@{n}" for n in functions) or "none"
         raise PassError(f"no function @{function}; functions: {known}", module)
     defined = [f for f in functions.values() if not f.is_declaration]
     chosen = defined if function is None else [functions[function]]
     # so that a callee, where it is inlined itself, is flat before it is copied
-    ordered = callees_first(functions, chosen)
+    ordered = callees_first(functions, chosen, kept)
     for caller in ordered if function is None else chosen:
-        _flatten(functions, caller)
+        _flatten(functions, caller, kept)
 
 
-def _flatten(functions: dict[str, FuncOp], caller: FuncOp) -> None:
+def _flatten(functions: dict[str, FuncOp], caller: FuncOp, kept: set[str]) -> None:
     """Replace each call by a copy of the callee's body, then the calls in that copy."""
     pending = list(calls_in(caller))
     while pending:
         call = pending.pop()
-        pending += _inline_call(call, callee_of(functions, call))
+        if called_name(call) not in kept:
+            pending += inline_call(call, callee_of(functions, call))
 
 
-def _inline_call(call: CallOp, callee: FuncOp) -> list[CallOp]:
+def inline_call(call: CallOp, callee: FuncOp) -> list[CallOp]:
     """Replace one call; returns the calls that this brought in."""
     block, body = call.parent, only_block(callee)
     assert block is not None
@@ -72,6 +82,7 @@ class InlinePass(ModulePass):
     name = "gradir-inline"
 
     function: str | None = None
+    every: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        inline(op, self.function)
+        inline(op, self.function, self.every)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
 
 # Ops whose regions run again after they have run.
 LOOPS = (scf.ForOp, scf.WhileOp)
@@ -20,6 +20,7 @@ class Liveness:
         self._first: dict[Operation, int] = {}
         # of an op with regions: the position of the last op inside
         self._last: dict[Operation, int] = {}
+        self._done: set[Use] = set()
         pending: list[Operation | tuple[Operation]] = list(reversed(list(block.ops)))
         while pending:
             op = pending.pop()
@@ -31,6 +32,10 @@ class Liveness:
                 pending.append((op,))
                 for inner in reversed([o for r in op.regions for b in r.blocks for o in b.ops]):
                     pending.append(inner)
+
+    def forget(self, use: Use) -> None:
+        """What an op reads there was read before: the use no longer counts."""
+        self._done.add(use)
 
     def first(self, op: Operation) -> int:
         """The position of an op; those in its regions come after it."""
@@ -45,7 +50,11 @@ class Liveness:
 
         A value that is defined outside of a loop is read by all of the loop if by a part of it.
         """
-        users = {use.operation for use in value.uses if use.operation in self._first}
+        users = {
+            use.operation
+            for use in value.uses
+            if use.operation in self._first and use not in self._done
+        }
         if not users:
             return True
         path = _path(op, value)

@@ -8,17 +8,17 @@ cotangents of what the body took, the accumulators and the tapes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.tape import TapeType, cotangent_type, pop, push
 from gradir.dialects.value import Emitter
 from gradir.passes.differentiator import Differentiator, cotangent_hint
+from gradir.passes.flow_builder import name_all
 from gradir.passes.residuals import Makers, Residuals
 from gradir.passes.simplify import simplify_block
 
@@ -28,10 +28,15 @@ LIMIT_ATTRIBUTE = "grad.tape_limit"
 
 @dataclass
 class Body:
-    """The differentiated body of a loop."""
+    """The differentiated body of a loop.
+
+    `following` are the carried values of which the backward loop hands each iteration the value
+    that the next one started from, which is what this one made: the tape holds only one of both.
+    """
 
     inner: Differentiator
     captured: list[SSAValue]
+    following: list[int] = field(default_factory=list[int])
 
     @property
     def number(self) -> BlockArgument:
@@ -82,44 +87,80 @@ def _accumulators(
     return arguments
 
 
-def keep_residuals(body: Body, outside: Emitter, makers: Makers, place: Operation) -> None:
+@dataclass(frozen=True)
+class Step:
+    """A carried value in the forward code: what an iteration starts from, and what it makes."""
+
+    place: int
+    before: SSAValue
+    after: SSAValue
+
+
+def keep_residuals(
+    body: Body, outside: Emitter, makers: Makers, op: Operation, steps: Sequence[Step]
+) -> None:
     """Push what the backward code reads at the end of the forward code, and pop it at the start
     of the backward code."""
     inner = body.inner
-    residuals = Residuals(inner.forward, inner.backward, makers)
-    residuals.hoist(outside)
+    residuals = Residuals(inner.forward, inner.backward, makers, outside)
+    stored = _take_following(body, residuals.kept, steps)
+    followed = [step.before for step in steps if step.place in body.following]
+    last = inner.backward.last_op
+    assert last is not None
+    handed_back = list(last.operands)
+    tapes = handed_back[len(handed_back) - len(inner.tapes) :]
     prologue = Emitter(inner.backward, inner.location, before=inner.backward.first_op)
-    stored: Sequence[SSAValue] = ()
-    if residuals.kept:
-        columns = [v.type for v in residuals.kept]
-        tape = inner.open_tape(TapeType.of(columns, inner.executions, tape_limit(place)))
-        end = Emitter(inner.forward, inner.location)
-        tape.forward = push(tape.forward, residuals.kept, end)
-        tape.backward, stored = pop(tape.in_backward(), prologue)
-        for end_of_tape in (tape.forward, tape.backward):
-            end_of_tape.name_hint = "tape"
-        for value, kept in zip(stored, residuals.kept, strict=True):
-            value.name_hint = kept.name_hint
-        last = inner.backward.last_op
-        assert last is not None
-        last.operands = [*last.operands, tape.backward]
-    residuals.restore(stored, prologue)
+    pushed = [value for value in residuals.kept if value not in stored]
+    if pushed:
+        columns = [v.type for v in pushed]
+        tape = inner.open_tape(TapeType.of(columns, inner.executions, tape_limit(op)))
+        tape.forward = push(tape.forward, pushed, Emitter(inner.forward, inner.location))
+        tape.backward, popped = pop(tape.in_backward(), prologue)
+        name_all([tape.forward, tape.backward], ["tape", "tape"])
+        name_all(popped, [v.name_hint for v in pushed])
+        stored.update(zip(pushed, popped, strict=True))
+        tapes.append(tape.backward)
+    first = handed_back[: len(handed_back) - len(inner.tapes) + bool(pushed)]
+    last.operands = [*first, *(stored[value] for value in followed), *tapes]
+    residuals.restore([stored[value] for value in residuals.kept], prologue)
 
 
-def captured_active(inner: Differentiator, op: Operation) -> list[SSAValue]:
-    """The active values from outside of an op that the ops in its regions read, in that order."""
-    blocks = [block for region in op.regions for block in region.blocks]
-    defined: set[SSAValue] = {v for b in blocks for inner_op in b.walk() for v in inner_op.results}
-    for each in op.walk():
-        defined.update(a for r in each.regions for b in r.blocks for a in b.args)
-    found: dict[SSAValue, None] = {}
-    for block in blocks:
-        for each in block.walk():
-            for operand in each.operands:
-                value = inner.shared.origin(operand)
-                if value not in defined and inner.activity.is_active(value):
-                    found[value] = None
-    return list(found)
+def _take_following(
+    body: Body, kept: Sequence[SSAValue], steps: Sequence[Step]
+) -> dict[SSAValue, SSAValue]:
+    """Of kept values that the next iteration starts from: arguments of the backward code."""
+    block, tapes = body.inner.backward, len(body.inner.tapes)
+    taken: dict[SSAValue, SSAValue] = {}
+    for step in steps:
+        both = step.after in kept and step.before in kept and step.after is not step.before
+        if both and step.after not in taken:
+            argument = block.insert_arg(step.after.type, len(block.args) - tapes)
+            argument.name_hint = step.after.name_hint
+            taken[step.after] = argument
+            body.following.append(step.place)
+    return taken
+
+
+def captured_values(op: Operation) -> list[SSAValue]:
+    """The values from outside of an op that the ops in its regions read, in that order."""
+    inside = _defined_inside(op)
+    read = dict.fromkeys(o for each in op.walk() if each is not op for o in each.operands)
+    return [value for value in read if value not in inside]
+
+
+def captured_active(outer: Differentiator, op: Operation) -> list[SSAValue]:
+    """The active values from outside that are read, also under the name of a carried value that
+    never changes."""
+    inside = _defined_inside(op)
+    operands = (o for each in op.walk() if each is not op for o in each.operands)
+    read = dict.fromkeys(map(outer.shared.origin, operands))
+    return [v for v in read if v not in inside and outer.activity.is_active(v)]
+
+
+def _defined_inside(op: Operation) -> set[SSAValue]:
+    found: set[SSAValue] = {r for each in op.walk() if each is not op for r in each.results}
+    found.update(a for each in op.walk() for r in each.regions for b in r.blocks for a in b.args)
+    return found
 
 
 def tape_limit(op: Operation) -> int | None:
@@ -133,49 +174,3 @@ def tape_limit(op: Operation) -> int | None:
             raise PassError(
                 f"{op.name}: {LIMIT_ATTRIBUTE} must be a number of bytes, got {other}", op
             )
-
-
-# Integer arithmetic on bounds and counters, folded where it is of constants.
-
-
-@dataclass(frozen=True)
-class Integers:
-    """Emits integer arithmetic of one type; operands are values or plain numbers."""
-
-    type: Attribute
-    emitter: Emitter
-
-    def constant(self, number: int) -> SSAValue:
-        attr = IntegerAttr(number, cast(IntegerType, self.type))
-        result = self.emitter.insert(arith.ConstantOp(attr)).result
-        result.name_hint = f"c{number}" if number >= 0 else None
-        return result
-
-    def value(self, operand: SSAValue | int) -> SSAValue:
-        return self.constant(operand) if isinstance(operand, int) else operand
-
-    def add(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
-        if 0 in (a, b):
-            return b if a == 0 else a
-        return self.emitter.insert(arith.AddiOp(self.value(a), self.value(b))).result
-
-    def subtract(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        if isinstance(b, int) and (isinstance(a, int) or b == 0):
-            return a - b if isinstance(a, int) else a
-        return self.emitter.insert(arith.SubiOp(self.value(a), self.value(b))).result
-
-    def multiply(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        if isinstance(a, int) and isinstance(b, int):
-            return a * b
-        if 1 in (a, b):
-            return b if a == 1 else a
-        return self.emitter.insert(arith.MuliOp(self.value(a), self.value(b))).result
-
-    def divide(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        if b == 1:
-            return a
-        if isinstance(a, int) and isinstance(b, int):
-            return a // b
-        return self.emitter.insert(arith.DivSIOp(self.value(a), self.value(b))).result

@@ -1,4 +1,4 @@
-"""Differentiation of scf.for and scf.while.
+"""Differentiation of scf.for.
 
     %y = scf.for %i = ... iter_args(%a = %x) { ... }        becomes
     %y, %tape = scf.for %i = ... iter_args(%a = %x, %t = %empty) { ...; push; ... }       and
@@ -22,11 +22,13 @@ from xdsl.dialects import scf
 from xdsl.ir import Region, SSAValue
 
 from gradir.dialects.interfaces import Cotangents
+from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, loop_policy
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.differentiator import Differentiator, TapeThread, zero_of
+from gradir.passes.flow_builder import Integers
 from gradir.passes.loop_body import (
     Body,
-    Integers,
+    Step,
     captured_active,
     differentiate_body,
     keep_residuals,
@@ -36,113 +38,159 @@ from gradir.passes.residuals import Makers
 from gradir.passes.verify_flow import constant_integer
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """Of a loop in the code that is made: values, and numbers where they are constant."""
+
+    low: SSAValue
+    high: SSAValue
+    step: SSAValue
+
+    @staticmethod
+    def of(outer: Differentiator, op: scf.ForOp) -> Bounds:
+        return Bounds(*(outer.primal(b) for b in (op.lb, op.ub, op.step)))
+
+    def numbers(self) -> list[SSAValue | int]:
+        known = [(b, constant_integer(b)) for b in (self.low, self.high, self.step)]
+        return [value if number is None else number for value, number in known]
+
+
 @dataclass
 class SavedFor:
+    """The body, of which `inner.backward` goes into the backward loop; the active carried values;
+    the tapes; and what the loop made of the values that are handed back from one iteration to the
+    one before (`body.following`)."""
+
     body: Body
     active: list[int]
     threads: list[TapeThread]
+    made: list[SSAValue]
 
 
 class ForRule:
-    """The structural rule of scf.for."""
+    """The structural rule of scf.for; of a loop that runs iterations again, see loop_replay.py."""
 
-    def forward(self, outer: Differentiator, op: scf.ForOp) -> SavedFor:
-        block = op.body.block
-        index, *arguments = block.args
-        inner = outer.region(block, op)
-        ours = inner.add_argument(index)
-        changing = self._changing(outer, inner, op)
-        inner.copy_forward()
-        active = [k for k in changing if _is_carried_active(outer, arguments[k], op.results[k])]
-        body = differentiate_body(
-            inner,
-            index.type,
-            [yielded(block)[k] for k in active],
-            [arguments[k] for k in active],
-            captured_active(outer, op),
-        )
-        outside = outer.forward_emitter(op)
-        makers: Makers = {ours: lambda emitter: _reversed_index(outer, op, body.number, emitter)}
-        keep_residuals(body, outside, makers, op)
-        threads = [outer.open_tape(t.type) for t in inner.tapes]
-        made = self._loop(outer, op, inner, changing, threads)
-        outside.insert(made)
-        outer.set_primal([op.results[k] for k in changing], made.results[: len(changing)])
-        take_over(threads, made.results[len(changing) :])
-        return SavedFor(body, active, threads)
+    def forward(self, outer: Differentiator, op: scf.ForOp) -> object:
+        if loop_policy(op).kind.data != "store_all":
+            from gradir.passes.loop_replay import forward_replayed
 
-    def _changing(self, outer: Differentiator, inner: Differentiator, op: scf.ForOp) -> list[int]:
-        """The carried values that change, for which arguments are added; the others are what they
-        start from."""
-        arguments, last = op.body.block.args[1:], yielded(op.body.block)
-        changing: list[int] = []
-        for k, argument in enumerate(arguments):
-            if last[k] is argument:
-                for value in (argument, op.results[k]):
-                    same_as(outer, value, op.iter_args[k])
-            else:
-                inner.add_argument(argument)
-                changing.append(k)
-        return changing
-
-    def _loop(
-        self,
-        outer: Differentiator,
-        op: scf.ForOp,
-        inner: Differentiator,
-        changing: Sequence[int],
-        threads: Sequence[TapeThread],
-    ) -> scf.ForOp:
-        last = yielded(inner.block)
-        handed_on = [*(outer.primal(last[k]) for k in changing), *(t.forward for t in inner.tapes)]
-        Emitter(inner.forward, op.location).insert(scf.YieldOp(*handed_on))
-        initial = [*(outer.primal(op.iter_args[k]) for k in changing)]
-        initial += [t.forward for t in threads]
-        low, high, by = (outer.primal(b) for b in (op.lb, op.ub, op.step))
-        made = scf.ForOp(low, high, by, initial, Region(inner.forward))
-        made.attributes.update(op.attributes)
-        return made
+            return forward_replayed(outer, op)
+        changing = changing_values(outer, op)
+        initial = [outer.primal(op.iter_args[k]) for k in changing]
+        results, saved = taped_loop(outer, op, changing, Bounds.of(outer, op), initial)
+        outer.set_primal([op.results[k] for k in changing], results)
+        return saved
 
     def backward(
-        self, outer: Differentiator, op: scf.ForOp, saved: SavedFor, cts: Cotangents
+        self, outer: Differentiator, op: scf.ForOp, saved: object, cts: Cotangents
     ) -> Iterable[tuple[SSAValue, Value | None]]:
-        emitter, body = outer.emitter, saved.body
-        initial = [cts[k] or zero_of(op.results[k], emitter) for k in saved.active]
-        initial += [outer.sum_so_far(c) for c in body.captured]
-        tapes = [t.in_backward() for t in saved.threads]
-        low, high, by = (outer.primal(b) for b in (op.lb, op.ub, op.step))
-        before = [*(v.ssa for v in initial), *tapes]
-        made = scf.ForOp(low, high, by, before, Region(body.inner.backward))
-        emitter.insert(made)
-        take_over(saved.threads, made.results[len(initial) :], backward=True)
-        targets = [*(op.iter_args[k] for k in saved.active), *body.captured]
-        return [(v, emitter.value(r)) for v, r in zip(targets, made.results, strict=False)]
+        if not isinstance(saved, SavedFor):
+            from gradir.passes.loop_replay import backward_replayed
+
+            return backward_replayed(outer, op, saved, cts)
+        emitter, captured = outer.emitter, saved.body.captured
+        given = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in saved.active]
+        given += [outer.sum_so_far(c).ssa for c in captured]
+        results = reversed_loop(saved, Bounds.of(outer, op), given, emitter)
+        targets = [*(op.iter_args[k] for k in saved.active), *captured]
+        return [(v, emitter.value(r)) for v, r in zip(targets, results, strict=True)]
 
 
-def _reversed_index(
-    outer: Differentiator, op: scf.ForOp, number: SSAValue, emitter: Emitter
+def changing_values(outer: Differentiator, op: scf.ForOp) -> list[int]:
+    """The carried values that change; the others are from now on the same as their start."""
+    arguments, last = op.body.block.args[1:], yielded(op.body.block)
+    changing: list[int] = []
+    for k, argument in enumerate(arguments):
+        if last[k] is argument:
+            for value in (argument, op.results[k]):
+                same_as(outer, value, op.iter_args[k])
+        else:
+            changing.append(k)
+    return changing
+
+
+def active_values(outer: Differentiator, op: scf.ForOp, changing: Sequence[int]) -> list[int]:
+    """The carried values of which a cotangent is carried: they vary, and are of use in the loop or
+    behind it."""
+    activity, arguments = outer.activity, op.body.block.args[1:]
+    active: list[int] = []
+    for k in changing:
+        values = (arguments[k], op.results[k])
+        if any(v in activity.useful for v in values) and any(v in activity.varied for v in values):
+            active.append(k)
+    return active
+
+
+def taped_loop(
+    outer: Differentiator,
+    op: scf.ForOp,
+    changing: list[int],
+    bounds: Bounds,
+    initial: Sequence[SSAValue],
+) -> tuple[list[SSAValue], SavedFor]:
+    """Append a loop like `op` that leaves a tape; returns its results that change."""
+    block = op.body.block
+    index, *arguments = block.args
+    inner = outer.region(block, op)
+    ours = inner.add_argument(index)
+    for k in changing:
+        inner.add_argument(arguments[k])
+    inner.copy_forward()
+    body = reversible_body(outer, inner, op, active_values(outer, op, changing))
+    outside = outer.forward_emitter(op)
+    makers: Makers = {ours: lambda emitter: reversed_index(bounds, body.number, outside, emitter)}
+    last = yielded(block)
+    ends = [(k, outer.primal(arguments[k]), outer.primal(last[k])) for k in changing]
+    keep_residuals(body, outside, makers, op, [Step(*end) for end in ends])
+    threads = [outer.open_tape(t.type) for t in inner.tapes]
+    handed_on = [*(after for _, _, after in ends), *(t.forward for t in inner.tapes)]
+    Emitter(inner.forward, op.location).insert(scf.YieldOp(*handed_on))
+    before = [*initial, *(t.forward for t in threads)]
+    made = scf.ForOp(bounds.low, bounds.high, bounds.step, before, Region(inner.forward))
+    outside.insert(made)
+    made.attributes.update({k: v for k, v in op.attributes.items() if k != POLICY_ATTRIBUTE})
+    take_over(threads, made.results[len(changing) :])
+    results: list[SSAValue] = list(made.results[: len(changing)])
+    followed = [results[changing.index(k)] for k in body.following]
+    return results, SavedFor(body, active_values(outer, op, changing), threads, followed)
+
+
+def reversible_body(
+    outer: Differentiator, inner: Differentiator, op: scf.ForOp, active: Sequence[int]
+) -> Body:
+    """The backward code of one iteration, after its forward code."""
+    block = op.body.block
+    given = [yielded(block)[k] for k in active]
+    wanted = [block.args[1 + k] for k in active]
+    captured = captured_active(outer, op)
+    return differentiate_body(inner, block.args[0].type, given, wanted, captured)
+
+
+def reversed_loop(
+    saved: SavedFor, bounds: Bounds, given: Sequence[SSAValue], emitter: Emitter
+) -> list[SSAValue]:
+    """Append the loop that takes back what `taped_loop` has done; `given` are the cotangents of the
+    active results and the sums so far, and become those of what it started from."""
+    before = [*given, *saved.made, *(t.in_backward() for t in saved.threads)]
+    body = Region(saved.body.inner.backward)
+    made = emitter.insert(scf.ForOp(bounds.low, bounds.high, bounds.step, before, body))
+    take_over(saved.threads, made.results[len(given) + len(saved.made) :], backward=True)
+    return list(made.results[: len(given)])
+
+
+def reversed_index(
+    bounds: Bounds, number: SSAValue, outside: Emitter, emitter: Emitter
 ) -> SSAValue:
     """The induction variable, where the backward loop counts up as the forward loop does.
 
     It is lower bound + last value - number.
     """
-    low, high, step = (
-        outer.primal(b) if (constant := constant_integer(b)) is None else constant
-        for b in (op.lb, op.ub, op.step)
-    )
-    outside = Integers(number.type, outer.forward_emitter(op))
-    steps = outside.divide(outside.subtract(outside.subtract(high, low), 1), step)
-    last = outside.add(low, outside.multiply(steps, step))
-    total = outside.add(low, last)
+    low, high, step = bounds.numbers()
+    whole = Integers(number.type, outside)
+    steps = whole.divide(whole.subtract(whole.subtract(high, low), 1), step)
+    total = whole.add(low, whole.add(low, whole.multiply(steps, step)))
     here = Integers(number.type, emitter)
     return here.value(here.subtract(total, number))
-
-
-def _is_carried_active(outer: Differentiator, argument: SSAValue, result: SSAValue) -> bool:
-    """A cotangent is carried: the value varies, and is of use in the loop or behind it."""
-    activity = outer.activity
-    useful = argument in activity.useful or result in activity.useful
-    return useful and (argument in activity.varied or result in activity.varied)
 
 
 def same_as(outer: Differentiator, value: SSAValue, origin: SSAValue) -> None:

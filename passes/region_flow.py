@@ -15,6 +15,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.checkpoint import CheckpointOp
+from gradir.dialects.loop_policy import loop_policy
 from gradir.passes.verify_flow import constant_integer
 
 Edge = tuple[SSAValue, SSAValue]
@@ -62,6 +63,20 @@ def trips(op: Operation) -> int | None:
     if low is None or high is None or step is None or step <= 0:
         return None
     return max(0, -((low - high) // step))
+
+
+def executions_within(executions: int | None, op: Operation) -> int | None:
+    """At most so often a block in an op runs while a tape lives that it pushes on, if the op runs
+    `executions` times. Where iterations run again, with a tape of their own, those count."""
+    policy = loop_policy(op)
+    match policy.kind.data:
+        case "every":
+            whole = trips(op)
+            return policy.count if whole is None else min(policy.count, whole)
+        case "binomial":
+            return 1
+        case _:
+            return times(executions, trips(op))
 
 
 def times(a: int | None, b: int | None) -> int | None:

@@ -21,6 +21,7 @@ from xdsl.traits import ConstantLike, is_side_effect_free, is_speculatable
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import is_static, is_tensor, shape_of
+from gradir.dialects.slice_type import is_slices
 from gradir.dialects.value import Emitter
 
 Makers = Mapping[SSAValue, Callable[[Emitter], SSAValue]]
@@ -36,15 +37,20 @@ _TRAPPING = (
 class Residuals:
     """The values of `forward` that `backward` reads.
 
-    `kept` are those to store; then `restore` makes the backward code read what was stored.
+    `kept` are those to store; then `restore` makes the backward code read what was stored. With
+    `outside`, where the loop will stand, what no iteration changes moves there.
     """
 
-    def __init__(self, forward: Block, backward: Block, makers: Makers):
+    def __init__(
+        self, forward: Block, backward: Block, makers: Makers, outside: Emitter | None = None
+    ):
         self.forward = forward
         self.backward = backward
         self.makers = makers
         self.cheap: dict[SSAValue, bool] = {}
         self.read = values_read_of(forward, backward)
+        if outside is not None:
+            self._hoist(outside)
         kept = (self._stored(v) for v in self.read if not self._is_cheap(v))
         self.kept = self._without_derived(dict.fromkeys(kept))
         for value in self.kept:
@@ -93,13 +99,22 @@ class Residuals:
 
     # Invariants.
 
-    def hoist(self, outside: Emitter) -> None:
-        """Move the kept values that no iteration changes out of the loop, with what they need."""
+    def _hoist(self, outside: Emitter) -> None:
+        """Move what no iteration changes out of the loop, unless it is as well made again; also
+        what that is of which cheap ops make what is read."""
         invariant: dict[SSAValue, bool] = {}
-        for value in self.kept:
+        pending, seen = list(self.read), set(self.read)
+        while pending:
+            value = pending.pop()
+            op = value.owner
+            if not isinstance(op, Operation) or self._is_cheap(value):
+                continue
             if self._is_invariant(value, invariant):
                 self._move(value, outside)
-        self.kept = [v for v in self.kept if self._is_inner(v)]
+            elif _is_cheap_op(op):
+                pending += [o for o in op.operands if o not in seen]
+                seen.update(op.operands)
+        self.cheap.clear()
 
     def _is_invariant(self, value: SSAValue, known: dict[SSAValue, bool]) -> bool:
         """Every iteration gives the same value, and it may be computed even if there is none."""
@@ -211,6 +226,12 @@ def _size(value: SSAValue) -> int:
 
 
 def _check_static(value: SSAValue) -> None:
+    if is_slices(value.type):
+        raise PassError(
+            f"{value_name(value)}: the backward code of a region cannot read row slices; densify "
+            "them, or move what makes them out of the region",
+            value,
+        )
     if is_tensor(value.type) and not is_static(value.type):
         raise PassError(
             f"{value_name(value)}: what the backward code of a region reads must have a static "

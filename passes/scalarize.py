@@ -17,6 +17,7 @@ from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
+    FunctionType,
     IndexType,
     IntegerAttr,
     ModuleOp,
@@ -43,6 +44,9 @@ def scalarize(module: ModuleOp) -> None:
         if isinstance(function, FuncOp) and not function.is_declaration:
             for block in function.body.blocks:
                 _scalarize_block(block)
+            inputs = [a.type for a in function.body.block.args]
+            outputs = [v.type for v in _ends(function.body.block)]
+            function.function_type = FunctionType.from_lists(inputs, outputs)
 
 
 def _scalarize_block(block: Block) -> None:
@@ -68,12 +72,13 @@ def _scalarize_block(block: Block) -> None:
 
 
 def scalarize_tapes(blocks: Sequence[Block]) -> None:
-    """Tapes hold numbers where they held tensors of one element; those of arguments stay."""
-    if any(is_tape(v.type) for v in (*blocks[-1].args, *_ends(blocks[-1]))):
-        return
+    """Tapes hold numbers where they held tensors of one element."""
     for block in blocks:
+        for argument in block.args:
+            if is_tape(argument.type):
+                Rewriter.replace_value_with_new_type(argument, _narrow(argument.type))
         for op in list(block.ops):
-            for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args)):
+            for value in op.results:
                 if is_tape(value.type):
                     Rewriter.replace_value_with_new_type(value, _narrow(value.type))
             if isinstance(op, TapePushOp):

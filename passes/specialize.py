@@ -7,7 +7,7 @@ constants, and in the place of a grad.derivative comes what gradir-gradient make
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 
 from xdsl.dialects import tensor
@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.attributes import integers_of
+from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.derivative import DerivativeOp
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.interfaces import TensorOp
@@ -40,6 +41,7 @@ from gradir.dialects.shapes import (
     shape_of,
 )
 from gradir.dialects.shapes import tensor as tensor_type
+from gradir.dialects.tape import is_floating
 from gradir.passes.call_graph import functions_by_name, only_block
 from gradir.passes.infer_shapes import (
     Rule,
@@ -85,12 +87,23 @@ def references(function: FuncOp) -> Iterator[tuple[Operation, str]]:
             yield op, op.function
 
 
-def reachable(functions: dict[str, FuncOp], root: FuncOp) -> list[FuncOp]:
-    """A function and all that it may run."""
+def declarations(module: ModuleOp) -> dict[str, CustomVjpOp]:
+    """The functions whose derivatives are written by hand."""
+    return {op.names[0]: op for op in module.ops if isinstance(op, CustomVjpOp)}
+
+
+def reachable(
+    functions: dict[str, FuncOp], custom: Mapping[str, CustomVjpOp], root: FuncOp
+) -> list[FuncOp]:
+    """A function, all that it may run, and what is declared as the derivative of that."""
     found = {root: None}
     pending = [root]
     while pending:
-        for _, name in references(pending.pop()):
+        function = pending.pop()
+        names = [name for _, name in references(function)]
+        if (declared := custom.get(function.sym_name.data)) is not None:
+            names += declared.names[1:]
+        for name in names:
             other = functions.get(name)
             if other is not None and other not in found:
                 found[other] = None
@@ -98,10 +111,12 @@ def reachable(functions: dict[str, FuncOp], root: FuncOp) -> list[FuncOp]:
     return list(found)
 
 
-def waits_for_shapes(functions: dict[str, FuncOp], root: FuncOp) -> bool:
+def waits_for_shapes(
+    functions: dict[str, FuncOp], custom: Mapping[str, CustomVjpOp], root: FuncOp
+) -> bool:
     """Whether a function, or one that it may run, has to be specialized."""
     closed: set[Attribute] = set()
-    for function in reachable(functions, root):
+    for function in reachable(functions, custom, root):
         for op in function.walk():
             if isinstance(op, DerivativeOp):
                 return True
@@ -155,12 +170,23 @@ def _require_unused(module: ModuleOp, function: FuncOp) -> None:
                     "specialize that, and what it uses follows",
                     op,
                 )
+    for declared in declarations(module).values():
+        if name in declared.names:
+            raise PassError(
+                f"gradir-specialize: @{name} is used by {declared.name}; specialize what calls "
+                f"@{declared.names[0]}, and what it uses follows",
+                declared,
+            )
 
 
 def _drop_helpers(module: ModuleOp, before: set[str], function: FuncOp) -> None:
     """Erase new functions that nothing needs."""
-    functions = functions_by_name(module)
-    needed = set(reachable(functions, function))
+    functions, custom = functions_by_name(module), declarations(module)
+    needed = set(reachable(functions, custom, function))
+    for name, declared in custom.items():
+        if name not in before and functions[name] not in needed:
+            declared.detach()
+            declared.erase()
     for name, other in functions.items():
         if name not in before and other not in needed:
             other.detach()
@@ -181,6 +207,7 @@ class Specializer:
         self.module = module
         self.differentiate = differentiate
         self.functions = functions_by_name(module)
+        self.custom = declarations(module)
         self._copies: dict[tuple[object, ...], FuncOp] = {}
         self._derived: dict[tuple[object, ...], FuncOp] = {}
         self._waits: dict[FuncOp, bool] = {}
@@ -223,7 +250,7 @@ class Specializer:
         _refine_all(known, op, op.operands, callee.function_type.inputs.data)
         _refine_all(known, op, op.results, callee.function_type.outputs.data)
         if callee not in self._waits:
-            self._waits[callee] = waits_for_shapes(self.functions, callee)
+            self._waits[callee] = waits_for_shapes(self.functions, self.custom, callee)
         if not self._waits[callee] or any(is_open(o.type) for o in op.operands):
             return
         target = replacing.get(op)
@@ -269,8 +296,31 @@ class Specializer:
         """A specialized copy of a function, for arguments of these types."""
         key = (source, *types, purpose)
         if key not in self._copies:
-            self._copies[key] = self._new_copy(op, source, types)
+            copy = self._copies[key] = self._new_copy(op, source, types)
+            if (declared := self.custom.get(source.sym_name.data)) is not None:
+                self._declare(declared, copy, types)
         return self._copies[key]
+
+    def _declare(self, declared: CustomVjpOp, copy: FuncOp, types: Sequence[Attribute]) -> None:
+        """The derivative that is written for a function is that of its copy."""
+        forward, backward = (self._function(declared, name) for name in declared.names[1:])
+        forward = self._copy(declared, forward, types)
+        results = copy.function_type.outputs.data
+        residuals = forward.function_type.outputs.data[len(results) :]
+        seeds = [t for t in results if is_floating(t)]
+        backward = self._copy(declared, backward, [*residuals, *seeds])
+        names = [f.sym_name.data for f in (copy, forward, backward)]
+        made = CustomVjpOp.create(
+            properties={
+                key: SymbolRefAttr(name)
+                for key, name in zip(("function", "forward", "backward"), names, strict=True)
+            }
+        )
+        made.location = declared.location
+        block = declared.parent
+        assert block is not None
+        block.insert_op_after(made, declared)
+        self.custom[names[0]] = made
 
     def _new_copy(self, op: Operation, source: FuncOp, types: Sequence[Attribute]) -> FuncOp:
         name = source.sym_name.data

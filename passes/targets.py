@@ -14,6 +14,7 @@ from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.grad import NameOp
 from gradir.dialects.shapes import is_scalar, is_tensor
+from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import is_tape
 from gradir.passes.activity import carries_cotangent
 
@@ -22,10 +23,11 @@ Selector = int | str
 
 @dataclass(frozen=True)
 class Target:
-    """A value that was asked for, and what to call it."""
+    """A value that was asked for, what to call it, and what is done with its gradient."""
 
     value: SSAValue
     hint: str
+    request: str = "write"
 
 
 def argument_attributes(function: FuncOp) -> list[dict[str, Attribute]]:
@@ -209,7 +211,7 @@ def _check_floating(
 def _check_type(what: str, function: FuncOp, value: SSAValue) -> None:
     """Derivatives of vectors and the like are not there; to leave them out would be wrong."""
     type_ = value.type
-    if not (is_tensor(type_) or is_scalar(type_) or is_tape(type_)):
+    if not (is_tensor(type_) or is_scalar(type_) or is_tape(type_) or is_slices(type_)):
         raise PassError(
             f"{what}: {value_name(value)} of @{_name(function)} must be a tensor or a scalar, "
             f"got {value.type}; mark it {{grad.inactive}} to leave it out",

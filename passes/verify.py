@@ -23,9 +23,11 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.derivative import DerivativeOp
 from gradir.dialects.diagnostics import VerifyError, value_name
 from gradir.dialects.shapes import can_be, is_tensor, require_size
+from gradir.passes.verify_custom_vjp import Declared, verify_custom_vjp
 from gradir.passes.verify_flow import verify_flow
 from gradir.passes.verify_tensor import verify_tensor
 
@@ -87,6 +89,7 @@ class _Verifier:
 
     visible: set[SSAValue] = field(default_factory=set[SSAValue])
     symbols: dict[str, Operation] = field(default_factory=dict[str, Operation])
+    declared: Declared = field(default_factory=Declared)
     fitting: set[Attribute] = field(default_factory=set[Attribute])
     traits: dict[type[Operation], _Traits] = field(default_factory=dict[type[Operation], _Traits])
 
@@ -105,7 +108,7 @@ class _Verifier:
         self._check_sizes(op.results)
         if op.regions:
             yield self._regions(op)
-        _check_own_rules(op, self.symbols)
+        _check_own_rules(op, self)
         self.visible.update(op.results)
 
     def _regions(self, op: Operation) -> _Steps:
@@ -141,7 +144,7 @@ class _Verifier:
                 self._check_operands(op)
                 self._check_place(op)
                 self._check_sizes(op.results)
-                _check_own_rules(op, self.symbols)
+                _check_own_rules(op, self)
                 self.visible.update(op.results)
 
     def _leave(self, block: Block) -> None:
@@ -243,14 +246,14 @@ def _children(op: Operation) -> Iterator[Operation]:
             yield from block.ops
 
 
-def _check_own_rules(op: Operation, symbols: dict[str, Operation]) -> None:
+def _check_own_rules(op: Operation, around: _Verifier) -> None:
     """Check the constraints, traits and `verify_` of `op`."""
     if isinstance(op, CallOp):
         # xDSL's own check searches the module, once per call
-        _check_call(op, symbols)
+        _check_call(op, around.symbols)
         return
     if isinstance(op, DerivativeOp):
-        _check_derivative(op, symbols)
+        _check_derivative(op, around.symbols)
     try:
         verify_flow(op)
         verify_tensor(op)
@@ -263,6 +266,8 @@ def _check_own_rules(op: Operation, symbols: dict[str, Operation]) -> None:
         # an accessor that fails on an operation of the wrong form
         text = f"malformed operation, {type(error).__name__}: {error}"
         raise VerifyError(_with_name(op, text), op) from error
+    if isinstance(op, CustomVjpOp):
+        verify_custom_vjp(op, around.symbols, around.declared)
 
 
 def _with_name(op: Operation, message: str) -> str:

@@ -20,13 +20,16 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Block, Region, SSAValue
 
+from gradir.dialects.diagnostics import PassError
 from gradir.dialects.grad import AccumulateOp, ZeroOp
 from gradir.dialects.interfaces import Cotangents
+from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.differentiator import Differentiator, TapeThread, splice, zero_of
+from gradir.passes.flow_builder import Integers, cast_integer
 from gradir.passes.loop_body import (
     Body,
-    Integers,
+    Step,
     captured_active,
     differentiate_body,
     keep_residuals,
@@ -84,6 +87,7 @@ class WhileRule:
     """The structural rule of scf.while."""
 
     def forward(self, outer: Differentiator, op: scf.WhileOp) -> SavedWhile:
+        _check_policy(op)
         loop = _analyzed(outer, op)
         inductions = _inductions(loop)
         counter = next((i for i in inductions if _counts(i)), None)
@@ -109,11 +113,11 @@ class WhileRule:
             captured,
         )
         outside = outer.forward_emitter(op)
-        for body, arguments in (
-            (before_body, {i: loop.before.args[i.place] for i in inductions}),
-            (after_body, {i: loop.after.args[i.passed] for i in inductions}),
+        for body, arguments, steps in (
+            (before_body, {i: loop.before.args[i.place] for i in inductions}, []),
+            (after_body, {i: loop.after.args[i.passed] for i in inductions}, _steps(outer, loop)),
         ):
-            keep_residuals(body, outside, _makers(outer, body, arguments), op)
+            keep_residuals(body, outside, _makers(outer, body, arguments), op, steps)
         threads = [[outer.open_tape(t.type) for t in b.tapes] for b in (before, after)]
         made = _forward_loop(outer, loop, before, after, counts, [*threads[0], *threads[1]])
         outside.insert(made)
@@ -140,15 +144,26 @@ class WhileRule:
             [t.in_backward() for t in threads]
             for threads in (saved.before_threads, saved.after_threads)
         )
-        initial = [*state.cts, *sums, *before_tapes, *after_tapes]
+        followed = [outer.primal(op.results[k]) for k in saved.after.following]
+        initial = [*state.cts, *sums, *followed, *before_tapes, *after_tapes]
         body = _backward_body(saved, captured, initial, emitter)
         index = Integers(IndexType(), emitter)
         made = scf.ForOp(index.constant(0), saved.count, index.constant(1), initial, Region(body))
         emitter.insert(made)
-        tapes = made.results[len(state.cts) + len(sums) :]
+        tapes = made.results[len(state.cts) + len(sums) + len(followed) :]
         take_over([*saved.before_threads, *saved.after_threads], tapes, backward=True)
         targets = [*(op.arguments[k] for k in saved.active_carried), *captured]
         return [(v, emitter.value(r)) for v, r in zip(targets, made.results, strict=False)]
+
+
+def _check_policy(op: scf.WhileOp) -> None:
+    kind = loop_policy(op).kind.data
+    if kind != "store_all":
+        raise PassError(
+            f"scf.while: {kind} needs the number of iterations before the first, which only "
+            "scf.for has; use store_all",
+            op,
+        )
 
 
 # What changes, and how.
@@ -193,6 +208,17 @@ def _inductions(loop: WhileLoop) -> list[Induction]:
     return found
 
 
+def _steps(outer: Differentiator, loop: WhileLoop) -> list[Step]:
+    """What the second region starts from and makes, where the first hands on what it gets."""
+    condition, last = yielded(loop.before), yielded(loop.after)
+    return [
+        Step(q, outer.primal(loop.after.args[q]), outer.primal(last[k]))
+        for k in loop.carried
+        for q in loop.passed
+        if condition[q] is loop.before.args[k]
+    ]
+
+
 def _counts(induction: Induction) -> bool:
     """It goes up by 1, in a type that no number of iterations overflows."""
     is_wide = isinstance(induction.start.type, IndexType) or induction.start.type == i64
@@ -206,7 +232,7 @@ def _count_of(outer: Differentiator, op: scf.WhileOp, counter: Induction) -> SSA
     whole = Integers(counter.start.type, emitter)
     end = outer.primal(op.results[counter.passed])
     gone = whole.subtract(end, outer.primal(counter.start) if start is None else start)
-    return _cast(whole.value(gone), IndexType(), emitter)
+    return cast_integer(whole.value(gone), IndexType(), emitter)
 
 
 def _makers(outer: Differentiator, body: Body, arguments: Mapping[Induction, SSAValue]) -> Makers:
@@ -218,19 +244,13 @@ def _makers(outer: Differentiator, body: Body, arguments: Mapping[Induction, SSA
             whole = Integers(type_, emitter)
             start, step = (constant_integer(v) for v in (induction.start, induction.step))
             assert step is not None
-            number = _cast(body.number, type_, emitter)
+            number = cast_integer(body.number, type_, emitter)
             begin = outer.primal(induction.start) if start is None else start
             return whole.value(whole.add(begin, whole.multiply(number, step)))
 
         return make
 
     return {outer.primal(argument): maker(i) for i, argument in arguments.items()}
-
-
-def _cast(value: SSAValue, type_: object, emitter: Emitter) -> SSAValue:
-    if value.type == type_:
-        return value
-    return emitter.insert(arith.IndexCastOp(value, type_)).result  # pyright: ignore[reportArgumentType]
 
 
 def _active(outer: Differentiator, loop: WhileLoop) -> tuple[list[int], list[int]]:
@@ -351,11 +371,12 @@ def _backward_body(
     given = iter(block.args[1:])
     cts: list[SSAValue] = [next(given) for _ in saved.active_carried]
     sums: dict[SSAValue, SSAValue] = {c: next(given) for c in captured}
-    before_tapes = [next(given) for _ in saved.before_threads]
-    after_tapes = list(given)
-    cts, after_tapes = _run(saved.after, number, cts, sums, after_tapes, emitter)
+    followed: list[SSAValue] = [next(given) for _ in saved.after.following]
+    before_tapes: list[SSAValue] = [next(given) for _ in saved.before_threads]
+    cts, after = _run(saved.after, number, cts, sums, [*followed, *given], emitter)
     cts, before_tapes = _run(saved.before, number, cts, sums, before_tapes, emitter)
-    emitter.insert(scf.YieldOp(*cts, *sums.values(), *before_tapes, *after_tapes))
+    followed, after_tapes = after[: len(followed)], after[len(followed) :]
+    emitter.insert(scf.YieldOp(*cts, *sums.values(), *followed, *before_tapes, *after_tapes))
     return block
 
 
@@ -364,13 +385,14 @@ def _run(
     number: SSAValue,
     cts: Sequence[SSAValue],
     sums: dict[SSAValue, SSAValue],
-    tapes: Sequence[SSAValue],
+    others: Sequence[SSAValue],
     emitter: Emitter,
 ) -> tuple[list[SSAValue], list[SSAValue]]:
-    """Append the backward code of a region; returns cotangents and tapes, and updates the sums."""
-    given = [number, *cts, *(sums[c] for c in body.captured), *tapes]
+    """Append the backward code of a region; updates the sums, and returns the cotangents and what
+    becomes of the other values, tapes among them."""
+    given = [number, *cts, *(sums[c] for c in body.captured), *others]
     returned = splice(body.inner.backward, given, emitter)
-    first = len(returned) - len(body.captured) - len(tapes)
+    first = len(returned) - len(body.captured) - len(others)
     second = first + len(body.captured)
     sums.update(zip(body.captured, returned[first:second], strict=True))
     return returned[:first], returned[second:]

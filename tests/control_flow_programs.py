@@ -603,4 +603,80 @@ func.func @g(%a: !s, %w: !s) -> !s {{{CONSTANTS}
   }""",
         [(), ()],
     ),
+    # names that a derivative would like to use itself
+    "names": program(
+        "%x_ct: !s, %tape: !s, %count: index", "!s",
+        """
+  %y, %back = scf.for %back_1 = %c0 to %count step %c1 iter_args(%x_ct_1 = %x_ct, %c0_1 = %tape)
+      -> (!s, !s) {
+    %a_ct = array.multiply %x_ct_1, %c0_1 : !s
+    %tape_1 = array.sin %a_ct : !s
+    scf.yield %tape_1, %a_ct : !s, !s
+  }""",
+        [(), ()], np.int64(3),
+    ),
+    # two results with one cotangent, and one value for two results
+    "one_cotangent_for_two": program(
+        "%x: !s, %w: !s, %c: i1", "!s",
+        """
+  %p, %q = scf.if %c -> (!s, !s) {
+    %a = array.multiply %x, %w : !s
+    scf.yield %a, %a : !s, !s
+  } else {
+    %a = array.sin %x : !s
+    scf.yield %a, %w : !s, !s
+  }
+  %u, %v = scf.for %i = %c0 to %c3 step %c1 iter_args(%d = %p, %e = %q) -> (!s, !s) {
+    %t = array.add %d, %e : !s
+    %s = array.sin %t : !s
+    scf.yield %s, %s : !s, !s
+  }
+  %y = array.add %u, %v : !s""",
+        [(), ()], np.bool_(True),
+    ),
+    "stage_in_loop": program(
+        "%x: !v, %w: !m", "!v",
+        """
+  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (!v) {
+    %b = grad.checkpoint -> (!v) {
+      %p = array.matmul %w, %a : !m, !v -> !v
+      %t = array.tanh %p : !v
+      %s = array.sin %t : !v
+      grad.yield %s : !v
+    }
+    scf.yield %b : !v
+  }""",
+        [(4,), (4, 4)],
+    ),
+    "loop_in_stage": program(
+        "%x: !v, %w: !m, %n: index", "!v",
+        """
+  %y = grad.checkpoint -> (!v) {
+    %z = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (!v) {
+      %p = array.matmul %w, %a : !m, !v -> !v
+      %t = array.tanh %p : !v
+      scf.yield %t : !v
+    }
+    %s = array.sin %z : !v
+    grad.yield %s : !v
+  }""",
+        [(4,), (4, 4)], np.int64(3),
+    ),
+    "loop_in_stage_in_loop": program(
+        "%x: !s, %w: !s, %n: index", "!s",
+        """
+  %y = scf.for %j = %c0 to %c2 step %c1 iter_args(%b = %x) -> (!s) {
+    %z = grad.checkpoint -> (!s) {
+      %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %b) -> (!s) {
+        %p = array.multiply %w, %a : !s
+        %t = array.sin %p : !s
+        scf.yield %t : !s
+      }
+      %q = array.multiply %r, %r : !s
+      grad.yield %q : !s
+    }
+    scf.yield %z : !s
+  }""",
+        [(), ()], np.int64(3),
+    ),
 }  # fmt: skip

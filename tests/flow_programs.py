@@ -276,7 +276,8 @@ class FlowWriter:
             return
         plain = [
             self.tensor_op, self.scalar_op, self.index_op, self.compare, self.reduce_op,
-            self.extract, self.insert, self.extract_row, self.insert_row, self.column, self.make, self.spread,
+            self.extract, self.insert, self.extract_row, self.insert_row, self.column,
+            self.make, self.spread,
         ]  # fmt: skip
         plain[self.number(0, len(plain) - 1)]()
 

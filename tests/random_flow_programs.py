@@ -54,7 +54,8 @@ class FlowWriter:
             ]  # fmt: skip
             if depth > 0:
                 makers += [
-                    self.for_loop, self.while_loop, self.branch, self.switch, self.region, self.call,
+                    self.for_loop, self.while_loop, self.branch, self.switch, self.region,
+                    self.call,
                 ]  # fmt: skip
             self.random.choice(makers)(scope, depth)
 

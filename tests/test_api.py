@@ -98,8 +98,8 @@ def test_numpy_integers_are_indices(index: Any) -> None:
         ({5: "write"}, "req: @f has 3 arguments, got index 5"),
         ({1: "write"}, "req: 1 of @f must be floating"),
         ({2: "write", "w": "null"}, "req: each value must be given once, got 2 and 'w'"),
-        ({"w": "add"}, "req must be write or null, got 'add'"),
-        ({"w": None}, "req must be write or null, got None"),
+        ({"w": "put"}, "req must be write, null, add or slices, got 'put'"),
+        ({"w": None}, "req must be write, null, add or slices, got None"),
     ],
 )
 def test_wrong_requests(request_: Any, message: str) -> None:
@@ -111,8 +111,8 @@ def test_requests_of_the_pass() -> None:
     module = gradir.parse(PROGRAM)
     pruned = module.run_passes('gradir-gradient{function=f req="w=null,0=write"}')
     assert str(pruned) == str(module.gradient("f", wrt=0))
-    with pytest.raises(PassError, match="got 'add' for 'w'"):
-        module.run_passes('gradir-gradient{function=f req="w=add,0=null"}')
+    with pytest.raises(PassError, match="got 'put' for 'w'"):
+        module.run_passes('gradir-gradient{function=f req="w=put,0=null"}')
 
 
 # Calls.

@@ -348,8 +348,10 @@ def test_registry_is_complete() -> None:
     defined: set[str] = set()
     assert gradir.__file__ is not None
     folder = Path(gradir.__file__).parent
-    for file in [*folder.glob("passes/*.py"), *folder.glob("lowering/*.py")]:
-        module = import_module(f"gradir.{file.parent.name}.{file.stem}")
+    files = [*folder.glob("*_pass.py"), *folder.glob("passes/*.py"), *folder.glob("lowering/*.py")]
+    for file in files:
+        parents = file.relative_to(folder.parent).parent.parts
+        module = import_module(".".join([*parents, file.stem]))
         for _, member in inspect.getmembers(module, inspect.isclass):
             if issubclass(member, ModulePass) and member.__module__ == module.__name__:
                 defined.add(member.name)

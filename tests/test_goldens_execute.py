@@ -17,7 +17,7 @@ import pytest
 import gradir
 from gradir import Module
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.shapes import is_static, is_tensor
+from gradir.dialects.shapes import is_scalar, is_static, is_tensor
 from gradir.errors import IndexOutOfRange
 from gradir.runtime.arrays import dtype_of
 from gradir.symbols import function_named
@@ -27,9 +27,11 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 FOLDER = Path(__file__).parent / "filecheck"
 FOLDERS = (
-    "dialects", "gradient", "checkpoint", "simplify", "lowering", "fusion", "bufferize", "run",
+    "dialects", "gradient", "control_flow", "checkpoint", "simplify", "lowering", "fusion",
+    "bufferize", "run",
 )  # fmt: skip
-OTHER_OPS = ("func.return", "func.call", "grad.checkpoint", "grad.yield")
+OTHER_OPS = ("func.", "scf.", "arith.", "math.", "tensor.", "grad.checkpoint", "grad.yield",
+             "grad.tape")  # fmt: skip
 # Passes after which a program is still one on tensors, which the interpreter runs.
 ON_TENSORS = (
     "gradient", "simplify", "decompose", "dce", "inline", "outline-checkpoints",
@@ -56,14 +58,16 @@ def programs() -> list[Any]:
 
 
 def runnable(module: Module) -> list[str]:
-    """The functions on static tensors of ops that the interpreter knows."""
+    """The functions on static tensors and scalars, of ops that the interpreter knows."""
     names: list[str] = []
     for name in module.functions:
         function = function_named(module.op, name)
-        values = [v for op in function.body.walk() for v in (*op.operands, *op.results)]
-        values += function.body.block.args
-        known = all(isinstance(op, TensorOp) or op.name in OTHER_OPS for op in function.body.walk())
-        if known and all(is_tensor(v.type) and is_static(v.type) for v in values):
+        ops = list(function.body.walk())
+        values = [v for op in ops for v in (*op.operands, *op.results)]
+        known = all(isinstance(op, TensorOp) or op.name.startswith(OTHER_OPS) for op in ops)
+        signature = [*function.function_type.inputs, *function.function_type.outputs]
+        fits = all(is_scalar(t) or is_tensor(t) for t in signature)
+        if known and fits and all(is_static(v.type) for v in values if is_tensor(v.type)):
             names.append(name)
     return names
 
@@ -74,7 +78,9 @@ def inputs_of(module: Module, name: str) -> list[Array]:
     types: list[Any] = list(function_named(module.op, name).function_type.inputs)
     arrays: list[Array] = []
     for type_ in types:
-        shape, dtype = type_.get_shape(), dtype_of(type_.element_type)
+        is_number = is_scalar(type_)
+        shape = () if is_number else type_.get_shape()
+        dtype = dtype_of(type_ if is_number else type_.element_type)
         if dtype.kind in "iub":
             arrays.append(np.asarray(generator.integers(0, 2, shape), dtype))
         else:

@@ -261,9 +261,16 @@ func.func @f(%x: tensor<2xf64>, %y: tensor<2xf64>) -> (tensor<2xf64>, tensor<2xf
 
 REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
     "mode": ({"mode": "back"}, "mode must be split, vjp, grad or jvp, got 'back'"),
-    "policy": ({"policy": "keep"}, "policy must be keep_all, got 'keep'"),
-    "limit": ({"memory_limit": 3}, "memory_limit is not supported yet"),
-    "req": ({"req": {"w": "put"}}, "req must be write or null, got 'put' for 'w'"),
+    "policy": (
+        {"policy": "keep"},
+        "policy must be one of keep_all, keep_none, keep_matmuls, keep_named, auto, got 'keep'",
+    ),
+    "policy and limit": (
+        {"policy": "auto", "memory_limit": 3},
+        "policy or memory_limit may be given, got auto and 3",
+    ),
+    "limit": ({"memory_limit": 3}, "memory_limit of 3 bytes is infeasible: minimum is 1080 bytes"),
+    "req": ({"req": {"w": "put"}}, "req must be write, null, add or slices, got 'put' for 'w'"),
     "null": ({"wrt": [0], "req": {"w": "null"}}, "null was asked for what is not in wrt: w"),
     "high": ({"wrt": 4}, "wrt: @f has 4 arguments, got index 4"),
     "low": ({"wrt": [-1]}, "wrt: @f has 4 arguments, got index -1"),

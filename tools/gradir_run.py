@@ -27,6 +27,7 @@ from gradir.dialects.shapes import DYNAMIC, compatible
 from gradir.errors import ArgumentError, GradirError, gradir_errors
 from gradir.parser import parse_module
 from gradir.passes.call_graph import functions_by_name
+from gradir.passes.in_out import in_out_results
 from gradir.passes.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
 from gradir.source_text import decode
@@ -146,10 +147,11 @@ def run(arguments: Arguments, sources: Sources) -> None:
         arrays = _inputs(function, arguments.input, arguments.random_inputs)
     folder = None if arguments.output_dir is None else _make_folder(arguments.output_dir)
     name = function.sym_name.data
+    arrays, out = _split(function, arrays)
     if arguments.interpret:
-        results = interpret(module, name, *arrays)
+        results = interpret(module, name, *arrays, out=out)
     else:
-        results = compile(module, name, arguments.threads)(*arrays)
+        results = compile(module, name, arguments.threads)(*arrays, out=out)
     if folder is not None:
         _write(results, folder)
     labels = _result_names(function)
@@ -224,6 +226,17 @@ def _arguments(specs: Sequence[ArraySpec]) -> str:
     names = ", ".join(f"%{spec.name}" for spec in specs)
     count = f"{len(specs)} argument{'' if len(specs) == 1 else 's'}"
     return f"{count} ({names})" if specs else count
+
+
+def _split(function: FuncOp, arrays: list[Array]) -> tuple[list[Array], list[Array | None] | None]:
+    """The inputs that are passed, and those that come in by `out`: what results are added to."""
+    in_out = in_out_results(function)
+    if not in_out:
+        return arrays, None
+    out: list[Array | None] = [None] * len(function.function_type.outputs)
+    for k, result in in_out.items():
+        out[result] = np.array(arrays[k], order="C")
+    return [array for k, array in enumerate(arrays) if k not in in_out], out
 
 
 def _signature(function: FuncOp, files: int | None) -> list[ArraySpec]:

@@ -32,6 +32,7 @@ from gradir.dialects.shapes import (
     shape_of,
     tensor,
 )
+from gradir.dialects.slices import taken_rows
 from gradir.dialects.value import Emitter, Scalar, Value
 
 
@@ -100,6 +101,10 @@ class TakeOp(IndexingOp):
 
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value) -> Cotangents:
         return [ScatterAddOp.on(x.full(0), indices, ct, axis=self.axis), None]
+
+    def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
+        x, indices = operands
+        return taken_rows(ct, x, indices) if self.axis == 0 else None
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices = operands

@@ -19,6 +19,7 @@ from gradir.dialects.attributes import Attributes, integer
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.slices import taken_rows
 from gradir.dialects.value import SOURCE_ATTRIBUTE, Value
 
 
@@ -60,14 +61,23 @@ class EmbeddingOp(TensorOp):
         return [tensor([*shape_of(ids), width], element_of(table))]
 
     def vjp(self, ct: Value, y: Value, table: Value, ids: Value) -> Cotangents:
-        if "padding_idx" in self.attributes:
-            is_padding = reshaped(self._is_padding(table, ids), [*ids.shape, 1])
-            wide = BroadcastToOp.on(is_padding, type=tensor(ct.shape, is_padding.element))
-            ct = WhereOp.on(wide, ct.full(0), ct)
+        ct = self._flowing(ct, table, ids)
         total = ScatterAddOp.of([table.full(0).ssa, ids.ssa, ct.ssa], axis=0)
         # the user wrote no scatter_add
         total.attributes[SOURCE_ATTRIBUTE] = StringAttr(self.source_name)
         return [ct.emitter.value(ct.emitter.insert(total).y), None]
+
+    def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
+        table, ids = operands
+        return taken_rows(self._flowing(ct, table, ids), table, ids)
+
+    def _flowing(self, ct: Value, table: Value, ids: Value) -> Value:
+        """ct without what would flow to the row of padding."""
+        if "padding_idx" not in self.attributes:
+            return ct
+        is_padding = reshaped(self._is_padding(table, ids), [*ids.shape, 1])
+        wide = BroadcastToOp.on(is_padding, type=tensor(ct.shape, is_padding.element))
+        return WhereOp.on(wide, ct.full(0), ct)
 
     def _is_padding(self, table: Value, ids: Value) -> Value:
         """Which ids are `padding_idx`, counted from either end."""

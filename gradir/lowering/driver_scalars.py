@@ -16,7 +16,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.loopnest import CheckIndexOp
 from gradir.dialects.shapes import shape_of
-from gradir.dialects.window import CheckOffsetOp, CheckStepOp, RecordsOp, ReserveOp, WindowOp
+from gradir.dialects.window import (
+    CheckOffsetOp,
+    CheckStepOp,
+    RecordsAtOp,
+    RecordsOp,
+    ReserveOp,
+    WindowOp,
+)
 from gradir.lowering.growing import CAPACITY, FAILED, ROW, limit_of_machine
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_INDEX
 from gradir.lowering.llvm_text import FunctionText
@@ -99,7 +106,7 @@ class ScalarCode:
         kind = kind_of(cast(MemRefType[Attribute], op.source.type).element_type)
         source, window = self.place_of(op.source), self.place_of(op.result)
         pointer = source.pointer
-        if isinstance(op.source.owner, RecordsOp):
+        if isinstance(op.source.owner, RecordsOp | RecordsAtOp):
             self.work.by_all(source.use(writes=False))
             pointer, kind = self.text.emit(f"load ptr, ptr {pointer}, align 8"), "i8"
         start = self.memory.address(kind, pointer, self.names[op.offset])

@@ -1,7 +1,8 @@
 """Memory that grows while a driver runs: what `loopnest.records` and `loopnest.reserve` become.
 
 Each has words of its own in the driver's table: the pointer, how many records there is room for,
-the row that was reserved last, and whether a reservation failed. The caller frees the memory.
+the row that was reserved last, and whether a reservation failed. The caller gives an address with
+room for one record, which is where code that has failed reads and writes, and frees the memory.
 """
 
 from __future__ import annotations
@@ -83,19 +84,12 @@ refuse:
   store i64 1, ptr %failed, align 8
   %pair = cmpxchg ptr %error, i64 0, i64 %code monotonic monotonic
   %won = extractvalue {{ i64, i1 }} %pair, 1
-  br i1 %won, label %report, label %ensure
+  br i1 %won, label %report, label %done
 report:
   %negative = sub i64 0, %kind
   %stored = sub i64 %negative, 4
   store i64 %needed, ptr %index, align 8
   store i64 %stored, ptr %bound, align 8
-  br label %ensure
-ensure:
-  %none = icmp eq ptr %old, null
-  br i1 %none, label %one, label %done
-one:
-  %single = call ptr @gradir_realloc(ptr null, i64 %stride)
-  store ptr %single, ptr %records, align 8
   br label %done
 done:
   ret void

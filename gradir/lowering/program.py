@@ -16,6 +16,7 @@ from typing import Any, ClassVar, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
     FixedBitwidthType,
     IndexType,
@@ -29,7 +30,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from gradir.dialects.diagnostics import LocatedError, value_name
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
-from gradir.dialects.window import RecordsOp, ReserveOp, WindowOp
+from gradir.dialects.tape import TapeType
+from gradir.dialects.window import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
 from gradir.lowering.contractions import emit_contract
 from gradir.lowering.driver_scalars import ScalarCode
 from gradir.lowering.foralls import emit_forall
@@ -96,8 +98,10 @@ class Program:
     """One function as LLVM text, and what a caller must know to run `entry(ptr table)`.
 
     The arena must be aligned to 64 bytes. A failed index check leaves a number in the error record
-    that counts `messages` from 1. `growing` are the first words of memory that grows, and the bytes
-    of its records; the caller clears their flags, and frees the memory.
+    that counts `messages` from 1. `growing` are the first words of memory that grows, the bytes of
+    its records, and the result that it belongs to or -1; the caller clears their flags, and frees
+    the memory. Where an input or result is a tape, `input_tapes` or `result_tapes` has an entry for
+    each; a tape is handed over as several buffers.
     """
 
     name: str
@@ -109,7 +113,9 @@ class Program:
     messages: tuple[str, ...]
     table_words: int
     is_parallel: bool
-    growing: tuple[tuple[int, int], ...]
+    growing: tuple[tuple[int, int, int], ...]
+    input_tapes: tuple[TapeType | None, ...]
+    result_tapes: tuple[TapeType | None, ...]
     barriers: int
     kernels: tuple[KernelReport, ...]
     entry: str = ENTRY
@@ -168,7 +174,7 @@ class _Driver:
         self.records: list[tuple[int, int]] = []
         self.words = TABLE_ARGUMENTS
         self.own_record = ""
-        self.growing: list[tuple[int, int]] = []
+        self.growing: list[tuple[int, int, int]] = []
         self.roots = 0
         self.scalars = ScalarCode(
             self.text, self.work, lambda buffer: self.buffers[buffer], self.own_error
@@ -402,9 +408,14 @@ class _Driver:
         """Words of the table for memory that grows."""
         word = self.words
         self.words += RECORDS_WORDS
-        self.growing.append((word, op.stride.value.data))
+        kept = -1 if op.kept is None else op.kept.value.data
+        self.growing.append((word, op.stride.value.data, kept))
         pointer = self.work.early(f"getelementptr i64, ptr %table, i64 {word}")
         self.buffers[op.result] = _Buffer(word, 0, 1 << 62, pointer)
+
+    def grown_before(self, op: RecordsAtOp) -> None:
+        slot = self.buffers[op.slot]
+        self.buffers[op.result] = _Buffer(self.new_root(), 0, 1 << 62, slot.pointer)
 
     DECLARATIONS: ClassVar[dict[type[Operation], Callable[[Any, Any], None]]] = {
         ReshapeOp: reshape,
@@ -413,6 +424,7 @@ class _Driver:
         memref.AllocaOp: alloca,
         memref.GetGlobalOp: get_global,
         RecordsOp: grown,
+        RecordsAtOp: grown_before,
         WindowOp: window,
     }
 
@@ -454,7 +466,9 @@ class _Driver:
             messages=tuple(self.messages),
             table_words=self.words,
             is_parallel=self.work.shared_phases > 0,
-            growing=tuple(self.growing) if self.scalars.grows else (),
+            growing=tuple(self.growing),
+            input_tapes=_tapes(self.function, "inputs"),
+            result_tapes=_tapes(self.function, "results"),
             barriers=self.work.barriers,
             kernels=tuple(e.report for e in self.kernels.values()),
         )
@@ -524,6 +538,14 @@ def _count(function: func.FuncOp, name: str) -> int:
     if not isinstance(attribute, IntegerAttr):
         raise LocatedError(f"func.func: needs the integer attribute gradir.{name}", function)
     return cast(IntegerAttr[Any], attribute).value.data
+
+
+def _tapes(function: func.FuncOp, name: str) -> tuple[TapeType | None, ...]:
+    attribute = function.attributes.get(f"gradir.{name}_tapes")
+    if not isinstance(attribute, ArrayAttr):
+        return ()
+    entries = cast(ArrayAttr[Attribute], attribute)
+    return tuple(entry if isinstance(entry, TapeType) else None for entry in entries)
 
 
 def _global_data(function: func.FuncOp, name: str, op: Operation) -> bytes:

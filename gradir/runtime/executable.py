@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, TypeGuard, cast
+from itertools import islice
+from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 
+from gradir.dialects.attributes import integers_of
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.lowering import region
 from gradir.lowering.driver_scalars import NO_BOUND, PLAIN
@@ -27,9 +30,11 @@ from gradir.lowering.program import (
     emit_program,
 )
 from gradir.lowering.target import Target, host
+from gradir.passes.in_out import READ_RESULTS
 from gradir.runtime import jit, threads
 from gradir.runtime.arrays import Array, ArraySpec, address_of, as_input, as_output, spec_of
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
+from gradir.runtime.tapes import GrownMemory, NativeTape, unboxed
 
 # From this size on a result is placed on pooled memory: the system would give fresh pages for it.
 POOLED_RESULT_BYTES = 1 << 16
@@ -44,20 +49,29 @@ class _Call:
 
     __slots__ = ("address", "block", "growing", "table")
 
-    def __init__(self, words: int, growing: Sequence[tuple[int, int]]):
+    def __init__(self, words: int, growing: Sequence[tuple[int, int, int]]):
         self.table: Any = (ctypes.c_int64 * words)()
         self.address = ctypes.addressof(self.table)
         self.block: Block | None = None
         self.growing = growing
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Give memory that grows an address, though there is room for no record yet."""
+        for word, stride, _ in self.growing:
+            if not self.table[word + POINTER]:
+                self.table[word + POINTER] = threads.allocate(stride)
 
     def settle(self, everything: bool) -> None:
         """After a run: free the memory that grew, but what is small and may serve the next call."""
         table = self.table
-        for word, stride in self.growing:
+        for word, stride, _ in self.growing:
             table[word + FAILED] = 0
             if everything or table[word + CAPACITY] * stride > KEPT_GROWN_BYTES:
                 threads.free(table[word + POINTER])
                 table[word + POINTER] = table[word + CAPACITY] = 0
+        if not everything:
+            self.prepare()
 
     def __del__(self) -> None:
         self.settle(everything=True)
@@ -96,6 +110,8 @@ class Executable:
         self._arena_bytes = program.arena_bytes or 0
         self._first_input = TABLE_ARGUMENTS + (program.arena_bytes is not None)
         self._first_result = self._first_input + len(self.inputs)
+        # results that are added to, so that their arrays must be given
+        self.read_results: tuple[int, ...] = ()
         self._makers = [_result_maker(spec) for spec in self.results]
 
     @property
@@ -118,6 +134,13 @@ class Executable:
         return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
+        if self.read_results:
+            self._require_given(out)
+        if self.program.input_tapes:
+            arrays = self._unboxed(arrays)
+        return self._call(arrays, out)
+
+    def _call(self, arrays: Sequence[object], out: object) -> tuple[Array, ...]:
         if len(arrays) != len(self.inputs):
             raise self._wrong_count(len(arrays))
         try:
@@ -140,14 +163,48 @@ class Executable:
             table[TABLE_ARGUMENTS] = block.address
         table[TABLE_THREADS] = threads.usable(self.threads)
         self._run(call.address)
-        if self.program.growing:
-            call.settle(table[TABLE_ERROR] != 0)
+        if self.program.growing or self.program.result_tapes:
+            results = self._finish(call, results)
         if block is not call.block and block is not None:
             self._pool.give(block)
         if table[TABLE_ERROR]:
             raise self._index_error(table)
         self._idle.append(call)
         return results
+
+    # Tapes.
+
+    def _finish(self, call: _Call, results: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Hand over the tapes among the results, and free memory that the call let grow."""
+        failed = call.table[TABLE_ERROR] != 0
+        if self.program.result_tapes and not failed:
+            results = self._boxed(call, results)
+        call.settle(everything=failed)
+        return results
+
+    def _unboxed(self, arguments: Sequence[object]) -> tuple[object, ...]:
+        types = self.program.input_tapes
+        if len(arguments) != len(types):
+            raise ArgumentTypeError(
+                f"{self.name}: expected {len(types)} arguments, got {len(arguments)}"
+            )
+        return tuple(unboxed(arguments, types, self.name))
+
+    def _boxed(self, call: _Call, arrays: Sequence[Array]) -> tuple[Any, ...]:
+        """The results with one object for the arrays of each tape."""
+        grown = {kept: word for word, _, kept in self.program.growing if kept >= 0}
+        rest, results = iter(arrays), list[Any]()
+        for k, type_ in enumerate(self.program.result_tapes):
+            if type_ is None:
+                results.append(next(rest))
+            elif k in grown:
+                memory = GrownMemory(call.table[grown[k] + POINTER])
+                call.table[grown[k] + POINTER] = call.table[grown[k] + CAPACITY] = 0
+                results.append(NativeTape.grown(type_, memory, next(rest)))
+            else:
+                own = tuple(islice(rest, len(type_.columns) + 1))
+                results.append(NativeTape(type_, own))
+        return tuple(results)
 
     # Parts of a call.
 
@@ -193,6 +250,17 @@ class Executable:
             word += 1
         return tuple(results)
 
+    def _require_given(self, out: object) -> None:
+        """ArgumentError if an array is not given that is read before it is written."""
+        entries = (None,) * len(self.results) if out is None else self._entries(out)
+        for k in self.read_results:
+            if entries[k] is None:
+                raise ArgumentError(
+                    f"{self.name}: out[{self._out_index(k)}]: expected the array that the "
+                    "result is added to, "
+                    f"a {self.results[k]}"
+                )
+
     def _entries(self, out: object) -> Sequence[object]:
         entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)
         if len(entries) != len(self.results):
@@ -208,7 +276,11 @@ class Executable:
         return f"{self.name}: argument {index} (%{self.inputs[index].name})"
 
     def _out_place(self, word: int) -> str:
-        return f"{self.name}: out[{word - self._first_result}]"
+        return f"{self.name}: out[{self._out_index(word - self._first_result)}]"
+
+    def _out_index(self, word: int) -> int:
+        """The place in `out` of the buffer of a result."""
+        return word
 
     def _overlap(self, table: Any, word: int, address: int, spec: ArraySpec) -> ArgumentError:
         places = [f"argument {k} (%{s.name})" for k, s in enumerate(self.inputs)]
@@ -246,19 +318,26 @@ def _failure(message: str, number: int, bound: int) -> str:
     return f"{message}'s limit is {as_limit(bound)} bytes, needed {number}"
 
 
+ExecutableT = TypeVar("ExecutableT", bound=Executable)
+
+
 def compile_function(
     function: FuncOp,
     thread_count: int | None = None,
     target: Target | None = None,
     plan: Any = None,
-) -> Executable:
+    kind: type[ExecutableT] = Executable,
+) -> ExecutableT:
     """Native code for a function at buffer level, for the given number of threads at most."""
     target = target or host()
     count = threads.thread_count(thread_count)
     program = emit_program(function, target, count)
     compiled = jit.compile_object(program.text, target)
     code = jit.LoadedCode(compiled.data, program.entry, _symbols(program))
-    return Executable(program, code, target, count, plan, compiled.times)
+    made = kind(program, code, target, count, plan, compiled.times)
+    if isinstance(read := function.attributes.get(READ_RESULTS), DenseArrayBase):
+        made.read_results = tuple(integers_of(read))
+    return made
 
 
 def _symbols(program: Program) -> dict[str, int]:

@@ -99,6 +99,20 @@ def _free() -> Callable[[int], None]:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library_function("free"))
 
 
+@cache
+def _realloc() -> Callable[[int | None, int], int]:
+    kind = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    return kind(library_function("realloc"))
+
+
+def allocate(size: int) -> int:
+    """The address of new memory, which the C library's realloc may resize."""
+    address = _realloc()(None, max(size, 1))
+    if not address:
+        raise MemoryError(f"no memory for {size} bytes")
+    return address
+
+
 def free(address: int) -> None:
     """Give back memory of the C library's realloc; nothing at address 0."""
     if address:

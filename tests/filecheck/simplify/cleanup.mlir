@@ -2,7 +2,8 @@
 // RUN: gradir-opt %s -p "cse" | filecheck %s --check-prefix=CSE
 // RUN: gradir-opt %s -p "gradir-inline" | filecheck %s --check-prefix=INLINE
 
-// Equal ops merge but across a barrier; what nobody reads goes, a barrier too.
+// Equal ops merge but across a barrier; what nobody reads goes. Barriers do not merge, and only
+// gradir drops a dead one.
 func.func @barriers(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = array.exp %x : tensor<4xf32>
   %b = array.exp %x : tensor<4xf32>
@@ -40,6 +41,7 @@ func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CSE-NEXT:   %a = array.exp %x : tensor<4xf32>
 // CSE-NEXT:   %barrier = grad.barrier %x : tensor<4xf32>
 // CSE-NEXT:   %c = array.exp %barrier : tensor<4xf32>
+// CSE-NEXT:   %dead = grad.barrier %x : tensor<4xf32>
 // CSE-NEXT:   %sum = grad.accumulate %a, %a, %c : tensor<4xf32>
 // CSE-NEXT:   func.return %sum : tensor<4xf32>
 // CSE-NEXT: }

@@ -1,0 +1,44 @@
+"""Row slices as calls take and give them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class RowSlices:
+    """Some rows of an array of `shape`: values[k] is added to row indices[k].
+
+    Indices (int64) may repeat, in which case their rows add up, and count from the end where they
+    are negative. What a gradient that was asked for as slices is given as.
+    """
+
+    indices: Array
+    values: Array
+    shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.values.dtype
+
+    def densify(self) -> Array:
+        """The whole array, rows of one index added in their order."""
+        import numpy as np  # not before it is needed: `import gradir` is light
+
+        wide = self.values.astype(np.float32) if self._is_half else self.values
+        dense = np.zeros(self.shape, wide.dtype)
+        np.add.at(dense, self.indices, wide)
+        return dense.astype(self.dtype, copy=False)
+
+    @property
+    def _is_half(self) -> bool:
+        return self.dtype.itemsize == 2 and self.dtype.kind not in "iub"
+
+    def __repr__(self) -> str:
+        return f"RowSlices({len(self.indices)} rows of {self.dtype} {list(self.shape)})"

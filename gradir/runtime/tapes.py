@@ -1,0 +1,66 @@
+"""Tapes that a native function returns: objects that are good for the function that takes them.
+
+A tape with a capacity is one array a column, and the number of its records; any other one is the
+memory that the call let grow, which is freed with the last object that refers to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gradir.dialects.tape import TapeType
+from gradir.errors import ArgumentTypeError
+from gradir.runtime import threads
+from gradir.runtime.arrays import Array
+
+
+class GrownMemory:
+    """Memory of the C library, freed with this object."""
+
+    __slots__ = ("address",)
+
+    def __init__(self, address: int):
+        self.address = address
+
+    def __del__(self) -> None:
+        threads.free(self.address)
+
+
+@dataclass(frozen=True, eq=False)
+class NativeTape:
+    """What a function gets for a tape: `arrays`, of which the last is the number of records."""
+
+    type: TapeType
+    arrays: Sequence[Array]
+    memory: GrownMemory | None = field(default=None, repr=False)
+
+    @staticmethod
+    def grown(type_: TapeType, memory: GrownMemory, count: Array) -> NativeTape:
+        return NativeTape(type_, (np.array(memory.address, np.int64), count), memory)
+
+    @property
+    def size(self) -> int:
+        """The number of records."""
+        return int(self.arrays[-1])
+
+
+def words_of(type_: TapeType) -> int:
+    """How many arrays a tape is handed over as."""
+    return 2 if type_.records is None else len(type_.columns) + 1
+
+
+def unboxed(
+    given: Sequence[object], types: Sequence[TapeType | None], function: str
+) -> Iterator[object]:
+    """Arguments with the arrays of each tape in its place."""
+    for k, (value, type_) in enumerate(zip(given, types, strict=True)):
+        if type_ is None:
+            yield value
+        elif isinstance(value, NativeTape) and value.type == type_:
+            yield from value.arrays
+        else:
+            got = value.type if isinstance(value, NativeTape) else type(value).__name__
+            raise ArgumentTypeError(f"{function}: argument {k}: expected a {type_}, got {got}")

@@ -1,0 +1,154 @@
+"""A forward computation as a chain of blocks, and by dynamic programming what of it to keep.
+
+The forward code is cut where few bytes are alive. Of each block everything is kept that the
+backward code reads, or all of it but what is nearly free; or, of a run of blocks, only what is
+alive at its start (Chen et al. 2016, "Training deep nets with sublinear memory cost"). For a limit
+on the bytes kept, and on those recomputed of one run, the cheapest plan is found; for a chain of at
+most MOST_BLOCKS values that is exact (as in Feng and Huang 2021, "Optimal gradient checkpoint
+search"), up to what fusion and scheduling make of the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from gradir.passes.costs import Costs
+from gradir.passes.live_bytes import bytes_of
+from gradir.passes.rematerialize import captured
+
+MOST_BLOCKS = 32
+# Of each place of the chain, so many partial plans that no other one beats are followed.
+WIDTH = 12
+
+Kept: TypeAlias = frozenset[SSAValue]
+
+
+@dataclass
+class Stretch:
+    """A block of the chain: what the backward code reads of it, and what it costs to run.
+
+    `cheap` are the residuals that are nearly free to recompute, in `cheap_seconds`. `alive` is made
+    before the block and read in it or behind it.
+    """
+
+    alive: tuple[SSAValue, ...]
+    residuals: list[SSAValue] = field(default_factory=list[SSAValue])
+    cheap: list[SSAValue] = field(default_factory=list[SSAValue])
+    seconds: float = 0.0
+    cheap_seconds: float = 0.0
+
+    @property
+    def bytes(self) -> int:
+        return total_bytes((*self.residuals, *self.cheap))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Of the first blocks: bytes kept, seconds of recomputation, and the values that are kept."""
+
+    bytes: int
+    cost: float
+    kept: Kept
+
+
+def total_bytes(values: Collection[SSAValue]) -> int:
+    return sum(map(bytes_of, values))
+
+
+class Chain:
+    """The blocks of a forward computation of which some values are read later."""
+
+    def __init__(self, forward: Block, residuals: Collection[SSAValue], cheap: Kept, costs: Costs):
+        self.ops = list(forward.ops)
+        self.residuals = set(residuals)
+        self.bytes = total_bytes(residuals)
+        alive = self._alive()
+        cuts = self._cuts(alive)
+        self.blocks: list[Stretch] = []
+        for k, op in enumerate(self.ops):
+            if k in cuts or not self.blocks:
+                self.blocks.append(Stretch(tuple(alive[k])))
+            self._add(op, self.blocks[-1], cheap, costs)
+
+    def _alive(self) -> list[list[SSAValue]]:
+        """At each place, the values made before it and read at it or behind it."""
+        last: dict[SSAValue, int] = {}
+        for k, op in enumerate(self.ops):
+            last.update(dict.fromkeys(captured(op), k))
+        now: dict[SSAValue, None] = {}
+        places: list[list[SSAValue]] = []
+        for k, op in enumerate(self.ops):
+            now = {v: None for v in now if last[v] >= k}
+            places.append(list(now))
+            now |= {r: None for r in op.results if last.get(r, -1) > k and bytes_of(r)}
+        return places
+
+    def _cuts(self, alive: list[list[SSAValue]]) -> set[int]:
+        """Of each share of the residuals' bytes, the place with the fewest bytes alive."""
+        best: dict[int, tuple[int, int]] = {}
+        seen = 0
+        for k, op in enumerate(self.ops):
+            share = seen * MOST_BLOCKS // max(self.bytes, 1)
+            here = total_bytes(alive[k]), k
+            best[share] = min(best.get(share, here), here)
+            seen += total_bytes([r for r in op.results if r in self.residuals])
+        return {k for _, k in best.values()}
+
+    def _add(self, op: Operation, block: Stretch, cheap: Kept, costs: Costs) -> None:
+        seconds = costs.of(op).seconds
+        block.seconds += seconds
+        for result in op.results:
+            if result in cheap:
+                block.cheap_seconds += seconds
+                block.cheap.append(result)
+            elif result in self.residuals:
+                block.residuals.append(result)
+
+    def solve(self, limit: int) -> Kept | None:
+        """What to keep at the least cost so that no part of the plan takes more than the limit."""
+        plans: list[list[_Plan]] = [[] for _ in range(len(self.blocks) + 1)]
+        plans[0] = [_Plan(0, 0.0, frozenset())]
+        for start in range(len(self.blocks)):
+            for plan in _best(plans[start]):
+                for end, longer in self._steps(start, plan, limit):
+                    plans[end].append(longer)
+        found = _best(plans[-1])
+        return found[0].kept if found else None
+
+    def _steps(self, start: int, plan: _Plan, limit: int) -> Iterator[tuple[int, _Plan]]:
+        """What may become of the next block, or of a run of blocks."""
+        block = self.blocks[start]
+        everything = _keep(plan, [*block.residuals, *block.cheap], 0.0)
+        if everything.bytes <= limit:
+            yield start + 1, everything
+        costly = _keep(plan, block.residuals, block.cheap_seconds)
+        if block.cheap and costly.bytes + total_bytes(block.cheap) <= limit:
+            yield start + 1, costly
+        begun = _keep(plan, block.alive, 0.0)
+        inside, seconds = 0, 0.0
+        for end in range(start + 1, len(self.blocks) + 1):
+            inside += self.blocks[end - 1].bytes
+            seconds += self.blocks[end - 1].seconds
+            if begun.bytes + inside > limit:
+                return
+            yield end, _Plan(begun.bytes, plan.cost + seconds, begun.kept)
+
+
+def _keep(plan: _Plan, values: Collection[SSAValue], cost: float) -> _Plan:
+    added = [v for v in values if v not in plan.kept]
+    return _Plan(plan.bytes + total_bytes(added), plan.cost + cost, plan.kept.union(added))
+
+
+def _best(plans: list[_Plan]) -> list[_Plan]:
+    """Those of which none is cheaper and keeps less; the cheapest first, at most WIDTH."""
+    front: list[_Plan] = []
+    for plan in sorted(plans, key=lambda p: (p.cost, p.bytes)):
+        if not front or plan.bytes < front[-1].bytes:
+            front.append(plan)
+    if len(front) <= WIDTH:
+        return front
+    return [front[k * (len(front) - 1) // (WIDTH - 1)] for k in range(WIDTH)]

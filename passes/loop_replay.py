@@ -1,0 +1,469 @@
+"""Differentiation of scf.for under `#grad.loop<every = k>` and `#grad.loop<binomial = slots>`.
+
+Both keep carried values of some iterations, as snapshots on a tape, and run iterations again from
+there.
+
+every = k: the forward loop becomes a loop over segments of k iterations, which pushes the carried
+values in front of each. The backward loop over segments pops them, runs the segment with a tape,
+and takes it back.
+
+binomial = s: snapshots are a stack; the backward loop looks at the last one, of iteration `at`. If
+it is of the last iteration that is left, or no slot is free, it runs up to that iteration and takes
+it back; else it runs m iterations and keeps a snapshot there. m is such that as few iterations as
+possible run again: with beta(s, t) = (s + t)! / (s! t!), the most iterations that s slots take back
+while none runs more than t times, and t the least with beta(s, t) >= length,
+
+    m = max(beta(s, t - 2), length - beta(s - 1, t))
+
+(Griewank and Walther, "Algorithm 799: revolve", 2000). The forward loop keeps the first snapshots
+in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from gradir.dialects.diagnostics import PassError, value_name
+from gradir.dialects.interfaces import Cotangents
+from gradir.dialects.loop_policy import loop_policy
+from gradir.dialects.shapes import is_static, is_tensor
+from gradir.dialects.tape import TapeType, is_tape, pop, push
+from gradir.dialects.value import Emitter, Value
+from gradir.passes.differentiator import (
+    Differentiator,
+    TapeThread,
+    copied,
+    cotangent_hint,
+    splice,
+    zero_of,
+)
+from gradir.passes.flow_builder import (
+    Integers,
+    WhileBuilder,
+    cast_integer,
+    compare,
+    either,
+    name_all,
+    named,
+)
+from gradir.passes.loop_body import captured_active, captured_values, tape_limit
+from gradir.passes.loop_rules import (
+    Bounds,
+    active_values,
+    changing_values,
+    reversed_index,
+    reversed_loop,
+    reversible_body,
+    take_over,
+    taped_loop,
+)
+from gradir.passes.region_flow import times, trips, yielded
+
+INDEX = IndexType()
+
+
+@dataclass
+class Replayed:
+    """A loop of which iterations run again: the carried values that change, the tape of snapshots,
+    and for the binomial schedule how many iterations there are and how many slots are free."""
+
+    changing: list[int]
+    snapshots: TapeThread
+    count: SSAValue | None = None
+    free: SSAValue | None = None
+
+
+def forward_replayed(outer: Differentiator, op: scf.ForOp) -> Replayed | None:
+    """Append the loop, and the keeping of snapshots."""
+    changing = changing_values(outer, op)
+    for k in changing:
+        _check_can_be_kept(op, op.iter_args[k])
+    if not changing:
+        return None
+    if loop_policy(op).kind.data == "every":
+        return _forward_segments(outer, op, changing)
+    return _forward_binomial(outer, op, changing)
+
+
+def backward_replayed(
+    outer: Differentiator, op: scf.ForOp, saved: object, cts: Cotangents
+) -> Iterable[tuple[SSAValue, Value | None]]:
+    """Append the loop that takes the iterations back."""
+    assert isinstance(saved, Replayed)
+    emitter = outer.emitter
+    active = active_values(outer, op, saved.changing)
+    captured = captured_active(outer, op)
+    given = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in active]
+    given += [outer.sum_so_far(c).ssa for c in captured]
+    work = _Backward(outer, op, saved, active, captured, given)
+    results = work.segments() if saved.count is None else work.binomial()
+    targets = [*(op.iter_args[k] for k in active), *captured]
+    return [(v, emitter.value(r)) for v, r in zip(targets, results, strict=True)]
+
+
+def _check_can_be_kept(op: scf.ForOp, value: SSAValue) -> None:
+    type_ = value.type
+    if is_tape(type_) or (is_tensor(type_) and not is_static(type_)):
+        kind = loop_policy(op).kind.data
+        raise PassError(
+            f"scf.for: {kind} keeps carried values, which must be numbers or tensors of static "
+            f"shape, got {value_name(value)}: {type_}; use store_all",
+            op,
+        )
+
+
+def _open_snapshots(
+    outer: Differentiator, op: scf.ForOp, columns: Sequence[Attribute], count: int | None
+) -> TapeThread:
+    capacity = times(outer.executions, count)
+    return outer.open_tape(TapeType.of(columns, capacity, tape_limit(op)))
+
+
+def _plain_body(outer: Differentiator, op: scf.ForOp, changing: Sequence[int]) -> Block:
+    """A copy of the body that only computes: arguments are the index and what changes."""
+    source = op.body.block
+    kept = [source.args[0], *(source.args[1 + k] for k in changing)]
+    block = Block(arg_types=[a.type for a in kept])
+    values = {value: outer.primal(value) for value in captured_values(op)}
+    for k, argument in enumerate(source.args[1:]):
+        if k not in changing:
+            values[argument] = outer.primal(op.iter_args[k])
+    for ours, argument in zip(block.args, kept, strict=True):
+        ours.name_hint = argument.name_hint
+        values[argument] = ours
+    for inner in source.ops:
+        if inner is not source.last_op:
+            block.add_op(copied(inner, values))
+    last = yielded(source)
+    handed_on = (values.get(last[k]) or outer.primal(last[k]) for k in changing)
+    Emitter(block, op.location).insert(scf.YieldOp(*handed_on))
+    return block
+
+
+# Segments.
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The bounds of the loop over segments; `end` gives where the one from `start` ends."""
+
+    whole: Bounds
+    stride: SSAValue
+    even: bool
+
+    @staticmethod
+    def of(outer: Differentiator, op: scf.ForOp, emitter: Emitter) -> Segments:
+        whole, size, count = Bounds.of(outer, op), loop_policy(op).count, trips(op)
+        integers = Integers(op.lb.type, emitter)
+        stride = integers.value(integers.multiply(whole.numbers()[2], size))
+        return Segments(whole, stride, count is not None and count % size == 0)
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(self.whole.low, self.whole.high, self.stride)
+
+    def one(self, start: SSAValue, emitter: Emitter) -> Bounds:
+        """The bounds of the iterations of a segment."""
+        end = emitter.insert(arith.AddiOp(start, self.stride)).result
+        if not self.even:
+            end = emitter.insert(arith.MinSIOp(end, self.whole.high)).result
+        end.name_hint = "end"
+        return Bounds(start, end, self.whole.step)
+
+
+def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Replayed:
+    outside = outer.forward_emitter(op)
+    segments = Segments.of(outer, op, outside)
+    initial = [outer.primal(op.iter_args[k]) for k in changing]
+    types = [v.type for v in initial]
+    count = trips(op)
+    size = loop_policy(op).count
+    snapshots = _open_snapshots(outer, op, types, None if count is None else -(-count // size))
+    block = Block(arg_types=[op.lb.type, *types, snapshots.type])
+    start, *state, tape = block.args
+    name_all(
+        block.args, ["start", *(op.body.block.args[1 + k].name_hint for k in changing), "tape"]
+    )
+    emitter = Emitter(block, op.location)
+    pushed = named(push(tape, state, emitter), "tape")
+    bounds = segments.one(start, emitter)
+    body = Region(_plain_body(outer, op, changing))
+    inner = emitter.insert(scf.ForOp(bounds.low, bounds.high, bounds.step, state, body))
+    emitter.insert(scf.YieldOp(*inner.results, pushed))
+    over = segments.bounds
+    before = [*initial, snapshots.forward]
+    made = outside.insert(scf.ForOp(over.low, over.high, over.step, before, Region(block)))
+    outer.set_primal([op.results[k] for k in changing], made.results[:-1])
+    take_over([snapshots], made.results[-1:])
+    return Replayed(changing, snapshots)
+
+
+# The binomial schedule.
+
+
+def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Replayed:
+    outside = outer.forward_emitter(op)
+    count = named(_trip_count(Bounds.of(outer, op), outside), "count")
+    initial = [outer.primal(op.iter_args[k]) for k in changing]
+    types = [v.type for v in initial]
+    slots = loop_policy(op).count
+    snapshots = _open_snapshots(outer, op, [INDEX, *types], slots)
+    index = Integers(INDEX, outside)
+    carried = [index.constant(0), index.constant(slots), *initial, snapshots.forward]
+    names = [op.body.block.args[1 + k].name_hint for k in changing]
+    loop = WhileBuilder(carried, ["at", "free", *names, "tape"], op.location)
+    loop.run_while(lambda carried, there: compare(carried[0], "slt", count, there))
+    at, free, *state, tape = loop.arguments
+    emitter = loop.emitter
+    pushed = named(push(tape, [at, *state], emitter), "tape")
+    index = Integers(INDEX, emitter)
+    left = named(index.value(index.subtract(free, 1)), "free")
+    length = named(index.value(index.subtract(count, at)), "length")
+    is_full, is_single = (compare(v, "eq", k, emitter) for v, k in ((left, 0), (length, 1)))
+    to_the_end = either(is_full, is_single, emitter)
+    steps = _choose(to_the_end, length, length, free, emitter)
+    after, here = _advance(outer, op, changing, at, steps, state, emitter)
+    results = loop.finish([here, left, *after, pushed], outside)
+    outer.set_primal([op.results[k] for k in changing], results[2:-1])
+    take_over([snapshots], results[-1:])
+    return Replayed(changing, snapshots, count, results[1])
+
+
+def _trip_count(bounds: Bounds, emitter: Emitter) -> SSAValue:
+    """How many iterations a loop has, an index."""
+    whole = Integers(bounds.low.type, emitter)
+    low, high, step = bounds.numbers()
+    length = whole.subtract(high, low)
+    # rounded up
+    count = length if step == 1 else whole.divide(
+        whole.subtract(whole.add(length, step), 1), step
+    )  # fmt: skip
+    if isinstance(count, int):
+        return Integers(INDEX, emitter).constant(max(count, 0))
+    found = emitter.insert(arith.MaxSIOp(count, whole.constant(0))).result
+    return cast_integer(found, INDEX, emitter)
+
+
+def _choose(
+    is_simple: SSAValue, simple: SSAValue, length: SSAValue, slots: SSAValue, emitter: Emitter
+) -> SSAValue:
+    """How many iterations to run: `simple`, or what the binomial schedule says."""
+    blocks = Block(), Block()
+    Emitter(blocks[0], emitter.location).insert(scf.YieldOp(simple))
+    inside = Emitter(blocks[1], emitter.location)
+    inside.insert(scf.YieldOp(binomial_steps(length, slots, inside)))
+    made = scf.IfOp(is_simple, [INDEX], Region(blocks[0]), Region(blocks[1]))
+    steps = emitter.insert(made).results[0]
+    steps.name_hint = "steps"
+    return steps
+
+
+def binomial_steps(length: SSAValue, slots: SSAValue, emitter: Emitter) -> SSAValue:
+    """m of the schedule, for a length above 1 and `slots` with that of the last snapshot."""
+    one = Integers(INDEX, emitter).constant(1)
+    most = emitter.insert(arith.AddiOp(slots, one)).result
+    loop = WhileBuilder([one, most], ["t", "beta"], emitter.location)
+    loop.run_while(lambda carried, there: compare(carried[1], "slt", length, there))
+    t, beta = loop.arguments
+    inside = Integers(INDEX, loop.emitter)
+    following = named(inside.value(inside.add(t, 1)), "t")
+    factor = inside.value(inside.add(slots, following))
+    product = inside.value(inside.multiply(beta, factor))
+    found = loop.finish([following, inside.value(inside.divide(product, following))], emitter)
+    whole = Integers(INDEX, emitter)
+    t, beta = found
+    both = whole.value(whole.add(slots, t))
+    # beta(s - 1, t), beta(s, t - 1) and beta(s, t - 2) from beta(s, t)
+    fewer_slots = whole.divide(whole.multiply(beta, slots), both)
+    once_less = whole.divide(whole.multiply(beta, t), both)
+    twice_less = whole.divide(
+        whole.multiply(once_less, whole.subtract(t, 1)), whole.subtract(both, 1)
+    )
+    rest = whole.value(whole.subtract(length, fewer_slots))
+    steps = emitter.insert(arith.MaxSIOp(whole.value(twice_less), rest)).result
+    return emitter.insert(arith.MaxSIOp(steps, one)).result
+
+
+def _advance(
+    outer: Differentiator,
+    op: scf.ForOp,
+    changing: Sequence[int],
+    at: SSAValue,
+    steps: SSAValue,
+    state: Sequence[SSAValue],
+    emitter: Emitter,
+) -> tuple[list[SSAValue], SSAValue]:
+    """Run iterations from number `at`; returns the carried values and the number behind them."""
+    here = named(emitter.insert(arith.AddiOp(at, steps)).result, "here")
+    body = _plain_body(outer, op, changing)
+    index = body.args[0]
+    number = body.insert_arg(INDEX, 0)
+    prologue = Emitter(body, op.location, before=body.first_op)
+    index.replace_all_uses_with(_induction(Bounds.of(outer, op), number, prologue))
+    body.erase_arg(index)
+    one = Integers(INDEX, emitter).constant(1)
+    made = emitter.insert(scf.ForOp(at, here, one, state, Region(body)))
+    return list(made.results), here
+
+
+def _induction(bounds: Bounds, number: SSAValue, emitter: Emitter) -> SSAValue:
+    """The induction variable of an iteration from its number."""
+    low, _, step = bounds.numbers()
+    whole = Integers(bounds.low.type, emitter)
+    gone = whole.multiply(cast_integer(number, bounds.low.type, emitter), step)
+    return whole.value(whole.add(low, gone))
+
+
+# Backward.
+
+
+@dataclass
+class _Backward:
+    """What the backward loops need: `given` are the cotangents of the active results, and the sums
+    so far of what flows to the captured values."""
+
+    outer: Differentiator
+    op: scf.ForOp
+    saved: Replayed
+    active: list[int]
+    captured: list[SSAValue]
+    given: list[SSAValue]
+
+    def names(self) -> list[str]:
+        arguments = self.op.body.block.args[1:]
+        values = [*(arguments[k] for k in self.active), *self.captured]
+        return [cotangent_hint(v) for v in values]
+
+    def state_names(self) -> list[str | None]:
+        return [self.op.body.block.args[1 + k].name_hint for k in self.saved.changing]
+
+    def segments(self) -> list[SSAValue]:
+        """The loop over segments, last first."""
+        outer, op, emitter = self.outer, self.op, self.outer.emitter
+        tape = self.saved.snapshots.in_backward()
+        segments = Segments.of(outer, op, emitter)
+        block = Block(arg_types=[op.lb.type, *(v.type for v in self.given), tape.type])
+        name_all(block.args, ["back", *self.names(), "tape"])
+        number, *given, top = block.args
+        inside = Emitter(block, op.location)
+        rest, state = pop(top, inside)
+        name_all([rest, *state], ["tape", *self.state_names()])
+        start = named(reversed_index(segments.bounds, number, emitter, inside), "start")
+        bounds = segments.one(start, inside)
+        results = self._take_back_segment(bounds, list(state), given, inside)
+        inside.insert(scf.YieldOp(*results, rest))
+        over = segments.bounds
+        before = [*self.given, tape]
+        made = emitter.insert(scf.ForOp(over.low, over.high, over.step, before, Region(block)))
+        take_over([self.saved.snapshots], made.results[-1:], backward=True)
+        return list(made.results[:-1])
+
+    def _take_back_segment(
+        self,
+        bounds: Bounds,
+        state: list[SSAValue],
+        given: Sequence[SSAValue],
+        emitter: Emitter,
+    ) -> list[SSAValue]:
+        """Run a segment again, with a tape of its own, and take it back."""
+        op, changing = self.op, self.saved.changing
+        segment = self._inner()
+        _, saved = taped_loop(segment, op, changing, bounds, state)
+        segment.forward.add_op(scf.YieldOp())
+        splice(segment.forward, [], emitter)
+        cts, sums = given[: len(self.active)], dict(zip(self.captured, given[len(self.active) :],
+                                                        strict=True))  # fmt: skip
+        taken = [*cts, *(sums[c] for c in saved.body.captured)]
+        results = reversed_loop(saved, bounds, taken, emitter)
+        sums.update(zip(saved.body.captured, results[len(cts) :], strict=True))
+        return [*results[: len(cts)], *sums.values()]
+
+    def _inner(self) -> Differentiator:
+        """For code that runs again here, whose tapes begin and end here."""
+        op = self.op
+        return Differentiator(self.outer.shared, op.body.block, op.location, threaded=False)
+
+    def binomial(self) -> list[SSAValue]:
+        """The loop that looks at the last snapshot until nothing is left."""
+        outer, op, saved, emitter = self.outer, self.op, self.saved, self.outer.emitter
+        assert saved.count is not None and saved.free is not None
+        tape = saved.snapshots.in_backward()
+        carried = [saved.count, saved.free, *self.given, tape]
+        loop = WhileBuilder(carried, ["left", "free", *self.names(), "tape"], op.location)
+        loop.run_while(lambda carried, there: compare(carried[0], "sgt", 0, there))
+        left, free, *given, top = loop.arguments
+        inside = loop.emitter
+        rest, (at, *state) = pop(top, inside)
+        name_all([rest, at, *state], ["tape", "at", *self.state_names()])
+        index = Integers(INDEX, inside)
+        length = named(index.value(index.subtract(left, at)), "length")
+        is_single = named(compare(length, "eq", 1, inside), "is_single")
+        is_leaf = either(is_single, compare(free, "eq", 0, inside), inside)
+        is_leaf.name_hint = "takes_back"
+        to_the_last = index.value(index.subtract(length, 1))
+        slots = named(index.value(index.add(free, 1)), "slots")
+        steps = _choose(is_leaf, to_the_last, length, slots, inside)
+        after, here = _advance(outer, op, saved.changing, at, steps, state, inside)
+        kept = _push_unless(is_single, rest, [at, *state], inside)
+        kept = _push_unless(is_leaf, kept, [here, *after], inside)
+        changed = self._take_back_one(is_leaf, here, after, [left, *given], inside)
+        more = index.value(index.add(free, 1))
+        fewer = index.value(index.subtract(free, 1))
+        held = inside.insert(arith.SelectOp(is_leaf, free, fewer)).result
+        free_then = inside.insert(arith.SelectOp(is_single, more, held)).result
+        results = loop.finish([changed[0], free_then, *changed[1:], kept], emitter)
+        take_over([saved.snapshots], results[-1:], backward=True)
+        return results[2:-1]
+
+    def _take_back_one(
+        self,
+        is_leaf: SSAValue,
+        number: SSAValue,
+        state: Sequence[SSAValue],
+        values: Sequence[SSAValue],
+        emitter: Emitter,
+    ) -> list[SSAValue]:
+        """Where `is_leaf`, run an iteration and take it back. `values` are how many are left, the
+        cotangents and the sums."""
+        op, count = self.op, len(self.active)
+        inner = self._inner()
+        inner.add_argument(op.body.block.args[0])
+        for k in self.saved.changing:
+            inner.add_argument(op.body.block.args[1 + k])
+        inner.copy_forward()
+        inner.forward.add_op(scf.YieldOp())
+        body = reversible_body(self.outer, inner, op, self.active)
+        block, other = Block(), Block()
+        inside = Emitter(block, op.location)
+        index = _induction(Bounds.of(self.outer, op), number, inside)
+        splice(inner.forward, [index, *state], inside)
+        left, cts = values[0], values[1 : 1 + count]
+        sums = dict(zip(self.captured, values[1 + count :], strict=True))
+        given = [index, *cts, *(sums[c] for c in body.captured)]
+        results = splice(inner.backward, given, inside)
+        sums.update(zip(body.captured, results[count:], strict=True))
+        # the iteration that was taken back is the last that was left
+        inside.insert(scf.YieldOp(number, *results[:count], *sums.values()))
+        Emitter(other, op.location).insert(scf.YieldOp(left, *values[1:]))
+        made = scf.IfOp(is_leaf, [v.type for v in values], Region(block), Region(other))
+        emitter.insert(made)
+        name_all(made.results, ["left", *self.names()])
+        return list(made.results)
+
+
+def _push_unless(
+    condition: SSAValue, tape: SSAValue, columns: Sequence[SSAValue], emitter: Emitter
+) -> SSAValue:
+    as_it_is, pushed = Block(), Block()
+    Emitter(as_it_is, emitter.location).insert(scf.YieldOp(tape))
+    inside = Emitter(pushed, emitter.location)
+    inside.insert(scf.YieldOp(push(tape, columns, inside)))
+    made = scf.IfOp(condition, [tape.type], Region(as_it_is), Region(pushed))
+    result = emitter.insert(made).results[0]
+    result.name_hint = "tape"
+    return result

@@ -1,0 +1,227 @@
+"""Checkpoint stages, policies and memory limits: the same bits, and the memory that was promised."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from checkpoint_programs import RandomProgram, random_stages, random_statements
+from xdsl.dialects.builtin import IntegerAttr
+
+import gradir
+from gradir import GradirError, Module
+from gradir.dialects.policies import POLICIES
+from gradir.memory_limit import PEAK
+from gradir.symbols import function_named
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def inputs(seed: int = 0) -> list[Array]:
+    generator = np.random.default_rng(seed)
+    return [generator.uniform(-0.6, 0.6, (6, 6)) for _ in range(2)]
+
+
+def gradients(module: Module, **options: Any) -> tuple[Array, ...]:
+    """What native code gives for the derivative in one function."""
+    fn = gradir.compile(module.gradient("f", mode="grad", **options), "f_grad", threads=1)
+    return fn(*inputs())
+
+
+def assert_same_bits(one: Any, other: Any) -> None:
+    assert len(one) == len(other)
+    for x, y in zip(one, other, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def programs(count: int, size: int) -> list[Any]:
+    found: list[Any] = []
+    for seed in range(count):
+        choose = random.Random(seed)
+        found.append(pytest.param(random_statements(choose, size), choose, id=f"seed{seed}"))
+    return found
+
+
+@pytest.mark.parametrize(("program", "choose"), programs(12, 9))
+def test_stages_change_no_bit(program: RandomProgram, choose: random.Random) -> None:
+    """Gradients through nested stages, interpreted and native, joint and in halves."""
+    plain = gradir.parse(program.text())
+    marked = gradir.parse(program.text(random_stages(choose, 0, len(program.statements))))
+    expected = gradir.interpret(plain.gradient("f", mode="grad"), "f_grad", *inputs())
+    joint = marked.gradient("f", mode="grad")
+    assert str(gradir.parse(str(joint))) == str(joint)
+    assert_same_bits(gradir.interpret(joint, "f_grad", *inputs()), expected)
+    assert_same_bits(gradients(marked), gradients(plain))
+    halves = marked.gradient("f", of=0)
+    outputs = gradir.interpret(halves, "f_fwd", *inputs())
+    grads = gradir.interpret(halves, "f_bwd", *outputs[2:], np.array(1.0))
+    assert_same_bits(grads, expected[2:])
+
+
+@pytest.mark.parametrize(("program", "choose"), programs(4, 6))
+def test_stages_differentiate_again(program: RandomProgram, choose: random.Random) -> None:
+    """Second derivatives through stages are those without."""
+    texts = program.text(), program.text(random_stages(choose, 0, len(program.statements)))
+    results = []
+    for text in texts:
+        first = gradir.parse(text).gradient("f", mode="grad")
+        second = first.gradient("f_grad", mode="vjp", of=[2, 3])
+        cotangents = [np.cos(x) for x in inputs()]
+        results.append(gradir.interpret(second, "f_grad_vjp", *inputs(), *cotangents))
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("program", "choose"), programs(6, 10))
+def test_policies_change_no_bit(program: RandomProgram, choose: random.Random) -> None:
+    """Each policy, of the function and of its stages, gives the same bits."""
+    plain = gradir.parse(program.text())
+    staged = gradir.parse(program.text(random_stages(choose, 0, len(program.statements))))
+    expected = gradients(plain)
+    peaks: dict[str, int] = {}
+    for policy in POLICIES:
+        assert_same_bits(gradients(staged, policy=policy), expected)
+        derived = plain.gradient("f", mode="grad", policy=policy)
+        fn = gradir.compile(derived, "f_grad", threads=1)
+        assert_same_bits(fn(*inputs()), expected)
+        peaks[policy] = fn.plan.peak_bytes
+        outlined = str(staged.run_passes("gradir-outline-checkpoints"))
+        named = outlined.replace("grad.checkpoint ->", f'grad.checkpoint policy "{policy}" ->')
+        assert_same_bits(gradients(gradir.parse(named)), expected)
+    assert peaks["auto"] <= peaks["keep_all"]
+
+
+def minimum(module: Module, mode: str) -> int:
+    with pytest.raises(GradirError, match="infeasible: minimum is") as caught:
+        module.gradient("f", mode=mode, memory_limit=0)
+    return int(str(caught.value).split("minimum is ")[1].split()[0])
+
+
+@pytest.mark.parametrize(("program", "choose"), programs(5, 12))
+def test_memory_limits_hold(program: RandomProgram, choose: random.Random) -> None:
+    """The peak is the one predicted, within the limit, and monotone in it; bits never change."""
+    del choose
+    module = gradir.parse(program.text())
+    expected = gradients(module)
+    least = minimum(module, "grad")
+    most = gradir.compile(module.gradient("f", mode="grad"), "f_grad").plan.peak_bytes
+    before = 0
+    for limit in np.linspace(least, max(most, least), 6).astype(int):
+        derived = module.gradient("f", mode="grad", memory_limit=int(limit))
+        fn = gradir.compile(derived, "f_grad")
+        predicted = function_named(derived.op, "f_grad").attributes[PEAK]
+        assert isinstance(predicted, IntegerAttr)
+        assert predicted.value.data == fn.plan.peak_bytes
+        assert before <= fn.plan.peak_bytes <= limit
+        before = fn.plan.peak_bytes
+        assert_same_bits(fn(*inputs()), expected)
+    with pytest.raises(GradirError, match=f"minimum is {least} bytes"):
+        module.gradient("f", mode="grad", memory_limit=least - 1)
+
+
+def test_memory_limit_of_halves() -> None:
+    """In two functions the limit is on the larger arena and what goes from one to the other."""
+    program = random_statements(random.Random(3), 8)
+    module = gradir.parse(program.text())
+    least = minimum(module, "split")
+    derived = module.gradient("f", memory_limit=least)
+    forward, backward = (gradir.compile(derived, f"f_{half}") for half in ("fwd", "bwd"))
+    residuals = sum(spec.nbytes for spec in forward.results[2:])
+    assert residuals + max(forward.plan.peak_bytes, backward.plan.peak_bytes) == least
+
+
+def brute_force(module: Module) -> int:
+    """The lowest peak of all sets of residuals that may be kept."""
+    from gradir.memory_limit import measured_peak
+    from gradir.passes.derived_functions import Derived, Program
+    from gradir.passes.gradient import Mode, gradient
+    from gradir.passes.policies import rematerialization
+    from gradir.passes.recompute_candidates import Candidate
+
+    peaks: list[int] = []
+
+    def measure(program: Program, derived: Derived, mode: Mode) -> None:
+        del program
+        read = list(rematerialization(derived, lambda value: False, mode).stored)
+        for count in range(len(read) + 1):
+            for kept in combinations(read, count):
+                peaks.append(measured_peak(derived, Candidate(frozenset(kept), 0.0), mode))
+
+    gradient(module.op.clone(), "f", mode="grad", keep=measure)
+    return min(peaks)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_minimum_against_all_sets(seed: int) -> None:
+    """Of a chain of a few values, no set of kept residuals takes less than the minimum."""
+    choose = random.Random(seed)
+    matrix, lines, value = "tensor<8x8xf64>", [], "%x"
+    for k in range(8):
+        op = choose.choice(["array.sin", "array.tanh", "array.matmul", "array.matmul"])
+        types = matrix if op != "array.matmul" else f"{matrix}, {matrix} -> {matrix}"
+        operands = value if op != "array.matmul" else f"{value}, %w"
+        lines.append(f"%v{k} = {op} {operands} : {types}")
+        value = f"%v{k}"
+    body = "\n".join(lines)
+    module = gradir.parse(
+        f"func.func @f(%x: {matrix}, %w: {matrix}) -> tensor<f64> {{\n{body}\n"
+        f"%l = array.sum {value} : {matrix} -> tensor<f64>\nfunc.return %l : tensor<f64>\n}}"
+    )
+    assert minimum(module, "grad") <= 1.15 * brute_force(module)
+
+
+def test_arena_of_a_deep_net() -> None:
+    """Stages lower the peak of the compiled program as they should: two stored values a stage."""
+
+    def net(per_stage: int | None) -> str:
+        wide, lines, value = "tensor<64x64xf32>", [], "%x"
+        for k in range(24):
+            if per_stage and k % per_stage == 0:
+                lines.append(f"%s{k} = grad.start_checkpoint {value} : {wide}")
+                value = f"%s{k}"
+            lines.append(f"%m{k} = array.matmul {value}, %w : {wide}, {wide} -> {wide}")
+            lines.append(f"%h{k} = array.tanh %m{k} : {wide}")
+            value = f"%h{k}"
+            if per_stage and k % per_stage == per_stage - 1:
+                lines.append(f"%e{k} = grad.end_checkpoint {value} : {wide}")
+                value = f"%e{k}"
+        body = "\n".join(lines)
+        return (
+            f"func.func @f(%x: {wide}, %w: {wide}) -> tensor<f32> {{\n{body}\n"
+            f"%l = array.sum {value} : {wide} -> tensor<f32>\nfunc.return %l : tensor<f32>\n}}"
+        )
+
+    sizes: dict[int | None, float] = {}
+    for per_stage in (None, 4, 6):
+        derived = gradir.parse(net(per_stage)).gradient("f", mode="grad")
+        sizes[per_stage] = gradir.compile(derived, "f_grad").plan.peak_bytes / (64 * 64 * 4)
+    assert sizes[None] > 24
+    # stage inputs, a stage's values, two cotangents, and what sums the gradient of %w
+    assert sizes[4] < 6 + 4 + 5
+    assert sizes[6] < 4 + 6 + 5
+
+
+@pytest.mark.parametrize("stage", [1, 7, 3000])
+def test_long_stages(stage: int) -> None:
+    """Many stages, or one of thousands of ops: without recursion."""
+    lines, value = [], "%x"
+    for k in range(3000):
+        if k % stage == 0:
+            lines.append(f"%s{k} = grad.start_checkpoint {value} : tensor<2xf32>")
+            value = f"%s{k}"
+        lines.append(f"%v{k} = array.sin {value} : tensor<2xf32>")
+        value = f"%v{k}"
+        if k % stage == stage - 1 or k == 2999:
+            lines.append(f"%e{k} = grad.end_checkpoint {value} : tensor<2xf32>")
+            value = f"%e{k}"
+    text = "\n".join(lines)
+    module = gradir.parse(
+        f"func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {{\n{text}\n"
+        f"func.return {value} : tensor<2xf32>\n}}"
+    )
+    derived = module.gradient("f", mode="vjp")
+    ops = [op.name for op in function_named(derived.op, "f_vjp").walk()]
+    assert ops.count("array.sin") == 3000 + 3000 - len(range(0, 3000, stage))

@@ -14,7 +14,12 @@ from xdsl.utils.exceptions import VerifyException
 POLICY_ATTRIBUTE = "grad.loop"
 """On a loop: its policy."""
 
-POLICIES: dict[str, str | None] = {"store_all": None, "every": "iterations", "binomial": "slots"}
+POLICIES: dict[str, str | None] = {
+    "store_all": None,
+    "every": "iterations",
+    "binomial": "slots",
+    "online": "slots",
+}
 """Each policy, and what its number counts, if it has one."""
 
 
@@ -26,7 +31,9 @@ class LoopPolicyAttr(ParametrizedAttribute):
     every = k: the carried values are kept before each k-th iteration; the k iterations from there
     are run again, now with a tape. binomial = s: at most s times the carried values, and nothing of
     an iteration, are kept at once; the number of iterations that run again is the least possible
-    (Griewank and Walther, "Algorithm 799: revolve", 2000). Bits are the same under each.
+    (Griewank and Walther, "Algorithm 799: revolve", 2000). online = s: the same for a scf.while,
+    of which the number of iterations is not known before; of a scf.for it is binomial. Bits are the
+    same under each.
     """
 
     name = "grad.loop"

@@ -131,9 +131,9 @@ class Differentiator:
 
     def copy_forward(self) -> None:
         """Append the forward code of all ops but a terminator."""
-        self._copy_ops(self.block)
+        self.copy_block(self.block)
 
-    def _copy_ops(self, block: Block) -> None:
+    def copy_block(self, block: Block) -> None:
         for op in block.ops:
             if op is block.last_op and op.has_trait(IsTerminator):
                 continue
@@ -145,7 +145,7 @@ class Differentiator:
 
     def dissolve(self, op: Operation, block: Block, results: Iterable[SSAValue]) -> None:
         """Make the ops of a region's block, which runs once, ops of this block."""
-        self._copy_ops(block)
+        self.copy_block(block)
         self.shared.dissolved[op] = block
         for result, value in zip(op.results, results, strict=True):
             self.shared.same[result] = value
@@ -176,14 +176,14 @@ class Differentiator:
 
     def walk_back(self) -> None:
         """Append the backward code, given the cotangents that were contributed so far."""
-        self._walk_ops_back(self.block)
+        self.walk_block_back(self.block)
         self.emitter.location = self.location
 
-    def _walk_ops_back(self, block: Block) -> None:
+    def walk_block_back(self, block: Block) -> None:
         op = block.last_op
         while op is not None:
             if (inner := self.shared.dissolved.get(op)) is not None:
-                self._walk_ops_back(inner)
+                self.walk_block_back(inner)
             elif any(r in self.contributions for r in op.results):
                 self.emitter.location = op.location
                 cts = [self.cotangent(r) for r in op.results]

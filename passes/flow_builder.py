@@ -73,8 +73,9 @@ def either(a: SSAValue, b: SSAValue, emitter: Emitter) -> SSAValue:
     return emitter.insert(arith.OrIOp(a, b)).result
 
 
-def named(value: SSAValue, name: str) -> SSAValue:
-    value.name_hint = name
+def named(value: SSAValue, name: str | None) -> SSAValue:
+    """The value, with a name unless it has one."""
+    value.name_hint = value.name_hint or name
     return value
 
 

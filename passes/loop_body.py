@@ -174,3 +174,9 @@ def tape_limit(op: Operation) -> int | None:
             raise PassError(
                 f"{op.name}: {LIMIT_ATTRIBUTE} must be a number of bytes, got {other}", op
             )
+
+
+def keep_limit(made: Operation, op: Operation) -> None:
+    """Give a backward loop the limit of its source, for tapes of its own derivative."""
+    if LIMIT_ATTRIBUTE in op.attributes:
+        made.attributes[LIMIT_ATTRIBUTE] = op.attributes[LIMIT_ATTRIBUTE]

@@ -51,7 +51,7 @@ from gradir.passes.flow_builder import (
     name_all,
     named,
 )
-from gradir.passes.loop_body import captured_active, captured_values, tape_limit
+from gradir.passes.loop_body import captured_active, captured_values, keep_limit, tape_limit
 from gradir.passes.loop_rules import (
     Bounds,
     active_values,
@@ -82,7 +82,7 @@ def forward_replayed(outer: Differentiator, op: scf.ForOp) -> Replayed | None:
     """Append the loop, and the keeping of snapshots."""
     changing = changing_values(outer, op)
     for k in changing:
-        _check_can_be_kept(op, op.iter_args[k])
+        check_can_be_kept(op, op.iter_args[k])
     if not changing:
         return None
     if loop_policy(op).kind.data == "every":
@@ -106,19 +106,23 @@ def backward_replayed(
     return [(v, emitter.value(r)) for v, r in zip(targets, results, strict=True)]
 
 
-def _check_can_be_kept(op: scf.ForOp, value: SSAValue) -> None:
+def check_can_be_kept(op: scf.ForOp | scf.WhileOp, value: SSAValue) -> None:
+    """PassError for a carried value of which there can be no snapshot."""
     type_ = value.type
     if is_tape(type_) or (is_tensor(type_) and not is_static(type_)):
         kind = loop_policy(op).kind.data
         raise PassError(
-            f"scf.for: {kind} keeps carried values, which must be numbers or tensors of static "
+            f"{op.name}: {kind} keeps carried values, which must be numbers or tensors of static "
             f"shape, got {value_name(value)}: {type_}; use store_all",
             op,
         )
 
 
-def _open_snapshots(
-    outer: Differentiator, op: scf.ForOp, columns: Sequence[Attribute], count: int | None
+def open_snapshots(
+    outer: Differentiator,
+    op: scf.ForOp | scf.WhileOp,
+    columns: Sequence[Attribute],
+    count: int | None,
 ) -> TapeThread:
     capacity = times(outer.executions, count)
     return outer.open_tape(TapeType.of(columns, capacity, tape_limit(op)))
@@ -183,7 +187,7 @@ def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int])
     types = [v.type for v in initial]
     count = trips(op)
     size = loop_policy(op).count
-    snapshots = _open_snapshots(outer, op, types, None if count is None else -(-count // size))
+    snapshots = open_snapshots(outer, op, types, None if count is None else -(-count // size))
     block = Block(arg_types=[op.lb.type, *types, snapshots.type])
     start, *state, tape = block.args
     name_all(
@@ -212,7 +216,7 @@ def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int])
     initial = [outer.primal(op.iter_args[k]) for k in changing]
     types = [v.type for v in initial]
     slots = loop_policy(op).count
-    snapshots = _open_snapshots(outer, op, [INDEX, *types], slots)
+    snapshots = open_snapshots(outer, op, [INDEX, *types], slots)
     index = Integers(INDEX, outside)
     carried = [index.constant(0), index.constant(slots), *initial, snapshots.forward]
     names = [op.body.block.args[1 + k].name_hint for k in changing]
@@ -360,6 +364,7 @@ class _Backward:
         over = segments.bounds
         before = [*self.given, tape]
         made = emitter.insert(scf.ForOp(over.low, over.high, over.step, before, Region(block)))
+        keep_limit(made, op)
         take_over([self.saved.snapshots], made.results[-1:], backward=True)
         return list(made.results[:-1])
 

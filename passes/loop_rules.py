@@ -31,6 +31,7 @@ from gradir.passes.loop_body import (
     Step,
     captured_active,
     differentiate_body,
+    keep_limit,
     keep_residuals,
 )
 from gradir.passes.region_flow import yielded
@@ -57,10 +58,11 @@ class Bounds:
 
 @dataclass
 class SavedFor:
-    """The body, of which `inner.backward` goes into the backward loop; the active carried values;
-    the tapes; and what the loop made of the values that are handed back from one iteration to the
-    one before (`body.following`)."""
+    """The source, and its body, of which `inner.backward` goes into the backward loop; the active
+    carried values; the tapes; and what the loop made of the values that are handed back from one
+    iteration to the one before (`body.following`)."""
 
+    op: scf.ForOp
     body: Body
     active: list[int]
     threads: list[TapeThread]
@@ -152,7 +154,7 @@ def taped_loop(
     take_over(threads, made.results[len(changing) :])
     results: list[SSAValue] = list(made.results[: len(changing)])
     followed = [results[changing.index(k)] for k in body.following]
-    return results, SavedFor(body, active_values(outer, op, changing), threads, followed)
+    return results, SavedFor(op, body, active_values(outer, op, changing), threads, followed)
 
 
 def reversible_body(
@@ -174,6 +176,7 @@ def reversed_loop(
     before = [*given, *saved.made, *(t.in_backward() for t in saved.threads)]
     body = Region(saved.body.inner.backward)
     made = emitter.insert(scf.ForOp(bounds.low, bounds.high, bounds.step, before, body))
+    keep_limit(made, saved.op)
     take_over(saved.threads, made.results[len(given) + len(saved.made) :], backward=True)
     return list(made.results[: len(given)])
 

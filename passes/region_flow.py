@@ -73,7 +73,7 @@ def executions_within(executions: int | None, op: Operation) -> int | None:
         case "every":
             whole = trips(op)
             return policy.count if whole is None else min(policy.count, whole)
-        case "binomial":
+        case "binomial" | "online":
             return 1
         case _:
             return times(executions, trips(op))

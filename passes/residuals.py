@@ -11,11 +11,11 @@ The least that has to be kept is found per value:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from math import prod
 
 from xdsl.dialects import arith, tensor
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, is_side_effect_free, is_speculatable
 
 from gradir.dialects.diagnostics import PassError, value_name
@@ -23,6 +23,7 @@ from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import is_static, is_tensor, shape_of
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.value import Emitter
+from gradir.passes.flow_builder import named
 
 Makers = Mapping[SSAValue, Callable[[Emitter], SSAValue]]
 """How to make certain forward values (an induction variable) in the backward code."""
@@ -47,8 +48,8 @@ class Residuals:
         self.forward = forward
         self.backward = backward
         self.makers = makers
-        self.cheap: dict[SSAValue, bool] = {}
         self.read = values_read_of(forward, backward)
+        self.cheap = self._made_by(_is_cheap_op, makers)
         if outside is not None:
             self._hoist(outside)
         kept = (self._stored(v) for v in self.read if not self._is_cheap(v))
@@ -63,15 +64,17 @@ class Residuals:
 
     def _is_cheap(self, value: SSAValue) -> bool:
         """It can be made again from what the backward code sees anyway."""
-        if not self._is_inner(value) or value in self.makers:
-            return True
-        if isinstance(value, BlockArgument):
-            return False
-        if value not in self.cheap:
-            op = value.owner
-            assert isinstance(op, Operation)
-            self.cheap[value] = _is_cheap_op(op) and all(map(self._is_cheap, op.operands))
-        return self.cheap[value]
+        return value in self.cheap or not self._is_inner(value)
+
+    def _made_by(
+        self, allowed: Callable[[Operation], bool], given: Iterable[SSAValue]
+    ) -> set[SSAValue]:
+        """What ops that are allowed make of values that are given, or from outside."""
+        found = set(given)
+        for op in self.forward.ops:
+            if allowed(op) and all(o in found or not self._is_inner(o) for o in op.operands):
+                found.update(op.results)
+        return found
 
     def _stored(self, value: SSAValue) -> SSAValue:
         """What to store instead of a value: of a view, what is viewed."""
@@ -102,67 +105,56 @@ class Residuals:
     def _hoist(self, outside: Emitter) -> None:
         """Move what no iteration changes out of the loop, unless it is as well made again; also
         what that is of which cheap ops make what is read."""
-        invariant: dict[SSAValue, bool] = {}
+        invariant = self._made_by(_is_movable, ())
         pending, seen = list(self.read), set(self.read)
+        moved: list[SSAValue] = []
         while pending:
             value = pending.pop()
             op = value.owner
             if not isinstance(op, Operation) or self._is_cheap(value):
                 continue
-            if self._is_invariant(value, invariant):
-                self._move(value, outside)
+            if value in invariant:
+                moved.append(value)
             elif _is_cheap_op(op):
                 pending += [o for o in op.operands if o not in seen]
                 seen.update(op.operands)
-        self.cheap.clear()
+        for op in self._needed(moved, ()):
+            op.detach()
+            outside.insert(op)
+        if moved:
+            self.cheap = self._made_by(_is_cheap_op, self.makers)
 
-    def _is_invariant(self, value: SSAValue, known: dict[SSAValue, bool]) -> bool:
-        """Every iteration gives the same value, and it may be computed even if there is none."""
-        if not self._is_inner(value):
-            return True
-        if value not in known:
+    def _needed(self, values: Iterable[SSAValue], given: Container[SSAValue]) -> list[Operation]:
+        """The ops of the forward code that make values of those that are given, in order."""
+        found: set[Operation] = set()
+        pending = list(values)
+        while pending:
+            value = pending.pop()
             op = value.owner
-            known[value] = (
-                isinstance(op, Operation)
-                and _is_movable(op)
-                and all(self._is_invariant(o, known) for o in op.operands)
-            )
-        return known[value]
-
-    def _move(self, value: SSAValue, outside: Emitter) -> None:
-        if not self._is_inner(value):
-            return
-        op = value.owner
-        assert isinstance(op, Operation)
-        for operand in op.operands:
-            self._move(operand, outside)
-        op.detach()
-        outside.insert(op)
+            if isinstance(op, Operation) and self._is_inner(value) and value not in given:
+                if op not in found:
+                    found.add(op)
+                    pending += op.operands
+        return [op for op in self.forward.ops if op in found]
 
     # Substitution.
 
     def restore(self, stored: Sequence[SSAValue], prologue: Emitter) -> None:
         """Make the backward code read `stored` for `kept`; what is made again, in `prologue`."""
         made = dict(zip(self.kept, stored, strict=True))
+        again = self._needed(self.read, made)
+        asked = {*self.read, *(o for op in again for o in op.operands)}
+        for value, maker in self.makers.items():
+            if value in asked:
+                made[value] = named(maker(prologue), value.name_hint)
+        for op in again:
+            copy = op.clone({o: made.get(o, o) for o in op.operands})
+            copy.location = op.location
+            for result, ours in zip(op.results, prologue.insert(copy).results, strict=True):
+                made[result] = named(ours, result.name_hint)
         for value in self.read:
-            if self._is_inner(value):
-                replace_uses_within(self.backward, value, self._make(value, made, prologue))
-
-    def _make(self, value: SSAValue, made: dict[SSAValue, SSAValue], prologue: Emitter) -> SSAValue:
-        if not self._is_inner(value):
-            return value
-        if value not in made:
-            if value in self.makers:
-                made[value] = self.makers[value](prologue)
-            else:
-                op = value.owner
-                assert isinstance(op, Operation)
-                operands = {o: self._make(o, made, prologue) for o in op.operands}
-                copy = op.clone(operands)
-                copy.location = op.location
-                made.update(zip(op.results, prologue.insert(copy).results, strict=True))
-            made[value].name_hint = made[value].name_hint or value.name_hint
-        return made[value]
+            if value in made:
+                replace_uses_within(self.backward, value, made[value])
 
 
 def values_read_of(forward: Block, backward: Block) -> list[SSAValue]:

@@ -32,30 +32,19 @@ from gradir.passes.loop_body import (
     Step,
     captured_active,
     differentiate_body,
+    keep_limit,
     keep_residuals,
 )
-from gradir.passes.loop_rules import same_as, take_over
+from gradir.passes.loop_rules import take_over
 from gradir.passes.region_flow import yielded
 from gradir.passes.residuals import Makers
 from gradir.passes.verify_flow import constant_integer
-
-
-@dataclass
-class WhileLoop:
-    """A source loop: which values it carries (into the first region) and passes (out of it) that
-    change; the others are the same as a value from outside."""
-
-    op: scf.WhileOp
-    before: Block
-    after: Block
-    carried: list[int]
-    passed: list[int]
-
-    @property
-    def condition(self) -> scf.ConditionOp:
-        last = self.before.last_op
-        assert isinstance(last, scf.ConditionOp)
-        return last
+from gradir.passes.while_loop import WhileLoop, analyzed
+from gradir.passes.while_replay import (
+    ReplayedWhile,
+    backward_replayed_while,
+    forward_replayed_while,
+)
 
 
 @dataclass(frozen=True)
@@ -86,9 +75,11 @@ class SavedWhile:
 class WhileRule:
     """The structural rule of scf.while."""
 
-    def forward(self, outer: Differentiator, op: scf.WhileOp) -> SavedWhile:
+    def forward(self, outer: Differentiator, op: scf.WhileOp) -> SavedWhile | ReplayedWhile:
         _check_policy(op)
-        loop = _analyzed(outer, op)
+        loop = analyzed(outer, op)
+        if loop_policy(op).kind.data != "store_all":
+            return forward_replayed_while(outer, loop)
         inductions = _inductions(loop)
         counter = next((i for i in inductions if _counts(i)), None)
         before, after = (outer.region(block, op) for block in (loop.before, loop.after))
@@ -133,8 +124,14 @@ class WhileRule:
         )
 
     def backward(
-        self, outer: Differentiator, op: scf.WhileOp, saved: SavedWhile, cts: Cotangents
+        self,
+        outer: Differentiator,
+        op: scf.WhileOp,
+        saved: SavedWhile | ReplayedWhile,
+        cts: Cotangents,
     ) -> Iterable[tuple[SSAValue, Value | None]]:
+        if isinstance(saved, ReplayedWhile):
+            return backward_replayed_while(outer, saved, cts)
         emitter = outer.emitter
         captured = list(dict.fromkeys([*saved.before.captured, *saved.after.captured]))
         seeds = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in saved.active_passed]
@@ -150,6 +147,7 @@ class WhileRule:
         index = Integers(IndexType(), emitter)
         made = scf.ForOp(index.constant(0), saved.count, index.constant(1), initial, Region(body))
         emitter.insert(made)
+        keep_limit(made, op)
         tapes = made.results[len(state.cts) + len(sums) + len(followed) :]
         take_over([*saved.before_threads, *saved.after_threads], tapes, backward=True)
         targets = [*(op.arguments[k] for k in saved.active_carried), *captured]
@@ -157,40 +155,15 @@ class WhileRule:
 
 
 def _check_policy(op: scf.WhileOp) -> None:
-    kind = loop_policy(op).kind.data
-    if kind != "store_all":
+    if loop_policy(op).kind.data == "binomial":
         raise PassError(
-            f"scf.while: {kind} needs the number of iterations before the first, which only "
-            "scf.for has; use store_all",
+            "scf.while: binomial needs the number of iterations before the first, which only "
+            "scf.for has; use online",
             op,
         )
 
 
 # What changes, and how.
-
-
-def _analyzed(outer: Differentiator, op: scf.WhileOp) -> WhileLoop:
-    """Find the values that never change; they are said to be the same as what they start from."""
-    before, after = op.before_region.block, op.after_region.block
-    condition, last = yielded(before), yielded(after)
-    inside: set[SSAValue] = {v for block in (before, after) for v in block.args}
-    inside.update(r for inner in op.walk() if inner is not op for r in inner.results)
-    carried: list[int] = []
-    for k, argument in enumerate(before.args):
-        passes = [after.args[q] for q, value in enumerate(condition) if value is argument]
-        if last[k] in passes or last[k] is op.arguments[k]:
-            same_as(outer, argument, op.arguments[k])
-        else:
-            carried.append(k)
-    passed: list[int] = []
-    for k, value in enumerate(condition):
-        if outer.shared.origin(value) not in inside:
-            for other in (after.args[k], op.results[k]):
-                outer.shared.same[other] = value
-                outer.shared.primal[other] = outer.primal(value)
-        else:
-            passed.append(k)
-    return WhileLoop(op, before, after, carried, passed)
 
 
 def _inductions(loop: WhileLoop) -> list[Induction]:

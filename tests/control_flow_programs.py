@@ -5,48 +5,9 @@ Each stands for something that an earlier system got wrong, or for one way in wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-
-CONSTANTS = """
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c2 = arith.constant 2 : index
-  %c3 = arith.constant 3 : index
-"""
-
-
-@dataclass(frozen=True)
-class Program:
-    """A function @f in text; shapes of its float tensor arguments, in front of other arguments."""
-
-    text: str
-    shapes: Sequence[tuple[int, ...]]
-    others: Sequence[Any] = ()
-
-    def arguments(self, seed: int = 0) -> list[Any]:
-        generator = np.random.default_rng(seed)
-        return [*(generator.uniform(0.4, 1.1, s) for s in self.shapes), *self.others]
-
-
-def program(
-    arguments: str, result: str, body: str, shapes: Sequence[tuple[int, ...]], *others: Any,
-    before: str = "",
-) -> Program:  # fmt: skip
-    """A function of one result %y; lower-case letters of types stand for vectors and scalars."""
-    text = f"{before}\nfunc.func @f({arguments}) -> {result} {{{CONSTANTS}{body}\n"
-    text += f"  func.return %y : {result}\n}}\n"
-    for short, type_ in (("!s", "tensor<f64>"), ("!v", "tensor<4xf64>"), ("!m", "tensor<4x4xf64>")):
-        text = text.replace(short, type_)
-    return Program(text, shapes, others)
-
-
-def step(name: str, op: str, *operands: str, type: str = "!s") -> str:
-    return f"    %{name} = {op} {', '.join(operands)} : {type}\n"
-
+from control_flow_nests import NESTS
+from control_flow_text import Program, program
 
 SINE_WHILE = program(
     "%x: !s", "!s",
@@ -65,6 +26,7 @@ SINE_WHILE = program(
 )  # fmt: skip
 
 PROGRAMS: dict[str, Program] = {
+    **NESTS,
     "sine_while": SINE_WHILE,
     # x += h * w, three times: the gradient of the invariant w is that of all iterations
     "invariant": program(
@@ -241,25 +203,6 @@ PROGRAMS: dict[str, Program] = {
   }""",
         [(), ()], np.int64(5),
     ),
-    "switch_in_loop": program(
-        "%x: !s, %w: !s", "!s",
-        """
-  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%z = %x) -> (!s) {
-    %n = scf.index_switch %i -> !s
-    case 1 {
-      %a = array.multiply %z, %w : !s
-      %b = array.sin %a : !s
-      scf.yield %b : !s
-    }
-    default {
-      %a = array.exp %z : !s
-      %b = array.multiply %a, %w : !s
-      scf.yield %b : !s
-    }
-    scf.yield %n : !s
-  }""",
-        [(), ()],
-    ),
     "execute_region": program(
         "%x: !s, %w: !s", "!s",
         """
@@ -270,22 +213,6 @@ PROGRAMS: dict[str, Program] = {
   }
   %t = array.multiply %z, %v : !s
   %y = array.multiply %t, %z : !s""",
-        [(), ()],
-    ),
-    "execute_region_in_loop": program(
-        "%x: !s, %w: !s", "!s",
-        """
-  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%z = %x) -> (!s) {
-    %v = scf.execute_region -> (!s) {
-      %a = array.multiply %z, %w : !s
-      %b = scf.execute_region -> (!s) {
-        %e = array.sin %a : !s
-        scf.yield %e : !s
-      }
-      scf.yield %b : !s
-    }
-    scf.yield %v : !s
-  }""",
         [(), ()],
     ),
     "take_in_loop": program(
@@ -315,55 +242,6 @@ PROGRAMS: dict[str, Program] = {
   }""",
         [(), ()], np.int64(2), np.int64(9), np.int64(3),
     ),
-    "while_in_for_in_if": program(
-        "%x: !s, %w: !s, %c: i1", "!s",
-        """
-  %y = scf.if %c -> (!s) {
-    %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (!s) {
-      %u, %n = scf.while (%b = %a, %k = %c0) : (!s, index) -> (!s, index) {
-        %more = arith.cmpi slt, %k, %i : index
-        %d = array.multiply %b, %w : !s
-        scf.condition(%more) %d, %k : !s, index
-      } do {
-      ^bb0(%b: !s, %k: index):
-        %s = array.sin %b : !s
-        %l = arith.addi %k, %c1 : index
-        scf.yield %s, %l : !s, index
-      }
-      scf.yield %u : !s
-    }
-    scf.yield %r : !s
-  } else {
-    scf.yield %w : !s
-  }""",
-        [(), ()], np.bool_(True),
-    ),
-    "if_in_while_in_for": program(
-        "%x: !s, %w: !s", "!s",
-        """
-  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (!s) {
-    %u, %n = scf.while (%b = %a, %k = %c0) : (!s, index) -> (!s, index) {
-      %more = arith.cmpi slt, %k, %c2 : index
-      scf.condition(%more) %b, %k : !s, index
-    } do {
-    ^bb0(%b: !s, %k: index):
-      %even = arith.cmpi eq, %k, %c0 : index
-      %z = scf.if %even -> (!s) {
-        %s = array.sin %b : !s
-        %t = array.multiply %s, %w : !s
-        scf.yield %t : !s
-      } else {
-        %s = array.exp %b : !s
-        scf.yield %s : !s
-      }
-      %l = arith.addi %k, %c1 : index
-      scf.yield %z, %l : !s, index
-    }
-    %v = array.multiply %u, %a : !s
-    scf.yield %v : !s
-  }""",
-        [(), ()],
-    ),
     "carried_matrices": program(
         "%x: !m, %w: !m", "!m",
         """
@@ -373,21 +251,6 @@ PROGRAMS: dict[str, Program] = {
     scf.yield %t, %a : !m, !m
   }""",
         [(4, 4), (4, 4)],
-    ),
-    "shared_weights": program(
-        "%x: !v, %w: !m", "!v",
-        """
-  %z = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (!v) {
-    %p = array.matmul %w, %a : !m, !v -> !v
-    %t = array.tanh %p : !v
-    scf.yield %t : !v
-  }
-  %y = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %z) -> (!v) {
-    %p = array.matmul %a, %w : !v, !m -> !v
-    %t = array.sin %p : !v
-    scf.yield %t : !v
-  }""",
-        [(4,), (4, 4)],
     ),
     "early_exit": program(
         "%x: !s, %w: !s, %limit: f64", "!s",
@@ -457,60 +320,6 @@ PROGRAMS: dict[str, Program] = {
   }
   %y = array.multiply %z, %p : !s""",
         [(), ()], np.float64(20.0),
-    ),
-    "callee_in_loop": program(
-        "%x: !s, %w: !s", "!s",
-        """
-  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (!s) {
-    %b = func.call @g(%a, %w) : (!s, !s) -> !s
-    scf.yield %b : !s
-  }""",
-        [(), ()],
-        before="""
-func.func @g(%a: !s, %w: !s) -> !s {
-  %b = array.multiply %a, %w : !s
-  %c = array.sin %b : !s
-  func.return %c : !s
-}""",
-    ),
-    "loop_in_callee": program(
-        "%x: !s, %w: !s", "!s",
-        """
-  %z = func.call @g(%x, %w) : (!s, !s) -> !s
-  %y = func.call @g(%z, %x) : (!s, !s) -> !s""",
-        [(), ()],
-        before=f"""
-func.func @g(%a: !s, %w: !s) -> !s {{{CONSTANTS}
-  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%b = %a) -> (!s) {{
-    %c = array.multiply %b, %w : !s
-    %d = array.sin %c : !s
-    scf.yield %d : !s
-  }}
-  func.return %r : !s
-}}""",
-    ),
-    "loop_in_callee_in_loop": program(
-        "%x: !s, %w: !s, %c: i1", "!s",
-        """
-  %y = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %x) -> (!s) {
-    %b = scf.if %c -> (!s) {
-      %d = func.call @g(%a, %w) : (!s, !s) -> !s
-      scf.yield %d : !s
-    } else {
-      scf.yield %w : !s
-    }
-    scf.yield %b : !s
-  }""",
-        [(), ()], np.bool_(True),
-        before=f"""
-func.func @g(%a: !s, %w: !s) -> !s {{{CONSTANTS}
-  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%b = %a) -> (!s) {{
-    %c = array.multiply %b, %w : !s
-    %d = array.sin %c : !s
-    scf.yield %d : !s
-  }}
-  func.return %r : !s
-}}""",
     ),
     "heat": program(
         "%x: tensor<6xf64>, %k: !s", "tensor<6xf64>",
@@ -587,96 +396,5 @@ func.func @g(%a: !s, %w: !s) -> !s {{{CONSTANTS}
     scf.yield %b : tensor<5xf64>
   }""",
         [(5,), ()],
-    ),
-    "scalars_in_nests": program(
-        "%x: f64, %w: f64", "f64",
-        """
-  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (f64) {
-    %z = scf.for %j = %i to %c3 step %c1 iter_args(%b = %a) -> (f64) {
-      %p = arith.mulf %b, %w : f64
-      %e = math.exp %p : f64
-      %s = math.sin %e : f64
-      scf.yield %s : f64
-    }
-    %q = arith.addf %z, %a : f64
-    scf.yield %q : f64
-  }""",
-        [(), ()],
-    ),
-    # names that a derivative would like to use itself
-    "names": program(
-        "%x_ct: !s, %tape: !s, %count: index", "!s",
-        """
-  %y, %back = scf.for %back_1 = %c0 to %count step %c1 iter_args(%x_ct_1 = %x_ct, %c0_1 = %tape)
-      -> (!s, !s) {
-    %a_ct = array.multiply %x_ct_1, %c0_1 : !s
-    %tape_1 = array.sin %a_ct : !s
-    scf.yield %tape_1, %a_ct : !s, !s
-  }""",
-        [(), ()], np.int64(3),
-    ),
-    # two results with one cotangent, and one value for two results
-    "one_cotangent_for_two": program(
-        "%x: !s, %w: !s, %c: i1", "!s",
-        """
-  %p, %q = scf.if %c -> (!s, !s) {
-    %a = array.multiply %x, %w : !s
-    scf.yield %a, %a : !s, !s
-  } else {
-    %a = array.sin %x : !s
-    scf.yield %a, %w : !s, !s
-  }
-  %u, %v = scf.for %i = %c0 to %c3 step %c1 iter_args(%d = %p, %e = %q) -> (!s, !s) {
-    %t = array.add %d, %e : !s
-    %s = array.sin %t : !s
-    scf.yield %s, %s : !s, !s
-  }
-  %y = array.add %u, %v : !s""",
-        [(), ()], np.bool_(True),
-    ),
-    "stage_in_loop": program(
-        "%x: !v, %w: !m", "!v",
-        """
-  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (!v) {
-    %b = grad.checkpoint -> (!v) {
-      %p = array.matmul %w, %a : !m, !v -> !v
-      %t = array.tanh %p : !v
-      %s = array.sin %t : !v
-      grad.yield %s : !v
-    }
-    scf.yield %b : !v
-  }""",
-        [(4,), (4, 4)],
-    ),
-    "loop_in_stage": program(
-        "%x: !v, %w: !m, %n: index", "!v",
-        """
-  %y = grad.checkpoint -> (!v) {
-    %z = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (!v) {
-      %p = array.matmul %w, %a : !m, !v -> !v
-      %t = array.tanh %p : !v
-      scf.yield %t : !v
-    }
-    %s = array.sin %z : !v
-    grad.yield %s : !v
-  }""",
-        [(4,), (4, 4)], np.int64(3),
-    ),
-    "loop_in_stage_in_loop": program(
-        "%x: !s, %w: !s, %n: index", "!s",
-        """
-  %y = scf.for %j = %c0 to %c2 step %c1 iter_args(%b = %x) -> (!s) {
-    %z = grad.checkpoint -> (!s) {
-      %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %b) -> (!s) {
-        %p = array.multiply %w, %a : !s
-        %t = array.sin %p : !s
-        scf.yield %t : !s
-      }
-      %q = array.multiply %r, %r : !s
-      grad.yield %q : !s
-    }
-    scf.yield %z : !s
-  }""",
-        [(), ()], np.int64(3),
     ),
 }  # fmt: skip

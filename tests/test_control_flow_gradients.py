@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from control_flow_programs import CONSTANTS, PROGRAMS, program
+from control_flow_programs import PROGRAMS
+from control_flow_text import CONSTANTS, program
 
 import gradir
 from gradir import GradirError, Module
@@ -77,9 +78,9 @@ def check_derivative(
 ) -> None:
     """Compare a jvp, or a vjp along a direction, with central differences."""
     results = gradir.interpret(module, function, *point)
-    floats = [k for k, value in enumerate(point) if value.dtype == np.float64]
+    floats = [k for k, value in enumerate(point) if np.asarray(value).dtype == np.float64]
     generator = np.random.default_rng(2)
-    directions = given
+    directions: list[Any] = given
     if mode == "vjp":
         directions = [generator.uniform(-1, 1, point[k].shape) for k in floats]
 
@@ -154,8 +155,11 @@ def loop(body: str, type_: str = "tensor<4xf64>", bounds: str = "%c0 to %n step 
 
 
 def tapes_of(text: str) -> list[str]:
-    module = gradir.parse(text).gradient("f", mode="vjp")
-    ops = function_named(module.op, "f_vjp").walk()
+    return tapes_in(gradir.parse(text).gradient("f", mode="vjp"), "f_vjp")
+
+
+def tapes_in(module: Module, function: str) -> list[str]:
+    ops = function_named(module.op, function).walk()
     return [str(op.tape.type) for op in ops if isinstance(op, TapeNewOp)]
 
 
@@ -268,6 +272,24 @@ def test_one_loop_for_many_weights() -> None:
     assert "scf.while (%i = %c0, %a = %h, %tape_2 = %tape)" in text
 
 
+@pytest.mark.parametrize("kind", ["kept", "invariant", "cheap"])
+def test_long_bodies(kind: str) -> None:
+    """2000 ops in a chain, of each kind that is treated by itself; no recursion along the chain."""
+    length = 2000
+    op, start = {
+        "kept": ("math.sin", "%a"),
+        "invariant": ("math.sin", "%w"),
+        "cheap": ("arith.negf", "%w"),
+    }[kind]
+    lines = [f"%v0 = {op} {start} : f64"]
+    lines += [f"%v{k} = {op} %v{k - 1} : f64" for k in range(1, length)]
+    text = loop("\n".join([*lines, f"%b = arith.mulf %v{length - 1}, %a : f64"]), "f64")
+    module = gradir.parse(text).gradient("f", wrt=[0], mode="grad")
+    _, grad = gradir.interpret(module, "f_grad", np.array(0.5), np.array(0.25), np.int64(1))
+    assert np.isfinite(grad)
+    assert len(tapes_of(text)) == 1
+
+
 # Errors.
 
 
@@ -291,6 +313,12 @@ def test_an_infinite_loop_with_a_limit() -> None:
     with pytest.raises(GradirError) as caught:
         gradir.interpret(module, "f_vjp", np.ones(4), np.bool_(True), np.ones(4))
     message = str(caught.value)
+    native = gradir.compile(module, "f_vjp")
+    with pytest.raises(GradirError) as again:
+        native(np.ones(4), np.bool_(True), np.ones(4))
+    assert str(again.value) == message
+    # the call after it works
+    assert len(native(np.ones(4), np.bool_(False), np.ones(4))) == 2
     assert "grad.tape_push: the tape's limit is 1000 bytes, needed 1024" in message
     assert message.startswith("endless.mlir:3:")
 
@@ -303,6 +331,12 @@ def test_a_limit_that_suffices() -> None:
     module = gradir.parse(text).gradient("f", mode="vjp")
     _, grad = gradir.interpret(module, "f_vjp", np.ones(4), np.bool_(False), np.full(4, 3.0))
     np.testing.assert_array_equal(grad, np.full(4, 3.0))
+
+
+def test_tapes_of_the_second_derivative_are_limited() -> None:
+    module = gradir.parse(LIMITED).gradient("f", mode="vjp").gradient("f_vjp", mode="vjp")
+    tapes = tapes_in(module, "f_vjp_vjp")
+    assert len(tapes) > 2 and all("limit = 1000>" in tape for tape in tapes)
 
 
 def test_a_limit_that_is_no_number() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_cases import CASES, Case
+from op_cases import CASES, Case, parametrized
 from op_references import Array
 from scalar_cases import CASES as SCALAR_CASES
 from scalar_cases import ScalarCase
@@ -69,7 +69,7 @@ def moved(
     return difference(projected, arguments, index, direction)
 
 
-@pytest.mark.parametrize("case", ACTIVE, ids=str)
+@parametrized(ACTIVE, quick=1)
 def test_jvp(case: Case) -> None:
     arguments = case.arrays(f64)
     module = Module(module_of(function(case, arguments, f64)))
@@ -80,6 +80,7 @@ SIMPLE = "gradir-decompose,gradir-simplify,cse,gradir-dce"
 FIRST = list({case.op: case for case in reversed(ACTIVE)}.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_forward_mode_costs_no_more_than_reverse_mode(case: Case) -> None:
     """About as many simple ops: nothing is left of the rule that was transposed."""

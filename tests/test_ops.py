@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from op_answers import ANSWERS, Answer
-from op_cases import CASES, ELEMENTS, OP_CLASSES, Case
+from op_cases import CASES, ELEMENTS, OP_CLASSES, Case, parametrized
 from xdsl.dialects.builtin import ModuleOp, f16, f32, f64
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -39,7 +39,7 @@ from gradir.testing import check_grads
 Array = np.ndarray[Any, np.dtype[Any]]
 ELEMENT_OF = {numpy_dtype(element): element for element in ELEMENTS.values()}
 
-case_of = pytest.mark.parametrize("case", CASES, ids=str)
+case_of = parametrized(CASES)
 op_of = pytest.mark.parametrize("op", OP_CLASSES)
 
 
@@ -131,7 +131,7 @@ def _as_results(values: Any) -> Sequence[Any]:
     return values if isinstance(values, tuple) else [values]  # pyright: ignore[reportUnknownVariableType]
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.is_derivative and is_active(c)], ids=str)
+@parametrized([c for c in CASES if c.is_derivative and is_active(c)], quick=1)
 def test_gradients(case: Case):
     """First and second order against central differences, also with one value for two operands."""
     arrays = case.arrays(f64)
@@ -163,7 +163,7 @@ def shared_operands(op: FuncOp, wrt: Sequence[int]) -> Iterator[tuple[FuncOp, li
     yield copy, kept
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if is_active(c)], ids=str)
+@parametrized([c for c in CASES if is_active(c)], quick=1)
 def test_halves_agree(case: Case):
     """The forward and the backward function give what the vjp gives, to the bit."""
     arrays = case.arrays(f64)
@@ -318,11 +318,11 @@ def batch_of_shared(op: str) -> Batch:
     return batch
 
 
-# The fast tests compile one op in three.
+# The fast tests compile one op in eight.
 some_of = pytest.mark.parametrize(
     "op",
     [
-        name if k % 3 == 0 else pytest.param(name, marks=pytest.mark.slow)
+        name if k % 8 == 0 else pytest.param(name, marks=pytest.mark.slow)
         for k, name in enumerate(OP_CLASSES)
     ],
 )
@@ -362,6 +362,7 @@ def special(element: Attribute, *more: float) -> Array:
         return numbers.astype(numpy_dtype(element))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "op",
     [
@@ -385,6 +386,7 @@ def test_special_numbers(op: str):
     batch.compare(scaled=False)
 
 
+@pytest.mark.slow
 @op_of
 def test_other_element_types(op: str):
     """Native values on integers and bools, where the op takes them, of its first cases."""

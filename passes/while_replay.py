@@ -1,0 +1,315 @@
+"""Differentiation of scf.while under `#grad.loop<every = k>` and `#grad.loop<online = slots>`.
+
+When the loop has run, its number of iterations is known, and it is the same as
+
+    p = first region;  scf.for %i = 0 to %count { p = second region, then first region }
+
+on the values p that the first region passes on. That scf.for is written down as if it stood in the
+source; its backward code is that of loop_replay.py. The forward code is the scf.while as it is,
+which keeps snapshots of p as it goes:
+
+every = k: before each k-th iteration.
+online = s: at first before each iteration; whenever s snapshots are there, every second one goes,
+and from then on they are kept half as often. The backward code goes on from these by the binomial
+schedule, with the slots that are free. While snapshots are sorted out, half as many are held again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from gradir.dialects.interfaces import Cotangents
+from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, loop_policy
+from gradir.dialects.tape import TapeType, new_tape, pop, push
+from gradir.dialects.value import Emitter, Value
+from gradir.passes.activity import Activity
+from gradir.passes.differentiator import Differentiator, TapeThread, copied
+from gradir.passes.flow_builder import Integers, compare, name_all, named
+from gradir.passes.loop_body import captured_values, keep_limit
+from gradir.passes.loop_replay import Replayed, backward_replayed, check_can_be_kept, open_snapshots
+from gradir.passes.loop_rules import take_over
+from gradir.passes.region_flow import yielded
+from gradir.passes.while_loop import WhileLoop
+
+INDEX = IndexType()
+
+
+@dataclass
+class ReplayedWhile:
+    """The loop as a scf.for behind a copy of the first region (`first`), and its snapshots."""
+
+    loop: WhileLoop
+    first: Block
+    same: scf.ForOp
+    snapshots: Replayed
+
+
+def forward_replayed_while(outer: Differentiator, loop: WhileLoop) -> ReplayedWhile:
+    """Append the loop, and the keeping of snapshots."""
+    op, outside = loop.op, outer.forward_emitter(loop.op)
+    for q in loop.passed:
+        check_can_be_kept(op, op.results[q])
+    first, same = _as_for(outer.activity, loop)
+    types = [op.results[q].type for q in loop.passed]
+    is_online = loop_policy(op).kind.data == "online"
+    columns = [INDEX, *types] if is_online else types
+    slots = loop_policy(op).count
+    snapshots = open_snapshots(outer, op, columns, slots if is_online else None)
+    keeper = (_Online if is_online else _Every)(slots, outside)
+    results = _forward_loop(outer, loop, keeper, snapshots)
+    count = named(results[len(types)], "count")
+    take_over([snapshots], results[-1:])
+    outer.set_primal([op.results[q] for q in loop.passed], results[: len(types)])
+    outer.shared.primal[first.args[0]] = count
+    outer.copy_block(first)
+    free = keeper.free(results[len(types) + 1 : -1], outside)
+    known = None if free is None else count
+    return ReplayedWhile(
+        loop, first, same, Replayed(list(range(len(types))), snapshots, known, free)
+    )
+
+
+def backward_replayed_while(
+    outer: Differentiator, saved: ReplayedWhile, cts: Cotangents
+) -> Iterable[tuple[SSAValue, Value | None]]:
+    """Append the loop that takes the iterations back, and the backward code of the first test."""
+    given = [cts[q] for q in saved.loop.passed]
+    flowing = backward_replayed(outer, saved.same, saved.snapshots, given)
+    for value, ct in flowing:
+        if ct is not None:
+            outer.contribute(value, ct)
+    outer.walk_block_back(saved.first)
+    return []
+
+
+# The loop as a scf.for.
+
+
+def _as_for(activity: Activity, loop: WhileLoop) -> tuple[Block, scf.ForOp]:
+    """A copy of the first region, with the count as its argument; and the loop behind it."""
+    op = loop.op
+    first = Block(arg_types=[INDEX])
+    values: dict[SSAValue, SSAValue] = dict(zip(loop.before.args, op.arguments, strict=True))
+    _copy_into(first, loop.before, values, activity)
+    index = Integers(INDEX, Emitter(first, op.location))
+    low, step = index.constant(0), index.constant(1)
+    start = [values.get(v, v) for v in (loop.condition.args[q] for q in loop.passed)]
+    body = Block(arg_types=[INDEX, *(v.type for v in start)])
+    inner: dict[SSAValue, SSAValue] = {}
+    for q, argument in zip(loop.passed, body.args[1:], strict=True):
+        argument.name_hint = loop.after.args[q].name_hint
+        inner[loop.after.args[q]] = argument
+    _copy_into(body, loop.after, inner, activity)
+    for k in loop.carried:
+        following = yielded(loop.after)[k]
+        inner[loop.before.args[k]] = inner.get(following, following)
+    _copy_into(body, loop.before, inner, activity)
+    last = [inner.get(v, v) for v in (loop.condition.args[q] for q in loop.passed)]
+    Emitter(body, op.location).insert(scf.YieldOp(*last))
+    same = scf.ForOp(low, first.args[0], step, start, Region(body))
+    same.location = op.location
+    same.attributes[POLICY_ATTRIBUTE] = loop_policy(op)
+    keep_limit(same, op)
+    for q, argument, result in zip(loop.passed, body.args[1:], same.results, strict=True):
+        for original in (loop.after.args[q], op.results[q]):
+            _mirror(activity, original, argument)
+            _mirror(activity, original, result)
+    return first, same
+
+
+def _copy_into(
+    block: Block, source: Block, values: dict[SSAValue, SSAValue], activity: Activity
+) -> None:
+    """Append copies of a block's ops but the last, as active as they are."""
+    for op in source.ops:
+        if op is source.last_op:
+            continue
+        copy = copied(op, values)
+        block.add_op(copy)
+        for one, other in zip(op.walk(), copy.walk(), strict=True):
+            for old, new in zip(_defined(one), _defined(other), strict=True):
+                _mirror(activity, old, new)
+
+
+def _defined(op: Operation) -> list[SSAValue]:
+    return [*op.results, *(a for r in op.regions for b in r.blocks for a in b.args)]
+
+
+def _mirror(activity: Activity, old: SSAValue, new: SSAValue) -> None:
+    for values in (activity.varied, activity.useful):
+        if old in values:
+            values.add(new)
+
+
+# Forward.
+
+
+class _Every:
+    """Keeps a snapshot before each k-th iteration."""
+
+    def __init__(self, count: int, outside: Emitter):
+        self.count = count
+        self.initial: list[SSAValue] = []
+        self.names: list[str] = []
+
+    def keep(
+        self,
+        number: SSAValue,
+        state: Sequence[SSAValue],
+        own: Sequence[SSAValue],
+        tape: SSAValue,
+        emitter: Emitter,
+    ) -> tuple[list[SSAValue], SSAValue]:
+        """Push what an iteration starts from, or not; returns the keeper's values and the tape."""
+        is_next = _is_multiple(number, Integers(INDEX, emitter).constant(self.count), emitter)
+        return [], _push_if(is_next, tape, state, emitter)
+
+    def free(self, own: Sequence[SSAValue], emitter: Emitter) -> SSAValue | None:
+        """How many slots are free when the loop has run, if that counts."""
+        return None
+
+
+class _Online:
+    """Keeps snapshots at multiples of a distance, which doubles whenever all slots are full."""
+
+    def __init__(self, slots: int, outside: Emitter):
+        self.slots = slots
+        index = Integers(INDEX, outside)
+        self.initial = [index.constant(1), index.constant(0)]
+        self.names = ["distance", "held"]
+
+    def keep(
+        self,
+        number: SSAValue,
+        state: Sequence[SSAValue],
+        own: Sequence[SSAValue],
+        tape: SSAValue,
+        emitter: Emitter,
+    ) -> tuple[list[SSAValue], SSAValue]:
+        distance, held = own
+        is_full = compare(held, "eq", self.slots, emitter)
+        is_next = _is_multiple(number, distance, emitter)
+        sorts_out = named(emitter.insert(arith.AndIOp(is_full, is_next)).result, "sorts_out")
+        thinned, same = Block(), Block()
+        inside = Emitter(thinned, emitter.location)
+        twice = named(inside.insert(arith.AddiOp(distance, distance)).result, "distance")
+        inside.insert(scf.YieldOp(twice, *_thinned(twice, held, tape, inside)))
+        Emitter(same, emitter.location).insert(scf.YieldOp(distance, held, tape))
+        made = emitter.insert(
+            scf.IfOp(sorts_out, [INDEX, INDEX, tape.type], Region(thinned), Region(same))
+        )
+        name_all(made.results, ["distance", "held", "tape"])
+        distance, held, tape = made.results
+        is_kept = named(_is_multiple(number, distance, emitter), "is_kept")
+        one, none = (Integers(INDEX, emitter).constant(k) for k in (1, 0))
+        more = emitter.insert(arith.SelectOp(is_kept, one, none)).result
+        held = named(emitter.insert(arith.AddiOp(held, more)).result, "held")
+        return [distance, held], _push_if(is_kept, tape, [number, *state], emitter)
+
+    def free(self, own: Sequence[SSAValue], emitter: Emitter) -> SSAValue | None:
+        index = Integers(INDEX, emitter)
+        return named(index.value(index.subtract(self.slots, own[1])), "free")
+
+
+def _thinned(
+    distance: SSAValue, held: SSAValue, tape: SSAValue, emitter: Emitter
+) -> tuple[SSAValue, SSAValue]:
+    """How many snapshots stay, those at multiples of the distance, and the tape of them."""
+    assert isinstance(tape.type, TapeType)
+    index = Integers(INDEX, emitter)
+    none, one = index.constant(0), index.constant(1)
+    # from the last to the first onto another tape, and back, so that their order stays
+    halves = tape.type.records
+    other_type = TapeType.of(list(tape.type.columns), None if halves is None else halves // 2 + 1)
+    other = named(new_tape(other_type, emitter), "other")
+    block = Block(arg_types=[INDEX, INDEX, tape.type, other_type])
+    name_all(block.args, ["step", "kept", "tape", "other"])
+    _, kept, top, below = block.args
+    inside = Emitter(block, emitter.location)
+    rest, (at, *state) = pop(top, inside)
+    name_all([rest, at], ["tape", "at"])
+    stays = named(_is_multiple(at, distance, inside), "stays")
+    both = [Integers(INDEX, inside).constant(k) for k in (1, 0)]
+    counted = inside.insert(arith.SelectOp(stays, *both)).result
+    total = inside.insert(arith.AddiOp(kept, counted)).result
+    pushed = _push_if(stays, below, [at, *state], inside)
+    inside.insert(scf.YieldOp(total, rest, pushed))
+    away = emitter.insert(scf.ForOp(none, held, one, [none, tape, other], Region(block)))
+    kept, tape, other = away.results
+    back = Block(arg_types=[INDEX, tape.type, other_type])
+    inside = Emitter(back, emitter.location)
+    rest, record = pop(back.args[2], inside)
+    inside.insert(scf.YieldOp(push(back.args[1], record, inside), rest))
+    name_all(back.args, ["step", "tape", "other"])
+    return kept, emitter.insert(scf.ForOp(none, kept, one, [tape, other], Region(back))).results[0]
+
+
+def _is_multiple(number: SSAValue, of: SSAValue, emitter: Emitter) -> SSAValue:
+    return compare(emitter.insert(arith.RemUIOp(number, of)).result, "eq", 0, emitter)
+
+
+def _push_if(
+    condition: SSAValue, tape: SSAValue, columns: Sequence[SSAValue], emitter: Emitter
+) -> SSAValue:
+    pushed, same = Block(), Block()
+    inside = Emitter(pushed, emitter.location)
+    inside.insert(scf.YieldOp(push(tape, columns, inside)))
+    Emitter(same, emitter.location).insert(scf.YieldOp(tape))
+    made = scf.IfOp(condition, [tape.type], Region(pushed), Region(same))
+    return named(emitter.insert(made).results[0], "tape")
+
+
+def _forward_loop(
+    outer: Differentiator,
+    loop: WhileLoop,
+    keeper: _Every | _Online,
+    snapshots: TapeThread,
+) -> list[SSAValue]:
+    """The scf.while with a count, the keeper's values and the tape; returns its results."""
+    op, outside = loop.op, outer.forward_emitter(loop.op)
+    initial = [outer.primal(op.arguments[k]) for k in loop.carried]
+    own = [Integers(INDEX, outside).constant(0), *keeper.initial, snapshots.forward]
+    own_names = ["count", *keeper.names, "tape"]
+    values = {value: outer.primal(value) for value in captured_values(op)}
+    for block in (loop.before, loop.after):
+        values |= {a: outer.primal(a) for a in block.args if a in outer.shared.primal}
+    carried = [loop.before.args[k] for k in loop.carried]
+    before = _start([*carried, *own], [*(a.name_hint for a in carried), *own_names])
+    values |= dict(zip(carried, before.args, strict=False))
+    _copy_plain(before, loop.before, values)
+    passing = [values.get(v, v) for v in (loop.condition.args[q] for q in loop.passed)]
+    test, through = values[loop.condition.condition], before.args[len(carried) :]
+    end = Emitter(before, loop.condition.location)
+    end.insert(scf.ConditionOp(test, *passing, *through))
+    passed = [loop.after.args[q] for q in loop.passed]
+    after = _start([*passed, *own], [*(a.name_hint for a in passed), *own_names])
+    values |= dict(zip(passed, after.args, strict=False))
+    number, *kept, tape = after.args[len(passed) :]
+    inside = Emitter(after, op.location)
+    kept, tape = keeper.keep(number, after.args[: len(passed)], kept, tape, inside)
+    _copy_plain(after, loop.after, values)
+    handed_on = [values.get(v, v) for v in (yielded(loop.after)[k] for k in loop.carried)]
+    index = Integers(INDEX, inside)
+    following = index.value(index.add(number, 1))
+    inside.insert(scf.YieldOp(*handed_on, following, *kept, tape))
+    types = [v.type for v in after.args]
+    made = outside.insert(scf.WhileOp([*initial, *own], types, Region(before), Region(after)))
+    name_all(made.results, [*(a.name_hint for a in passed), *own_names])
+    return list(made.results)
+
+
+def _start(like: Sequence[SSAValue], names: Sequence[str | None]) -> Block:
+    block = Block(arg_types=[v.type for v in like])
+    name_all(block.args, names)
+    return block
+
+
+def _copy_plain(block: Block, source: Block, values: dict[SSAValue, SSAValue]) -> None:
+    for op in source.ops:
+        if op is not source.last_op:
+            block.add_op(copied(op, values))

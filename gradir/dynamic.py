@@ -19,6 +19,7 @@ from gradir.collector import paused_gc
 from gradir.diagnostics import Sources
 from gradir.dialects.shapes import compatible, element_of, shape_of
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
+from gradir.lowering.program import Program
 from gradir.passes.call_graph import functions_by_name
 from gradir.passes.in_out import in_out_results
 from gradir.passes.infer_shapes import is_open
@@ -155,9 +156,21 @@ class SpecializingExecutable:
         """What was compiled last; ArgumentError before the first call."""
         if self._last is None:
             raise ArgumentError(
-                f"{self.name}: nothing is compiled before the first call, whose arrays say the shapes"
+                f"{self.name}: nothing is compiled before the first call, which says the shapes"
             )
         return self._last
+
+    @property
+    def program(self) -> Program:
+        return self.last.program
+
+    @property
+    def inputs(self) -> tuple[ArraySpec, ...]:
+        return self.last.inputs
+
+    @property
+    def results(self) -> tuple[ArraySpec, ...]:
+        return self.last.results
 
     @property
     def plan(self) -> Any:

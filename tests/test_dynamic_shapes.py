@@ -48,6 +48,12 @@ def weights() -> list[Array]:
     return [generator.normal(size=shape) for shape in ((5, 3), (5,), (4, 5))]
 
 
+def like(arrays: Sequence[Array]) -> list[Array]:
+    """Random arrays of the same shapes."""
+    generator = np.random.default_rng(9)
+    return [np.asarray(generator.normal(size=a.shape)) for a in arrays]
+
+
 def difference(function: Any, arrays: Sequence[Array], along: Sequence[Array]) -> Any:
     """The central difference of the first result."""
     step = 1e-5
@@ -87,7 +93,7 @@ def test_a_network_is_trained_with_two_batch_sizes():
 def test_every_mode_against_differences(count: int):
     module = gradir.parse(MLP)
     data, parameters = batch(count), weights()
-    along = [np.random.default_rng(9).normal(size=p.shape) for p in parameters]
+    along = like(parameters)
 
     def value(*given: Array) -> Any:
         return gradir.interpret(module, "loss", *data, *given)
@@ -105,7 +111,10 @@ def test_every_mode_against_differences(count: int):
 
 
 def interpreted(module: gradir.Module, name: str) -> Any:
-    return lambda *arrays: gradir.interpret(module, name, *arrays)
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        return gradir.interpret(module, name, *arrays)
+
+    return run
 
 
 @pytest.mark.parametrize("count", [2, 5])
@@ -113,7 +122,7 @@ def test_second_order(count: int):
     """Reverse over reverse and forward over reverse, against differences of the gradient."""
     first = gradir.parse(MLP).gradient("loss", mode="grad", wrt=2)
     data, (w, *rest) = batch(count), weights()
-    along = np.random.default_rng(9).normal(size=w.shape)
+    [along] = like([w])
     gradient = gradir.compile(first, "loss_grad")
 
     def of_w(given: Array) -> Any:
@@ -152,7 +161,7 @@ def test_a_loop_over_rows(count: int):
     module = gradir.parse(ROWS)
     generator = np.random.default_rng(3)
     arrays = [generator.normal(size=(count, 3)), generator.normal(size=3)]
-    along = [generator.normal(size=a.shape) for a in arrays]
+    along = like(arrays)
     ct = generator.normal(size=3)
     run = gradir.compile(module, "rows")
     np.testing.assert_allclose(run(*arrays)[0], gradir.interpret(module, "rows", *arrays)[0])

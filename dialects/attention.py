@@ -32,9 +32,10 @@ from gradir.dialects.kinds import require_elements
 from gradir.dialects.shapes import (
     broadcast_shapes,
     byte_size,
+    compatible,
     element_of,
+    extents_text,
     is_bool,
-    is_static,
     shape_of,
     tensor,
 )
@@ -59,17 +60,16 @@ class AttentionForm(TensorOp):
         q, k, v, *mask = operands
         require_elements(q, "float")
         flag(attributes, "causal", False)
-        if any(not is_static(o) for o in operands):
-            raise VerifyException(f"shapes must be static, got {_list(operands)}")
         if any(element_of(o) != element_of(q) for o in (k, v)):
             raise VerifyException(f"elements must agree, got {_list(operands[:3])}")
         shapes = [shape_of(o) for o in (q, k, v)]
-        if any(len(s) < 2 for s in shapes) or len({s[:-2] for s in shapes}) > 1:
+        if any(len(s) < 2 or not compatible(s[:-2], shapes[0][:-2]) for s in shapes):
             raise VerifyException(
                 f"q, k and v must be matrices with the same leading axes, got {_list(operands[:3])}"
             )
         (*batch, rows, width), keys, values = shapes
-        if keys[-1] != width or width == 0 or values[-2] != keys[-2]:
+        fits = compatible(keys[-1:], [width]) and compatible(values[-2:-1], keys[-2:-1])
+        if not fits or width == 0:
             raise VerifyException(
                 "q [..., L, E], k [..., S, E] and v [..., S, Ev] expected, E not 0, got "
                 f"{_list(operands[:3])}"
@@ -143,11 +143,11 @@ def _check_mask(mask: Attribute, scores: Sequence[int], element: Attribute) -> N
         raise VerifyException(f"the mask's elements must be i1 or {element}, got {mask}")
     shape = shape_of(mask)
     try:
-        fits = len(shape) <= len(scores) and broadcast_shapes(shape, scores) == tuple(scores)
+        fits = len(shape) <= len(scores) and compatible(broadcast_shapes(shape, scores), scores)
     except VerifyException:
         fits = False
     if not fits:
-        raise VerifyException(f"the mask must broadcast to {list(scores)}, got {mask}")
+        raise VerifyException(f"the mask must broadcast to {extents_text(scores)}, got {mask}")
 
 
 def _list(types: Sequence[Attribute]) -> str:
@@ -229,7 +229,8 @@ class AttentionBackwardOp(AttentionForm):
         ct, y, *inputs = operands
         wanted = cls.check(inputs, attributes)
         for name, found in (("ct", ct), ("y", y)):
-            if found != wanted:
+            fits = compatible(shape_of(found), shape_of(wanted))
+            if not fits or element_of(found) != element_of(wanted):
                 raise VerifyException(f"{name} must be {wanted}, got {found}")
         return [t for t in inputs if not is_bool(element_of(t))]
 

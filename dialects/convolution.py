@@ -29,7 +29,7 @@ from gradir.dialects.convolution_nests import convolve, convolve_weight_backward
 from gradir.dialects.convolution_transpose import convolve_input_backward
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.shapes import DYNAMIC, compatible, element_of, extents_text, shape_of, tensor
 from gradir.dialects.value import Emitter, Value
 
 SETTINGS = ("stride", "padding", "dilation", "groups", "layout")
@@ -76,8 +76,9 @@ def _require_floats(operands: Sequence[Attribute]) -> None:
 
 def _require_bias(bias: Sequence[Attribute], channels: int) -> None:
     for one in bias:
-        if len(shape_of(one)) != 1 or shape_of(one)[0] not in (channels, DYNAMIC):
-            raise VerifyException(f"bias must have the shape {channels}, got {one}")
+        if not compatible(shape_of(one), [channels]):
+            wanted = "?" if channels == DYNAMIC else channels
+            raise VerifyException(f"bias must have the shape {wanted}, got {one}")
 
 
 class ConvOp(ConvolutionOp, ABC):
@@ -412,7 +413,9 @@ def _transposed(
     if 0 in spatial:
         raise VerifyException(f"x must have spatial extents >= 1, got {x}")
     if any(size < 0 for size in sizes if size != DYNAMIC):
-        raise VerifyException(f"padding must leave extents >= 0 of the result, got {sizes}")
+        raise VerifyException(
+            f"padding must leave extents >= 0 of the result, got {extents_text(sizes)}"
+        )
     return form.as_image(n, DYNAMIC if i == DYNAMIC else i * form.groups, sizes)
 
 

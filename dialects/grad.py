@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects import checkpoint, custom_vjp, host_call, loopnest
+from gradir.dialects import checkpoint, custom_vjp, derivative, host_call, loopnest
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import linear_systems, scans
@@ -47,7 +47,7 @@ from gradir.dialects.nest_builder import Read, add_at
 from gradir.dialects.nll import NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
 from gradir.dialects.resampling import OPS as RESAMPLING_OPS
-from gradir.dialects.shapes import agree_but_for, element_of, is_tensor, shape_of
+from gradir.dialects.shapes import agree_but_for, compatible, element_of, is_tensor, shape_of
 from gradir.dialects.slice_type import SlicesType, is_slices
 from gradir.dialects.slices import OPS as SLICES_OPS
 from gradir.dialects.slices import sum_type
@@ -223,7 +223,7 @@ class TakeAlongAxisBackwardOp(IndexingOp):
     def verify_types(self) -> None:
         ct, indices, y = self.ct.type, self.indices.type, self.y.type
         require_elements(indices, "integer")
-        if shape_of(ct) != shape_of(indices):
+        if not compatible(shape_of(ct), shape_of(indices)):
             raise VerifyException(f"indices must have the shape of {ct}, got {indices}")
         axis, shape = self.axis, shape_of(y)
         if element_of(y) != element_of(ct) or not agree_but_for(axis, shape, shape_of(ct)):
@@ -341,6 +341,14 @@ OPS: tuple[type[TensorOp], ...] = (
 
 Grad = Dialect(
     "grad",
-    [*OPS, *TAPE_OPS, *checkpoint.OPS, *custom_vjp.OPS, *SLICES_OPS, *host_call.OPS],
+    [
+        *OPS,
+        *TAPE_OPS,
+        *checkpoint.OPS,
+        *custom_vjp.OPS,
+        *SLICES_OPS,
+        *host_call.OPS,
+        *derivative.OPS,
+    ],
     [TapeType, LoopPolicyAttr, SlicesType],
 )

@@ -8,7 +8,7 @@ scalar `body` (elementwise ops), `lower` (loop nests), or `decompose` (simpler t
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Self, cast
@@ -25,6 +25,7 @@ from gradir.dialects.shapes import (
     compatible,
     element_of,
     is_scalar,
+    is_static,
     is_tensor,
     require_element,
     shape_of,
@@ -95,6 +96,14 @@ class TensorOp(IRDLOperation, ABC):
 
     def verify_types(self) -> None:
         """Further checks of an op; messages need not name it."""
+
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        """What the types say of other shapes, beyond `infer_types`: a value, and what it must have.
+
+        An extent of which nothing is said is dynamic. From this, extents that are not written are
+        found where a function is specialized.
+        """
+        return ()
 
     def _verify_results(self, expected: Sequence[Attribute]) -> None:
         if len(expected) != len(self.results):
@@ -330,6 +339,9 @@ def is_of_scalars(op: Operation) -> bool | None:
 
 def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
     """A value equal to the result of `op` that is cheaper, if one is known."""
+    # equal types with unknown extents need not be equal shapes
+    if any(is_tensor(o.ssa.type) and not is_static(o.ssa.type) for o in operands):
+        return None
     if isinstance(op, TensorOp):
         return op.simplify(*operands)
     _load_rules()

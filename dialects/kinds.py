@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.nest_builder import elementwise
 from gradir.dialects.shapes import (
     byte_size,
+    common_shape,
     compatible,
     element_of,
     is_bool,
@@ -42,6 +43,9 @@ class ElementwiseOp(TensorOp, ABC):
         """The meaning on one element of each operand, in compute types (f32 for f16 and bf16)."""
         raise NotImplementedError(self.name)
 
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        return one_shape([*self.operands, *self.results])
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return elementwise(emitter, self.results[0].type, operands, self.body)
 
@@ -49,6 +53,12 @@ class ElementwiseOp(TensorOp, ABC):
         import numpy
 
         return getattr(numpy, self.NUMPY)(*arrays)
+
+
+def one_shape(values: Sequence[SSAValue]) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+    """`known_shapes` of values that have one shape."""
+    shape = common_shape([v.type for v in values])
+    return [] if shape is None else [(v, shape) for v in values]
 
 
 def require_equal_types(operands: Sequence[Attribute]) -> None:

@@ -25,7 +25,15 @@ from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.attributes import Attributes, integer, number, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
-from gradir.dialects.shapes import byte_size, element_of, is_float, shape_of, tensor
+from gradir.dialects.shapes import (
+    byte_size,
+    compatible,
+    element_of,
+    extents_text,
+    is_float,
+    shape_of,
+    tensor,
+)
 from gradir.dialects.value import Value
 
 NLL_ATTRIBUTES = ("reduction", "ignore_index", "label_smoothing")
@@ -78,14 +86,14 @@ def verify_nll(
     if not shape:
         raise VerifyException(f"{what} must have rank >= 1, got {log_probs}")
     classes = shape.pop(class_axis(shape))
-    if tuple(shape) != shape_of(targets):
+    if not compatible(shape, shape_of(targets)):
         raise VerifyException(
-            f"targets must have shape {shape} for {what} {log_probs}, got {targets}"
+            f"targets must have shape {extents_text(shape)} for {what} {log_probs}, got {targets}"
         )
     if classes == 0 and 0 not in shape:
         raise VerifyException(f"there must be at least one class, got {log_probs}")
     if weights is not None and (
-        shape_of(weights) != (classes,) or element_of(weights) != element_of(log_probs)
+        not compatible(shape_of(weights), [classes]) or element_of(weights) != element_of(log_probs)
     ):
         raise VerifyException(
             f"weights must be {tensor([classes], element_of(log_probs))}, got {weights}"
@@ -157,7 +165,8 @@ class NllLossBackwardOp(NllForm):
         weights = self.weights.type if self.weights else None
         verify_nll(self.y.type, self.targets.type, weights, "the result")
         wanted = loss_type(self.y.type, self.reduction)
-        if self.ct.type != wanted:
+        fits = compatible(shape_of(self.ct.type), shape_of(wanted))
+        if not fits or element_of(self.ct.type) != element_of(wanted):
             raise VerifyException(f"the cotangent must be {wanted}, got {self.ct.type}")
         verify_settings(self.attributes)
 

@@ -147,10 +147,37 @@ def compatible(a: Sequence[int], b: Sequence[int]) -> bool:
     return len(a) == len(b) and all(x == y or DYNAMIC in (x, y) for x, y in zip(a, b, strict=True))
 
 
+def extents_text(shape: Sequence[int]) -> str:
+    """A shape in a message: `[?, 3]`."""
+    return "[" + ", ".join("?" if n == DYNAMIC else str(n) for n in shape) + "]"
+
+
+def can_be(a: Attribute, b: Attribute) -> bool:
+    """The types can be the same, given what is known."""
+    if not (is_tensor(a) and is_tensor(b)):
+        return a == b
+    return element_of(a) == element_of(b) and compatible(shape_of(a), shape_of(b))
+
+
+def met(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    """What two compatible shapes say together."""
+    return tuple(y if x == DYNAMIC else x for x, y in zip(a, b, strict=True))
+
+
+def common_shape(types: Sequence[Attribute]) -> tuple[int, ...] | None:
+    """What types of one shape say of it together; None where they are not compatible."""
+    shape = shape_of(types[0])
+    for type_ in types[1:]:
+        if not compatible(shape, shape_of(type_)):
+            return None
+        shape = met(shape, shape_of(type_))
+    return shape
+
+
 def agree_but_for(axis: int, a: Sequence[int], b: Sequence[int]) -> bool:
-    """The shapes are the same at all axes but one."""
+    """The shapes can be the same at all axes but one, given what is known."""
     return len(a) == len(b) and all(
-        x == y or d == axis for d, (x, y) in enumerate(zip(a, b, strict=True))
+        x == y or d == axis or DYNAMIC in (x, y) for d, (x, y) in enumerate(zip(a, b, strict=True))
     )
 
 
@@ -176,7 +203,9 @@ def broadcast_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     result: list[int] = []
     for x, y in zip(*padded, strict=True):
         if x != y and 1 not in (x, y) and DYNAMIC not in (x, y):
-            raise VerifyException(f"shapes must broadcast, got {list(a)} and {list(b)}")
+            raise VerifyException(
+                f"shapes must broadcast, got {extents_text(a)} and {extents_text(b)}"
+            )
         result.append(y if x == 1 else x if y in (1, DYNAMIC) else y)
     return tuple(result)
 

@@ -18,11 +18,13 @@ from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.gradient_pass import apply_gradient
 from gradir.parser import parse_module
 from gradir.passes.call_graph import callees_first, functions_by_name
+from gradir.passes.infer_shapes import is_open
 from gradir.passes.targets import Selector
 from gradir.passes.verify import verify
 from gradir.symbols import function_named
 
 if TYPE_CHECKING:
+    from gradir.dynamic import SpecializingExecutable
     from gradir.runtime.executable import Executable
 
 
@@ -163,11 +165,17 @@ def interpret(module: Module, function: str, *arrays: Any, out: object = None) -
 
     `out` as for a compiled function: an array, or None, for each result.
     """
+    from gradir.dynamic import needs_shapes, shapes_of_arrays, specialized
     from gradir.interpreter import interpret as run
 
     _require_program(module, function)
     with gradir_errors(module._sources):  # pyright: ignore[reportPrivateUsage]
-        return run(module.op, function, arrays, out)
+        op = module.op
+        if needs_shapes(op, function):
+            shapes = shapes_of_arrays(function_named(op, function), arrays)
+            with paused_gc():
+                op = specialized(op, function, shapes)
+        return run(op, function, arrays, out)
 
 
 def register_host_function(
@@ -196,18 +204,38 @@ def register_host_function(
     host_functions.register_host_function(name, function, shape, backward, pure)
 
 
-def compile(module: Module, function: str, threads: int | None = None) -> Executable:
+def compile(
+    module: Module, function: str, threads: int | None = None
+) -> Executable | SpecializingExecutable:
     """Native code for `@function`: a callable `fn(*arrays, out=None) -> tuple` of arrays.
+
+    Where the types of its arguments leave extents open (`?`), the arrays of a call say them: the
+    code is made at the first call with arrays of some shapes, and kept for others of these.
 
     `threads`: at most so many; None for all cores (or GRADIR_NUM_THREADS). `fn.plan` says where
     each buffer lives (`fn.plan.peak_bytes` is the arena: arguments and results aside),
     `fn.llvm_ir` and `fn.asm` show the code. Raises PassError or CompileError.
     """
     from gradir.compiler import compile_function
+    from gradir.dynamic import SpecializingExecutable, needs_shapes, specialized
+    from gradir.runtime.threads import thread_count
 
     _require_program(module, function)
-    with gradir_errors(module._sources), paused_gc():  # pyright: ignore[reportPrivateUsage]
-        return compile_function(_only(module.op, function), function, threads)
+    sources = module._sources  # pyright: ignore[reportPrivateUsage]
+    with gradir_errors(sources), paused_gc():
+        op = module.op
+        if not needs_shapes(op, function):
+            return compile_function(_only(op, function), function, threads)
+        count = thread_count(threads)
+
+        def make(program: ModuleOp) -> Executable:
+            return compile_function(_only(program, function), function, count)
+
+        arguments = function_named(op, function).body.block.args
+        if any(is_open(a.type) for a in arguments):
+            return SpecializingExecutable(op, function, count, make, sources)
+        # what it runs has open shapes, but its arguments say all
+        return make(specialized(op, function, (None,) * len(arguments)))
 
 
 def _only(module: ModuleOp, name: str) -> ModuleOp:

@@ -12,8 +12,9 @@ from functools import partial
 from typing import cast, get_args
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from gradir.dialects.diagnostics import PassError
@@ -67,7 +68,12 @@ def apply_gradient(
             module,
         )
     keep = _choice(module, policy, memory_limit)
-    return gradient(module, function, wrt, of, cast(Mode, mode), requests, keep)
+    settings: dict[str, Attribute] = {}
+    if policy != "keep_all":
+        settings["policy"] = StringAttr(policy)
+    if memory_limit is not None:
+        settings["memory_limit"] = IntegerAttr(memory_limit, i64)
+    return gradient(module, function, wrt, of, cast(Mode, mode), requests, keep, settings)
 
 
 def _choice(module: ModuleOp, policy: str, memory_limit: int | None) -> Choice | None:

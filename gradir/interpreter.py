@@ -19,10 +19,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from gradir.dialects.diagnostics import LocatedError, location_text, op_name
 from gradir.dialects.host_call import HostCallOp
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
+from gradir.dialects.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import TapeType
-from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
+from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.host_calls import called, host_call_of
 from gradir.interpreter_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
 from gradir.interpreter_integers import INTEGER_OPS
@@ -202,8 +202,6 @@ def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Arr
         if is_slices(type_):
             arrays.append(cast(Array, as_slices(given, type_, label, place)))
             continue
-        if is_tensor(type_) and not is_static(type_):
-            raise ArgumentError(f"{place}: the interpreter needs static shapes, got {type_}")
         shape, element = _shape_and_element(type_)
         arrays.append(as_input(given, ArraySpec(label, shape, dtype_of(element)), place))
     return arrays

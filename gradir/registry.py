@@ -51,6 +51,7 @@ PASSES: dict[str, str] = {
     "gradir-scalarize": "gradir.passes.scalarize:ScalarizePass",
     "gradir-schedule": "gradir.passes.schedule:SchedulePass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
+    "gradir-specialize": "gradir.specialize:SpecializePass",
     "gradir-sum-slices": "gradir.passes.sum_slices:SumSlicesPass",
     "gradir-verify": "gradir.passes.verify:VerifyPass",
 }

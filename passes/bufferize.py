@@ -133,7 +133,7 @@ class _Bufferizer:
         if is_tensor(type_) and not is_static(type_):
             raise PassError(
                 f"@{self.function.sym_name.data}: native code needs static shapes, got {type_}; "
-                "write the extents",
+                "write the extents, or run gradir-specialize",
                 self.function,
             )
 

@@ -9,8 +9,10 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.checkpoint import CheckpointOp
+from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import BarrierOp
+from gradir.dialects.shapes import is_static, is_tensor
 from gradir.dialects.tape import TapeNewOp
 
 RegionOp = (
@@ -31,6 +33,17 @@ def remove_dead_ops(block: Block) -> None:
             op.detach()
             op.erase()
         op = previous
+
+
+def require_static_shapes(op: Operation) -> None:
+    """PassError where a tensor that an op reads or makes has an extent that is not known."""
+    for value in (*op.operands, *op.results):
+        if is_tensor(value.type) and not is_static(value.type):
+            raise PassError(
+                f"{op.name}: native code needs static shapes, got {value.type}; write the extents, "
+                "or run gradir-specialize",
+                op,
+            )
 
 
 def is_dead(op: Operation) -> bool:

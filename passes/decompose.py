@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.value import Emitter, Value
-from gradir.passes.cleanup import blocks_inside_out
+from gradir.passes.cleanup import blocks_inside_out, require_static_shapes
 
 
 def decompose(module: ModuleOp) -> None:
@@ -33,6 +33,7 @@ def decompose_block(block: Block) -> None:
 
 def _decompose_op(block: Block, op: TensorOp) -> Operation | None:
     """Replace one op; returns the first of its replacements, which may be compound too."""
+    require_static_shapes(op)
     emitter = Emitter(block, op.location, before=op, source=op.source_name)
     previous = op.prev_op
     made = op.decompose(*(emitter.value(o) for o in op.operands))

@@ -11,12 +11,12 @@ forward and a backward block. The mode decides how these become functions:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.grad import ones
@@ -26,6 +26,7 @@ from gradir.passes.activity import Activity, Dependence, analyze, values_read
 from gradir.passes.call_dependence import dependence
 from gradir.passes.calls import differentiate_callees
 from gradir.passes.custom_vjp import called, flatten
+from gradir.passes.deferral import deferred, open_op, options
 from gradir.passes.derived_functions import Derived, Program, joint_function, split_functions
 from gradir.passes.differentiator import Differentiator, Shared
 from gradir.passes.effects import effect_problem
@@ -34,6 +35,7 @@ from gradir.passes.refusals import check_differentiable
 from gradir.passes.region_flow import ops_within, region_flow
 from gradir.passes.requests import Requests, add_to_given, gradient_of, requested
 from gradir.passes.simplify import simplify_block
+from gradir.passes.specialize import waits_for_shapes
 from gradir.passes.structural import structural_rule
 from gradir.passes.targets import (
     Selector,
@@ -58,13 +60,15 @@ def gradient(
     mode: Mode = "split",
     requests: Requests = (),
     keep: Choice | None = None,
+    settings: Mapping[str, Attribute] | None = None,
 ) -> list[FuncOp]:
     """Add the derivative functions of `@function` behind it; returns them.
 
     `wrt` and `of` take indices or names. `requests` say of members of `wrt` what is done with their
-    gradients (`requests.py`). `keep` decides what is recomputed;
-    without it, all that the backward code reads is kept. PassError, located, where it cannot be
-    done.
+    gradients (`requests.py`). `keep` decides what is recomputed; without it, all that the backward
+    code reads is kept. Where shapes are not known, the function that is made waits for them
+    (deferral.py), and `settings` are what stands for `keep` there. PassError, located, where it
+    cannot be done.
     """
     with called(module, function) as original, outlined(module, function, flat=keep is not None):
         program = Program(module)
@@ -74,6 +78,11 @@ def gradient(
         wanted = resolve_wrt(source, wrt)
         kept = requested(source, wanted, requests, mode)
         targets = resolve_of(source, results, of, mode)
+        if waits_for_shapes(program.functions, program.custom, source):
+            analysis = FunctionDifferentiator(program, source, kept, targets)
+            if (place := open_op(program, source, analysis.activity)) is not None:
+                asked = {**options(wrt, of, requests), **(settings or {})}
+                return [deferred(program, source, kept, targets, mode, asked, place)]
         return derive(program, source, kept, targets, mode, keep)
 
 

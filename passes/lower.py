@@ -12,9 +12,8 @@ from xdsl.traits import ConstantLike
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.shapes import is_static, is_tensor
 from gradir.dialects.value import Emitter
-from gradir.passes.cleanup import blocks_inside_out
+from gradir.passes.cleanup import blocks_inside_out, require_static_shapes
 from gradir.passes.lower_tensor import lower_tensor_op
 
 
@@ -31,12 +30,7 @@ def lower(module: ModuleOp) -> None:
 def _lower_op(block: Block, op: TensorOp) -> None:
     if op.has_decomposition():
         raise PassError(f"{op.name}: no loop nest computes it; run gradir-decompose first", op)
-    for value in (*op.operands, *op.results):
-        if is_tensor(value.type) and not is_static(value.type):
-            raise PassError(
-                f"{op.name}: native code needs static shapes, got {value.type}; write the extents",
-                op,
-            )
+    require_static_shapes(op)
     made = op.lower(Emitter(block, op.location, before=op), op.operands)
     for result, value in zip(op.results, made, strict=True):
         hint = result.name_hint

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from xdsl.dialects import tensor
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
+from gradir.dialects.derivative import DerivativeOp
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.interfaces import TensorOp, is_of_scalars, vjp_rule
-from gradir.dialects.shapes import is_static, is_tensor
 from gradir.passes.activity import Activity
+from gradir.passes.infer_shapes import is_open
 from gradir.passes.region_flow import ops_within
 
 
@@ -43,20 +45,24 @@ def _problem(
     op: Operation, activity: Activity, structural: Callable[[Operation], object | None]
 ) -> tuple[str, SSAValue | None] | None:
     """What is wrong with an op, and the operand to blame if it is one."""
+    if isinstance(op, DerivativeOp) or (isinstance(op, tensor.CastOp) and _is_open(op)):
+        # what gradir-specialize takes away before anything is differentiated
+        return None
     if structural(op) is None and vjp_rule(op) is None:
         what = "its regions cannot be differentiated" if op.regions else "it has no derivative"
         if is_of_scalars(op) is False:
             what += " on tensors (the ops of array have)"
         return f"{op.name}: {what}, and its result depends on wrt and reaches a target", None
-    for value in (*op.operands, *op.results):
-        if is_tensor(value.type) and not is_static(value.type) and activity.is_active(value):
-            return f"{op.name}: active values must have static shapes, got {value.type}", None
     if isinstance(op, TensorOp):
         for k in op.NOT_DIFFERENTIABLE:
             if k < len(op.operands) and activity.is_active(op.operands[k]):
                 operand = op.operands[k]
                 return f"{op.name}: no derivative in operand {k} ({value_name(operand)})", operand
     return None
+
+
+def _is_open(op: tensor.CastOp) -> bool:
+    return is_open(op.source.type) or is_open(op.dest.type)
 
 
 def _path_text(op: Operation, cause: SSAValue | None, activity: Activity) -> str:

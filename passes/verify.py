@@ -24,8 +24,9 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.custom_vjp import CustomVjpOp
+from gradir.dialects.derivative import DerivativeOp
 from gradir.dialects.diagnostics import VerifyError, value_name
-from gradir.dialects.shapes import is_tensor, require_size
+from gradir.dialects.shapes import can_be, is_tensor, require_size
 from gradir.passes.verify_custom_vjp import Declared, verify_custom_vjp
 from gradir.passes.verify_flow import verify_flow
 from gradir.passes.verify_tensor import verify_tensor
@@ -251,6 +252,8 @@ def _check_own_rules(op: Operation, around: _Verifier) -> None:
         # xDSL's own check searches the module, once per call
         _check_call(op, around.symbols)
         return
+    if isinstance(op, DerivativeOp):
+        _check_derivative(op, around.symbols)
     try:
         verify_flow(op)
         verify_tensor(op)
@@ -283,6 +286,35 @@ def _check_call(op: CallOp, symbols: dict[str, Operation]) -> None:
     signature = function.function_type
     _check_types(op, function, "operand", signature.inputs.data, op.operands)
     _check_types(op, function, "result", signature.outputs.data, op.results)
+
+
+def _check_derivative(op: DerivativeOp, symbols: dict[str, Operation]) -> None:
+    """That it differentiates a function, and takes that function's arguments first."""
+    name = op.function
+    function = symbols.get(name)
+    if not isinstance(function, FuncOp):
+        fact = "which is not defined" if function is None else f"which is a {function.name}"
+        raise VerifyError(f"{op.name}: a function expected, got @{name}, {fact}", op)
+    notes = [(f"@{name} is defined here", function)]
+    signature = function.function_type
+    for kind, types, values in (
+        ("operand", signature.inputs.data, op.operands),
+        ("result", signature.outputs.data, op.results),
+    ):
+        if len(values) < len(types):
+            raise VerifyError(
+                f"{op.name}: at least the {len(types)} {kind}(s) of @{name} expected, "
+                f"got {len(values)}",
+                op,
+                notes,
+            )
+        for index, (type_, value) in enumerate(zip(types, values, strict=False)):
+            if not can_be(value.type, type_):
+                raise VerifyError(
+                    f"{op.name}: {kind} {index} of @{name} must be {type_}, got {value.type}",
+                    op,
+                    notes,
+                )
 
 
 def _check_types(

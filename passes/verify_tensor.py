@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import VerifyError
-from gradir.dialects.shapes import is_static, shape_of
+from gradir.dialects.shapes import extents_text, is_static, shape_of
 
 Slice = tensor.ExtractSliceOp | tensor.InsertSliceOp
 
@@ -59,7 +59,9 @@ def _check_slice(op: Slice, whole: Attribute, part: Attribute) -> None:
                 f"{op.name}: {rank} {what} expected for {whole}, got {len(numbers)}", op
             )
     if not _fits_rank_reduced(sizes, shape_of(part)):
-        raise VerifyError(f"{op.name}: a slice of sizes {sizes} expected, got {part}", op)
+        raise VerifyError(
+            f"{op.name}: a slice of sizes {extents_text(sizes)} expected, got {part}", op
+        )
     _check_inside(op, shape_of(whole), offsets, sizes, strides)
 
 

@@ -377,8 +377,8 @@ def test_recursion_is_refused(place: str) -> None:
 
 def test_an_op_without_derivative_in_a_loop() -> None:
     """The error stands at the op in the body, and says how it is reached."""
-    text = loop("    %e = tensor.cast %a : tensor<4xf64> to tensor<?xf64>\n"
-                "    %b = tensor.cast %e : tensor<?xf64> to tensor<4xf64>")  # fmt: skip
+    text = loop("    %e = tensor.cast %a : tensor<4xf64> to tensor<4xf64>\n"
+                "    %b = tensor.cast %e : tensor<4xf64> to tensor<4xf64>")  # fmt: skip
     with pytest.raises(GradirError) as caught:
         gradir.parse(text, "cast.mlir").gradient("f")
     assert str(caught.value).startswith("cast.mlir:8:5: error: tensor.cast: it has no derivative")

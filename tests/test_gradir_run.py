@@ -247,7 +247,12 @@ def test_refuses(run: Run, arguments: list[str], message: str) -> None:
             "4:1",
             "result 1: gradir-run runs functions of tensors and numbers, got complex<f64>",
         ),
-        ("dynamic", "8:20", "argument 0 (%x): gradir-run needs static shapes, got tensor<?xf64>"),
+        (
+            "dynamic",
+            "8:20",
+            "argument 0 (%x): --random-inputs needs static shapes, got tensor<?xf64>; "
+            "give an --input",
+        ),
         ("complex", "11:20", "argument 0 (%x): no array type holds elements of type complex<f64>"),
     ],
 )
@@ -340,3 +345,19 @@ def test_full_disk(run: Run) -> None:
     assert result.returncode == 1
     reason = "No space left on device"
     assert result.stderr == f"gradir-run: error: cannot write to standard output: {reason}\n"
+
+
+def test_files_say_open_extents(run: Run) -> None:
+    """An extent that the function leaves open is that of the file, natively and interpreted."""
+    for count in (2, 5):
+        np.save("open.npy", np.arange(float(count)))
+        for more in ([], ["--interpret"]):
+            arguments = ("--function", "dynamic", "--input", "open.npy", *more)
+            code, output, _ = run("refused.mlir", *arguments)
+            assert code == 0
+            assert output.startswith(f"result0: float64[{count}]")
+    code, _, errors = run("refused.mlir", "--function", "dynamic")
+    assert code == 1 and "no input for %x: float64[?]" in errors
+    np.save("matrix.npy", np.zeros((2, 2)))
+    code, _, errors = run("refused.mlir", "--function", "dynamic", "--input", "matrix.npy")
+    assert code == 1 and "expected float64 array of shape (?,), got float64" in errors

@@ -86,15 +86,6 @@ def test_arguments_are_checked():
         gradir.interpret(module, "g")
 
 
-def test_dynamic_shapes_are_refused():
-    module = gradir.parse(
-        "func.func @f(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
-        "  %y = array.exp %x : tensor<?xf32>\n  func.return %y : tensor<?xf32>\n}"
-    )
-    with pytest.raises(ArgumentError, match=r"needs static shapes, got tensor<\?xf32>"):
-        gradir.interpret(module, "f", np.zeros(3, np.float32))
-
-
 def test_unknown_op_is_located():
     module = gradir.parse(
         "func.func @f(%x: i64) -> i64 {\n  %y = math.ctlz %x : i64\n  func.return %y : i64\n}"

@@ -23,7 +23,7 @@ from xdsl.ir import Attribute
 from gradir.api import Module, compile, interpret
 from gradir.diagnostics import Diagnostic, Sources, render
 from gradir.dialects.diagnostics import LocatedError, Place, value_name
-from gradir.dialects.shapes import is_number
+from gradir.dialects.shapes import DYNAMIC, compatible, is_number
 from gradir.errors import ArgumentError, GradirError, gradir_errors
 from gradir.parser import parse_module
 from gradir.passes.call_graph import functions_by_name
@@ -47,7 +47,8 @@ DESCRIPTION = "Run a function of a program in MLIR syntax once and print its res
 EPILOG = f"""\
 inputs:
   The files of --input are the first arguments of the function, in order. Their shapes and element
-  types must be exactly those of the function. --random-inputs makes the other arguments: floats
+  types must be exactly those of the function; an extent that it leaves open (?) is that of the
+  file. --random-inputs makes the other arguments: floats
   are standard normal, integers uniform in [0, {INTEGER_BOUND}), booleans true or false alike.
   Each depends on the seed, its position, shape and type only. A bf16 array is the file that
   numpy.save makes of an ml_dtypes.bfloat16 array.
@@ -201,7 +202,7 @@ def _result_names(function: FuncOp) -> list[str | None]:
 
 def _inputs(function: FuncOp, files: Sequence[str], seed: int | None) -> list[Array]:
     """One array for each argument: those of the files, then random ones."""
-    specs = _signature(function)
+    specs = _signature(function, None if seed is None else len(files))
     where = f"@{function.sym_name.data}"
     if len(files) > len(specs):
         raise ArgumentError(f"{where} takes {_arguments(specs)}, got {len(files)} --input")
@@ -238,13 +239,22 @@ def _split(function: FuncOp, arrays: list[Array]) -> tuple[list[Array], list[Arr
     return [array for k, array in enumerate(arrays) if k not in in_out], out
 
 
-def _signature(function: FuncOp) -> list[ArraySpec]:
-    """What each argument must be; a LocatedError if one, or a result, cannot be an array."""
+def _signature(function: FuncOp, files: int | None) -> list[ArraySpec]:
+    """What each argument must be; a LocatedError if one, or a result, cannot be an array.
+
+    Only those for which there are files may leave extents open; `files` is how many have one,
+    None where all must.
+    """
     specs: list[ArraySpec] = []
     where = f"@{function.sym_name.data}"
     for index, argument in enumerate(function.args):
         place = f"{where}: argument {index} ({value_name(argument)})"
         type_ = _array_type(argument.type, place, argument)
+        if files is not None and index >= files and not type_.has_static_shape():
+            raise LocatedError(
+                f"{place}: --random-inputs needs static shapes, got {type_}; give an --input",
+                argument,
+            )
         specs.append(spec_of(argument.name_hint or f"arg{index}", type_))
     for index, type_ in enumerate(function.function_type.outputs):
         _array_type(type_, f"{where}: result {index}", function)
@@ -260,8 +270,6 @@ def _array_type(type_: Attribute, where: str, place: Place) -> TensorType[Attrib
             f"{where}: {PROGRAM} runs functions of tensors and numbers, got {type_}", place
         )
     tensor = cast(TensorType[Attribute], type_)
-    if not tensor.has_static_shape():
-        raise LocatedError(f"{where}: {PROGRAM} needs static shapes, got {type_}", place)
     try:
         dtype_of(tensor.element_type)
     except ArgumentError as error:
@@ -281,6 +289,8 @@ def _load(file: str, spec: ArraySpec, role: str) -> Array:
     if spec.dtype.name == "bfloat16" and array.dtype == np.dtype("V2"):
         # all that a .npy file tells of a bfloat16 array is that elements have two bytes
         array = array.view(spec.dtype)
+    if compatible(spec.shape, array.shape):
+        spec = ArraySpec(spec.name, array.shape, spec.dtype)
     return as_input(array, spec, f"{file}: {role}")
 
 
@@ -329,7 +339,8 @@ def _print(texts: Sequence[str]) -> None:
 
 
 def _type(spec: ArraySpec) -> str:
-    return f"{spec.dtype}[{','.join(map(str, spec.shape))}]"
+    extents = ("?" if n == DYNAMIC else str(n) for n in spec.shape)
+    return f"{spec.dtype}[{','.join(extents)}]"
 
 
 def _make_folder(folder: str) -> Path:

@@ -23,7 +23,7 @@ from gradir.dialects.kinds import (
     require_equal_types,
 )
 from gradir.dialects.loopnest import scalar_type
-from gradir.dialects.shapes import element_of, is_bool, is_float, shape_of, tensor
+from gradir.dialects.shapes import compatible, element_of, is_bool, is_float, shape_of, tensor
 from gradir.dialects.value import Scalar, Value
 
 # Comparisons.
@@ -312,7 +312,7 @@ class AstypeOp(ElementwiseOp):
     y = result_def()
 
     def verify_types(self) -> None:
-        if shape_of(self.x.type) != shape_of(self.y.type):
+        if not compatible(shape_of(self.x.type), shape_of(self.y.type)):
             raise VerifyException(
                 f"shapes must be equal, got {self.x.type} and {self.y.type}; "
                 "broadcast with array.broadcast_to"

@@ -24,7 +24,6 @@ from gradir.dialects.shapes import (
     NUMPY_NAMES,
     element_of,
     is_float,
-    is_static,
     normalize_axis,
     shape_of,
 )
@@ -32,15 +31,11 @@ from gradir.dialects.value import Emitter, Scalar
 
 
 class CreationOp(TensorOp):
-    """A tensor of the static result type, made without operands."""
+    """A tensor of the result type, made without operands."""
 
     INACTIVE: ClassVar[bool] = True
     y = result_def()
     traits = traits_def(Pure())
-
-    def verify_types(self) -> None:
-        if not is_static(self.y.type):
-            raise VerifyException(f"the result must have a static shape, got {self.y.type}")
 
 
 @irdl_op_definition
@@ -62,7 +57,6 @@ class FullOp(CreationOp):
         return number(self.attributes, "value")
 
     def verify_types(self) -> None:
-        super().verify_types()
         require_number(self.number, self.y.type)
 
     def numpy(self, *arrays: Any) -> Any:
@@ -145,7 +139,6 @@ class IotaOp(CreationOp):
         return normalize_axis(integer(self.attributes, "axis"), len(shape_of(self.y.type)))
 
     def verify_types(self) -> None:
-        super().verify_types()
         require_elements(self.y.type, "number")
         _ = self.axis
 

@@ -6,7 +6,7 @@ an error at run time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, ClassVar, cast
 
@@ -28,6 +28,7 @@ from gradir.dialects.kinds import require_elements
 from gradir.dialects.loopnest import Output, scalar_type
 from gradir.dialects.nest_builder import Read, add_at, nest
 from gradir.dialects.shapes import (
+    DYNAMIC,
     compatible,
     element_of,
     normalize_axis,
@@ -88,12 +89,17 @@ def _gathered_type(x: Attribute, indices: Attribute, attributes: Attributes) -> 
         )
     if not compatible(shape[:batch], outer[:batch]):
         raise VerifyException(f"the first {batch} extents must agree, got {x} and {indices}")
+    if depth == DYNAMIC:
+        raise VerifyException(
+            f"the last extent of the indices must be static, as it says how many axes are "
+            f"indexed, got {indices}"
+        )
     if not 1 <= depth <= len(shape) - batch:
         raise VerifyException(
             f"the last extent of the indices must be in [1, {len(shape) - batch}], the axes of "
             f"{x} that can be indexed, got {depth}"
         )
-    if 0 in shape[batch : batch + depth] and 0 not in outer:
+    if 0 in shape[batch : batch + depth] and 0 not in outer and DYNAMIC not in outer:
         raise VerifyException("an indexed axis is empty, so that no index is valid")
     return tensor([*outer, *shape[batch + depth :]], element_of(x))
 
@@ -296,10 +302,18 @@ class OneHotOp(IndexingOp):
     def depth(self) -> int:
         return integer(self.attributes, "depth")
 
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        line = list(shape_of(self.indices.type))
+        line.insert(self.axis, self.depth)
+        rest = list(shape_of(self.y.type))
+        del rest[self.axis]
+        return [(self.y, line), (self.indices, rest)]
+
     def verify_types(self) -> None:
         require_elements(self.indices.type, "integer")
         shape = list(shape_of(self.indices.type))
-        if self.depth < 1 and not (self.depth == 0 and 0 in shape):
+        is_empty = 0 in shape or DYNAMIC in shape
+        if self.depth < 1 and not (self.depth == 0 and is_empty):
             raise VerifyException(f"depth must be positive, got {self.depth}")
         shape.insert(self.axis, self.depth)
         if not compatible(shape, shape_of(self.y.type)):

@@ -24,6 +24,7 @@ from gradir.dialects.kinds import require_elements
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, add_at, nest
 from gradir.dialects.shapes import (
+    DYNAMIC,
     agree_but_for,
     compatible,
     element_of,
@@ -73,7 +74,7 @@ def wrapped(indices: Any, bound: int) -> Any:
 
 def check_not_empty(extent: int, indices: Attribute) -> None:
     """There must be something to index where there is an index."""
-    if extent == 0 and 0 not in shape_of(indices):
+    if extent == 0 and not {0, DYNAMIC}.intersection(shape_of(indices)):
         raise VerifyException("the indexed axis is empty, so that no index is valid")
 
 

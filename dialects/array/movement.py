@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from gradir.dialects.shapes import (
     broadcast_shapes,
     compatible,
     element_of,
+    extent_product,
     is_static,
     normalize_axes,
     shape_of,
@@ -63,6 +64,14 @@ class ReshapeOp(MovementOp):
             raise VerifyException(f"elements must agree, got {self.x.type} and {self.y.type}")
         if DYNAMIC not in (*source, *target) and prod(source) != prod(target):
             raise VerifyException(f"sizes must match, got {self.x.type} and {self.y.type}")
+
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        """The one extent that is not known, from the number of elements."""
+        for of, other in ((self.y, self.x), (self.x, self.y)):
+            shape, count = shape_of(of.type), extent_product(*shape_of(other.type))
+            known = prod(n for n in shape if n != DYNAMIC)
+            if shape.count(DYNAMIC) == 1 and count != DYNAMIC and known:
+                yield of, [count // known if n == DYNAMIC else n for n in shape]
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ReshapeOp.on(ct, type=x.type)]
@@ -163,6 +172,14 @@ class BroadcastToOp(MovementOp):
         if len(source) > len(target) or not compatible(broadcast_shapes(source, target), target):
             raise VerifyException(f"{self.x.type} does not broadcast to {self.y.type}")
 
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        source, target = shape_of(self.x.type), shape_of(self.y.type)
+        added = (1,) * (len(target) - len(source))
+        repeated = [DYNAMIC if n == 1 else n for n in (*added, *source)]
+        # nothing but 1 is broadcast to 1
+        single = [1 if n == 1 else DYNAMIC for n in target[len(added) :]]
+        return [(self.y, repeated), (self.x, single)]
+
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [sum_to_shape(ct, x.shape)]
 
@@ -252,6 +269,10 @@ class SqueezeOp(_UnitAxesOp):
         cls, operands: Sequence[Attribute], attributes: Attributes
     ) -> Sequence[Attribute]:
         shape = shape_of(operands[0])
+        if "axis" not in attributes and DYNAMIC in shape:
+            raise VerifyException(
+                f"axis must be given where an extent is not known, got {operands[0]}"
+            )
         default = [d for d, n in enumerate(shape) if n == 1]
         axes = normalize_axes(integers(attributes, "axis", default) or [], len(shape))
         for axis in axes:

@@ -25,12 +25,12 @@ from gradir.dialects.kinds import require_elements
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.rounding import below, rounded
-from gradir.dialects.shapes import element_of, is_static, shape_of, tensor
+from gradir.dialects.shapes import element_of, shape_of, tensor
 from gradir.dialects.value import Emitter, Scalar
 
 
 class RandomOp(TensorOp):
-    """Numbers drawn for the static result type, from a key and a counter: rank-0 tensors of i64."""
+    """Numbers drawn for the result type, from a key and a counter: rank-0 tensors of i64."""
 
     INACTIVE: ClassVar[bool] = True
 
@@ -41,8 +41,6 @@ class RandomOp(TensorOp):
 
     def verify_types(self) -> None:
         require_key(self.key.type, self.counter.type)
-        if not is_static(self.y.type):
-            raise VerifyException(f"the result must have a static shape, got {self.y.type}")
         require_elements(self.y.type, "float")
 
     def draw(

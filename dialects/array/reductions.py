@@ -23,7 +23,6 @@ from gradir.dialects.kinds import require_elements
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.shapes import (
-    DYNAMIC,
     byte_size,
     element_of,
     is_float,
@@ -145,10 +144,6 @@ class MeanOp(ReductionOp):
 
     name = "array.mean"
     DOMAIN: ClassVar[str] = "float"
-
-    def verify_types(self) -> None:
-        if DYNAMIC in shape_of(self.x.type):
-            raise VerifyException(f"the shape must be static, got {self.x.type}")
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         # f16 has no room for a large count

@@ -19,6 +19,8 @@ from gradir.dialects.kinds import require_number
 from gradir.dialects.nest_builder import view
 from gradir.dialects.rounding import rounded
 from gradir.dialects.shapes import (
+    DYNAMIC,
+    compatible,
     element_of,
     extent_sum,
     normalize_axis,
@@ -44,7 +46,7 @@ class SliceOp(MovementOp):
     ) -> Sequence[Attribute]:
         shape = shape_of(operands[0])
         bounds = _slice_bounds(attributes, shape)
-        return [tensor([len(range(*one)) for one in bounds], element_of(operands[0]))]
+        return [tensor([_slice_extent(*one) for one in bounds], element_of(operands[0]))]
 
     @property
     def bounds(self) -> list[tuple[int, int, int]]:
@@ -84,6 +86,13 @@ def _slice_bounds(attributes: Attributes, shape: Sequence[int]) -> list[tuple[in
         raise VerifyException(f"step must be positive, got {step}; reverse with array.flip")
     bounds: list[tuple[int, int, int]] = []
     for axis, (first, last, s, n) in enumerate(zip(start, stop, step, shape, strict=True)):
+        if n == DYNAMIC:
+            bounds.append((first, last, s))
+            if last != DYNAMIC and (first < 0) == (last < 0) and first > last:
+                raise VerifyException(
+                    f"axis {axis}: start must not be after stop, got {first} and {last}"
+                )
+            continue
         low, high = (v + n if v < 0 else v for v in (first, last))
         if not 0 <= low <= high <= n:
             raise VerifyException(
@@ -92,6 +101,12 @@ def _slice_bounds(attributes: Attributes, shape: Sequence[int]) -> list[tuple[in
             )
         bounds.append((low, high, s))
     return bounds
+
+
+def _slice_extent(low: int, high: int, step: int) -> int:
+    """How many elements bounds select; dynamic where they count from different ends."""
+    is_known = high != DYNAMIC and (low < 0) == (high < 0)
+    return len(range(low, high, step)) if is_known else DYNAMIC
 
 
 def _spaced(x: Value, axis: int, step: int) -> Value:
@@ -228,11 +243,12 @@ class ConcatOp(TensorOp):
             same_rank = len(rest) == len(shape)
             if not same_rank or element_of(other) != element_of(first):
                 raise VerifyException(f"ranks and elements must agree, got {first} and {other}")
-            if rest[:axis] + rest[axis + 1 :] != shape[:axis] + shape[axis + 1 :]:
+            rest[axis] = shape[axis]
+            if not compatible(rest, shape):
                 raise VerifyException(
                     f"shapes must agree but for axis {axis}, got {first} and {other}"
                 )
-        shape[axis] = sum(shape_of(o)[axis] for o in operands)
+        shape[axis] = extent_sum(*(shape_of(o)[axis] for o in operands))
         return [tensor(shape, element_of(first))]
 
     @property

@@ -18,7 +18,7 @@ from gradir.dialects.attributes import Attributes, flag, number
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.nn.norms import Geometry, Normalizer, channel_axis, channel_line
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
 from gradir.dialects.value import Value
 
 
@@ -68,7 +68,8 @@ class BatchNormOp(TensorOp):
         geometry = _geometry(x, attributes)
         line = tensor(geometry.parameter, element_of(x))
         for name, type_ in zip(("scale", "bias", "mean", "var"), parameters, strict=True):
-            if type_ != line:
+            fits = compatible(shape_of(type_), geometry.parameter)
+            if not fits or element_of(type_) != element_of(x):
                 raise VerifyException(f"{name} must be {line}, got {type_}")
         eps, momentum = number(attributes, "eps", 1e-5), number(attributes, "momentum", 0.1)
         if not 0 <= eps < inf:
@@ -176,9 +177,8 @@ class BatchNormOp(TensorOp):
 
 def _require_statistics(x: Attribute, geometry: Geometry) -> None:
     """A batch in which each channel has a mean and an unbiased variance."""
-    if DYNAMIC in shape_of(x):
-        raise VerifyException(f"the shape must be static in training, got {x}")
-    if geometry.count < 2:
+    known = DYNAMIC not in (geometry.view[a] for a in geometry.axes)
+    if known and geometry.count < 2:
         raise VerifyException(f"training needs more than one element per channel, got {x}")
 
 

@@ -54,10 +54,9 @@ class EmbeddingOp(TensorOp):
         check_not_empty(rows, ids)
         if "padding_idx" in attributes:
             padding = integer(attributes, "padding_idx")
-            if rows == DYNAMIC or not -rows <= padding < rows:
+            if rows != DYNAMIC and not -rows <= padding < rows:
                 raise VerifyException(
-                    f"padding_idx must be a row of a table of static height, got {padding} for "
-                    f"{table}"
+                    f"padding_idx must be a row of the table, got {padding} for {table}"
                 )
         return [tensor([*shape_of(ids), width], element_of(table))]
 

@@ -18,7 +18,7 @@ from gradir.dialects.attributes import Attributes, integer
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.nn.activations import SigmoidOp
-from gradir.dialects.shapes import DYNAMIC, element_of, normalize_axis, shape_of, tensor
+from gradir.dialects.shapes import DYNAMIC, compatible, element_of, normalize_axis, shape_of, tensor
 from gradir.dialects.value import Value
 
 
@@ -43,7 +43,8 @@ class PreluOp(TensorOp):
         x, weight = operands
         require_elements(x, "float")
         shape = shape_of(x)
-        fits = shape_of(weight) == (1,) or (len(shape) > 1 and shape_of(weight) == (shape[1],))
+        choices = [(1,), shape[1:2]] if len(shape) > 1 else [(1,)]
+        fits = any(compatible(shape_of(weight), one) for one in choices)
         if not fits or element_of(weight) != element_of(x):
             one = tensor([1], element_of(x))
             each = f" or {tensor([shape[1]], element_of(x))}" if len(shape) > 1 else ""
@@ -100,10 +101,10 @@ class GluOp(TensorOp):
         require_elements(operands[0], "float")
         shape = list(shape_of(operands[0]))
         axis = normalize_axis(integer(attributes, "axis", -1), len(shape))
-        # which half an element is in must be known
-        if shape[axis] == DYNAMIC or shape[axis] % 2:
-            raise VerifyException(f"axis {axis} must have a static, even extent, got {operands[0]}")
-        shape[axis] //= 2
+        if shape[axis] != DYNAMIC:
+            if shape[axis] % 2:
+                raise VerifyException(f"axis {axis} must have an even extent, got {operands[0]}")
+            shape[axis] //= 2
         return [tensor(shape, element_of(operands[0]))]
 
     @property

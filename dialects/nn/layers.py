@@ -17,7 +17,7 @@ from gradir.dialects.array.reductions import SumOp, reshaped
 from gradir.dialects.attributes import Attributes
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
-from gradir.dialects.shapes import element_of, shape_of, tensor
+from gradir.dialects.shapes import compatible, element_of, shape_of, tensor
 from gradir.dialects.value import Value
 
 
@@ -44,12 +44,13 @@ class LinearOp(TensorOp):
         require_elements(x, "float")
         if any(element_of(o) != element_of(x) for o in operands):
             raise VerifyException(f"elements must agree, got {', '.join(map(str, operands))}")
-        if len(shape_of(weight)) != 2 or not shape_of(x) or shape_of(x)[-1] != shape_of(weight)[1]:
+        inputs = shape_of(x)[-1:]
+        if len(shape_of(weight)) != 2 or not compatible(inputs, shape_of(weight)[1:]):
             raise VerifyException(
                 f"x [..., in] and weight [out, in] expected, got {x} and {weight}"
             )
         size = shape_of(weight)[0]
-        if bias and shape_of(bias[0]) != (size,):
+        if bias and not compatible(shape_of(bias[0]), [size]):
             raise VerifyException(f"bias must be {tensor([size], element_of(x))}, got {bias[0]}")
         return [tensor([*shape_of(x)[:-1], size], element_of(x))]
 

@@ -31,7 +31,7 @@ from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.attributes import Attributes, integer, integers, number, plain_text, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
-from gradir.dialects.shapes import DYNAMIC, element_of, normalize_axes, shape_of, tensor
+from gradir.dialects.shapes import DYNAMIC, compatible, element_of, normalize_axes, shape_of, tensor
 from gradir.dialects.value import Value
 
 SEGMENTS = AttrSizedOperandSegments.attribute_name
@@ -128,12 +128,11 @@ class NormOp(TensorOp):
         if not 0 <= eps < inf:
             raise VerifyException(f"eps must be finite and not negative, got {eps}")
         geometry = cls.geometry_of(x, attributes)
-        if DYNAMIC in (*geometry.parameter, *(geometry.view[a] for a in geometry.axes)):
-            raise VerifyException(f"extents that are normalized must be static, got {x}")
         wanted = tensor(geometry.parameter, element_of(x))
         names = [name for name, n in zip(("scale", "bias"), present, strict=True) if n]
         for name, parameter in zip(names, parameters, strict=True):
-            if parameter != wanted:
+            fits = compatible(shape_of(parameter), geometry.parameter)
+            if not fits or element_of(parameter) != element_of(x):
                 raise VerifyException(f"{name} must be {wanted}, got {parameter}")
         return [x]
 
@@ -310,9 +309,10 @@ class GroupNormOp(NormOp):
             raise VerifyException(f"x must have a batch and a channel axis, got {x}")
         axis, groups = channel_axis(attributes, len(shape)), integer(attributes, "groups")
         channels = shape[axis]
-        if groups < 1 or channels == DYNAMIC or channels % groups:
+        if groups < 1 or (channels != DYNAMIC and channels % groups):
             raise VerifyException(f"groups must divide the channels of {x}, got {groups}")
-        view = (*shape[:axis], groups, channels // groups, *shape[axis + 1 :])
+        each = channels if channels == DYNAMIC else channels // groups
+        view = (*shape[:axis], groups, each, *shape[axis + 1 :])
         axes = tuple(d for d in range(1, len(view)) if d != axis)
         return Geometry(view, axes, (channels,), channel_line(shape, axis))
 

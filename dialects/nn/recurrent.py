@@ -20,7 +20,7 @@ from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.nn.activations import SigmoidOp
 from gradir.dialects.nn.layers import LinearOp
-from gradir.dialects.shapes import element_of, is_static, shape_of, tensor
+from gradir.dialects.shapes import compatible, element_of, extent_product, shape_of, tensor
 from gradir.dialects.value import Value
 
 
@@ -38,19 +38,17 @@ class CellOp(TensorOp):
         x, hidden, *_ = operands
         require_elements(x, "float")
         for one in operands:
-            if not is_static(one):
-                raise VerifyException(f"shapes must be static, got {one}")
             if element_of(one) != element_of(x):
                 raise VerifyException(f"elements must agree, got {x} and {one}")
         if not shape_of(x) or not shape_of(hidden):
             raise VerifyException(f"x [..., in] and h [..., hidden] expected, got {x} and {hidden}")
         *batch, inputs = shape_of(x)
         size = shape_of(hidden)[-1]
-        state, bias = [*batch, size], [cls.GATES * size]
+        state, bias = [*batch, size], [extent_product(cls.GATES, size)]
         wanted = {name: state for name in cls.STATES}
         wanted |= {"w_ih": [*bias, inputs], "w_hh": [*bias, size], "b_ih": bias, "b_hh": bias}
         for (name, shape), found in zip(wanted.items(), operands[1:], strict=True):
-            if shape_of(found) != tuple(shape):
+            if not compatible(shape_of(found), shape):
                 raise VerifyException(f"{name} must be {tensor(shape, element_of(x))}, got {found}")
         return [tensor(state, element_of(x))] * len(cls.STATES)
 

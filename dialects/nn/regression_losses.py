@@ -6,11 +6,11 @@ They are differentiable in predictions and targets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import inf, prod
 from typing import Any, ClassVar, cast
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -27,10 +27,10 @@ from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, widened
 from gradir.dialects.attributes import Attributes, number, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements, require_equal_types
+from gradir.dialects.kinds import one_shape, require_elements, require_equal_types
 from gradir.dialects.nll import REDUCTIONS
 from gradir.dialects.nn.activations import LogsigmoidOp, SigmoidOp
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.shapes import element_of, shape_of, tensor
 from gradir.dialects.value import Value
 
 
@@ -52,9 +52,10 @@ class RegressionLossOp(TensorOp):
         require_elements(operands[0], "float")
         reduction = text(attributes, "reduction", "mean", REDUCTIONS)
         shape = shape_of(operands[0])
-        if reduction == "mean" and DYNAMIC in shape:
-            raise VerifyException(f'the shape must be static for "mean", got {operands[0]}')
         return [tensor(shape if reduction == "none" else [], element_of(operands[0]))]
+
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        return one_shape([self.x, self.target])
 
     @property
     def reduction(self) -> str:

@@ -22,7 +22,7 @@ from gradir.dialects.resampling import (
     Rows,
     resize_rows,
 )
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.shapes import DYNAMIC, element_of, extent_product, shape_of, tensor
 from gradir.dialects.value import Value
 
 
@@ -77,12 +77,13 @@ class PixelShuffleOp(TensorOp):
         if len(shape) < 3:
             raise VerifyException(f"x must have channels and two spatial axes, got {operands[0]}")
         *batch, channels, height, width = shape
-        if DYNAMIC in (channels, height, width) or channels % (r * r):
-            raise VerifyException(
-                "channels and spatial axes must be static, the channels a multiple of "
-                f"factor * factor = {r * r}, got {operands[0]}"
-            )
-        result = [*batch, channels // (r * r), height * r, width * r]
+        if channels != DYNAMIC:
+            if channels % (r * r):
+                raise VerifyException(
+                    f"channels must be a multiple of factor * factor = {r * r}, got {operands[0]}"
+                )
+            channels //= r * r
+        result = [*batch, channels, extent_product(height, r), extent_product(width, r)]
         return [tensor(result, element_of(operands[0]))]
 
     @property

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from gradir.dialects.loopnest import ShapedType
+from gradir.dialects.shapes import DYNAMIC
 from gradir.errors import ArgumentError, ArgumentTypeError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -50,7 +51,8 @@ class ArraySpec:
         object.__setattr__(self, "nbytes", int(np.prod(self.shape)) * self.dtype.itemsize)
 
     def __str__(self) -> str:
-        return f"{self.dtype} array of shape {self.shape}"
+        # an extent that is not known is shown as the program writes it
+        return f"{self.dtype} array of shape {self.shape}".replace(str(DYNAMIC), "?")
 
 
 def spec_of(name: str, type_: ShapedType) -> ArraySpec:

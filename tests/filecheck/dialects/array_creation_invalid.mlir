@@ -25,14 +25,6 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{array.full: the result must have a static shape, got tensor<?xf32>}}
-  %0 = array.full {value = 1.5} : tensor<?xf32>
-  func.return
-}
-
-// -----
-
-func.func @f() {
   // expected-error @+1 {{array.full: expected ranked tensors, got f32}}
   %0 = array.full {value = 1.5} : f32
   func.return

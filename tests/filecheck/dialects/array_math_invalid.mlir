@@ -592,38 +592,6 @@ func.func @f(%c: tensor<4x3xi1>) {
 
 // -----
 
-func.func @f(%x: tensor<?x3xf32>) {
-  // expected-error @+1 {{array.var: the shape must be static, got tensor<?x3xf32>}}
-  %0 = array.var %x : tensor<?x3xf32> -> tensor<f32>
-  func.return
-}
-
-// -----
-
-func.func @f(%x: tensor<?x3xf32>) {
-  // expected-error @+1 {{array.std: the shape must be static, got tensor<?x3xf32>}}
-  %0 = array.std %x : tensor<?x3xf32> -> tensor<f32>
-  func.return
-}
-
-// -----
-
-func.func @f(%x: tensor<?x3xf32>) {
-  // expected-error @+1 {{array.argmax: the shape must be static, got tensor<?x3xf32>}}
-  %0 = array.argmax %x : tensor<?x3xf32> -> tensor<i64>
-  func.return
-}
-
-// -----
-
-func.func @f(%x: tensor<?x3xf32>) {
-  // expected-error @+1 {{array.argmin: the shape must be static, got tensor<?x3xf32>}}
-  %0 = array.argmin %x : tensor<?x3xf32> -> tensor<i64>
-  func.return
-}
-
-// -----
-
 func.func @f(%x: tensor<4x3xf32>) {
   // expected-error @+1 {{array.var: correction must be a number, got "one"}}
   %0 = array.var %x {correction = "one"} : tensor<4x3xf32> -> tensor<f32>

@@ -152,14 +152,6 @@ func.func @f(%n: tensor<4x3xi64>) {
 
 // -----
 
-func.func @f(%x: tensor<?x3xf32>) {
-  // expected-error @+1 {{array.mean: the shape must be static, got tensor<?x3xf32>}}
-  %0 = array.mean %x : tensor<?x3xf32> -> tensor<f32>
-  func.return
-}
-
-// -----
-
 func.func @f(%x: tensor<0x3xf32>) {
   // expected-error @+1 {{array.max: there must be elements to reduce, got tensor<0x3xf32>}}
   %0 = array.max %x {axis = 0} : tensor<0x3xf32> -> tensor<3xf32>

@@ -9,14 +9,6 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{array.eye: the result must have a static shape, got tensor<?x3xf32>}}
-  %0 = array.eye : tensor<?x3xf32>
-  func.return
-}
-
-// -----
-
-func.func @f() {
   // expected-error @+1 {{array.eye: k must be integers, got 1.500000e+00 : f64}}
   %0 = array.eye {k = 1.5} : tensor<3x3xf32>
   func.return

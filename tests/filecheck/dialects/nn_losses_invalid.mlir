@@ -80,14 +80,6 @@ func.func @f(%x: tensor<4x3xf32>) {
 
 // -----
 
-func.func @f(%x: tensor<?x3xf32>) {
-  // expected-error @+1 {{nn.bce_loss: the shape must be static for "mean", got tensor<?x3xf32>}}
-  %0 = nn.bce_loss %x, %x : tensor<?x3xf32>, tensor<?x3xf32> -> tensor<f32>
-  func.return
-}
-
-// -----
-
 func.func @f(%x: tensor<4x3xf32>) {
   // expected-error @+1 {{nn.huber_loss: delta must be positive and finite, got 0.0}}
   %0 = nn.huber_loss %x, %x {delta = 0.0} : tensor<4x3xf32>, tensor<4x3xf32> -> tensor<f32>

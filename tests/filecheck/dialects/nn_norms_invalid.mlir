@@ -88,14 +88,6 @@ func.func @f(%x: tensor<4x3xf32>) {
 
 // -----
 
-func.func @f(%x: tensor<4x?xf32>) {
-  // expected-error @+1 {{nn.layer_norm: extents that are normalized must be static, got tensor<4x?xf32>}}
-  %0 = nn.layer_norm %x : tensor<4x?xf32> -> tensor<4x?xf32>
-  func.return
-}
-
-// -----
-
 func.func @f(%x: tensor<4x3xf32>) {
   // expected-error @+1 {{nn.group_norm: groups must be one integer, got nothing}}
   %0 = nn.group_norm %x : tensor<4x3xf32> -> tensor<4x3xf32>
@@ -190,10 +182,3 @@ func.func @f(%x: tensor<1x3xf32>, %s: tensor<3xf32>, %v: tensor<3xf32>) {
   func.return
 }
 
-// -----
-
-func.func @f(%x: tensor<?x3xf32>, %s: tensor<3xf32>, %v: tensor<3xf32>) {
-  // expected-error @+1 {{nn.batch_norm: the shape must be static in training, got tensor<?x3xf32>}}
-  %0:5 = nn.batch_norm %x, %s, %s, %s, %v {training = true} : tensor<?x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32> -> (tensor<?x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
-  func.return
-}

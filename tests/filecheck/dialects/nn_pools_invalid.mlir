@@ -249,7 +249,7 @@ func.func @f(%x: tensor<1x2x4x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x2x4x4xf32>) {
-  // expected-error @+1 {{nn.pixel_shuffle: channels and spatial axes must be static, the channels a multiple of factor * factor = 4, got tensor<1x2x4x4xf32>}}
+  // expected-error @+1 {{nn.pixel_shuffle: channels must be a multiple of factor * factor = 4, got tensor<1x2x4x4xf32>}}
   %0 = nn.pixel_shuffle %x {factor = 2} : tensor<1x2x4x4xf32> -> tensor<1x2x2x2xf32>
   func.return
 }

@@ -25,14 +25,6 @@ func.func @f(%key: tensor<i64>) {
 // -----
 
 func.func @f(%key: tensor<i64>) {
-  // expected-error @+1 {{array.normal: the result must have a static shape, got tensor<?xf32>}}
-  %0 = array.normal %key, %key : tensor<i64>, tensor<i64> -> tensor<?xf32>
-  func.return
-}
-
-// -----
-
-func.func @f(%key: tensor<i64>) {
   // expected-error @+1 {{array.uniform: low must be below high by a finite amount in f32, got 1.0 and 1.0}}
   %0 = array.uniform %key, %key {low = 1.0} : tensor<i64>, tensor<i64> -> tensor<4xf32>
   func.return

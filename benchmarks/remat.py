@@ -169,7 +169,7 @@ def compiled(text: str, **options: Any) -> Any:
 
 def inputs_of(function: Any) -> list[Any]:
     random = np.random.default_rng(0)
-    arrays = [random.standard_normal(s.shape, dtype=np.float32) for s in function.inputs]
+    arrays: list[Any] = [random.standard_normal(s.shape, dtype=np.float32) for s in function.inputs]
     return [a / np.float32(max(a.shape[-1], 1) ** 0.5) for a in arrays]
 
 
@@ -267,10 +267,11 @@ def sweep_table(title: str, text: str, count: int) -> None:
     print(f"\n## {title}: keep_all {most / MEGABYTE:.2f} MB, minimum {least / MEGABYTE:.2f} MB\n")
     print("| limit MB | of keep_all | peak MB | time | plan s |\n|---|---|---|---|---|")
     rows: list[tuple[int, Any, float]] = []
-    for limit in np.linspace(least, most, count).astype(int):
+    for k in range(count):
+        limit = least + (most - least) * k // max(count - 1, 1)
         begin = time.perf_counter()
-        function = compiled(text, memory_limit=int(limit))
-        rows.append((int(limit), function, time.perf_counter() - begin))
+        function = compiled(text, memory_limit=limit)
+        rows.append((limit, function, time.perf_counter() - begin))
     times = seconds([everything, *(function for _, function, _ in rows)])
     for (limit, function, planning), taken in zip(rows, times[1:], strict=True):
         print(

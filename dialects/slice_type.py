@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 from xdsl.dialects.builtin import IntAttr, NoneAttr, TensorType, i64
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
@@ -32,6 +32,7 @@ class SlicesType(ParametrizedAttribute, TypeAttribute):
     def of(dense: Attribute, count: int) -> SlicesType:
         """Slices of a dense type; the count may be DYNAMIC."""
         assert isinstance(dense, TensorType)
+        dense = cast(TensorType[Attribute], dense)
         return SlicesType(dense, NoneAttr() if count == DYNAMIC else IntAttr(count))
 
     @property

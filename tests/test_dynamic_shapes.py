@@ -51,7 +51,7 @@ def weights() -> list[Array]:
 def like(arrays: Sequence[Array]) -> list[Array]:
     """Random arrays of the same shapes."""
     generator = np.random.default_rng(9)
-    return [np.asarray(generator.normal(size=a.shape)) for a in arrays]
+    return [generator.normal(0, 1, a.shape) for a in arrays]
 
 
 def difference(function: Any, arrays: Sequence[Array], along: Sequence[Array]) -> Any:

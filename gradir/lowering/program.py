@@ -18,18 +18,14 @@ from typing import Any, ClassVar, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseIntOrFPElementsAttr,
     IntegerAttr,
-    ModuleOp,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import LocatedError, value_name
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
-from gradir.dialects.tape import TapeType
 from gradir.dialects.window import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
 from gradir.lowering.contractions import emit_contract
 from gradir.lowering.driver_scalars import ScalarCode
@@ -39,6 +35,7 @@ from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel, Phase
 from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.nests import emit_nest
+from gradir.lowering.program_attributes import count_of, global_data, tapes_of
 from gradir.lowering.program_report import (
     HOST_SYMBOL,
     TABLE_ARGUMENTS,
@@ -371,7 +368,7 @@ class _Driver:
         name = op.name_.string_value()
         if name not in self.constants:
             word, buffer = self.words, self.new_buffer(op.memref.type)
-            data = _global_data(self.function, name, op)
+            data = global_data(self.function, name, op)
             if len(data) != buffer.high:
                 raise LocatedError(
                     f"memref.get_global: {buffer.high} bytes expected in @{name}, got {len(data)}",
@@ -454,8 +451,8 @@ class _Driver:
             table_words=self.words,
             is_parallel=self.work.shared_phases > 0,
             growing=tuple(self.growing),
-            input_tapes=_tapes(self.function, "inputs"),
-            result_tapes=_tapes(self.function, "results"),
+            input_tapes=tapes_of(self.function, "inputs"),
+            result_tapes=tapes_of(self.function, "results"),
             barriers=self.work.barriers,
             kernels=tuple(e.report for e in self.kernels.values()),
             host_calls=tuple(self.host_calls),
@@ -467,7 +464,7 @@ class _Driver:
         parameters = [
             Parameter(a.name_hint or f"arg{a.index}", cast(BufferType, a.type)) for a in arguments
         ]
-        inputs, results = (_count(self.function, name) for name in ("inputs", "results"))
+        inputs, results = (count_of(self.function, name) for name in ("inputs", "results"))
         arenas = len(parameters) - inputs - results
         if arenas not in (0, 1):
             raise LocatedError(
@@ -507,28 +504,3 @@ class _Driver:
             f"ptr %barrier) noinline {self.target.attributes} {{\nentry:\n"
             "  %first = icmp eq i64 %thread, 0\n" + "\n".join(lines) + "\n}\n"
         )
-
-
-def _count(function: func.FuncOp, name: str) -> int:
-    attribute = function.attributes.get(f"gradir.{name}")
-    if not isinstance(attribute, IntegerAttr):
-        raise LocatedError(f"func.func: needs the integer attribute gradir.{name}", function)
-    return cast(IntegerAttr[Any], attribute).value.data
-
-
-def _tapes(function: func.FuncOp, name: str) -> tuple[TapeType | None, ...]:
-    attribute = function.attributes.get(f"gradir.{name}_tapes")
-    if not isinstance(attribute, ArrayAttr):
-        return ()
-    entries = cast(ArrayAttr[Attribute], attribute)
-    return tuple(entry if isinstance(entry, TapeType) else None for entry in entries)
-
-
-def _global_data(function: func.FuncOp, name: str, op: Operation) -> bytes:
-    module = function.parent_op()
-    for other in module.body.block.ops if isinstance(module, ModuleOp) else ():
-        if isinstance(other, memref.GlobalOp) and other.sym_name.data == name:
-            value = other.initial_value
-            if isinstance(value, DenseIntOrFPElementsAttr):
-                return value.data.data
-    raise LocatedError(f"memref.get_global: no constant @{name} with an initial value", op)

@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects import checkpoint, custom_vjp, derivative, loopnest
+from gradir.dialects import checkpoint, custom_vjp, derivative, host_call, loopnest
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import linear_systems, scans
@@ -43,8 +43,7 @@ from gradir.dialects.kinds import (
     require_equal_types,
 )
 from gradir.dialects.loop_policy import LoopPolicyAttr
-from gradir.dialects.loopnest import Output
-from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.nest_builder import Read, add_at
 from gradir.dialects.nll import NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
 from gradir.dialects.resampling import OPS as RESAMPLING_OPS
@@ -246,8 +245,7 @@ class TakeAlongAxisBackwardOp(IndexingOp):
             return [update, self.checked(at, bound)]
 
         reads = [Read(ct, Access.identity(rank)), Read(indices, Access.identity(rank))]
-        output = Output(self.y.type, Access(rank, tuple(rows)), "add", zeros)
-        return nest(emitter, shape, reads, [output], add)
+        return add_at(emitter, zeros, Access(rank, tuple(rows)), shape, reads, add)
 
     def numpy(self, ct: Any, indices: Any) -> Any:
         import numpy
@@ -343,6 +341,14 @@ OPS: tuple[type[TensorOp], ...] = (
 
 Grad = Dialect(
     "grad",
-    [*OPS, *TAPE_OPS, *checkpoint.OPS, *custom_vjp.OPS, *derivative.OPS, *SLICES_OPS],
+    [
+        *OPS,
+        *TAPE_OPS,
+        *checkpoint.OPS,
+        *custom_vjp.OPS,
+        *SLICES_OPS,
+        *host_call.OPS,
+        *derivative.OPS,
+    ],
     [TapeType, LoopPolicyAttr, SlicesType],
 )

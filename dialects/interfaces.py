@@ -264,18 +264,27 @@ Addition = Callable[..., Value]
 _RULE_FILES = ("gradir.dialects.scalar_rules", "gradir.dialects.tensor_rules")
 _VJP_RULES: dict[type[Operation], VjpRule] = {}
 _OF_SCALARS: set[type[Operation]] = set()
+_APPLIES: dict[type[Operation], Callable[[Any], bool]] = {}
 _INACTIVE: set[type[Operation]] = set()
 _SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
 _WRITES_INTO: dict[type[Operation], int] = {}
 _ADDITIONS: dict[type[Operation], Addition] = {}
 
 
-def register_vjp(op_class: type[Operation], rule: VjpRule, of_scalars: bool = False) -> None:
+def register_vjp(
+    op_class: type[Operation],
+    rule: VjpRule,
+    of_scalars: bool = False,
+    applies: Callable[[Any], bool] | None = None,
+) -> None:
     """Give an op of another dialect a derivative: `rule(op, cts, results, operands)`.
 
-    With `of_scalars`, only where no operand and no result is a tensor.
+    With `of_scalars`, only where no operand and no result is a tensor; with `applies`, where that
+    holds of an op.
     """
     _VJP_RULES[op_class] = rule
+    if applies is not None:
+        _APPLIES[op_class] = applies
     if of_scalars:
         _OF_SCALARS.add(op_class)
 
@@ -315,7 +324,10 @@ def vjp_rule(op: Operation) -> VjpRule | None:
     if isinstance(op, TensorOp):
         return cast(VjpRule, type(op).vjp_all) if op.has_vjp() else None
     _load_rules()
-    return None if is_of_scalars(op) is False else _VJP_RULES.get(type(op))
+    applies = _APPLIES.get(type(op))
+    if is_of_scalars(op) is False or (applies is not None and not applies(op)):
+        return None
+    return _VJP_RULES.get(type(op))
 
 
 def is_of_scalars(op: Operation) -> bool | None:

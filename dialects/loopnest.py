@@ -62,6 +62,7 @@ from gradir.dialects import loopnest_body, special, window
 from gradir.dialects.access import Access, access_of
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.forall import ForallOp
+from gradir.dialects.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest_body import (
     CheckIndexOp,
     IndexOp,
@@ -440,6 +441,7 @@ Loopnest = Dialect(
         *loopnest_body.OPS,
         *special.OPS,
         *window.OPS,
+        HostInvokeOp,
     ],
     [],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
@@ -11,7 +12,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from gradir.dialects import body as b
 from gradir.dialects.access import Access, constant_row, dim_row
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, Output, YieldOp, scalar_type
-from gradir.dialects.shapes import element_of, shape_of
+from gradir.dialects.shapes import element_of, is_float, shape_of, tensor
 from gradir.dialects.value import Emitter, Scalar
 
 
@@ -118,6 +119,32 @@ def view(
     shape = shape_of(type_)
     output = Output(type_, Access.identity(len(shape)))
     return nest(emitter, shape, [Read(operand, access, pad)], [output], _same)
+
+
+def add_at(
+    emitter: Emitter,
+    base: SSAValue,
+    access: Access,
+    bounds: Sequence[int],
+    reads: Sequence[Read],
+    body: Body,
+) -> list[SSAValue]:
+    """`base` with what a nest's body yields first added where `access` and its indices say.
+
+    Places may repeat: f16 and bf16 are added in f32 and rounded once.
+    """
+    type_, element = base.type, element_of(base.type)
+    wide = tensor(shape_of(type_), b.compute_type(element) if is_float(element) else element)
+    if wide == type_:
+        return nest(emitter, bounds, reads, [Output(type_, access, "add", base)], body)
+
+    def widened(*xs: Scalar) -> Sequence[Scalar]:
+        update, *places = cast(Sequence[Scalar], body(*xs))
+        return [b.to_compute(update, element), *places]
+
+    [start] = elementwise(emitter, wide, [base], _same)
+    [sums] = nest(emitter, bounds, reads, [Output(wide, access, "add", start)], widened)
+    return elementwise(emitter, type_, [sums], _same)
 
 
 def _same(x: Scalar) -> Scalar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from pathlib import Path
 from types import UnionType
@@ -176,6 +176,32 @@ def interpret(module: Module, function: str, *arrays: Any, out: object = None) -
             with paused_gc():
                 op = specialized(op, function, shapes)
         return run(op, function, arrays, out)
+
+
+def register_host_function(
+    name: str,
+    function: Callable[..., Any],
+    shape: Callable[..., Any] | None = None,
+    backward: str | Callable[..., Any] | None = None,
+    pure: bool = False,
+) -> None:
+    """Make a Python function callable from programs, as grad.host_call {callee = name}.
+
+    `function(*arrays)` returns an array, or a tuple of them, of the types that the op declares;
+    the arrays are its own. `shape(*inputs) -> outputs` checks that declaration: inputs and outputs
+    are pairs of shape and dtype name, outputs one pair or a list. `backward` is the derivative, a
+    function or the name of one that is registered: it takes what the op's `deps` say and returns
+    the cotangents of the floating inputs. `pure`: it has no effects, and equal arguments give equal
+    results, so that it may be run again or not at all. A name may be registered again.
+    """
+    from gradir.dialects import host_functions
+
+    _require("name", name, str, "the name of a function")
+    for what, given in (("function", function), ("shape", shape), ("backward", backward)):
+        is_name = what == "backward" and isinstance(given, str)
+        if not (callable(given) or is_name or (given is None and what != "function")):
+            raise ArgumentTypeError(f"{what}: expected a function, got {_short(given)}")
+    host_functions.register_host_function(name, function, shape, backward, pure)
 
 
 def compile(

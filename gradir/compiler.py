@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from gradir.dialects.host_call import HostCallOp
+from gradir.host_calls import host_call_of
 from gradir.lowering.scratch import allocate_scratch
 from gradir.lowering.target import Target, host
 from gradir.memory_limit import MEMORY_LIMIT, check_limit
@@ -31,6 +33,9 @@ def compile_function(
     place = function_named(module, function)
     limit = place.attributes.get(MEMORY_LIMIT)
     layout = slices_layout(place)
+    for op in place.walk():
+        if isinstance(op, HostCallOp):
+            host_call_of(op)
     run_stages(module)
     allocate_scratch(module, target, count)
     plan = place_buffers(module)[function]

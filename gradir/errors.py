@@ -44,6 +44,10 @@ class ExecutionError(GradirError):
     """The program failed while it ran."""
 
 
+class HostCallError(ExecutionError):
+    """A Python function that the program called has raised, or has not returned what it must."""
+
+
 class IndexOutOfRange(ExecutionError, IndexError):
     """An index that the program read from an array does not fit what it subscripts."""
 

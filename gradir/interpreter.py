@@ -17,11 +17,13 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import LocatedError, location_text, op_name
+from gradir.dialects.host_call import HostCallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import TapeType
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
+from gradir.host_calls import called, host_call_of
 from gradir.interpreter_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
 from gradir.interpreter_integers import INTEGER_OPS
 from gradir.interpreter_out import all_arguments, stored
@@ -268,6 +270,8 @@ class _Interpreter:
             return tape_op(op, operands)
         if (slices := slices_value(op, operands)) is not None:
             return [slices]
+        if isinstance(op, HostCallOp):
+            return called(host_call_of(op), operands)
         with _memory_errors(op):
             values = _values(op, [_wide(o) for o in operands])
             return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]

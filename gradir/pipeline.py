@@ -88,6 +88,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("gradir-lower", lower, _is_lowered),
     # needs: nests not fused;         leaves: in loops, numbers for tensors of one element
     Stage("gradir-scalarize", scalarize),
+    # needs: nothing;                 leaves: invariant numbers outside of their loops
+    Stage("gradir-hoist", hoist),
     # needs: loop nests on tensors;   leaves: fewer of them
     Stage("gradir-fuse", fuse),
     # needs: loop nests on tensors;   leaves: them in an order with few bytes alive

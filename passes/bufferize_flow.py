@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from gradir.dialects.diagnostics import location_text
-from gradir.dialects.shapes import is_tensor
+from gradir.dialects.shapes import as_integer_type, is_tensor
 from gradir.dialects.tape import is_tape
 from gradir.dialects.window import CheckStepOp
 from gradir.passes.buffer_state import BufferState, buffer_type, root_of, start_of
@@ -33,17 +33,41 @@ def bufferize_for(s: BufferState, op: scf.ForOp, run: Run) -> None:
     }
     block = _block_like([index, *(a for a in carried if a not in buffers)], s)
     with s.inside(block):
+        _count_wide(s, op, block)
         _place_tapes(s, carried)
         for argument, buffer in buffers.items():
             s.place(argument, buffer)
         s.tapes.push_arguments(body)
         _fill(s, body, _terminator(body).operands, [buffers.get(a) for a in carried], run)
         block.add_op(scf.YieldOp(*s.scalars(_terminator(body).operands)))
-    step = _checked_step(s, op)
-    starts = s.scalars(op.iter_args)
-    made = s.emit(scf.ForOp(s.values[op.lb], s.values[op.ub], step, starts, block), op)
+    low, high = (_wide(s, op, bound) for bound in (s.values[op.lb], s.values[op.ub]))
+    step = _wide(s, op, _checked_step(s, op))
+    made = s.emit(scf.ForOp(low, high, step, s.scalars(op.iter_args), block), op)
     made.attributes |= op.attributes
     _map_results(s, op, made, [buffers.get(a) for a in carried])
+
+
+def _is_narrow(type_: Attribute) -> bool:
+    return type_ not in (IndexType(), i64)
+
+
+def _wide(s: BufferState, op: scf.ForOp, bound: SSAValue) -> SSAValue:
+    """A bound or step as a number that the last trip does not make overflow."""
+    if not _is_narrow(bound.type):
+        return bound
+    return s.emit(arith.ExtSIOp(bound, i64), op).results[0]
+
+
+def _count_wide(s: BufferState, op: scf.ForOp, block: Block) -> None:
+    """Let a loop over narrow integers count in i64."""
+    index = block.args[0]
+    type_ = as_integer_type(index.type)
+    if type_ is not None and _is_narrow(type_):
+        wide = block.insert_arg(i64, 0)
+        wide.name_hint = index.name_hint
+        narrow = s.emit(arith.TruncIOp(wide, type_), op).results[0]
+        s.values[op.body.block.args[0]] = narrow
+        block.erase_arg(index)
 
 
 def _checked_step(s: BufferState, op: scf.ForOp) -> SSAValue:

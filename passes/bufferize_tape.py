@@ -115,7 +115,7 @@ class Tapes:
         """The buffers as which a tape is handed over; the last is the number of its records."""
         count = MemRefType(IndexType(), [])
         if type_.records is not None:
-            columns = [MemRefType(_element(c), [type_.records, *_shape(c)]) for c in type_.columns]
+            columns = [_column_type(type_, c) for c in type_.columns]
             return [*columns, count]
         # the memory of one that grew is handed over by its address, or kept by the call
         return [count] if is_result else [MemRefType(IndexType(), []), count]
@@ -161,11 +161,11 @@ class Tapes:
             made = RecordsOp(_layout(type_)[1], record_bytes(type_), limit, kept)
             buffers: list[SSAValue] = [self.s.emit(made, op).results[0]]
         else:
+            allocs = [_column_type(type_, c) for c in type_.columns]
             buffers = [
-                self.s.emit(memref.AllocOp.get(_element(c), None, [type_.records, *_shape(c)]), op)
-                .results[0]
-                for c in type_.columns
-            ]  # fmt: skip
+                self.s.emit(memref.AllocOp.get(t.element_type, None, t.get_shape()), op).results[0]
+                for t in allocs
+            ]
         for buffer in buffers:
             buffer.name_hint = tape.name_hint or "tape"
             self.s.own(buffer)
@@ -308,7 +308,9 @@ class Tapes:
         records = store.type.records
         if records is not None:
             message = f"{place} holds {records} records"
-            made: Operation = CheckOffsetOp(count, max(records, 1), message, is_plain=True)
+            # of a tape without room every record is one too many
+            last = count if records else self._add(op, count, 1)
+            made: Operation = CheckOffsetOp(last, max(records, 1), message, is_plain=True)
         else:
             made = ReserveOp(store.buffers[0], count, place)
         return self.s.emit(made, op).results[0]
@@ -346,6 +348,12 @@ def _shape(column: Attribute) -> Sequence[int]:
     return shape_of(column) if is_tensor(column) else ()
 
 
+def _column_type(type_: TapeType, column: Attribute) -> MemRefType[Attribute]:
+    """The buffer of a column: there is always a row, for what is done after an error."""
+    assert type_.records is not None
+    return MemRefType(_element(column), [max(type_.records, 1), *_shape(column)])
+
+
 def _layout(type_: TapeType) -> tuple[list[int], int]:
     """The offset of each column in a growing record, and the distance of records, in bytes."""
     offsets, total = list[int](), 0
@@ -353,4 +361,4 @@ def _layout(type_: TapeType) -> tuple[list[int], int]:
         offsets.append(total)
         size = byte_size(_element(column))
         total += -(-size * prod(_shape(column)) // ALIGNMENT) * ALIGNMENT
-    return offsets, total
+    return offsets, max(total, ALIGNMENT)

@@ -16,12 +16,34 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import PassError, location_text
+from gradir.dialects.host_call import HostCallOp
+from gradir.dialects.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest import CheckIndexOp
 from gradir.dialects.shapes import shape_of
 from gradir.dialects.window import CheckOffsetOp, WindowOp
-from gradir.passes.buffer_state import BufferState, buffer_type, root_of
+from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
 from gradir.passes.slices import Slice, is_contiguous
 from gradir.passes.verify_flow import constant_integer
+
+
+def bufferize_host_call(s: BufferState, op: HostCallOp) -> None:
+    inputs = [s.values[o] for o in op.inputs]
+    buffers: list[SSAValue] = []
+    for result in op.outputs:
+        buffers.append(_fresh(s, op, result, buffers))
+    message = f"{location_text(op)}{op.name} @{op.callee.data}"
+    s.emit(HostInvokeOp(op.callee.data, inputs, buffers, message), op)
+    for result, buffer in zip(op.outputs, buffers, strict=True):
+        s.place(result, buffer)
+
+
+def _fresh(s: BufferState, op: Operation, result: OpResult, taken: Sequence[SSAValue]) -> SSAValue:
+    """A buffer for a result beside others."""
+    claimed = s.destinations.get(result)
+    if claimed is not None and root_of(claimed) not in map(root_of, taken):
+        if not is_window(claimed) and s.is_free_before(claimed, op):
+            return claimed
+    return s.alloc(result.type, op, result.name_hint)
 
 
 def bufferize_extract(s: BufferState, op: tensor.ExtractOp) -> None:
@@ -206,6 +228,7 @@ def _unravel(position: int, shape: Sequence[int]) -> list[int]:
 
 
 BUFFERIZERS: dict[type[Operation], Callable[[BufferState, Any], None]] = {
+    HostCallOp: bufferize_host_call,
     tensor.ExtractOp: bufferize_extract,
     tensor.InsertOp: bufferize_insert,
     tensor.EmptyOp: bufferize_empty,

@@ -125,7 +125,8 @@ class Chain:
         everything = _keep(plan, [*block.residuals, *block.cheap], 0.0)
         if everything.bytes <= limit:
             yield start + 1, everything
-        costly = _keep(plan, block.residuals, block.cheap_seconds)
+        # from what is alive at its start, so that nothing before the block is run again too
+        costly = _keep(plan, [*block.alive, *block.residuals], block.cheap_seconds)
         if block.cheap and costly.bytes + total_bytes(block.cheap) <= limit:
             yield start + 1, costly
         begun = _keep(plan, block.alive, 0.0)

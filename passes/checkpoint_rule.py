@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue, SSAValues
 
 from gradir.dialects.checkpoint import CheckpointOp, YieldOp
+from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.value import Value
 from gradir.passes.differentiator import Differentiator
@@ -88,13 +90,17 @@ class CheckpointRule:
         source = {outer.primal(r): r for o in op.body.block.ops for r in o.results}
 
         def may_recompute(value: SSAValue) -> bool:
+            owner = value.owner
+            if isinstance(owner, CallOp) and outer.program.has_effects(owner):
+                return False
             if value in kept or value not in source:
                 return value not in kept
-            owner = value.owner
             return (isinstance(owner, Operation) and is_constant(owner)) or not keeps(value)
 
         plan = Rematerialization(inner.forward, inner.backward, may_recompute)
         missing = [v for v in plan.stored if v not in kept]
+        for value in missing:
+            _check_replayable(value, value in source)
         results = _add_results(saved.forward, [saved.inside[source[v]] for v in missing])
         plan.run(kept | dict(zip(missing, results, strict=True)))
         for forward in reversed(list(inner.forward.ops)):
@@ -110,6 +116,20 @@ class CheckpointRule:
             if any(is_within(use.operation, outer.backward) for use in result.uses):
                 kept[outer.primal(value)] = result
         return kept
+
+
+def _check_replayable(value: SSAValue, is_of_source: bool) -> None:
+    """PassError where a stage would have to run again what has effects.
+
+    What the stage itself computes can be kept instead, but not what only derivatives need.
+    """
+    owner = value.owner
+    if not is_of_source and isinstance(owner, Operation):
+        raise PassError(
+            f"{owner.name}: has effects, so that a checkpoint stage cannot run it again; move it "
+            "out of the stage",
+            owner,
+        )
 
 
 def _add_results(op: CheckpointOp, values: Sequence[SSAValue]) -> Sequence[SSAValue]:

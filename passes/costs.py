@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import ConstantLike
 
 from gradir.dialects.body import computes
+from gradir.dialects.host_call import HostCallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ViewOp, YieldOp
 from gradir.dialects.shapes import is_static, is_tensor
@@ -26,6 +27,8 @@ from gradir.passes.live_bytes import bytes_of
 CONTRACTION_FLOPS, SCALAR_FLOPS, BYTES = 5e10, 5e9, 1e10
 # What counts for a math function (exp, tanh, ...) in a body, where an addition counts for 1.
 MATH_FLOPS = 16
+# What a host call is taken to last: how long Python takes is not known.
+HOST_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,9 @@ class Costs:
         if isinstance(op, CallOp):
             return Cost(bytes=sum(map(bytes_of, (*op.operands, *op.results))))
         values = (*op.operands, *op.results)
+        if isinstance(op, HostCallOp):
+            flops = int(HOST_SECONDS * SCALAR_FLOPS)
+            return Cost(scalar_flops=flops, bytes=sum(map(bytes_of, values)))
         if not isinstance(op, TensorOp) or op.has_trait(ConstantLike):
             return Cost(is_free=True)
         if not all(is_tensor(v.type) and is_static(v.type) for v in values):

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.traits import IsTerminator
 
 from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.tape import TapeType
 from gradir.passes.call_dependence import Flow
-from gradir.passes.call_graph import functions_by_name
-from gradir.passes.cleanup import remove_dead_ops
+from gradir.passes.call_graph import called_name, callees_first, functions_by_name
+from gradir.passes.cleanup import has_no_effect, remove_dead_ops
 from gradir.passes.costs import Costs
 from gradir.passes.effects import check_arguments
 from gradir.passes.in_out import in_out_attribute
@@ -47,6 +48,7 @@ class Program:
         self.flows: dict[FuncOp, Flow] = {}
         self.costs = Costs()
         self.looping: dict[FuncOp, bool] = {}
+        self.effects: dict[FuncOp, bool] = {}
 
     def function(self, name: str, place: Operation | None = None) -> FuncOp:
         """The function @name; PassError that names the candidates if there is none."""
@@ -68,6 +70,20 @@ class Program:
             )
         check_arguments(function)
         return first
+
+    def has_effects(self, call: CallOp) -> bool:
+        """Whether it would be noticed that a call runs again: something below it has effects."""
+        callee = self.function(called_name(call), call)
+        if callee not in self.effects:
+            for each in callees_first(self.functions, [callee]):
+                self.effects[each] = any(map(self._has_effect, each.body.walk()))
+        return self.effects[callee]
+
+    def _has_effect(self, op: Operation) -> bool:
+        if isinstance(op, CallOp):
+            return self.effects[self.functions[called_name(op)]]
+        # what is in regions is looked at by itself
+        return not (op.regions or op.has_trait(IsTerminator) or has_no_effect(op))
 
     def results(self, function: FuncOp) -> Sequence[SSAValue]:
         """The values that a function returns."""

@@ -17,8 +17,9 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator
 
-from gradir.dialects.diagnostics import op_name
+from gradir.dialects.diagnostics import PassError, op_name
 from gradir.dialects.grad import accumulated, zero
+from gradir.dialects.host_call import HostCallOp
 from gradir.dialects.interfaces import vjp_rule
 from gradir.dialects.tape import cotangent_type
 from gradir.dialects.value import Emitter, Value
@@ -144,6 +145,12 @@ class ForwardMode:
                 self._while(op)
             elif region_flow(op) is not None:
                 self._branches(op)
+            elif isinstance(op, HostCallOp):
+                raise PassError(
+                    f"{op.name}: a host function has no jvp; use reverse mode, or write a "
+                    "function for the tangent",
+                    op,
+                )
             else:
                 self._plain(op)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -32,7 +33,8 @@ class Group:
 
     `space` is the iteration space, None where nothing may join; `reduced` the dimensions that its
     reductions leave out. `members` and `needs` are masks of positions. `inputs` are the values from
-    outside, and whether each is read only where the iteration stands.
+    outside, and whether each is read only where the iteration stands. `place` is the position at
+    which it runs, as near as what it needs allows.
     """
 
     ops: list[Operation]
@@ -41,6 +43,7 @@ class Group:
     members: int
     needs: int
     inputs: dict[SSAValue, bool]
+    place: int
 
     @property
     def is_contraction(self) -> bool:
@@ -55,6 +58,7 @@ class Grouping:
         # In the order of their last members: a group that grows, grows by the op being placed.
         self._all: dict[Group, None] = {}
         self._last_effect: Operation | None = None
+        self._effect_before: dict[Operation, Operation] = {}
         self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], Group] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
         self._nests_before = _running_count(block)
@@ -66,29 +70,49 @@ class Grouping:
         """By the last member, each after what it needs."""
         for group in self._all:
             group.ops.sort(key=self._order)
+        users: dict[Group, list[Group]] = {group: [] for group in self._all}
+        missing: dict[Group, int] = {}
+        for group in self._all:
+            before = self._before(group)
+            missing[group] = len(before)
+            for other in before:
+                users[other].append(group)
+        ready = [(g.place, k, g) for k, g in enumerate(self._all) if not missing[g]]
+        heapify(ready)
         ordered: list[Group] = []
-        done, waiting = 0, list[Group]()
-        for group in sorted(self._all, key=lambda g: g.members.bit_length()):
-            waiting.append(group)
-            # one that waited runs at once, lest what it reads be kept for longer
-            while (ready := next((g for g in waiting if not g.needs & ~done), None)) is not None:
-                waiting.remove(ready)
-                ordered.append(ready)
-                done |= ready.members
-        assert not waiting, "fusion made a cycle"
+        while ready:
+            _, _, group = heappop(ready)
+            ordered.append(group)
+            for user in users[group]:
+                missing[user] -= 1
+                if not missing[user]:
+                    heappush(ready, (user.place, len(ordered) + len(self._all), user))
+        assert len(ordered) == len(self._all), "fusion made a cycle"
         return ordered
+
+    def _before(self, group: Group) -> set[Group]:
+        """The groups that a group needs directly; the end of the block needs all."""
+        if group.ops[0].next_op is None:
+            return {other for other in self._all if other is not group}
+        owners = [v.owner for op in group.ops for v in all_operands(op)]
+        owners += [self._effect_before[op] for op in group.ops if op in self._effect_before]
+        found = {
+            self.group_of[o] for o in owners if isinstance(o, Operation) and o in self.group_of
+        }
+        return found - {group}
 
     def _place(self, op: Operation, position: int) -> None:
         """Give an op to the best group that it may join, else to one of its own."""
         needs = self._needs(op, position)
-        own = Group([op], _space(op), _reduced(op), 1 << position, needs, _inputs(op))
+        own = Group([op], _space(op), _reduced(op), 1 << position, needs, _inputs(op), position)
         self.group_of[op] = own
         self._all[own] = None
         if own.space is not None:
             for candidate in self._candidates(op, own):
-                if self._may_merge(candidate, own):
-                    self._merge(candidate, own)
-                    own = candidate
+                place = self._merged_place(candidate, own)
+                if place is not None:
+                    self._merge(candidate, own, place)
+                    own = self.group_of[op]
         if own.space is not None and isinstance(op, NestOp):
             for value, access in zip(op.inputs, op.input_accesses, strict=True):
                 self._readers[value, access, own.space] = own
@@ -99,7 +123,9 @@ class Grouping:
             return (1 << position) - 1
         before = [o.owner for o in all_operands(op)]
         if not isinstance(op, LoopOp | BarrierOp) and not is_side_effect_free(op):
-            before += [self._last_effect] if self._last_effect is not None else []
+            if self._last_effect is not None:
+                self._effect_before[op] = self._last_effect
+                before.append(self._last_effect)
             self._last_effect = op
         needs = 0
         for owner in before:
@@ -126,8 +152,12 @@ class Grouping:
                 found.append(self.group_of[reader.ops[0]])
         return list(dict.fromkeys(g for g in found if g is not own))
 
-    def _may_merge(self, early: Group, late: Group) -> bool:
+    def _merged_place(self, early: Group, late: Group) -> int | None:
+        """Where two groups would run as one; None if they may not, or better do not."""
         early = self.group_of[early.ops[0]]
+        return self._best_place(early, late) if self._may_merge(early, late) else None
+
+    def _may_merge(self, early: Group, late: Group) -> bool:
         if early is late or early.space != late.space or early.space is None:
             return False
         if late.is_contraction or (early.is_contraction and not _is_plain(late)):
@@ -140,33 +170,67 @@ class Grouping:
             return False
         # `late` may have grown by members that stand before those of `early`
         in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
-        return in_place and self._is_worth(early, late) and not self._between(early, late)
+        return in_place and not self._between(early, late)
 
-    def _is_worth(self, early: Group, late: Group) -> bool:
-        """To run `late` as early as `early` keeps no more bytes alive in between than it saves."""
-        begin, end = early.members.bit_length(), (late.members & -late.members).bit_length() - 1
-        if end <= begin or self._nests_before[end] == self._nests_before[begin]:
+    def _best_place(self, one: Group, other: Group) -> int | None:
+        """The place of the first, if the second may and should run so early, else of the second."""
+        first, second = sorted((one, other), key=lambda g: g.place)
+        inside = {*first.ops, *second.ops}
+        before = self._before(second) - {first}
+        may_hoist = all(group.place < first.place for group in before)
+        if not self._nests_between(first, second):
+            return first.place if may_hoist else second.place
+        if may_hoist and self._saves_hoisted(first, second, inside):
+            return first.place
+        return second.place if self._saves_delayed(first, second, inside) else None
+
+    def _nests_between(self, first: Group, second: Group) -> int:
+        """How many nests of others stand between the places of two groups."""
+        begin, end = first.place + 1, second.place
+        ours = (first.members | second.members) >> begin & ((1 << end - begin) - 1)
+        return self._nests_before[end] - self._nests_before[begin] - ours.bit_count()
+
+    def _saves_hoisted(self, first: Group, second: Group, inside: set[Operation]) -> bool:
+        """To run the second with the first keeps no more bytes alive in between than it saves."""
+        made = sum(self._held(r, inside) for op in second.ops for r in op.results)
+        if made * SMALL <= sum(map(bytes_of, second.inputs)):
             return True
-        inside = {*early.ops, *late.ops}
-        made = sum(self._held(r, inside) for op in late.ops for r in op.results)
-        read = sum(map(bytes_of, late.inputs))
-        if made * SMALL <= read:
-            return True
-        dying = [v for v in late.inputs if self._dies_early(v, inside, begin)]
+        dying = [v for v in second.inputs if self._last_read(v, inside) <= first.place]
         return made <= sum(map(bytes_of, dying))
+
+    def _saves_delayed(self, first: Group, second: Group, inside: set[Operation]) -> bool:
+        """To run the first with the second delays no reader, and keeps no more bytes alive."""
+        saved = 0
+        for result in (r for op in first.ops for r in op.results):
+            readers = {use.operation for use in result.uses} - inside
+            if any(self._position(reader) < second.place for reader in readers):
+                return False
+            saved += 0 if readers and not self._is_returned(readers) else bytes_of(result)
+        dying = [v for v in first.inputs if self._last_read(v, inside) <= first.place]
+        return sum(map(bytes_of, dying)) <= saved
 
     def _held(self, value: SSAValue, inside: set[Operation]) -> int:
         """The bytes of a value until its readers outside; what is returned lies elsewhere."""
         readers = {use.operation for use in value.uses} - inside
-        is_returned = any(reader.next_op is None for reader in readers)
-        return bytes_of(value) if readers and not is_returned else 0
+        return bytes_of(value) if readers and not self._is_returned(readers) else 0
 
-    def _dies_early(self, value: SSAValue, inside: set[Operation], begin: int) -> bool:
-        """Nobody but the ops inside reads the value after a position."""
+    def _is_returned(self, readers: set[Operation]) -> bool:
+        return any(reader.next_op is None for reader in readers)
+
+    def _last_read(self, value: SSAValue, inside: set[Operation]) -> int:
+        """The position of the last reader but those inside; for ever, of what is not ours."""
         if value.owner not in self._positions:
-            return False
-        readers = (use.operation for use in value.uses)
-        return all(r in inside or self._positions.get(r, begin) < begin for r in readers)
+            return len(self._positions)
+        return max((self._position(u.operation) for u in value.uses if u.operation not in inside),
+                   default=-1)  # fmt: skip
+
+    def _position(self, op: Operation) -> int:
+        """Of an op of the block, or of the one that an op is in a region of."""
+        while op not in self._positions:
+            around = op.parent_op()
+            assert around is not None
+            op = around
+        return self._positions[op]
 
     def _reads_in_place(self, early: Group, late: Group) -> bool:
         """What late reads of early it reads element for element, and not of a reduction."""
@@ -192,7 +256,9 @@ class Grouping:
                     return True
         return False
 
-    def _merge(self, early: Group, late: Group) -> None:
+    def _merge(self, early: Group, late: Group, place: int) -> None:
+        early = self.group_of[early.ops[0]]
+        early.place = place
         early.ops += late.ops
         early.members |= late.members
         early.needs = (early.needs | late.needs) & ~early.members

@@ -48,6 +48,9 @@ Mode = Literal["split", "vjp", "grad", "jvp"]
 Choice: TypeAlias = Callable[[Program, Derived, Mode], None]
 """Puts recomputation in the place of what is not kept."""
 
+OBSERVERS: list[Choice] = []
+"""Are shown each derivative before it becomes functions."""
+
 
 def gradient(
     module: ModuleOp,
@@ -103,6 +106,8 @@ def derive(
     if keep is not None:
         flatten(program, derived)
         keep(program, derived, mode)
+    for observer in OBSERVERS:
+        observer(program, derived, mode)
     return functions_of(program, derived, mode)
 
 

@@ -17,9 +17,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.loopnest import CheckIndexOp, LoopOp
+from gradir.dialects.shapes import shape_of
 from gradir.dialects.window import CheckOffsetOp
 from gradir.passes.liveness import LOOPS, all_operands, flow_blocks, is_control_flow
+from gradir.passes.verify_flow import constant_integer
 
 
 def hoist(module: ModuleOp) -> None:
@@ -40,13 +44,41 @@ def _hoist_from(loop: Operation) -> None:
     inside: set[SSAValue] = set()
     for block in _blocks(loop):
         inside.update(block.args)
-        inside.update(result for op in block.ops for result in op.results)
+        inside.update(result for op in block.ops if not _is_number(op) for result in op.results)
     for block in _blocks(loop):
         for op in list(block.ops):
             if _may_move(op) and not _reads(op, inside):
+                for operand in all_operands(op):
+                    # a constant stays where it is, and is made again where it is needed
+                    _bring_out(operand, op, loop)
                 op.detach()
                 home.insert_op_before(op, loop)
                 inside.difference_update(op.results)
+
+
+def _is_number(op: Operation) -> bool:
+    return isinstance(op, arith.ConstantOp)
+
+
+def _bring_out(value: SSAValue, op: Operation, loop: Operation) -> None:
+    constant = value.owner
+    if not isinstance(constant, arith.ConstantOp) or constant.parent is not op.parent:
+        return
+    copy = constant.clone()
+    copy.location = constant.location
+    home = loop.parent
+    assert home is not None
+    home.insert_op_before(copy, loop)
+    for use in list(value.uses):
+        if use.operation is op or _is_around(op, use.operation):
+            use.operation.operands[use.index] = copy.result
+
+
+def _is_around(op: Operation, inner: Operation) -> bool:
+    place: Operation | None = inner
+    while place is not None and place is not op:
+        place = place.parent_op()
+    return place is op
 
 
 def _blocks(loop: Operation) -> Iterator[Block]:
@@ -72,11 +104,21 @@ def _may_move(op: Operation) -> bool:
 def _is_harmless(op: Operation) -> bool:
     if isinstance(op, TensorOp) and op.CHECKS_INDICES:
         return False
-    if isinstance(op, CheckOffsetOp | tensor.ExtractOp | tensor.InsertOp):
+    if isinstance(op, LoopOp | ForallOp):
+        return not any(isinstance(inner, CheckIndexOp) for inner in op.walk())
+    if isinstance(op, tensor.ExtractOp):
+        shape = shape_of(op.tensor.type)
+        return all(_is_inside(i, n) for i, n in zip(op.indices, shape, strict=True))
+    if isinstance(op, CheckOffsetOp | CheckIndexOp | tensor.InsertOp):
         return False
     if isinstance(op, tensor.ExtractSliceOp | tensor.InsertSliceOp | tensor.EmptyOp):
         return False
     return is_control_flow(op) or op.has_trait(IsTerminator) or is_side_effect_free(op)
+
+
+def _is_inside(index: SSAValue, extent: int) -> bool:
+    number = constant_integer(index)
+    return number is not None and 0 <= number < extent
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from gradir.dialects.loopnest import ViewOp
 from gradir.dialects.shapes import byte_size, element_of, is_tensor, shape_of
 from gradir.dialects.window import WindowOp
 from gradir.passes.liveness import Liveness, interval
+from gradir.passes.timeline import schedule_text, timeline_svg
 
 # Of every offset: a cache line, and the widest vector.
 ALIGNMENT = 64
@@ -43,6 +44,14 @@ class MemoryPlan:
 
     buffers: tuple[PlannedBuffer, ...]
     peak_bytes: int
+
+    def svg(self) -> str:
+        """The plan as a picture: time to the right, the arena upward."""
+        return timeline_svg(self)
+
+    def schedule(self) -> str:
+        """What is stored, recomputed and freed at which step, and the bytes alive then, as text."""
+        return schedule_text(self)
 
 
 def plan_memory(module: ModuleOp) -> dict[str, MemoryPlan]:

@@ -31,7 +31,7 @@ from xdsl.traits import ConstantLike
 
 from gradir.dialects.access import Access
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.loopnest import IndexOp, LoadOp, NestOp, ReshapeOp, scalar_type
+from gradir.dialects.loopnest import IndexOp, LoadOp, NestOp, ViewOp, scalar_type
 from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
 from gradir.dialects.tape import TapePopOp, TapePushOp, TapeType, is_tape
 from gradir.passes.cleanup import remove_dead_ops
@@ -60,8 +60,8 @@ def _scalarize_block(block: Block) -> None:
         for op in list(inner.ops):
             if isinstance(op, NestOp) and op.results[0] in numbers.found:
                 _replace_nest(op)
-            elif isinstance(op, ReshapeOp) and op.result in numbers.found:
-                _replace_reshape(op)
+            elif isinstance(op, ViewOp) and op.result in numbers.found:
+                _replace_view(op)
     for inner in blocks:
         for op in list(inner.ops):
             if is_control_flow(op):
@@ -155,7 +155,7 @@ def _op_sources(op: Operation, result: OpResult) -> list[SSAValue]:
     """The tensors of one element that have to be numbers for a result to be one."""
     if isinstance(op, NestOp) and _is_scalar_nest(op):
         return [v for v in op.inputs if is_single(v.type)]
-    if isinstance(op, ReshapeOp):
+    if isinstance(op, ViewOp):
         return [op.operand]
     if isinstance(op, tensor.FromElementsOp | TapePopOp) or _constant_of(result) is not None:
         return []
@@ -263,7 +263,7 @@ def _first_indices(access: Access) -> list[int]:
     return [row.constant for row in access.rows]
 
 
-def _replace_reshape(op: ReshapeOp) -> None:
+def _replace_view(op: ViewOp) -> None:
     value = _extract(op.operand, [0] * len(shape_of(op.operand.type)), op)
     made = tensor.FromElementsOp(value, result_type=op.result.type)
     _insert(made, op)

@@ -75,6 +75,9 @@ def _check_inside(
     if 0 in strides:
         raise VerifyError(f"{op.name}: strides must not be 0, got {strides}", op)
     for extent, *row in zip(shape, offsets, sizes, strides, strict=True):
+        if row[0] == DYNAMIC_INDEX and DYNAMIC_INDEX not in (extent, *row[1:]):
+            # wherever it begins
+            row[0] = 0 if row[2] > 0 else extent - 1
         if DYNAMIC_INDEX in (extent, *row):
             continue
         offset, size, stride = row

@@ -31,7 +31,13 @@ from gradir.passes.activity import Activity
 from gradir.passes.differentiator import Differentiator, TapeThread, copied
 from gradir.passes.flow_builder import Integers, compare, name_all, named
 from gradir.passes.loop_body import captured_values, keep_limit
-from gradir.passes.loop_replay import Replayed, backward_replayed, check_can_be_kept, open_snapshots
+from gradir.passes.loop_replay import (
+    Replayed,
+    backward_replayed,
+    check_can_be_kept,
+    check_replayable,
+    open_snapshots,
+)
 from gradir.passes.loop_rules import take_over
 from gradir.passes.region_flow import yielded
 from gradir.passes.while_loop import WhileLoop
@@ -52,6 +58,7 @@ class ReplayedWhile:
 def forward_replayed_while(outer: Differentiator, loop: WhileLoop) -> ReplayedWhile:
     """Append the loop, and the keeping of snapshots."""
     op, outside = loop.op, outer.forward_emitter(loop.op)
+    check_replayable(outer, op)
     for q in loop.passed:
         check_can_be_kept(op, op.results[q])
     first, same = _as_for(outer.activity, loop)

@@ -1,4 +1,4 @@
-"""Checkpoint stages, policies and memory limits: the same bits, and the memory that was promised."""
+"""Checkpoint stages, policies, memory limits: the same bits, and the memory that was promised."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def programs(count: int, size: int) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(("program", "choose"), programs(12, 9))
+@pytest.mark.parametrize(("program", "choose"), programs(8, 9))
 def test_stages_change_no_bit(program: RandomProgram, choose: random.Random) -> None:
     """Gradients through nested stages, interpreted and native, joint and in halves."""
     plain = gradir.parse(program.text())
@@ -65,7 +65,7 @@ def test_stages_change_no_bit(program: RandomProgram, choose: random.Random) -> 
 def test_stages_differentiate_again(program: RandomProgram, choose: random.Random) -> None:
     """Second derivatives through stages are those without."""
     texts = program.text(), program.text(random_stages(choose, 0, len(program.statements)))
-    results = []
+    results: list[tuple[Array, ...]] = []
     for text in texts:
         first = gradir.parse(text).gradient("f", mode="grad")
         second = first.gradient("f_grad", mode="vjp", of=[2, 3])
@@ -75,7 +75,7 @@ def test_stages_differentiate_again(program: RandomProgram, choose: random.Rando
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(("program", "choose"), programs(6, 10))
+@pytest.mark.parametrize(("program", "choose"), programs(3, 8))
 def test_policies_change_no_bit(program: RandomProgram, choose: random.Random) -> None:
     """Each policy, of the function and of its stages, gives the same bits."""
     plain = gradir.parse(program.text())
@@ -100,7 +100,7 @@ def minimum(module: Module, mode: str) -> int:
     return int(str(caught.value).split("minimum is ")[1].split()[0])
 
 
-@pytest.mark.parametrize(("program", "choose"), programs(5, 12))
+@pytest.mark.parametrize(("program", "choose"), programs(3, 12))
 def test_memory_limits_hold(program: RandomProgram, choose: random.Random) -> None:
     """The peak is the one predicted, within the limit, and monotone in it; bits never change."""
     del choose
@@ -109,8 +109,9 @@ def test_memory_limits_hold(program: RandomProgram, choose: random.Random) -> No
     least = minimum(module, "grad")
     most = gradir.compile(module.gradient("f", mode="grad"), "f_grad").plan.peak_bytes
     before = 0
-    for limit in np.linspace(least, max(most, least), 6).astype(int):
-        derived = module.gradient("f", mode="grad", memory_limit=int(limit))
+    for k in range(6):
+        limit = least + (max(most, least) - least) * k // 5
+        derived = module.gradient("f", mode="grad", memory_limit=limit)
         fn = gradir.compile(derived, "f_grad")
         predicted = function_named(derived.op, "f_grad").attributes[PEAK]
         assert isinstance(predicted, IntegerAttr)
@@ -154,12 +155,14 @@ def brute_force(module: Module) -> int:
     return min(peaks)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
 def test_minimum_against_all_sets(seed: int) -> None:
     """Of a chain of a few values, no set of kept residuals takes less than the minimum."""
     choose = random.Random(seed)
-    matrix, lines, value = "tensor<8x8xf64>", [], "%x"
-    for k in range(8):
+    lines: list[str] = []
+    matrix, value = "tensor<8x8xf64>", "%x"
+    for k in range(7):
         op = choose.choice(["array.sin", "array.tanh", "array.matmul", "array.matmul"])
         types = matrix if op != "array.matmul" else f"{matrix}, {matrix} -> {matrix}"
         operands = value if op != "array.matmul" else f"{value}, %w"
@@ -177,7 +180,8 @@ def test_arena_of_a_deep_net() -> None:
     """Stages lower the peak of the compiled program as they should: two stored values a stage."""
 
     def net(per_stage: int | None) -> str:
-        wide, lines, value = "tensor<64x64xf32>", [], "%x"
+        lines: list[str] = []
+        wide, value = "tensor<64x64xf32>", "%x"
         for k in range(24):
             if per_stage and k % per_stage == 0:
                 lines.append(f"%s{k} = grad.start_checkpoint {value} : {wide}")
@@ -204,17 +208,18 @@ def test_arena_of_a_deep_net() -> None:
     assert sizes[6] < 4 + 6 + 5
 
 
-@pytest.mark.parametrize("stage", [1, 7, 3000])
+@pytest.mark.parametrize("stage", [7, 2000])
 def test_long_stages(stage: int) -> None:
     """Many stages, or one of thousands of ops: without recursion."""
-    lines, value = [], "%x"
-    for k in range(3000):
+    lines: list[str] = []
+    value = "%x"
+    for k in range(2000):
         if k % stage == 0:
             lines.append(f"%s{k} = grad.start_checkpoint {value} : tensor<2xf32>")
             value = f"%s{k}"
         lines.append(f"%v{k} = array.sin {value} : tensor<2xf32>")
         value = f"%v{k}"
-        if k % stage == stage - 1 or k == 2999:
+        if k % stage == stage - 1 or k == 1999:
             lines.append(f"%e{k} = grad.end_checkpoint {value} : tensor<2xf32>")
             value = f"%e{k}"
     text = "\n".join(lines)
@@ -224,4 +229,149 @@ def test_long_stages(stage: int) -> None:
     )
     derived = module.gradient("f", mode="vjp")
     ops = [op.name for op in function_named(derived.op, "f_vjp").walk()]
-    assert ops.count("array.sin") == 3000 + 3000 - len(range(0, 3000, stage))
+    assert ops.count("array.sin") == 2000 + 2000 - len(range(0, 2000, stage))
+
+
+def test_plans_can_be_looked_at() -> None:
+    """The schedule as text, and the picture: what is recomputed shows as such."""
+    module = gradir.parse(random_statements(random.Random(1), 8).text())
+    derived = module.gradient("f", mode="grad", memory_limit=minimum(module, "grad"))
+    plan = gradir.compile(derived, "f_grad").plan
+    text, picture = plan.schedule(), plan.svg()
+    assert text.endswith(f"peak {plan.peak_bytes} bytes")
+    alive = [int(line.rsplit("; ", 1)[1].split()[0]) for line in text.splitlines()[:-1]]
+    assert max(alive) <= plan.peak_bytes and alive[-1] == 0
+    assert "recompute " in text
+    assert picture.count("<title>") == len(plan.buffers)
+    assert picture.startswith("<svg") and picture.rstrip().endswith("</svg>")
+
+
+def test_limits_are_kept_when_compiled() -> None:
+    """A function that would take more than its limit is refused, rather than compiled."""
+    module = gradir.parse(random_statements(random.Random(2), 10).text())
+    least = minimum(module, "grad")
+    text = str(module.gradient("f", mode="grad", memory_limit=least))
+    smaller = text.replace(f"grad.memory_limit = {least} ", f"grad.memory_limit = {least - 1} ")
+    with pytest.raises(GradirError, match=f"memory limit of {least - 1} bytes, got an arena of"):
+        gradir.compile(gradir.parse(smaller), "f_grad")
+
+
+def test_calls_with_stages() -> None:
+    """Markers in a callee, differentiated as a call or, under a policy, inlined."""
+    text = """
+    func.func @g(%x: tensor<6x6xf64>) -> tensor<6x6xf64> {
+      %s = grad.start_checkpoint %x : tensor<6x6xf64>
+      %a = array.sin %s : tensor<6x6xf64>
+      %b = array.matmul %a, %a : tensor<6x6xf64>, tensor<6x6xf64> -> tensor<6x6xf64>
+      %e = grad.end_checkpoint %b : tensor<6x6xf64>
+      func.return %e : tensor<6x6xf64>
+    }
+    func.func @f(%x: tensor<6x6xf64>, %w: tensor<6x6xf64>) -> tensor<f64> {
+      %y = func.call @g(%x) : (tensor<6x6xf64>) -> tensor<6x6xf64>
+      %z = array.multiply %y, %w : tensor<6x6xf64>
+      %u = func.call @g(%z) : (tensor<6x6xf64>) -> tensor<6x6xf64>
+      %loss = array.sum %u : tensor<6x6xf64> -> tensor<f64>
+      func.return %loss : tensor<f64>
+    }"""
+    module = gradir.parse(text)
+    lines = [line for line in text.splitlines() if "_checkpoint" not in line]
+    plain = gradir.parse("\n".join(lines).replace("%s :", "%x :").replace("%e :", "%b :"))
+    expected = gradients(plain)
+    assert_same_bits(gradients(module), expected)
+    assert_same_bits(gradients(module, policy="keep_none"), expected)
+    derived = module.gradient("f", mode="grad", policy="keep_matmuls")
+    assert str(function_named(derived.op, "g")) == str(function_named(module.op, "g"))
+
+
+LOOP = """
+func.func @f(%x: tensor<6x6xf64>, %w: tensor<6x6xf64>) -> tensor<f64> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %n = arith.constant 3 : index
+  START0
+  %y = scf.for %i = %zero to %n step %one iter_args(%c = %s0) -> (tensor<6x6xf64>) {
+    START1
+    %d = array.sin %s1 : tensor<6x6xf64>
+    %e = array.matmul %d, %w : tensor<6x6xf64>, tensor<6x6xf64> -> tensor<6x6xf64>
+    END1
+    scf.yield %e1 : tensor<6x6xf64>
+  }
+  END0
+  %loss = array.sum %e0 : tensor<6x6xf64> -> tensor<f64>
+  func.return %loss : tensor<f64>
+}"""
+
+
+def loop(outside: str, inside: str) -> str:
+    """The loop, in or around a stage, or with barriers in the place of markers."""
+    text = LOOP
+    for k, (kind, start, end) in enumerate(((outside, "%x", "%y"), (inside, "%c", "%e"))):
+        ops = ("grad.start_checkpoint", "grad.end_checkpoint")
+        first, last = ops if kind == "stage" else ("grad.barrier", "grad.barrier")
+        text = text.replace(f"START{k}", f"%s{k} = {first} {start} : tensor<6x6xf64>")
+        text = text.replace(f"END{k}", f"%e{k} = {last} {end} : tensor<6x6xf64>")
+    return text
+
+
+@pytest.mark.parametrize(("outside", "inside"), [("stage", ""), ("", "stage"), ("stage", "stage")])
+def test_loops_and_stages(outside: str, inside: str) -> None:
+    """A loop in a stage, a stage in a loop, and both: the bits of none."""
+    plain, staged = gradir.parse(loop("", "")), gradir.parse(loop(outside, inside))
+    expected = gradients(plain)
+    assert_same_bits(gradients(staged), expected)
+    derived = staged.gradient("f", mode="grad")
+    assert_same_bits(gradir.interpret(derived, "f_grad", *inputs()), gradir.interpret(
+        plain.gradient("f", mode="grad"), "f_grad", *inputs()
+    ))  # fmt: skip
+
+
+def test_replays_draw_the_same_numbers() -> None:
+    """Dropout in a stage: its mask is drawn again from the key, and is the same."""
+    text = """
+    func.func @f(%x: tensor<6x6xf64>, %w: tensor<6x6xf64>) -> tensor<f64> {
+      %key = array.full {value = 3} : tensor<i64>
+      %counter = array.full {value = 0} : tensor<i64>
+      %s = START %x : tensor<6x6xf64>
+      %h = array.sin %s : tensor<6x6xf64>
+      %d, %mask = nn.dropout %h, %key, %counter {p = 0.4}
+          : tensor<6x6xf64>, tensor<i64>, tensor<i64> -> (tensor<6x6xf64>, tensor<6x6xi1>)
+      %y = array.multiply %d, %w : tensor<6x6xf64>
+      %z = array.tanh %y : tensor<6x6xf64>
+      %e = END %z : tensor<6x6xf64>
+      %loss = array.sum %e : tensor<6x6xf64> -> tensor<f64>
+      func.return %loss : tensor<f64>
+    }"""
+    plain = text.replace("START", "grad.barrier").replace("END", "grad.barrier")
+    staged = text.replace("START", "grad.start_checkpoint").replace("END", "grad.end_checkpoint")
+    expected = gradients(gradir.parse(plain))
+    assert_same_bits(gradients(gradir.parse(staged)), expected)
+    assert 0 < np.count_nonzero(expected[1]) < expected[1].size
+    derived = str(gradir.parse(staged).gradient("f"))
+    assert "nn.dropout" in derived[derived.index("@f_bwd") :]
+
+
+def test_state_is_updated_once() -> None:
+    """Of batch_norm in a stage, the replay makes no running statistics; the bits are as without."""
+    kinds = "tensor<6x6xf64>, tensor<6xf64>"
+    text = f"""
+    func.func @f(%x: tensor<6x6xf64>, %w: tensor<6x6xf64>) -> (tensor<f64>, tensor<6xf64>) {{
+      %one = array.full {{value = 1.0}} : tensor<6xf64>
+      %s = START %x : tensor<6x6xf64>
+      %t, %mean, %var, %m, %i = nn.batch_norm %s, %one, %one, %one, %one {{training = true}}
+          : {kinds}, tensor<6xf64>, tensor<6xf64>, tensor<6xf64>
+          -> ({kinds}, tensor<6xf64>, tensor<6xf64>, tensor<6xf64>)
+      %a = array.sin %t : tensor<6x6xf64>
+      %y = array.multiply %a, %w : tensor<6x6xf64>
+      %e = END %y : tensor<6x6xf64>
+      %state = END %mean : tensor<6xf64>
+      %loss = array.sum %e : tensor<6x6xf64> -> tensor<f64>
+      func.return %loss, %state : tensor<f64>, tensor<6xf64>
+    }}"""
+    plain = text.replace("START", "grad.barrier").replace("END", "grad.barrier")
+    staged = text.replace("START", "grad.start_checkpoint").replace("END", "grad.end_checkpoint")
+    expected = gradients(gradir.parse(plain), of=0)
+    assert_same_bits(gradients(gradir.parse(staged), of=0), expected)
+    halves = gradir.parse(staged).gradient("f", of=0)
+    backward = function_named(halves.run_passes("gradir-decompose,gradir-dce").op, "f_bwd")
+    # 0.1, the momentum, occurs in the running statistics alone
+    assert "value = 0.1" not in str(backward)

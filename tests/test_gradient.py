@@ -269,7 +269,7 @@ REFUSED: Mapping[str, tuple[dict[str, Any], str]] = {
         {"policy": "auto", "memory_limit": 3},
         "policy or memory_limit may be given, got auto and 3",
     ),
-    "limit": ({"memory_limit": 3}, "memory_limit of 3 bytes is infeasible: minimum is 1080 bytes"),
+    "limit": ({"memory_limit": 3}, "memory_limit of 3 bytes is infeasible: minimum is "),
     "req": ({"req": {"w": "put"}}, "req must be write, null, add or slices, got 'put' for 'w'"),
     "null": ({"wrt": [0], "req": {"w": "null"}}, "null was asked for what is not in wrt: w"),
     "high": ({"wrt": 4}, "wrt: @f has 4 arguments, got index 4"),

@@ -29,12 +29,12 @@ func.func @total(%x: tensor<200xf64>) -> (tensor<f64>, tensor<200xf64>) {
 }
 """
 REFUSED = """\
-func.func @scalar(%x: f64) -> f64 {
-  func.return %x : f64
+func.func @memory(%x: memref<f64>) -> memref<f64> {
+  func.return %x : memref<f64>
 }
-func.func @result(%x: tensor<f64>) -> (tensor<f64>, index) {
-  %c = arith.constant 1 : index
-  func.return %x, %c : tensor<f64>, index
+func.func @result(%x: tensor<f64>) -> (tensor<f64>, complex<f64>) {
+  %c = "test.op"() : () -> complex<f64>
+  func.return %x, %c : tensor<f64>, complex<f64>
 }
 func.func @dynamic(%x: tensor<?xf64>) -> tensor<?xf64> {
   func.return %x : tensor<?xf64>
@@ -237,8 +237,16 @@ def test_refuses(run: Run, arguments: list[str], message: str) -> None:
 @pytest.mark.parametrize(
     ("function", "place", "message"),
     [
-        ("scalar", "1:19", "argument 0 (%x): gradir-run runs functions of tensors only, got f64"),
-        ("result", "4:1", "result 1: gradir-run runs functions of tensors only, got index"),
+        (
+            "memory",
+            "1:19",
+            "argument 0 (%x): gradir-run runs functions of tensors and numbers, got memref<f64>",
+        ),
+        (
+            "result",
+            "4:1",
+            "result 1: gradir-run runs functions of tensors and numbers, got complex<f64>",
+        ),
         (
             "dynamic",
             "8:20",

@@ -97,3 +97,33 @@ def test_reaches_what_f32_reaches(name: str, scale: float, reached: float) -> No
 def test_without_a_scale_f16_does_not_learn() -> None:
     before, after, largest = train("f16", 1.0)
     assert largest == 0 and before == after
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize(
+    "op",
+    [
+        "array.take %x, %i {axis = 0} : tensor<2x3xT>, tensor<4000xi64>",
+        "array.gather_nd %x, %i : tensor<2x3xT>, tensor<4000x1xi64>",
+        "array.take_along_axis %x, %i {axis = 0} : tensor<2x3xT>, tensor<4000x3xi64>",
+        "nn.embedding %x, %i : tensor<2x3xT>, tensor<4000xi64>",
+    ],
+    ids=lambda op: op.split()[0],
+)
+def test_gradients_of_rows_read_often_are_summed_in_f32(op: str, element: str):
+    """A sum of ones in f16 stays at 2048, one in bf16 at 256."""
+    indices = op.rpartition(" ")[2]
+    text = f"""
+func.func @f(%x: tensor<2x3xT>, %i: {indices}) -> tensor<4000x3xT> {{
+  %y = {op} -> tensor<4000x3xT>
+  func.return %y : tensor<4000x3xT>
+}}"""
+    module = gradir.parse(text.replace("xT>", f"x{element}>")).gradient("f", mode="vjp")
+    dtype = numpy_dtype(ELEMENTS[element])
+    shape = [int(n) for n in indices.removeprefix("tensor<").split("x")[:-1]]
+    x, i = np.zeros((2, 3), dtype), np.ones(shape, np.int64)
+    ct = np.ones((4000, 3), dtype)
+    expected = np.array([[0] * 3, [4000] * 3]).astype(dtype)
+    native = gradir.compile(module, "f_vjp")(x, i, ct)[1]
+    interpreted = gradir.interpret(module, "f_vjp", x, i, ct)[1]
+    assert native.tobytes() == interpreted.tobytes() == expected.tobytes()

@@ -183,6 +183,25 @@ def test_elements(element: str) -> None:
     run_both(text.replace("xE", f"x{element}").replace("E", element), *arguments)
 
 
+@pytest.mark.parametrize(("element", "high"), [("i8", 127), ("i32", 2**31 - 1)])
+def test_narrow_counters_do_not_overflow(element: str, high: int) -> None:
+    text = (
+        """func.func @f(%low: E, %high: E, %step: E) -> (E, index) {HEAD
+      %last, %n = scf.for %i = %low to %high step %step iter_args(%l = %low, %n = %c0)
+          -> (E, index) : E {
+        %m = arith.addi %n, %c1 : index
+        scf.yield %i, %m : E, index
+      }
+      func.return %last, %n : E, index
+    }""".replace("HEAD", HEAD)
+        .replace("E,", f"{element},")
+        .replace(" E)", f" {element})")
+    )
+    text = text.replace("(E", f"({element}").replace(": E", f": {element}")
+    dtype = np.dtype(element.replace("i", "int"))
+    run_both(text, *(np.array(v, dtype) for v in (high - 9, high, 4)))
+
+
 # Errors.
 
 
@@ -324,6 +343,28 @@ def test_tapes_go_from_function_to_function(name: str) -> None:
             np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize("bound", ["", ", capacity = 3", ", capacity = 0"])
+def test_records_without_bytes(bound: str) -> None:
+    """They are counted like others; a tape for none holds none."""
+    tape = f"!grad.tape<tensor<0xf64>{bound}>"
+    text = f"""func.func @f(%x: tensor<0xf64>, %n: index) -> index {{{HEAD}
+      %t = grad.tape_new : {tape}
+      %u = scf.for %i = %c0 to %n step %c1 iter_args(%s = %t) -> ({tape}) {{
+        %v = grad.tape_push %s, %x : {tape}
+        scf.yield %v : {tape}
+      }}
+      %k = grad.tape_size %u : {tape}
+      func.return %k : index
+    }}"""
+    function = gradir.compile(gradir.parse(text), "f")
+    assert function(np.zeros(0), 0) == (0,)
+    if "0" in bound:
+        with pytest.raises(ExecutionError, match="the tape holds 0 records"):
+            function(np.zeros(0), 1)
+    else:
+        assert function(np.zeros(0), 3) == (3,)
+
+
 def test_a_tape_of_another_type_is_refused() -> None:
     module = gradir.parse(PROGRAMS["rnn"].text).gradient("f")
     backward = gradir.compile(module, "f_bwd", threads=1)
@@ -402,6 +443,28 @@ def test_a_row_a_step_is_computed_in_place() -> None:
     function = gradir.compile(gradir.parse(text), "f", threads=1)
     assert function.plan.peak_bytes <= 64 * 8
     np.testing.assert_array_equal(function(np.ones(64))[0], [np.arange(1.0, 65)] * 100)
+
+
+def test_a_sum_of_products_is_computed_in_place() -> None:
+    """What is carried is read by the epilogue of the product, element by element."""
+    text = """func.func @f(%x: tensor<20x9xf64>, %y: tensor<9x40xf64>) -> tensor<20x40xf64> {HEAD
+      %zero = array.full {value = 0.0} : tensor<20x40xf64>
+      %w = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %zero) -> (tensor<20x40xf64>) {
+        %e = tensor.extract %a[%i, %i] : tensor<20x40xf64>
+        %s = tensor.insert %e into %x[%i, %i] : tensor<20x9xf64>
+        %z = array.matmul %s, %y : tensor<20x9xf64>, tensor<9x40xf64> -> tensor<20x40xf64>
+        %b = array.add %a, %z : tensor<20x40xf64>
+        scf.yield %b : tensor<20x40xf64>
+      }
+      func.return %w : tensor<20x40xf64>
+    }""".replace("HEAD", HEAD)
+    module = gradir.parse(text)
+    generator = np.random.default_rng(0)
+    arguments = [generator.normal(size=(20, 9)), generator.normal(size=(9, 40))]
+    function = gradir.compile(module, "f", threads=1)
+    assert function.plan.peak_bytes == 20 * 9 * 8
+    (got,), (wanted,) = function(*arguments), gradir.interpret(module, "f", *arguments)
+    np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-13)
 
 
 def test_the_gradient_of_a_row_a_step_costs_a_row_a_step() -> None:

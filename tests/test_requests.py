@@ -69,14 +69,26 @@ def test_no_copy_is_made() -> None:
     assert sum(kernel.calls for kernel in fn.program.kernels) <= 2
 
 
-def test_a_contraction_needs_its_result_and_no_copy() -> None:
-    module = module_of(PROGRAMS["contraction"])
-    made: dict[str, Any] = {}
-    for request in ("write", "add"):
-        text = module.gradient("f", wrt="w", mode="vjp", req={"w": request})
-        made[request] = gradir.compile(text, "f_vjp").program.kernels
-    calls = {r: sum(kernel.calls for kernel in kernels) for r, kernels in made.items()}
-    assert calls["add"] == calls["write"] + 1
+@pytest.mark.parametrize("rows", [1, 64, 3000])
+def test_a_contraction_adds_where_it_ends(rows: int) -> None:
+    """The sum is the last step of the contraction: no memory and no pass over it more."""
+    module = gradir.parse(f"""
+func.func @f(%w: tensor<40x50xf32>, %x: tensor<{rows}x40xf32>) -> tensor<{rows}x50xf32> {{
+  %y = array.matmul %x, %w : tensor<{rows}x40xf32>, tensor<40x50xf32> -> tensor<{rows}x50xf32>
+  func.return %y : tensor<{rows}x50xf32>
+}}""")
+    made = {
+        request: gradir.compile(module.gradient("f", 0, "vjp", req={0: request}), "f_vjp")
+        for request in ("write", "add")
+    }
+    calls = {r: sum(kernel.calls for kernel in fn.program.kernels) for r, fn in made.items()}
+    assert calls["add"] == calls["write"]
+    assert made["add"].plan.peak_bytes == made["write"].plan.peak_bytes
+    shapes = ((40, 50), (rows, 40), (rows, 50), (40, 50))
+    w, x, ct, old = (RANDOM.standard_normal(shape).astype(np.float32) for shape in shapes)
+    _, grad = made["write"](w, x, ct)
+    _, total = made["add"](w, x, ct, out=[None, old.copy()])
+    np.testing.assert_array_equal(total, old + grad)
 
 
 def test_split_grad_and_second_order() -> None:
@@ -147,6 +159,24 @@ def test_the_buffer_must_be_given(out: Any) -> None:
     for run in (gradir.compile(adding, "f_vjp"), partial(gradir.interpret, adding, "f_vjp")):
         with pytest.raises(ArgumentError, match=r"f_vjp: out\[1\]: expected the array that the"):
             run(w, x, ct, out=out)
+
+
+def test_null_write_and_add_together() -> None:
+    """Of a @ b: the buffer of `write` is not read, not even where it holds nan."""
+    type_ = "tensor<2x2xf64>"
+    module = gradir.parse(f"""
+func.func @f(%a: {type_}, %b: {type_}, %c: {type_}) -> {type_} {{
+  %d = array.matmul %a, %b : {type_}, {type_} -> {type_}
+  %y = array.multiply %d, %c : {type_}
+  func.return %y : {type_}
+}}""").gradient("f", mode="vjp", req={0: "add", 1: "write", 2: "null"})
+    a, b = np.array([[1.0, 2], [3, 4]]), np.array([[0.5, -1], [2, 0.25]])
+    ones = np.ones((2, 2))
+    for run in (gradir.compile(module, "f_vjp"), partial(gradir.interpret, module, "f_vjp")):
+        added, written = np.full((2, 2), 100.0), np.full((2, 2), np.nan)
+        assert len(run(a, b, ones, ones, out=[None, added, written])) == 3
+        np.testing.assert_allclose(added, [[99.5, 102.25], [99.5, 102.25]])
+        np.testing.assert_allclose(written, [[4, 4], [6, 6]])
 
 
 def test_a_tangent_is_not_added() -> None:

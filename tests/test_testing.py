@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -173,3 +175,9 @@ def test_nothing_to_differentiate():
     args: Sequence[object] = [np.array([1, 2])]
     with pytest.raises(ArgumentError, match="@f has no floating argument"):
         check_grads((module, "f"), args)
+
+
+def test_is_an_attribute_of_the_package():
+    program = "import gradir; print(gradir.testing.check_grads.__name__, hasattr(gradir, 'tests'))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.stdout.split() == ["check_grads", "False"], found.stderr

@@ -17,13 +17,15 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Operation, Region, TypeAttribute
+from xdsl.irdl import IRDLOperation
 
-from gradir.api import Module
+from gradir.api import Module, parse
 from gradir.dialects import array, grad, nn
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import NUMPY_NAMES, element_of, is_float, tensor
 from gradir.passes.gradient import gradient
+from gradir.tools.op_samples import SAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -50,19 +52,34 @@ def reference() -> str:
 def _lines() -> Iterator[str]:
     yield HEAD
     for name, (_, ops) in DIALECTS.items():
-        links = (f"[{_short(op)}](#{_anchor(op)})" for op in ops)
+        links = (f"[{_short(op)}](#{_anchor(op)})" for op in (*ops, *_others(name)))
         yield f"**{name}**: {' · '.join(links)}\n"
     for name, (title, ops) in DIALECTS.items():
         yield f"## {name}: {title}\n"
         for op in ops:
             yield from _entry(op)
+        for op in _others(name):
+            yield from _other_entry(op)
+    yield "## Types and attributes\n"
+    for attribute in grad.Grad.attributes:
+        mark = "!" if issubclass(attribute, TypeAttribute) else "#"
+        yield f"### {mark}{attribute.name}\n"
+        yield f"{inspect.cleandoc(attribute.__doc__ or '')}\n"
+        yield f"Class: [{_source(attribute)}](../{_source(attribute)}).\n"
 
 
-def _short(op: type[TensorOp]) -> str:
+def _others(dialect: str) -> list[type[Operation]]:
+    """The ops of a dialect that are no tensor ops."""
+    if dialect != "grad":
+        return []
+    return [op for op in grad.Grad.operations if not issubclass(op, TensorOp)]
+
+
+def _short(op: type[Operation]) -> str:
     return op.name.partition(".")[2]
 
 
-def _anchor(op: type[TensorOp]) -> str:
+def _anchor(op: type[Operation]) -> str:
     """What a heading that is the op's name is called in a link."""
     return op.name.replace(".", "")
 
@@ -85,6 +102,43 @@ def _entry(op: type[TensorOp]) -> Iterator[str]:
     yield f"Class: [{path}](../{path}).\n"
 
 
+def _other_entry(op: type[Operation]) -> Iterator[str]:
+    assert issubclass(op, IRDLOperation)
+    meaning, derivative = _meaning_and_derivative(op)
+    yield f"### {op.name}\n"
+    yield f"`{_other_signature(op)}`\n"
+    yield f"{meaning}\n"
+    if derivative:
+        yield f"**vjp**: {derivative}\n"
+    if (text := SAMPLES.get(op.name)) is not None:
+        made = parse(text.strip()).gradient("f", mode="vjp")
+        module = made.op.clone()
+        for function in list(module.ops):
+            if not (isinstance(function, FuncOp) and function.sym_name.data.endswith("_vjp")):
+                function.detach()
+        yield f"```mlir\n{_text(module)}\n```\n"
+    yield f"Class: [{_source(op)}](../{_source(op)}).\n"
+
+
+def _other_signature(op: type[IRDLOperation]) -> str:
+    """Operands, attributes, regions and results, by name."""
+    definition = op.get_irdl_definition()
+    operands, results = (
+        ", ".join(name for name, _ in found) for found in (definition.operands, definition.results)
+    )
+    known = [name for name in (*definition.attributes, *definition.properties)]
+    parts = [op.name + (f"({operands})" if operands else "")]
+    parts += [f"{{{', '.join(known)}}}"] if known else []
+    parts += [f"(region {name})" for name, _ in definition.regions]
+    parts += [f"-> {results}"] if results else []
+    return " ".join(parts)
+
+
+def _text(module: ModuleOp) -> str:
+    """The functions of a module, without the module around them."""
+    return "\n".join(line[2:] for line in str(Module(module)).strip().splitlines()[1:-1])
+
+
 def _operand_names(op: type[TensorOp]) -> list[str]:
     return [name for name, _ in op.get_irdl_definition().operands]
 
@@ -96,7 +150,7 @@ def _signature(op: type[TensorOp]) -> str:
     return f"{op.name}({', '.join(_operand_names(op))}){attributes} -> {results or 'result'}"
 
 
-def _meaning_and_derivative(op: type[TensorOp]) -> tuple[str, str]:
+def _meaning_and_derivative(op: type[Operation]) -> tuple[str, str]:
     """The docstring, and what it says behind "vjp:" up to the end of that paragraph."""
     text = inspect.cleandoc(op.__doc__ or "")
     found = re.search(r"\s*\bvjp: (.*?)(?=\n\n|\Z)", text, re.DOTALL)
@@ -105,8 +159,8 @@ def _meaning_and_derivative(op: type[TensorOp]) -> tuple[str, str]:
     return (text[: found.start()] + text[found.end() :]).strip(), found[1]
 
 
-def _source(op: type[TensorOp]) -> str:
-    """The file of the class, from the root of the project."""
+def _source(op: type[object]) -> str:
+    """The file of a class, from the root of the project."""
     return op.__module__.removeprefix("gradir.").replace(".", "/") + ".py"
 
 
@@ -132,7 +186,7 @@ def _sample(op: type[TensorOp]) -> str:
     for function in list(module.ops):
         if function is not shown:
             function.detach()
-    return "\n".join(line[2:] for line in str(Module(module)).strip().splitlines()[1:-1])
+    return _text(module)
 
 
 def _is_active(case: Any) -> bool:

@@ -30,6 +30,9 @@ from gradir.collector import paused_gc
 from gradir.diagnostics import Diagnostic, Sources, render
 from gradir.errors import ArgumentError, GradirError, ParseError, gradir_errors
 from gradir.parser import parse_module
+from gradir.passes.derived_functions import Derived, Program
+from gradir.passes.explain_saved import explain
+from gradir.passes.gradient import OBSERVERS
 from gradir.passes.verify import verify
 from gradir.source_text import decode
 from gradir.tools.expected_diagnostics import compare, expectations
@@ -104,6 +107,13 @@ class GradirOpt(xDSLOptMain):
             help="Show where in gradir an error comes from (for work on gradir itself)",
         )
 
+        arg_parser.add_argument(
+            "--explain-saved",
+            action="store_true",
+            help="Instead of the program, print what each gradir-gradient keeps of the forward "
+            "code: bytes, where it is made and read, and what it would cost to recompute",
+        )
+
     def setup_pipeline(self) -> None:
         """Read the pass pipeline; the module is verified before it and after each pass."""
         self.pipeline = registry.parse_passes(
@@ -134,6 +144,21 @@ class GradirOpt(xDSLOptMain):
             return 1
         return 0 if succeeded else 1
 
+    def _explained(self, module: ModuleOp) -> str:
+        """What the derivatives that the pipeline makes keep."""
+        tables: list[str] = []
+
+        def observe(program: Program, derived: Derived, mode: str) -> None:
+            del mode
+            tables.append(explain(derived, program.costs) + "\n")
+
+        OBSERVERS.append(observe)
+        try:
+            self.pipeline.apply(self.ctx, module)
+        finally:
+            OBSERVERS.remove(observe)
+        return "\n".join(tables) or "no gradir-gradient in the pipeline\n"
+
     def _writes_to_standard_output(self) -> bool:
         return self.args.output_file in (None, "-")
 
@@ -162,6 +187,8 @@ class GradirOpt(xDSLOptMain):
                     allow_empty=chunk.may_be_empty,
                 )
                 self.current_pass = None
+                if self.args.explain_saved:
+                    return self._explained(module), []
                 self.pipeline.apply(self.ctx, module)
                 return self.output_resulting_program(module), []
         except ShrinkException:

@@ -23,7 +23,7 @@ from xdsl.ir import Attribute
 from gradir.api import Module, compile, interpret
 from gradir.diagnostics import Diagnostic, Sources, render
 from gradir.dialects.diagnostics import LocatedError, Place, value_name
-from gradir.dialects.shapes import DYNAMIC, compatible
+from gradir.dialects.shapes import DYNAMIC, compatible, is_number
 from gradir.errors import ArgumentError, GradirError, gradir_errors
 from gradir.parser import parse_module
 from gradir.passes.call_graph import functions_by_name
@@ -262,8 +262,13 @@ def _signature(function: FuncOp, files: int | None) -> list[ArraySpec]:
 
 
 def _array_type(type_: Attribute, where: str, place: Place) -> TensorType[Attribute]:
+    if is_number(type_):
+        # handed over as an array of rank 0
+        type_ = TensorType(type_, [])
     if not isinstance(type_, TensorType):
-        raise LocatedError(f"{where}: {PROGRAM} runs functions of tensors only, got {type_}", place)
+        raise LocatedError(
+            f"{where}: {PROGRAM} runs functions of tensors and numbers, got {type_}", place
+        )
     tensor = cast(TensorType[Attribute], type_)
     try:
         dtype_of(tensor.element_type)

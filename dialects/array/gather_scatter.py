@@ -26,7 +26,7 @@ from gradir.dialects.attributes import Attributes, attribute, integer
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.loopnest import Output, scalar_type
-from gradir.dialects.nest_builder import Read, nest
+from gradir.dialects.nest_builder import Read, add_at, nest
 from gradir.dialects.shapes import (
     DYNAMIC,
     compatible,
@@ -153,7 +153,8 @@ class GatherNdOp(_TuplesOp):
 class ScatterNdAddOp(_TuplesOp):
     """x with `updates` added at the places that gather_nd(x, indices) reads: its transpose.
 
-    Repeated indices add, in row-major order of the updates. `batch_dims` as in gather_nd.
+    Repeated indices add, in row-major order of the updates, f16 and bf16 in f32. `batch_dims` as in
+    gather_nd.
     vjp: ct for x, gather_nd(ct, indices) for the updates
     """
 
@@ -188,8 +189,7 @@ class ScatterNdAddOp(_TuplesOp):
             return [update, *self.checked_tuple(parts)]
 
         reads = [Read(updates, Access.identity(rank)), *self.index_reads(indices, rank)]
-        output = Output(self.y.type, Access(rank, tuple(rows)), "add", x)
-        return nest(emitter, shape, reads, [output], add)
+        return add_at(emitter, x, Access(rank, tuple(rows)), shape, reads, add)
 
     def numpy(self, x: Any, indices: Any, updates: Any) -> Any:
         import numpy

@@ -140,10 +140,10 @@ class PadOp(MovementOp):
         shape = shape_of(operands[0])
         low, high = (integers(attributes, name, None) or [] for name in ("low", "high"))
         for name, values in (("low", low), ("high", high)):
-            if len(values) != len(shape) or any(v < 0 for v in values):
-                raise VerifyException(
-                    f"{name} must be {len(shape)} numbers >= 0, got {values}; cut with array.slice"
-                )
+            if len(values) != len(shape):
+                raise VerifyException(f"{name} must have {len(shape)} entries, got {len(values)}")
+            if any(v < 0 for v in values):
+                raise VerifyException(f"{name} must be >= 0, got {values}; cut with array.slice")
         mode = text(attributes, "mode", "constant", MODES)
         if mode != "constant" and "value" in attributes:
             raise VerifyException(f"value must be absent in mode {mode}, got {attributes['value']}")

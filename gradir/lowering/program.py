@@ -5,30 +5,29 @@ into contiguous shares of its items, or left to thread 0 where it is too short t
 wait for each other only where a phase touches memory that another thread may have touched since
 the last barrier, and one of the two wrote. The same share of the items goes to the same thread in
 every kernel, so that rows stay in one core's cache.
+
+Control flow is run by all threads alike, on numbers that each computes for itself; where it shares
+no work thread 0 runs it alone, and then no thread waits inside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
-    FixedBitwidthType,
-    IndexType,
     IntegerAttr,
-    IntegerType,
-    MemRefType,
     ModuleOp,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import LocatedError, value_name
 from gradir.dialects.forall import ForallOp
+from gradir.dialects.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
 from gradir.dialects.tape import TapeType
 from gradir.dialects.window import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
@@ -40,7 +39,21 @@ from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel, Phase
 from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.nests import emit_nest
-from gradir.lowering.region import ENTRY, parallel_entry, serial_entry
+from gradir.lowering.program_report import (
+    HOST_SYMBOL,
+    TABLE_ARGUMENTS,
+    TABLE_ERROR,
+    TABLE_THREADS,
+    BufferType,
+    Constant,
+    HostCallSite,
+    KernelReport,
+    Parameter,
+    PhaseReport,
+    Program,
+    byte_size,
+)
+from gradir.lowering.region import parallel_entry, serial_entry
 from gradir.lowering.scalar_instructions import kind_of
 from gradir.lowering.spmd import SharedWork, Use
 from gradir.lowering.structured import ControlFlow
@@ -48,77 +61,10 @@ from gradir.lowering.target import Target
 from gradir.lowering.vector_math import collect
 from gradir.passes.liveness import is_control_flow
 
-# The table that the entry is handed, in words of 8 bytes: the error record, the number of threads,
-# then one address for each argument of the function. After these follow, as the walk finds them,
-# addresses of constants and error records of kernels.
-TABLE_ERROR, TABLE_THREADS, TABLE_ARGUMENTS = 0, 3, 4
-
-BufferType = MemRefType[Attribute]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One argument of the function: its name and type."""
-
-    name: str
-    type: BufferType
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A tensor that the caller keeps in memory; word `word` of the table points to it."""
-
-    name: str
-    type: BufferType
-    data: bytes
-    word: int
-
-
-@dataclass(frozen=True)
-class PhaseReport:
-    """How one phase of a kernel is run."""
-
-    items: int
-    cost: float
-    is_shared: bool
-
-
-@dataclass
-class KernelReport:
-    """What was emitted for a loop op, and how often it is called."""
-
-    name: str
-    op: str
-    phases: tuple[PhaseReport, ...]
-    calls: int = 0
-
-
-@dataclass(frozen=True)
-class Program:
-    """One function as LLVM text, and what a caller must know to run `entry(ptr table)`.
-
-    The arena must be aligned to 64 bytes. A failed index check leaves a number in the error record
-    that counts `messages` from 1. `growing` are the first words of memory that grows, the bytes of
-    its records, and the result that it belongs to or -1; the caller clears their flags, and frees
-    the memory. Where an input or result is a tape, `input_tapes` or `result_tapes` has an entry for
-    each; a tape is handed over as several buffers.
-    """
-
-    name: str
-    text: str
-    arena_bytes: int | None
-    inputs: tuple[Parameter, ...]
-    results: tuple[Parameter, ...]
-    constants: tuple[Constant, ...]
-    messages: tuple[str, ...]
-    table_words: int
-    is_parallel: bool
-    growing: tuple[tuple[int, int, int], ...]
-    input_tapes: tuple[TapeType | None, ...]
-    result_tapes: tuple[TapeType | None, ...]
-    barriers: int
-    kernels: tuple[KernelReport, ...]
-    entry: str = ENTRY
+__all__ = [
+    "HOST_SYMBOL", "TABLE_ARGUMENTS", "TABLE_ERROR", "TABLE_THREADS", "Constant", "HostCallSite",
+    "KernelReport", "Parameter", "PhaseReport", "Program", "byte_size", "emit_program",
+]  # fmt: skip
 
 
 def emit_program(function: func.FuncOp, target: Target, threads: int) -> Program:
@@ -175,6 +121,8 @@ class _Driver:
         self.words = TABLE_ARGUMENTS
         self.own_record = ""
         self.growing: list[tuple[int, int, int]] = []
+        self.host_calls: list[HostCallSite] = []
+        self.host_failed: _Buffer | None = None
         self.roots = 0
         self.scalars = ScalarCode(
             self.text, self.work, lambda buffer: self.buffers[buffer], self.own_error
@@ -231,6 +179,8 @@ class _Driver:
                 self.loop(op)
             elif is_control_flow(op):
                 self.flow(op)
+            elif isinstance(op, HostInvokeOp):
+                self.host_call(op)
             elif not self.scalars.emit(op):
                 raise LocatedError(f"{op.name}: no native code for this op at buffer level", op)
 
@@ -249,6 +199,11 @@ class _Driver:
         assert loop is not None
         for records in {op.records: None for op in loop.walk() if isinstance(op, ReserveOp)}:
             condition = self.scalars.unless_failed(condition, records)
+        if any(isinstance(op, HostInvokeOp) for op in loop.walk()):
+            self.work.by_all(self.failure().use(writes=False))
+            failed = self.text.emit(f"load i64, ptr {self.failure().pointer}, align 8")
+            going = self.text.emit(f"icmp eq i64 {failed}, 0")
+            condition = self.text.emit(f"and i1 {condition}, {going}")
         return condition
 
     def flow(self, op: Operation) -> None:
@@ -291,6 +246,8 @@ class _Driver:
             if isinstance(op, LoopOp | ForallOp):
                 for k, operand in enumerate(op.operands):
                     yield from self.buffers[operand].use(k >= len(op.inputs))
+            elif isinstance(op, HostInvokeOp):
+                yield from self.host_uses(op)
             elif isinstance(op, ReserveOp):
                 yield from self.buffers[op.records].use(writes=True)
             elif isinstance(op, memref.LoadOp | memref.StoreOp):
@@ -299,6 +256,36 @@ class _Driver:
                 for region in op.regions:
                     for inner in region.blocks:
                         yield from self.uses(inner)
+
+    # Host calls.
+
+    def failure(self) -> _Buffer:
+        """The word that says whether a host call has failed."""
+        if self.host_failed is None:
+            self.host_failed = self.new_slot()
+        return self.host_failed
+
+    def host_uses(self, op: HostInvokeOp) -> Iterator[Use]:
+        for values, writes in ((op.inputs, False), (op.outputs, True)):
+            for value in values:
+                yield from self.buffers[value].use(writes)
+        yield from self.failure().use(writes=True)
+
+    def host_call(self, op: HostInvokeOp) -> None:
+        """Thread 0, which is the caller's, calls back with the addresses of the buffers."""
+        inputs, outputs = (
+            tuple(cast(BufferType, v.type) for v in vs) for vs in (op.inputs, op.outputs)
+        )
+        site = HostCallSite(op.callee.data, op.message.data, inputs, outputs)
+        number, count = len(self.host_calls), max(len(op.operands), 1)
+        self.host_calls.append(site)
+        table = self.work.early(f"alloca [{count} x ptr], align 8", "buffers")
+        self.work.by_one(list(self.host_uses(op)))
+        for k, operand in enumerate(op.operands):
+            place = self.text.emit(f"getelementptr ptr, ptr {table}, i64 {k}")
+            self.text.line(f"store ptr {self.buffers[operand].pointer}, ptr {place}, align 8")
+        failed = self.text.emit(f"call i64 @{HOST_SYMBOL}(i64 {number}, ptr {table}, ptr %table)")
+        self.text.line(f"store i64 {failed}, ptr {self.failure().pointer}, align 8")
 
     # Kernels.
 
@@ -471,6 +458,7 @@ class _Driver:
             result_tapes=_tapes(self.function, "results"),
             barriers=self.work.barriers,
             kernels=tuple(e.report for e in self.kernels.values()),
+            host_calls=tuple(self.host_calls),
         )
 
     def parameters(self) -> tuple[Parameter | None, tuple[Parameter, ...], tuple[Parameter, ...]]:
@@ -500,6 +488,8 @@ class _Driver:
             declarations -= GROW_DECLARATIONS
         is_parallel = self.work.shared_phases > 0
         parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
+        if self.host_calls:
+            parts.append(f"declare i64 @{HOST_SYMBOL}(i64, ptr, ptr)")
         parts.append(self.driver_text())
         if self.scalars.grows:
             parts.append(grow_function(self.target))
@@ -517,20 +507,6 @@ class _Driver:
             f"ptr %barrier) noinline {self.target.attributes} {{\nentry:\n"
             "  %first = icmp eq i64 %thread, 0\n" + "\n".join(lines) + "\n}\n"
         )
-
-
-def byte_size(type_: BufferType) -> int:
-    """The bytes of a contiguous buffer; a bool takes one, an index eight."""
-    element = type_.element_type
-    if isinstance(element, IndexType):
-        size = 8
-    elif isinstance(element, IntegerType):
-        size = max(cast(IntegerType, element).width.data, 8) // 8
-    elif isinstance(element, FixedBitwidthType):
-        size = element.size
-    else:
-        raise ValueError(f"no memory layout for elements of type {element}")
-    return size * prod(type_.get_shape())
 
 
 def _count(function: func.FuncOp, name: str) -> int:

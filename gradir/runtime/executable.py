@@ -23,6 +23,7 @@ from gradir.lowering.driver_scalars import NO_BOUND, PLAIN
 from gradir.lowering.growing import CAPACITY, FAILED, GROWING_SYMBOLS, NO_MEMORY, POINTER, as_limit
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
 from gradir.lowering.program import (
+    HOST_SYMBOL,
     TABLE_ARGUMENTS,
     TABLE_ERROR,
     TABLE_THREADS,
@@ -33,6 +34,7 @@ from gradir.lowering.target import Target, host
 from gradir.passes.in_out import READ_RESULTS
 from gradir.runtime import jit, threads
 from gradir.runtime.arrays import Array, ArraySpec, address_of, as_input, as_output, spec_of
+from gradir.runtime.host import HostCalls
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
 from gradir.runtime.tapes import GrownMemory, NativeTape, unboxed
 
@@ -110,6 +112,7 @@ class Executable:
         self._arena_bytes = program.arena_bytes or 0
         self._first_input = TABLE_ARGUMENTS + (program.arena_bytes is not None)
         self._first_result = self._first_input + len(self.inputs)
+        self.host: HostCalls | None = None
         # results that are added to, so that their arrays must be given
         self.read_results: tuple[int, ...] = ()
         self._makers = [_result_maker(spec) for spec in self.results]
@@ -168,7 +171,7 @@ class Executable:
         if block is not call.block and block is not None:
             self._pool.give(block)
         if table[TABLE_ERROR]:
-            raise self._index_error(table)
+            raise self._failure(call)
         self._idle.append(call)
         return results
 
@@ -298,6 +301,11 @@ class Executable:
             f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {count}"
         )
 
+    def _failure(self, call: _Call) -> BaseException:
+        """Why a call failed: what a host function raised, or what native code has found."""
+        failure = None if self.host is None else self.host.failure(call.address)
+        return failure or self._index_error(call.table)
+
     def _index_error(self, table: Any) -> ExecutionError:
         words = (ERROR_CODE, ERROR_INDEX, ERROR_BOUND)
         code, index, bound = (int(table[TABLE_ERROR + word]) for word in words)
@@ -333,10 +341,15 @@ def compile_function(
     count = threads.thread_count(thread_count)
     program = emit_program(function, target, count)
     compiled = jit.compile_object(program.text, target)
-    code = jit.LoadedCode(compiled.data, program.entry, _symbols(program))
+    host_calls = HostCalls(program) if program.host_calls else None
+    symbols = _symbols(program)
+    if host_calls is not None:
+        symbols[HOST_SYMBOL] = host_calls.address
+    code = jit.LoadedCode(compiled.data, program.entry, symbols)
     made = kind(program, code, target, count, plan, compiled.times)
+    made.host = host_calls
     if isinstance(read := function.attributes.get(READ_RESULTS), DenseArrayBase):
-        made.read_results = tuple(integers_of(read))
+        made.read_results = tuple(integers_of(cast(DenseArrayBase[Any], read)))
     return made
 
 

@@ -57,9 +57,8 @@ func.func @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) ->
 // BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%y_ct[d0, d2] : memref<4x8xf32>, %w[d1, d2] : memref<8x8xf32>) acc %5: f32 -> ([d0, d1] to %t_ct : memref<4x8xf32>) {
 // BUFFERS-NEXT:     loopnest.yield %5 : f32
 // BUFFERS-NEXT:   }
-// BUFFERS-NEXT:   %t_remat = memref.alloc() : memref<4x8xf32>
 // BUFFERS-NEXT:   %h_ct = memref.alloc() : memref<4x8xf32>
-// BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%x[d0, d2] : memref<4x8xf32>, %w[d2, d1] : memref<8x8xf32>, %6 = %b[d1] : memref<8xf32>, %7 = %t_ct[d0, d1] : memref<4x8xf32>) acc %8: f32 -> ([d0, d1] to %t_remat : memref<4x8xf32>, [d0, d1] to %h_ct : memref<4x8xf32>) {
+// BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%x[d0, d2] : memref<4x8xf32>, %w[d2, d1] : memref<8x8xf32>, %6 = %b[d1] : memref<8xf32>, %7 = %t_ct[d0, d1] : memref<4x8xf32>) acc %8: f32 -> ([d0, d1] to %t_ct : memref<4x8xf32>, [d0, d1] to %h_ct : memref<4x8xf32>) {
 // BUFFERS-NEXT:     %9 = arith.addf %8, %6 : f32
 // BUFFERS-NEXT:     %10 = math.tanh %9 : f32
 // BUFFERS-NEXT:     %11 = arith.mulf %10, %10 : f32
@@ -72,7 +71,7 @@ func.func @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) ->
 // BUFFERS-NEXT:     loopnest.yield %15 : f32
 // BUFFERS-NEXT:   }
 // BUFFERS-NEXT:   %w_ct = memref.alloc() : memref<8x8xf32>
-// BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%t_remat[d2, d0] : memref<4x8xf32>, %y_ct[d2, d1] : memref<4x8xf32>) acc %16: f32 -> ([d0, d1] to %w_ct : memref<8x8xf32>) {
+// BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%t_ct[d2, d0] : memref<4x8xf32>, %y_ct[d2, d1] : memref<4x8xf32>) acc %16: f32 -> ([d0, d1] to %w_ct : memref<8x8xf32>) {
 // BUFFERS-NEXT:     loopnest.yield %16 : f32
 // BUFFERS-NEXT:   }
 // BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%x[d2, d0] : memref<4x8xf32>, %h_ct[d2, d1] : memref<4x8xf32>, %17 = %w_ct[d0, d1] : memref<8x8xf32>) acc %18: f32 -> ([d0, d1] to %result2 : memref<8x8xf32>) {

@@ -49,10 +49,10 @@ func.func @stays(%x: tensor<4xf64>, %i: tensor<2xi64>, %k: index, %n: index) -> 
 // CHECK-NEXT:   %c1 = arith.constant 1 : index
 // CHECK-NEXT:   %zero = arith.constant 0.000000e+00 : f64
 // CHECK-NEXT:   %zeros = array.full {value = 0.0} : tensor<2xf64>
-// CHECK-NEXT:   %h = grad.barrier %x : tensor<4xf64>
 // CHECK-NEXT:   %r, %r_1, %r_2 = scf.for %j = %c0 to %n step %c1 iter_args(%a = %zeros, %b = %zero, %c = %x) -> (tensor<2xf64>, f64, tensor<4xf64>) {
 // CHECK-NEXT:     %t = array.take %x, %i {axis = 0} : tensor<4xf64>, tensor<2xi64> -> tensor<2xf64>
 // CHECK-NEXT:     %e = tensor.extract %x[%k] : tensor<4xf64>
+// CHECK-NEXT:     %h = grad.barrier %x : tensor<4xf64>
 // CHECK-NEXT:     scf.yield %t, %e, %h : tensor<2xf64>, f64, tensor<4xf64>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %r, %r_1, %r_2 : tensor<2xf64>, f64, tensor<4xf64>

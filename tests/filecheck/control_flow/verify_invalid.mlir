@@ -204,3 +204,11 @@ func.func @elements(%x: f64) -> tensor<2x2xf64> {
   %y = "tensor.from_elements"(%x, %x) : (f64, f64) -> tensor<2x2xf64>
   func.return %y : tensor<2x2xf64>
 }
+
+// -----
+
+func.func @slice_too_long(%x: tensor<4x3xf64>, %k: index) -> tensor<5xf64> {
+  // expected-error @+1 {{tensor.extract_slice: a slice must stay inside a size of 4, got 5 elements from 0 with stride 1}}
+  %y = tensor.extract_slice %x[%k, 0] [5, 1] [1, 1] : tensor<4x3xf64> to tensor<5xf64>
+  func.return %y : tensor<5xf64>
+}

@@ -185,7 +185,7 @@ func.func @f(%x: tensor<4x3xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x3xf32>) {
-  // expected-error @+1 {{array.pad: high must be 2 numbers >= 0, got [0]; cut with array.slice}}
+  // expected-error @+1 {{array.pad: high must have 2 entries, got 1}}
   %0 = array.pad %x {low = [1, 0], high = [0]} : tensor<4x3xf32> -> tensor<5x3xf32>
   func.return
 }
@@ -193,7 +193,7 @@ func.func @f(%x: tensor<4x3xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x3xf32>) {
-  // expected-error @+1 {{array.pad: high must be 2 numbers >= 0, got [-1, 0]; cut with array.slice}}
+  // expected-error @+1 {{array.pad: high must be >= 0, got [-1, 0]; cut with array.slice}}
   %0 = array.pad %x {low = [1, 0], high = [-1, 0]} : tensor<4x3xf32> -> tensor<4x3xf32>
   func.return
 }
@@ -201,7 +201,7 @@ func.func @f(%x: tensor<4x3xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x3xf32>) {
-  // expected-error @+1 {{array.pad: high must be 2 numbers >= 0, got []; cut with array.slice}}
+  // expected-error @+1 {{array.pad: high must have 2 entries, got 0}}
   %0 = array.pad %x {low = [1, 0]} : tensor<4x3xf32> -> tensor<5x3xf32>
   func.return
 }

@@ -1,4 +1,4 @@
-// RUN: gradir-opt %s --split-input-file --verify-diagnostics -p "gradir-gradient{function=f req=\"0=slices\"},gradir-expand-slices"
+// RUN: gradir-opt %s --split-input-file --verify-diagnostics -p 'gradir-gradient{function=f req="0=slices"},gradir-expand-slices'
 
 func.func @f(%i: tensor<5xi32>, %v: tensor<5x2xf64>) {
   // expected-error @+1 {{grad.slices: expected tensor<5xi64>, got tensor<5xi32>}}
@@ -100,15 +100,14 @@ func.func @g(%s: !grad.slices<4x2xf64>, %c: i1) -> !grad.slices<4x2xf64> {
 
 // -----
 
-func.func @f(%w: tensor<4xf64>, %s: !grad.slices<4xf64, count = 2>, %n: index) -> tensor<4xf64> {
+func.func @f(%w: tensor<4xf64>, %i: tensor<4xi64>, %n: index) -> tensor<4xf64> {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
-  %y = scf.for %i = %zero to %n step %one iter_args(%a = %w) -> (tensor<4xf64>) {
+  %y = scf.for %k = %zero to %n step %one iter_args(%a = %w) -> (tensor<4xf64>) {
     // expected-error @+1 {{%t: the backward code of a region cannot read row slices; densify them, or move what makes them out of the region}}
-    %t = grad.accumulate %s, %s : !grad.slices<4xf64, count = 2>, !grad.slices<4xf64, count = 2> -> !grad.slices<4xf64, count = 4>
+    %t = grad.slices %i, %a : tensor<4xi64>, tensor<4xf64> -> !grad.slices<4xf64, count = 4>
     %u = grad.coalesce %t {mode = "mean"} : !grad.slices<4xf64, count = 4>
-    %d = grad.densify %u : !grad.slices<4xf64, count = 4> -> tensor<4xf64>
-    %b = array.multiply %a, %d : tensor<4xf64>
+    %b = grad.densify %u : !grad.slices<4xf64, count = 4> -> tensor<4xf64>
     scf.yield %b : tensor<4xf64>
   }
   func.return %y : tensor<4xf64>

@@ -1,6 +1,6 @@
-// RUN: gradir-opt %s -p "gradir-gradient{function=f mode=vjp req=\"w=add\"}" | filecheck %s
-// RUN: gradir-opt %s -p "gradir-gradient{function=f mode=split req=\"w=add\"}" | filecheck %s --check-prefix=SPLIT
-// RUN: gradir-opt %s -p "gradir-gradient{function=f mode=vjp req=\"w=add\"},gradir-lower,gradir-fuse,gradir-bufferize" | filecheck %s --check-prefix=BUFFERS
+// RUN: gradir-opt %s -p 'gradir-gradient{function=f mode=vjp req="w=add"}' | filecheck %s
+// RUN: gradir-opt %s -p 'gradir-gradient{function=f mode=split req="w=add"}' | filecheck %s --check-prefix=SPLIT
+// RUN: gradir-opt %s -p 'gradir-gradient{function=f mode=vjp req="w=add"},gradir-lower,gradir-fuse,gradir-bufferize' | filecheck %s --check-prefix=BUFFERS
 
 // What the caller's array holds before comes in as an argument; on buffers it is the result's.
 func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}) -> tensor<4xf64> {

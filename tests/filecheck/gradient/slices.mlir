@@ -1,4 +1,4 @@
-// RUN: gradir-opt %s -p "gradir-gradient{function=f mode=vjp req=\"w=slices\"}" | filecheck %s
+// RUN: gradir-opt %s -p 'gradir-gradient{function=f mode=vjp req="w=slices"}' | filecheck %s
 
 // The gradient of a table as the rows that were read. What was read last comes first.
 func.func @f(%w: tensor<1000x8xf32> {grad.name = "w"}, %i: tensor<3xi32>, %j: tensor<2xi64>) -> (tensor<3x8xf32>, tensor<2x8xf32>) {

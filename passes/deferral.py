@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.traits import IsTerminator
 
 from gradir.dialects.derivative import MODES, DerivativeOp
-from gradir.dialects.diagnostics import PassError
+from gradir.dialects.diagnostics import PassError, op_name
 from gradir.dialects.tape import cotangent_type
 from gradir.passes.activity import Activity
 from gradir.passes.derived_functions import Program, function_around
@@ -24,15 +23,17 @@ from gradir.passes.specialize import waits_for_shapes
 from gradir.passes.targets import Selector, Target, argument_attributes
 
 
-def open_op(program: Program, source: FuncOp, activity: Activity) -> Operation | None:
-    """The first op whose derivative needs shapes that are not known."""
+def open_op(
+    program: Program, source: FuncOp, activity: Activity, targets: Sequence[Target]
+) -> Operation | None:
+    """The first op whose derivative needs shapes that are not known; the function, if its own do.
+
+    What does not contribute has zeros as its gradient, and how many must be known.
+    """
     for op in ops_within(program.block(source)):
-        # what ends a block hands on values of both kinds
-        if op.has_trait(IsTerminator):
-            continue
-        if any(map(activity.is_active, (*op.operands, *op.results))) and _waits(program, op):
+        if any(map(activity.is_active, op.results)) and _waits(program, op):
             return op
-    return None
+    return source if any(is_open(t.value.type) for t in targets) else None
 
 
 def _waits(program: Program, op: Operation) -> bool:
@@ -75,13 +76,13 @@ def deferred(
     if mode not in MODES:
         raise PassError(
             f"gradir-gradient: mode {mode} needs static shapes, as the residuals of @{name} depend "
-            f"on them at {place.name}; run gradir-specialize first",
+            f"on them at {op_name(place)}; run gradir-specialize first",
             place,
         )
     for target in wrt:
         if target.request != "write":
             raise PassError(
-                f"req: {target.request} needs static shapes, as {place.name} has not; run "
+                f"req: {target.request} needs static shapes, as {op_name(place)} has not; run "
                 "gradir-specialize first",
                 place,
             )

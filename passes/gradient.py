@@ -80,7 +80,8 @@ def gradient(
         targets = resolve_of(source, results, of, mode)
         if waits_for_shapes(program.functions, program.custom, source):
             analysis = FunctionDifferentiator(program, source, kept, targets)
-            if (place := open_op(program, source, analysis.activity)) is not None:
+            place = open_op(program, source, analysis.activity, [*kept, *targets])
+            if place is not None:
                 asked = {**options(wrt, of, requests), **(settings or {})}
                 return [deferred(program, source, kept, targets, mode, asked, place)]
         return derive(program, source, kept, targets, mode, keep)

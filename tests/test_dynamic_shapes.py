@@ -50,8 +50,8 @@ def weights() -> list[Array]:
 
 def like(arrays: Sequence[Array]) -> list[Array]:
     """Random arrays of the same shapes."""
-    generator = np.random.default_rng(9)
-    return [generator.normal(0, 1, a.shape) for a in arrays]
+    generator: Any = np.random.default_rng(9)
+    return [np.array(generator.standard_normal(a.shape)) for a in arrays]
 
 
 def difference(function: Any, arrays: Sequence[Array], along: Sequence[Array]) -> Any:
@@ -135,6 +135,23 @@ def test_second_order(count: int):
     forward = first.gradient("loss_grad", mode="jvp", wrt=2, of=1)
     found = gradir.compile(forward, "loss_grad_jvp")(*data, w, *rest, along)[-1]
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+UNUSED = """
+func.func @f(%x: tensor<?xf64>, %w: tensor<2xf64>) -> (tensor<2xf64>, tensor<?xf64>) {
+  %y = array.square %w : tensor<2xf64>
+  func.return %y, %x : tensor<2xf64>, tensor<?xf64>
+}
+"""
+
+
+def test_what_does_not_contribute_has_zeros_of_its_shape():
+    module = gradir.parse(UNUSED)
+    x, w = np.arange(3.0), np.arange(2.0)
+    _, _, to_x, to_w = gradir.compile(module.gradient("f", mode="grad"), "f_grad")(x, w)
+    assert to_x.tolist() == [0, 0, 0] and to_w.tolist() == [0, 2]
+    made = module.gradient("f", mode="vjp", wrt=0, of=1)
+    assert gradir.compile(made, "f_vjp")(x, w, x)[2].tolist() == [0, 1, 2]
 
 
 ROWS = """

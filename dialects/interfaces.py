@@ -294,6 +294,12 @@ def register_inactive(op_class: type[Operation]) -> None:
     _INACTIVE.add(op_class)
 
 
+def registered() -> tuple[list[type[Operation]], list[type[Operation]]]:
+    """The ops of other dialects that have a derivative, and those that are inactive."""
+    _load_rules()
+    return list(_VJP_RULES), [op for op in _INACTIVE if op not in _VJP_RULES]
+
+
 def register_simplification(op_class: type[Operation], function: Simplification) -> None:
     """Give an op of one result a `simplify`: `function(op, *operands)`."""
     _SIMPLIFICATIONS[op_class] = function

@@ -22,9 +22,10 @@ from xdsl.irdl import IRDLOperation
 
 from gradir.api import Module, parse
 from gradir.dialects import array, grad, nn
-from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.interfaces import TensorOp, registered
 from gradir.dialects.shapes import NUMPY_NAMES, element_of, is_float, tensor
 from gradir.passes.gradient import gradient
+from gradir.passes.structural_rules import RULES
 from gradir.tools.op_samples import SAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,12 +61,32 @@ def _lines() -> Iterator[str]:
             yield from _entry(op)
         for op in _others(name):
             yield from _other_entry(op)
+    yield from _other_dialects()
     yield "## Types and attributes\n"
     for attribute in grad.Grad.attributes:
         mark = "!" if issubclass(attribute, TypeAttribute) else "#"
         yield f"### {mark}{attribute.name}\n"
         yield f"{inspect.cleandoc(attribute.__doc__ or '')}\n"
         yield f"Class: [{_source(attribute)}](../{_source(attribute)}).\n"
+
+
+def _other_dialects() -> Iterator[str]:
+    """The ops that gradir has rules for and does not define."""
+    yield "## Other dialects\n"
+    yield (
+        "These have rules by registration, with the conventions of the `array` ops of the same "
+        "names. Rules of `arith` and `math` are for numbers; elementwise work on tensors is "
+        "`array`'s. Regions and calls are told of in [control-flow.md](control-flow.md).\n"
+    )
+    active, inactive = registered()
+    ours = list(grad.Grad.operations)
+    for title, ops in (
+        ("With a derivative", [op for op in active if op not in ours]),
+        ("Inactive", [op for op in inactive if op not in ours]),
+        ("Regions and calls", [op for op in RULES if op not in ours]),
+    ):
+        names = sorted(f"`{op.name}`" for op in ops)
+        yield f"{title}: {', '.join(names)}.\n"
 
 
 def _others(dialect: str) -> list[type[Operation]]:

@@ -348,7 +348,7 @@ def test_registry_is_complete() -> None:
     defined: set[str] = set()
     assert gradir.__file__ is not None
     folder = Path(gradir.__file__).parent
-    files = [*folder.glob("*_pass.py"), *folder.glob("passes/*.py"), *folder.glob("lowering/*.py")]
+    files = [f for parent in ("", "passes/", "lowering/") for f in folder.glob(f"{parent}*.py")]
     for file in files:
         parents = file.relative_to(folder.parent).parent.parts
         module = import_module(".".join([*parents, file.stem]))

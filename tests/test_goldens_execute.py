@@ -19,6 +19,7 @@ from gradir import Module
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import is_scalar, is_static, is_tensor
 from gradir.errors import IndexOutOfRange
+from gradir.passes.call_graph import callees_first, functions_by_name
 from gradir.runtime.arrays import dtype_of
 from gradir.symbols import function_named
 from gradir.testing import check_grads
@@ -60,9 +61,10 @@ def programs() -> list[Any]:
 def runnable(module: Module) -> list[str]:
     """The functions on static tensors and scalars, of ops that the interpreter knows."""
     names: list[str] = []
-    for name in module.functions:
-        function = function_named(module.op, name)
-        ops = list(function.body.walk())
+    functions = functions_by_name(module.op)
+    for name, function in functions.items():
+        called = callees_first(functions, [function])
+        ops = [op for each in called for op in each.body.walk()]
         values = [v for op in ops for v in (*op.operands, *op.results)]
         known = all(isinstance(op, TensorOp) or op.name.startswith(OTHER_OPS) for op in ops)
         signature = [*function.function_type.inputs, *function.function_type.outputs]

@@ -128,7 +128,7 @@ class Case:
         return [tensor(shape, ELEMENTS[name] if name else element) for shape, name in self.results]
 
 
-def parametrized(cases: Sequence[Case], quick: int = 2) -> pytest.MarkDecorator:
+def parametrized(cases: Sequence[Case], quick: int = 1) -> pytest.MarkDecorator:
     """A test of each case; the fast tests take the first `quick` of each op."""
     seen: Counter[str] = Counter()
     parameters: list[Any] = []

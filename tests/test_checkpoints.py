@@ -75,6 +75,7 @@ def test_stages_differentiate_again(program: RandomProgram, choose: random.Rando
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "choose"), programs(3, 8))
 def test_policies_change_no_bit(program: RandomProgram, choose: random.Random) -> None:
     """Each policy, of the function and of its stages, gives the same bits."""
@@ -100,6 +101,7 @@ def minimum(module: Module, mode: str) -> int:
     return int(str(caught.value).split("minimum is ")[1].split()[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "choose"), programs(3, 12))
 def test_memory_limits_hold(program: RandomProgram, choose: random.Random) -> None:
     """The peak is the one predicted, within the limit, and monotone in it; bits never change."""
@@ -208,6 +210,7 @@ def test_arena_of_a_deep_net() -> None:
     assert sizes[6] < 4 + 6 + 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", [7, 2000])
 def test_long_stages(stage: int) -> None:
     """Many stages, or one of thousands of ops: without recursion."""

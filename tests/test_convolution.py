@@ -9,6 +9,8 @@ import pytest
 
 import gradir
 
+pytestmark = pytest.mark.slow
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 

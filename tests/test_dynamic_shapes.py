@@ -20,6 +20,8 @@ from gradir.dynamic import SpecializingExecutable
 from gradir.errors import ArgumentError, ArgumentTypeError, PassError
 from gradir.specialize import specialize
 
+pytestmark = pytest.mark.slow
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MLP = """

@@ -18,11 +18,11 @@ _RUN = re.compile(r"^\s*// RUN:(.*)$", re.MULTILINE)
 
 # Under `pytest -n` the folders run side by side instead.
 JOBS = 1 if "PYTEST_XDIST_WORKER" in os.environ else 2
-# The largest folder; what its files round-trip and refuse, the op table covers in part.
-SLOW_FOLDERS = {"dialects"}
+# The fast tests take some folders with few files; the others start a process for each file as well.
+QUICK_FOLDERS = {"bufferize", "fusion", "simplify", "verify"}
 FOLDERS = [
     pytest.param(
-        folder, marks=pytest.mark.slow if folder.name in SLOW_FOLDERS else (), id=folder.name
+        folder, marks=() if folder.name in QUICK_FOLDERS else pytest.mark.slow, id=folder.name
     )
     for folder in sorted({file.parent for file in FILES})
 ]

@@ -32,6 +32,8 @@ NUMPY_TYPES: dict[str, Any] = {
 }
 SIZES = (1, 2, 7, 13, 17, 64, 100)
 
+pytestmark = pytest.mark.slow
+
 
 def widths() -> list[int]:
     """The vector widths in bytes that this machine can run."""

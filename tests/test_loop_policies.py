@@ -27,6 +27,8 @@ from gradir.passes.loop_replay import binomial_steps
 from gradir.symbols import function_named
 from gradir.testing import check_grads
 
+pytestmark = pytest.mark.slow
+
 LOOPS = [n for n, p in PROGRAMS.items() if "scf.for" in p.text or "scf.while" in p.text]
 POLICIES = [
     ("every", 1), ("every", 2), ("every", 7), ("binomial", 1), ("binomial", 2), ("binomial", 9),

@@ -18,6 +18,8 @@ from gradir.passes.verify import verify
 from gradir.pipeline import place_buffers, run_stages
 from gradir.runtime import threads
 
+pytestmark = pytest.mark.slow
+
 needs_openmp = pytest.mark.skipif(threads.openmp() is None, reason="no OpenMP runtime found")
 
 HEAD = """

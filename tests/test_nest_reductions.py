@@ -23,6 +23,8 @@ from gradir.dialects.loopnest import NestOp
 from gradir.lowering.nests import emit_nest, nest_scratch_bytes
 from gradir.lowering.target import host
 
+pytestmark = pytest.mark.slow
+
 COMBINERS = ("add", "multiply", "maximum", "minimum")
 REDUCTIONS = {
     "rows": ([17, 100], "[d0, d1] : 17x100x", "[d0] : 17x"),

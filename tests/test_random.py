@@ -15,6 +15,8 @@ from gradir.dialects.philox import numpy_words
 from gradir.dialects.rounding import below
 from gradir.dialects.shapes import NUMPY_NAMES, is_float
 
+pytestmark = pytest.mark.slow
+
 FLOATS = {str(element): element for element in NUMPY_NAMES if is_float(element)}
 float_type = pytest.mark.parametrize("name", list(FLOATS))
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PACKAGED = ("gradir", "dialects", "passes", "tools")
 METADATA = ("pyproject.toml", "README.md", "LICENSE", "NOTICE")

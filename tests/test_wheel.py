@@ -108,7 +108,9 @@ def test_source_archive_builds_the_same_wheel(
 ) -> None:
     with tarfile.open(source_archive) as archive:
         assert not [m.name for m in archive.getmembers() if m.issym() or m.islnk()]
-        archive.extractall(tmp_path, filter="data")
+        # Python before 3.11.4 has no filters
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(tmp_path)
     (unpacked,) = (path for path in tmp_path.iterdir() if path.is_dir())
     rebuilt = build_wheel(unpacked, tmp_path / "wheel")
     with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(rebuilt) as second:

@@ -15,6 +15,9 @@ NOT_IN_PEERS: dict[str, str] = {
 # PyTorch rounds constants of these to f32, also in float64.
 IN_F32 = frozenset({"nn.celu", "nn.hardsigmoid"})
 
+# Gradients that are what is left of numbers of size 1 which cancel: two numbers, normalized.
+CANCELLING = frozenset({"nn.group_norm-2x4-groups=2"})
+
 OTHER_IN_TORCH = frozenset(
     {
         # integers by zero: an error there, NumPy's values here

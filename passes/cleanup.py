@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.checkpoint import CheckpointOp
@@ -21,15 +21,18 @@ RegionOp = (
 """Ops whose regions run as part of them, and that do nothing else."""
 
 
-def remove_dead_ops(block: Block) -> None:
+def remove_dead_ops(
+    block: Block, behind: Operation | None = None, kept: Set[SSAValue] = frozenset()
+) -> None:
     """Erase the ops of a block (not of regions in it) whose results nobody reads.
 
-    Every tensor op is free of effects as far as its value goes, a barrier too.
+    Only those behind an op, if one is given, and not those with a result in `kept`. Every tensor op
+    is free of effects as far as its value goes, a barrier too.
     """
     op = block.last_op
-    while op is not None:
+    while op is not None and op is not behind:
         previous = op.prev_op
-        if is_dead(op):
+        if is_dead(op) and kept.isdisjoint(op.results):
             op.detach()
             op.erase()
         op = previous

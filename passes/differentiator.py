@@ -22,7 +22,7 @@ from gradir.dialects.slices import densified
 from gradir.dialects.tape import TapeType, cotangent_type, is_tape, new_tape
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
-from gradir.passes.cleanup import is_dead
+from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.derived_functions import Program
 from gradir.passes.region_flow import executions_within
 from gradir.passes.structural import structural_rule
@@ -222,7 +222,7 @@ class Differentiator:
                 kept.add(ct.ssa)
                 self.contribute(value, ct.named(cotangent_hint(value)))
         if structural_rule(op) is None:
-            self._drop_unused(before, kept)
+            remove_dead_ops(self.backward, before, kept)
 
     def flowing_out(self) -> dict[SSAValue, Value]:
         """What flows to values from outside the block, after the walk."""
@@ -262,16 +262,6 @@ class Differentiator:
             if slices is not None:
                 flowing[0] = op.operands[0], slices
         return flowing
-
-    def _drop_unused(self, before: Operation | None, kept: set[SSAValue]) -> None:
-        """Erase what a rule emitted (everything behind `before`) only for inactive operands."""
-        op = self.backward.last_op
-        while op is not None and op is not before:
-            previous = op.prev_op
-            if is_dead(op) and kept.isdisjoint(op.results):
-                op.detach()
-                op.erase()
-            op = previous
 
 
 def summed(value: SSAValue, parts: Sequence[Value]) -> Value:

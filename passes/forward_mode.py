@@ -25,7 +25,7 @@ from gradir.dialects.tape import cotangent_type
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.calls import Key, derive_callees, key_of, suffix
-from gradir.passes.cleanup import is_dead
+from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.custom_vjp import refuse_forward_mode
 from gradir.passes.derived_functions import Program, function_around
 from gradir.passes.gradient import FunctionDifferentiator
@@ -328,18 +328,7 @@ def _transpose(
             if ct is not None and operand in dependent:
                 kept.add(ct.ssa)
                 contributions.setdefault(operand, []).append(ct)
-        _drop_unused(emitter.block, before, kept)
-
-
-def _drop_unused(block: Block, before: Operation | None, kept: set[SSAValue]) -> None:
-    """Erase what a rule appended for operands that are coefficients."""
-    op = block.last_op
-    while op is not None and op is not before:
-        previous = op.prev_op
-        if is_dead(op) and kept.isdisjoint(op.results):
-            op.detach()
-            op.erase()
-        op = previous
+        remove_dead_ops(emitter.block, before, kept)
 
 
 def _erase(linear: Sequence[Operation], source: Operation) -> None:

@@ -31,7 +31,7 @@ from gradir.interpreter_slices import as_slices, slices_value
 from gradir.interpreter_tape import TAPE_OPS, Tape, as_tape
 from gradir.passes.call_graph import callee_of, callees_first, functions_by_name, only_block
 from gradir.row_slices import RowSlices
-from gradir.runtime.arrays import ArraySpec, as_input, dtype_of
+from gradir.runtime.arrays import ArraySpec, as_input, dtype_of, widened
 from gradir.symbols import check_signature, function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -273,7 +273,7 @@ class _Interpreter:
         if isinstance(op, HostCallOp):
             return called(host_call_of(op), operands)
         with _memory_errors(op):
-            values = _values(op, [_wide(o) for o in operands])
+            values = _values(op, [widened(o) for o in operands])
             return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]
 
 
@@ -326,12 +326,6 @@ def _tensor_values(op: TensorOp, operands: Sequence[Array]) -> tuple[Any, ...]:
     except IndexError as error:
         raise IndexOutOfRange(f"{location_text(op)}{op.source_name}: {error}") from None
     return cast(tuple[Any, ...], values) if isinstance(values, tuple) else (values,)
-
-
-def _wide(value: Array) -> Array:
-    """Half-precision arrays as f32."""
-    is_half = value.dtype.itemsize == 2 and value.dtype.kind not in "iub"
-    return value.astype(np.float32) if is_half else value
 
 
 def cast_to(value: Any, type_: Attribute) -> Array:

@@ -16,7 +16,7 @@ from gradir.dialects.slice_type import SlicesType, is_slices
 from gradir.dialects.slices import CoalesceOp, DensifyOp, SliceIndicesOp, SlicesOp
 from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
 from gradir.row_slices import RowSlices
-from gradir.runtime.arrays import ArraySpec, as_input, dtype_of
+from gradir.runtime.arrays import ArraySpec, as_input, dtype_of, widened
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -40,7 +40,7 @@ def _accumulate(op: AccumulateOp, operands: Sequence[Any]) -> Any:
             np.concatenate([getattr(s, name) for s in slices]) for name in ("indices", "values")
         )
         return RowSlices(indices, values, slices[0].shape)
-    total = op.numpy(*map(_wide, dense)).astype(dense[0].dtype)
+    total = op.numpy(*map(widened, dense)).astype(dense[0].dtype)
     for each in slices:
         total = _added(op, total, each)
     return total
@@ -48,8 +48,8 @@ def _accumulate(op: AccumulateOp, operands: Sequence[Any]) -> Any:
 
 def _added(op: Operation, total: Array | None, slices: RowSlices) -> Array:
     """Slices added to an array, or to zeros."""
-    values = _wide(slices.values)
-    sums = np.zeros(slices.shape, values.dtype) if total is None else _wide(total.copy())
+    values = widened(slices.values)
+    sums = np.zeros(slices.shape, values.dtype) if total is None else widened(total.copy())
     try:
         places = wrapped(slices.indices, slices.shape[0])
     except IndexError as error:
@@ -64,8 +64,8 @@ def _coalesce(op: CoalesceOp, operands: Sequence[Any]) -> Any:
     indices = np.where(slices.indices < 0, slices.indices + rows, slices.indices)
     count = len(indices)
     found, place, occurs = np.unique(indices, return_inverse=True, return_counts=True)
-    sums = np.zeros_like(_wide(slices.values))
-    np.add.at(sums, place, _wide(slices.values))
+    sums = np.zeros_like(widened(slices.values))
+    np.add.at(sums, place, widened(slices.values))
     if op.is_mean:
         column = (len(found), *(1 for _ in slices.shape[1:]))
         sums[: len(found)] /= occurs.astype(sums.dtype).reshape(column)
@@ -78,12 +78,6 @@ def _coalesce(op: CoalesceOp, operands: Sequence[Any]) -> Any:
 def _indices(op: SliceIndicesOp, operands: Sequence[Any]) -> Any:
     del op
     return operands[0].indices
-
-
-def _wide(array: Array) -> Array:
-    """Half precision as f32."""
-    is_half = array.dtype.itemsize == 2 and array.dtype.kind not in "iub"
-    return array.astype(np.float32) if is_half else array
 
 
 SLICES_OPS: dict[type[Operation], Callable[[Any, Sequence[Any]], Any]] = {

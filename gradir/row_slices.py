@@ -29,16 +29,15 @@ class RowSlices:
 
     def densify(self) -> Array:
         """The whole array, rows of one index added in their order."""
-        import numpy as np  # not before it is needed: `import gradir` is light
+        # not before they are needed: `import gradir` is light
+        import numpy as np
 
-        wide = self.values.astype(np.float32) if self._is_half else self.values
+        from gradir.runtime.arrays import widened
+
+        wide = widened(self.values)
         dense = np.zeros(self.shape, wide.dtype)
         np.add.at(dense, self.indices, wide)
         return dense.astype(self.dtype, copy=False)
-
-    @property
-    def _is_half(self) -> bool:
-        return self.dtype.itemsize == 2 and self.dtype.kind not in "iub"
 
     def __repr__(self) -> str:
         return f"RowSlices({len(self.indices)} rows of {self.dtype} {list(self.shape)})"

@@ -83,6 +83,12 @@ def dtype_of(element: Attribute) -> np.dtype[Any]:
     raise ArgumentError(f"no array type holds elements of type {element}")
 
 
+def widened(array: Array) -> Array:
+    """f16 and bf16 as f32, in which they are computed; others as they are."""
+    is_half = array.dtype.itemsize == 2 and array.dtype.kind not in "iub"
+    return array.astype(np.float32) if is_half else array
+
+
 def address_of(array: Array) -> int:
     """The address of an array's first element."""
     try:

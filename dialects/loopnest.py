@@ -58,7 +58,7 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import loopnest_body, special, window
+from gradir.dialects import loopnest_body, loopnest_buffers, special
 from gradir.dialects.access import Access, access_of
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.forall import ForallOp
@@ -440,7 +440,7 @@ Loopnest = Dialect(
         BarrierOp,
         *loopnest_body.OPS,
         *special.OPS,
-        *window.OPS,
+        *loopnest_buffers.OPS,
         HostInvokeOp,
     ],
     [],

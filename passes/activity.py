@@ -13,6 +13,7 @@ from gradir.dialects.shapes import element_of, is_tensor
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import is_floating, is_tape
 from gradir.passes.region_flow import RegionFlow, region_flow
+from gradir.passes.regions import values_read
 
 _INACTIVE_TYPES = (IntegerType, IndexType)
 
@@ -69,13 +70,6 @@ def analyze(
     activity.useful.update(of)
     _use_block(block, activity)
     return activity
-
-
-def values_read(op: Operation) -> Sequence[SSAValue]:
-    """The operands of an op, and those of the ops in its regions."""
-    if not op.regions:
-        return op.operands
-    return [operand for inner in op.walk() for operand in inner.operands]
 
 
 def _vary_block(

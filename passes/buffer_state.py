@@ -28,8 +28,8 @@ from gradir.dialects.loopnest import (
     YieldOp,
     scalar_type,
 )
+from gradir.dialects.loopnest_buffers import WindowOp
 from gradir.dialects.shapes import element_of, is_tensor, shape_of
-from gradir.dialects.window import WindowOp
 from gradir.passes.liveness import Liveness
 
 if TYPE_CHECKING:

@@ -39,9 +39,9 @@ from gradir.dialects.diagnostics import PassError
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, Output, ViewOp
+from gradir.dialects.loopnest_buffers import WindowOp
 from gradir.dialects.shapes import element_of, is_number, is_static, is_tensor
 from gradir.dialects.tape import TapeType
-from gradir.dialects.window import WindowOp
 from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
 from gradir.passes.bufferize_tape import Tapes

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from gradir.dialects.diagnostics import location_text
+from gradir.dialects.loopnest_buffers import CheckStepOp
 from gradir.dialects.shapes import as_integer_type, is_tensor
 from gradir.dialects.tape import is_tape
-from gradir.dialects.window import CheckStepOp
 from gradir.passes.buffer_state import BufferState, buffer_type, root_of, start_of
 from gradir.passes.verify_flow import constant_integer
 

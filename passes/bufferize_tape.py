@@ -17,6 +17,13 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from gradir.dialects.diagnostics import PassError, location_text
+from gradir.dialects.loopnest_buffers import (
+    CheckOffsetOp,
+    RecordsAtOp,
+    RecordsOp,
+    ReserveOp,
+    WindowOp,
+)
 from gradir.dialects.shapes import byte_size, element_of, is_tensor, shape_of
 from gradir.dialects.tape import (
     TapeNewOp,
@@ -27,7 +34,6 @@ from gradir.dialects.tape import (
     is_tape,
     record_bytes,
 )
-from gradir.dialects.window import CheckOffsetOp, RecordsAtOp, RecordsOp, ReserveOp, WindowOp
 from gradir.passes.buffer_state import BufferState
 from gradir.passes.region_flow import ops_within, region_flow
 

@@ -19,8 +19,8 @@ from gradir.dialects.diagnostics import PassError, location_text
 from gradir.dialects.host_call import HostCallOp
 from gradir.dialects.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest import CheckIndexOp
+from gradir.dialects.loopnest_buffers import CheckOffsetOp, WindowOp
 from gradir.dialects.shapes import shape_of
-from gradir.dialects.window import CheckOffsetOp, WindowOp
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
 from gradir.passes.slices import Slice, is_contiguous
 from gradir.passes.verify_flow import constant_integer

@@ -14,10 +14,11 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import is_inactive
-from gradir.passes.activity import carries_cotangent, values_read
+from gradir.passes.activity import carries_cotangent
 from gradir.passes.call_graph import called_name, calls_in
 from gradir.passes.effects import effect_problem
 from gradir.passes.region_flow import RegionFlow, region_flow
+from gradir.passes.regions import values_read
 
 if TYPE_CHECKING:
     from gradir.passes.derived_functions import Program

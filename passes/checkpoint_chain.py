@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.passes.costs import Costs
 from gradir.passes.live_bytes import bytes_of
-from gradir.passes.rematerialize import captured
+from gradir.passes.regions import captured
 
 MOST_BLOCKS = 32
 # Of each place of the chain, so many partial plans that no other one beats are followed.

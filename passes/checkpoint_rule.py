@@ -22,8 +22,9 @@ from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.value import Value
 from gradir.passes.differentiator import Differentiator
 from gradir.passes.policies import policy_named
-from gradir.passes.rematerialize import Rematerialization, captured
-from gradir.passes.residuals import is_constant, is_within
+from gradir.passes.regions import captured
+from gradir.passes.rematerialize import Rematerialization
+from gradir.passes.residuals import is_constant
 from gradir.passes.simplify import simplify_block
 
 
@@ -113,7 +114,7 @@ class CheckpointRule:
         """The outputs of the stage that the backward code outside reads."""
         kept: dict[SSAValue, SSAValue] = {}
         for value, result in zip(op.yielded, saved.forward.results, strict=False):
-            if any(is_within(use.operation, outer.backward) for use in result.uses):
+            if any(outer.backward.is_ancestor(use.operation) for use in result.uses):
                 kept[outer.primal(value)] = result
         return kept
 

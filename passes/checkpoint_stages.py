@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import PassError, Place, value_name
 from gradir.dialects.grad import EndCheckpointOp, StartCheckpointOp
-from gradir.passes.activity import values_read
+from gradir.passes.regions import values_read
 
 
 @dataclass(eq=False)

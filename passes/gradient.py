@@ -22,7 +22,7 @@ from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.grad import ones
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.tape import cotangent_type
-from gradir.passes.activity import Activity, Dependence, analyze, values_read
+from gradir.passes.activity import Activity, Dependence, analyze
 from gradir.passes.call_dependence import dependence
 from gradir.passes.calls import differentiate_callees
 from gradir.passes.custom_vjp import called, flatten
@@ -33,6 +33,7 @@ from gradir.passes.effects import effect_problem
 from gradir.passes.outline_checkpoints import outlined
 from gradir.passes.refusals import check_differentiable
 from gradir.passes.region_flow import ops_within, region_flow
+from gradir.passes.regions import values_read
 from gradir.passes.requests import Requests, add_to_given, gradient_of, requested
 from gradir.passes.simplify import simplify_block
 from gradir.passes.specialize import waits_for_shapes

@@ -20,8 +20,8 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import CheckIndexOp, LoopOp
+from gradir.dialects.loopnest_buffers import CheckOffsetOp
 from gradir.dialects.shapes import shape_of
-from gradir.dialects.window import CheckOffsetOp
 from gradir.passes.liveness import LOOPS, all_operands, flow_blocks, is_control_flow
 from gradir.passes.verify_flow import constant_integer
 

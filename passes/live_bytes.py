@@ -14,7 +14,7 @@ from xdsl.traits import ConstantLike, IsTerminator
 
 from gradir.dialects.loopnest import NestOp, ViewOp
 from gradir.dialects.shapes import byte_size, element_of, is_static, is_tensor, shape_of
-from gradir.passes.activity import values_read
+from gradir.passes.regions import values_read
 
 
 class Memory:

@@ -7,6 +7,8 @@ from itertools import pairwise
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue, Use
 
+from gradir.passes.regions import defining_block
+
 # Ops whose regions run again after they have run.
 LOOPS = (scf.ForOp, scf.WhileOp)
 # Ops of whose regions one runs.
@@ -107,7 +109,7 @@ def flow_blocks(block: Block) -> list[Block]:
 
 def _path(op: Operation, value: SSAValue) -> list[Operation] | None:
     """`op` and the ops around it, up to the one in the block that defines `value`."""
-    home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    home = defining_block(value)
     path = [op]
     while path[-1].parent is not home:
         parent = path[-1].parent_op()

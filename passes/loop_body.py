@@ -19,6 +19,7 @@ from gradir.dialects.tape import TapeType, cotangent_type, pop, push
 from gradir.dialects.value import Emitter
 from gradir.passes.differentiator import Differentiator, cotangent_hint
 from gradir.passes.flow_builder import name_all
+from gradir.passes.regions import defined_inside, values_read_inside
 from gradir.passes.residuals import Makers, Residuals
 from gradir.passes.simplify import simplify_block
 
@@ -141,26 +142,12 @@ def _take_following(
     return taken
 
 
-def captured_values(op: Operation) -> list[SSAValue]:
-    """The values from outside of an op that the ops in its regions read, in that order."""
-    inside = _defined_inside(op)
-    read = dict.fromkeys(o for each in op.walk() if each is not op for o in each.operands)
-    return [value for value in read if value not in inside]
-
-
 def captured_active(outer: Differentiator, op: Operation) -> list[SSAValue]:
     """The active values from outside that are read, also under the name of a carried value that
     never changes."""
-    inside = _defined_inside(op)
-    operands = (o for each in op.walk() if each is not op for o in each.operands)
-    read = dict.fromkeys(map(outer.shared.origin, operands))
+    inside = defined_inside(op)
+    read = dict.fromkeys(map(outer.shared.origin, values_read_inside(op)))
     return [v for v in read if v not in inside and outer.activity.is_active(v)]
-
-
-def _defined_inside(op: Operation) -> set[SSAValue]:
-    found: set[SSAValue] = {r for each in op.walk() if each is not op for r in each.results}
-    found.update(a for each in op.walk() for r in each.regions for b in r.blocks for a in b.args)
-    return found
 
 
 def tape_limit(op: Operation) -> int | None:

@@ -55,7 +55,7 @@ from gradir.passes.flow_builder import (
     name_all,
     named,
 )
-from gradir.passes.loop_body import captured_active, captured_values, keep_limit, tape_limit
+from gradir.passes.loop_body import captured_active, keep_limit, tape_limit
 from gradir.passes.loop_rules import (
     Bounds,
     active_values,
@@ -67,6 +67,7 @@ from gradir.passes.loop_rules import (
     taped_loop,
 )
 from gradir.passes.region_flow import times, trips, yielded
+from gradir.passes.regions import captured_inside
 
 INDEX = IndexType()
 
@@ -156,7 +157,7 @@ def _plain_body(outer: Differentiator, op: scf.ForOp, changing: Sequence[int]) -
     source = op.body.block
     kept = [source.args[0], *(source.args[1 + k] for k in changing)]
     block = Block(arg_types=[a.type for a in kept])
-    values = {value: outer.primal(value) for value in captured_values(op)}
+    values = {value: outer.primal(value) for value in captured_inside(op)}
     for k, argument in enumerate(source.args[1:]):
         if k not in changing:
             values[argument] = outer.primal(op.iter_args[k])

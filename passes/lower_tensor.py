@@ -18,10 +18,10 @@ from gradir.dialects.access import Access, Row, constant_row, dim_row
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import PassError, location_text
 from gradir.dialects.loopnest import LoadOp, Output
+from gradir.dialects.loopnest_buffers import CheckOffsetOp
 from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.shapes import is_static, shape_of
 from gradir.dialects.value import Emitter, Scalar
-from gradir.dialects.window import CheckOffsetOp
 from gradir.passes.slices import Slice, is_contiguous, kept_dims, whole_and_part
 
 

@@ -24,11 +24,11 @@ from xdsl.passes import ModulePass
 
 from gradir.dialects.checkpoint import CheckpointOp, YieldOp
 from gradir.dialects.grad import EndCheckpointOp, StartCheckpointOp
-from gradir.passes.activity import values_read
 from gradir.passes.call_graph import called_name, calls_in, functions_by_name
 from gradir.passes.checkpoint_stages import Stage, Stages, around, crossing, find, leak
 from gradir.passes.cleanup import blocks_inside_out
 from gradir.passes.inline import inline
+from gradir.passes.regions import values_read
 
 Marker = StartCheckpointOp | EndCheckpointOp
 

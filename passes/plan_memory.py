@@ -18,8 +18,8 @@ from xdsl.passes import ModulePass
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.loopnest import ViewOp
+from gradir.dialects.loopnest_buffers import WindowOp
 from gradir.dialects.shapes import byte_size, element_of, is_tensor, shape_of
-from gradir.dialects.window import WindowOp
 from gradir.passes.liveness import Liveness, interval
 from gradir.passes.timeline import schedule_text, timeline_svg
 

@@ -18,7 +18,7 @@ from gradir.passes.costs import Costs
 from gradir.passes.derived_functions import Derived
 from gradir.passes.live_bytes import bytes_of
 from gradir.passes.policies import is_nearly_free, policy_named, rematerialization
-from gradir.passes.rematerialize import captured
+from gradir.passes.regions import captured
 from gradir.passes.residuals import is_constant
 
 # Limits for which the chain is solved.

@@ -13,8 +13,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.grad import BarrierOp
 from gradir.dialects.shapes import is_tensor
-from gradir.passes.activity import values_read
 from gradir.passes.cleanup import has_no_effect
+from gradir.passes.regions import captured, values_read
 from gradir.passes.residuals import is_constant
 
 
@@ -141,17 +141,3 @@ def is_replayable(op: Operation) -> bool:
 
 def remat_hint(value: SSAValue) -> str | None:
     return f"{value.name_hint}_remat" if value.name_hint else None
-
-
-def captured(op: Operation) -> list[SSAValue]:
-    """What an op and its regions read of the values from outside of it, each once."""
-    if not op.regions:
-        return list(dict.fromkeys(op.operands))
-    inside: set[SSAValue] = set()
-    for inner in op.walk():
-        for region in inner.regions:
-            for block in region.blocks:
-                inside.update(block.args)
-        if inner is not op:
-            inside.update(inner.results)
-    return [v for v in dict.fromkeys(values_read(op)) if v not in inside]

@@ -24,6 +24,7 @@ from gradir.dialects.shapes import is_static, is_tensor, shape_of
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.value import Emitter
 from gradir.passes.flow_builder import named
+from gradir.passes.regions import defining_block
 
 Makers = Mapping[SSAValue, Callable[[Emitter], SSAValue]]
 """How to make certain forward values (an induction variable) in the backward code."""
@@ -60,7 +61,7 @@ class Residuals:
     # What to do with a value.
 
     def _is_inner(self, value: SSAValue) -> bool:
-        return _block_of(value) is self.forward
+        return defining_block(value) is self.forward
 
     def _is_cheap(self, value: SSAValue) -> bool:
         """It can be made again from what the backward code sees anyway."""
@@ -159,7 +160,7 @@ class Residuals:
 
 def values_read_of(forward: Block, backward: Block) -> list[SSAValue]:
     """The values of one block that ops of another, or in their regions, read; as defined."""
-    read = {o for op in backward.walk() for o in op.operands if _block_of(o) is forward}
+    read = {o for op in backward.walk() for o in op.operands if defining_block(o) is forward}
     in_order: list[SSAValue] = [*forward.args, *(r for op in forward.ops for r in op.results)]
     return [v for v in in_order if v in read]
 
@@ -169,21 +170,8 @@ def replace_uses_within(block: Block, value: SSAValue, other: SSAValue) -> None:
     if value is other:
         return
     for use in list(value.uses):
-        if is_within(use.operation, block):
+        if block.is_ancestor(use.operation):
             use.operation.operands[use.index] = other
-
-
-def is_within(op: Operation, block: Block) -> bool:
-    parent = op.parent
-    while parent is not None and parent is not block:
-        around = parent.parent_op()
-        parent = None if around is None else around.parent
-    return parent is block
-
-
-def _block_of(value: SSAValue) -> Block | None:
-    owner = value.owner
-    return owner if isinstance(owner, Block) else owner.parent
 
 
 def _is_cheap_op(op: Operation) -> bool:

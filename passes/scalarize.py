@@ -36,6 +36,7 @@ from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
 from gradir.dialects.tape import TapePopOp, TapePushOp, TapeType, is_tape
 from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.liveness import BRANCHES, LOOPS, flow_blocks, is_control_flow
+from gradir.passes.regions import defining_block
 
 
 def scalarize(module: ModuleOp) -> None:
@@ -138,7 +139,7 @@ class _Numbers:
         """In a set of numbers still, or made outside of all loops: extracted there."""
         if source in self.found:
             return True
-        block = source.owner if isinstance(source.owner, Block) else source.owner.parent
+        block = defining_block(source)
         return is_single(source.type) and block is not None and not _is_inside(block, self.loops)
 
 

@@ -11,6 +11,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from gradir.dialects.attributes import integers_of
+from gradir.passes.regions import is_defined_in
 from gradir.passes.verify_flow import constant_integer
 
 
@@ -47,8 +48,7 @@ def _while(op: scf.WhileOp) -> None:
             argument.replace_all_uses_with(start)
     home = op.parent
     for k, value in enumerate(_ends(before)[1:]):
-        block = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        if home is not None and not _is_in(block, op):
+        if home is not None and not is_defined_in(value, op):
             after.args[k].replace_all_uses_with(value)
             op.results[k].replace_all_uses_with(value)
 
@@ -58,15 +58,6 @@ def _is_passed(end: SSAValue, argument: SSAValue, after: Block, passed: Sequence
     return any(
         end is inner and value is argument for inner, value in zip(after.args, passed, strict=True)
     )
-
-
-def _is_in(block: Block | None, op: Operation) -> bool:
-    while block is not None:
-        parent = block.parent_op()
-        if parent is op:
-            return True
-        block = None if parent is None else parent.parent
-    return False
 
 
 def _if(op: scf.IfOp) -> None:
@@ -98,8 +89,7 @@ def _merge_equal_results(op: Operation) -> None:
         values = {end[k] for end in ends}
         if len(values) == 1:
             (value,) = values
-            block = value.owner if isinstance(value.owner, Block) else value.owner.parent
-            if not _is_in(block, op):
+            if not is_defined_in(value, op):
                 result.replace_all_uses_with(value)
 
 

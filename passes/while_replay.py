@@ -30,7 +30,7 @@ from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.differentiator import Differentiator, TapeThread, copied
 from gradir.passes.flow_builder import Integers, compare, name_all, named
-from gradir.passes.loop_body import captured_values, keep_limit
+from gradir.passes.loop_body import keep_limit
 from gradir.passes.loop_replay import (
     Replayed,
     backward_replayed,
@@ -40,6 +40,7 @@ from gradir.passes.loop_replay import (
 )
 from gradir.passes.loop_rules import take_over
 from gradir.passes.region_flow import yielded
+from gradir.passes.regions import captured_inside
 from gradir.passes.while_loop import WhileLoop
 
 INDEX = IndexType()
@@ -282,7 +283,7 @@ def _forward_loop(
     initial = [outer.primal(op.arguments[k]) for k in loop.carried]
     own = [Integers(INDEX, outside).constant(0), *keeper.initial, snapshots.forward]
     own_names = ["count", *keeper.names, "tape"]
-    values = {value: outer.primal(value) for value in captured_values(op)}
+    values = {value: outer.primal(value) for value in captured_inside(op)}
     for block in (loop.before, loop.after):
         values |= {a: outer.primal(a) for a in block.args if a in outer.shared.primal}
     carried = [loop.before.args[k] for k in loop.carried]

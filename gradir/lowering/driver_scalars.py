@@ -15,8 +15,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.loopnest import CheckIndexOp
-from gradir.dialects.shapes import shape_of
-from gradir.dialects.window import (
+from gradir.dialects.loopnest_buffers import (
     CheckOffsetOp,
     CheckStepOp,
     RecordsAtOp,
@@ -24,6 +23,7 @@ from gradir.dialects.window import (
     ReserveOp,
     WindowOp,
 )
+from gradir.dialects.shapes import shape_of
 from gradir.lowering.growing import CAPACITY, FAILED, ROW, limit_of_machine
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_INDEX
 from gradir.lowering.llvm_text import FunctionText

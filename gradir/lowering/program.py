@@ -26,7 +26,7 @@ from gradir.dialects.diagnostics import LocatedError, value_name
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
-from gradir.dialects.window import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
+from gradir.dialects.loopnest_buffers import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
 from gradir.lowering.contractions import emit_contract
 from gradir.lowering.driver_scalars import ScalarCode
 from gradir.lowering.foralls import emit_forall

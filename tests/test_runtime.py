@@ -504,7 +504,7 @@ def test_a_block_that_cannot_be_had_is_an_error():
 
 def test_a_result_outlives_its_function():
     pool = Pool(1 << 30)
-    array, _ = ResultBuffer(pool, (LONG,), np.dtype(np.float32), 4 * LONG).make()
+    array = ResultBuffer(pool, (LONG,), np.dtype(np.float32), 4 * LONG).make()
     array[...] = 3
     owner = array.base
     del array

@@ -30,7 +30,12 @@ from gradir.dialects.loopnest_buffers import RecordsAtOp, RecordsOp, ReserveOp, 
 from gradir.lowering.contractions import emit_contract
 from gradir.lowering.driver_scalars import ScalarCode
 from gradir.lowering.foralls import emit_forall
-from gradir.lowering.growing import GROW_DECLARATIONS, RECORDS_WORDS, grow_function
+from gradir.lowering.growing import (
+    GROW_DECLARATIONS,
+    RECORDS_WORDS,
+    grow_function,
+    trim_function,
+)
 from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel, Phase
 from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
@@ -489,11 +494,12 @@ class _Driver:
             parts.append(f"declare i64 @{HOST_SYMBOL}(i64, ptr, ptr)")
         parts.append(self.driver_text())
         if self.scalars.grows:
-            parts.append(grow_function(self.target))
+            parts += [grow_function(self.target), trim_function(self.target, self.growing)]
+        ends = ["gradir_trim"] if self.scalars.grows else []
         if is_parallel:
-            parts.append(parallel_entry(self.target, self.records, TABLE_THREADS))
+            parts.append(parallel_entry(self.target, self.records, TABLE_THREADS, ends))
         else:
-            parts.append(serial_entry(self.target, self.records))
+            parts.append(serial_entry(self.target, self.records, ends))
         return "\n".join(parts)
 
     def driver_text(self) -> str:

@@ -108,18 +108,17 @@ class Pool:
 
 
 class ResultBuffer:
-    """Makes arrays of one shape on pooled blocks: `make()` gives the array and its address."""
+    """Makes arrays of one shape on pooled blocks, by `make()`."""
 
     def __init__(self, pool: Pool, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int):
         self._pool, self._shape, self._dtype, self._nbytes = pool, shape, dtype, nbytes
         self._owner = _owner_type(nbytes)
 
-    def make(self) -> tuple[np.ndarray[Any, Any], int]:
+    def make(self) -> np.ndarray[Any, Any]:
         block = self._pool.take(self._nbytes)
-        address = block.address
-        owner = self._owner.from_address(address)
+        owner = self._owner.from_address(block.address)
         owner.pool, owner.block = self._pool, block
-        return np.ndarray(self._shape, self._dtype, owner), address
+        return np.ndarray(self._shape, self._dtype, owner)
 
 
 def _owner_type(nbytes: int) -> Any:

@@ -114,6 +114,8 @@ class Executable:
         self._first_result = self._first_input + len(self.inputs)
         # whether the table of each run is told the arena, or how many threads there are
         self._is_lent = self._arena_bytes > KEPT_ARENA_BYTES or program.is_parallel
+        # the words of memory that grows and belongs to a result
+        self._grown = {kept: word for word, _, kept in program.growing if kept >= 0}
         self.host: HostCalls | None = None
         # results that are added to, so that their arrays must be given
         self.read_results: tuple[int, ...] = ()
@@ -147,9 +149,18 @@ class Executable:
             self._require_given(out)
         if self.program.input_tapes:
             arrays = self._unboxed(arrays)
-        return self._call(arrays, out)
+        return self._call(arrays, out, self._checked)
 
-    def _call(self, arrays: tuple[object, ...], out: object) -> tuple[Array, ...]:
+    def attempt(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
+        """The call, if it can be made without a look at the arguments in Python, else None."""
+        if self.read_results or self.program.input_tapes:
+            return None
+        return self._call(arrays, out, None)
+
+    def _call(
+        self, arrays: tuple[object, ...], out: object, checked: Callable[..., Any] | None
+    ) -> Any:
+        """The native call, else what `checked` makes of it."""
         try:
             call = self._idle.pop()
         except IndexError:
@@ -157,15 +168,15 @@ class Executable:
         block = self._lend(call) if self._is_lent else None
         try:
             results = call.run(arrays, out)
-            if results is None:
-                results = self._checked(call, arrays, out)
+            if results is None and checked is not None:
+                results = checked(call, arrays, out)
         finally:
             if block is not None:
                 self._pool.give(block)
         if results is False:
             call.free()
             raise self._failure(call)
-        if self.program.result_tapes:
+        if self.program.result_tapes and results is not None:
             results = self._boxed(call, results)
         self._idle.append(call)
         return results
@@ -208,14 +219,14 @@ class Executable:
 
     def _boxed(self, call: _Call, arrays: Sequence[Array]) -> tuple[Any, ...]:
         """The results with one object for the arrays of each tape."""
-        grown = {kept: word for word, _, kept in self.program.growing if kept >= 0}
         rest, results = iter(arrays), list[Any]()
         for k, type_ in enumerate(self.program.result_tapes):
             if type_ is None:
                 results.append(next(rest))
-            elif k in grown:
-                memory = GrownMemory(call.table[grown[k] + POINTER])
-                call.table[grown[k] + POINTER] = call.table[grown[k] + CAPACITY] = 0
+            elif k in self._grown:
+                word = self._grown[k]
+                memory = GrownMemory(call.table[word + POINTER])
+                call.table[word + POINTER] = call.table[word + CAPACITY] = 0
                 call.prepare()
                 results.append(NativeTape.grown(type_, memory, next(rest)))
             else:

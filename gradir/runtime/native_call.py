@@ -88,8 +88,9 @@ class NativeCall:
         if definition is None:
             return _decline
         call = _Call(ctypes.addressof(self._program), table)
-        # as its "module" the record lives as long as the function
-        return _new_function(ctypes.addressof(definition), ctypes.addressof(call), call)
+        # in the place of its module, what the function points to lives as long as it does
+        kept = (call, definition)
+        return _new_function(ctypes.addressof(definition), ctypes.addressof(call), kept)
 
     def _array(self, spec: ArraySpec, maker: Callable[[], Array] | None) -> ctypes.Structure:
         extents = (ctypes.c_int64 * len(spec.shape))(*spec.shape)

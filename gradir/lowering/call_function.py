@@ -124,7 +124,7 @@ def call_function() -> str:
         result, _, parameters = signature.partition(" ")
         lines.append(f"declare {result} @{name}{parameters}")
     parts = (_place_of(), _whole(), _store_number(), _place_of_input())
-    parts += (_entries(), _is_shared(), _new_result(), _call())
+    parts += (_entries(), _is_usable(), _new_result(), _call())
     return "\n".join([*lines, *parts])
 
 
@@ -299,23 +299,28 @@ def _entries() -> str:
     return f.function("ptr", "entries", "ptr %out, i64 %count")
 
 
-def _is_shared() -> str:
-    """`@is_shared`: whether memory for an array overlaps that of one of the first `count`."""
+def _is_usable() -> str:
+    """`@is_usable`: whether an entry of `out` can be written, and shares no memory with the arrays.
+
+    It is for array `count` of the program; those before it are in the table.
+    """
     f = _Code()
-    bytes_ = f.field("array", "%array", "bytes")
-    end = f.emit(f"getelementptr i8, ptr %place, i64 {bytes_}")
+    array = f.array("%program", "%count")
+    needed = C_CONTIGUOUS | ALIGNED | WRITEABLE
+    place = f.emit(f"call ptr @place_of(ptr %object, ptr {array}, i32 {needed})")
+    f.require(f"icmp ne ptr {place}, null", "no")
+    end = f.emit(f"getelementptr i8, ptr {place}, i64 {f.field('array', array, 'bytes')}")
     first = f.field("program", "%program", "first")
     with f.loop("0", "%count", hint="k") as k:
         start = f.emit(f"load ptr, ptr {f.word('%table', f.emit(f'add i64 {first}, {k}'))}")
         taken = f.field("array", f.array("%program", k), "bytes")
         stop = f.emit(f"getelementptr i8, ptr {start}, i64 {taken}")
-        before = f.emit(f"icmp uge ptr %place, {stop}")
-        f.require(f"or i1 {before}, {f.emit(f'icmp uge ptr {start}, {end}')}", "yes")
-    f.line("ret i1 false")
-    f.label("yes")
+        before = f.emit(f"icmp uge ptr {place}, {stop}")
+        f.require(f"or i1 {before}, {f.emit(f'icmp uge ptr {start}, {end}')}", "no")
     f.line("ret i1 true")
-    parameters = "ptr %program, ptr %table, i64 %count, ptr %array, ptr %place"
-    return f.function("i1", "is_shared", parameters)
+    f.label("no")
+    f.line("ret i1 false")
+    return f.function("i1", "is_usable", "ptr %object, ptr %program, ptr %table, i64 %count")
 
 
 def _new_result() -> str:
@@ -385,52 +390,41 @@ def _place_results(f: _Code, program: str, table: str, given: str, results: str)
     """Make the tuple of results, of entries of `out` and new arrays, and store their addresses."""
     out = f.emit(f"load ptr, ptr {f.word('%arguments', '1')}")
     count = f.field("program", program, "results")
-    has_out = f.emit(f"icmp ne ptr {out}, @python_none")
-    with f.when(has_out, "out"):
+    with f.when(f.emit(f"icmp ne ptr {out}, @python_none"), "out"):
         entries = f.emit(f"call ptr @entries(ptr {out}, i64 {count})")
         f.line(f"store ptr {entries}, ptr {given}")
         f.require(f"icmp ne ptr {entries}, null", "decline")
     made = f.emit(f"call ptr @PyTuple_New(i64 {count})")
     f.line(f"store ptr {made}, ptr {results}")
     f.require(f"icmp ne ptr {made}, null", "raise")
+    entries = f.emit(f"load ptr, ptr {given}")
     inputs = f.field("program", program, "inputs")
     words = f.word(table, f.field("program", program, "first"))
     with f.loop("0", count, hint="result") as k:
-        before = f.emit(f"add i64 {inputs}, {k}")
-        array = f.array(program, before)
-        result = _result(f, program, table, given, before, array, has_out, k)
+        place = f.emit(f"add i64 {inputs}, {k}")
+        result = _result(f, program, table, entries, k, place)
         f.line(f"call i32 @PyTuple_SetItem(ptr {made}, i64 {k}, ptr {result})")
-        place = f.field("ndarray", result, "data")
-        f.line(f"store ptr {place}, ptr {f.word(words, before)}")
+        data = f.field("ndarray", result, "data")
+        f.line(f"store ptr {data}, ptr {f.word(words, place)}")
 
 
-def _result(
-    f: _Code,
-    program: str,
-    table: str,
-    given: str,
-    before: str,
-    array: str,
-    has_out: str,
-    k: str,
-) -> str:
-    """A reference to the array of result `k`, before which there are `before` arrays."""
-    f.line(f"br i1 {has_out}, label %entry.given, label %new")
-    f.label("entry.given")
-    entry = f.emit(f"call ptr @PyTuple_GetItem(ptr {f.emit(f'load ptr, ptr {given}')}, i64 {k})")
+def _result(f: _Code, program: str, table: str, entries: str, k: str, place: str) -> str:
+    """A reference to result `k`: its entry, if there are entries and it has one, or a new array.
+
+    `place` is its place among the program's arrays.
+    """
+    f.branch(f"icmp eq ptr {entries}, null", "new", "given")
+    f.label("given")
+    entry = f.emit(f"call ptr @PyTuple_GetItem(ptr {entries}, i64 {k})")
     f.branch(f"icmp eq ptr {entry}, @python_none", "new", "mine")
     f.label("mine")
-    needed = C_CONTIGUOUS | ALIGNED | WRITEABLE
-    place = f.emit(f"call ptr @place_of(ptr {entry}, ptr {array}, i32 {needed})")
-    f.require(f"icmp ne ptr {place}, null", "decline")
-    arguments = f"ptr {program}, ptr {table}, i64 {before}, ptr {array}, ptr {place}"
-    shared = f.emit(f"call i1 @is_shared({arguments})")
-    f.require(f"icmp eq i1 {shared}, 0", "decline")
+    arguments = f"ptr {entry}, ptr {program}, ptr {table}, i64 {place}"
+    f.require(f"call i1 @is_usable({arguments})", "decline")
     f.line(f"call void @Py_IncRef(ptr {entry})")
     taken = f.current_label
     f.line("br label %placed")
     f.label("new")
-    new = f.emit(f"call ptr @new_result(ptr {array})")
+    new = f.emit(f"call ptr @new_result(ptr {f.array(program, place)})")
     f.require(f"icmp ne ptr {new}, null", "raise")
     fresh = f.current_label
     f.line("br label %placed")

@@ -277,6 +277,19 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     return horner(x, [*head, *sums])
 
 
+def estrin(x: Value, coefficients: Sequence[float]) -> Value:
+    """The same as a balanced tree, Estrin's scheme: the shortest chain, rounded more often."""
+    sums: list[Operand] = list(coefficients)
+    while len(sums) > 1:
+        pairs: list[Operand] = [fma(x, sums[k + 1], sums[k]) for k in range(0, len(sums) - 1, 2)]
+        sums = [*pairs, *sums[len(sums) - len(sums) % 2 :]]
+        if len(sums) > 1:
+            x = x * x
+    result = sums[0]
+    assert isinstance(result, Value)
+    return result
+
+
 def horner(x: Value, coefficients: Sequence[Operand]) -> Value:
     """The same, one fma after the other."""
     result: Operand = coefficients[-1]

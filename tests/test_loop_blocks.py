@@ -314,3 +314,29 @@ func.func @f(%y0: f64) -> (f64, i64) {
     ours = run(text, 0.5)[1]
     np.testing.assert_allclose(float(ours[0]), float(wanted[0]), rtol=1e-12)
     assert int(ours[1]) == int(wanted[1])
+
+
+def test_all_threads_run_a_loop_that_only_reads() -> None:
+    text = """
+func.func @f(%x: tensor<100000xf64>, %y0: f64) -> (f64, tensor<100000xf64>) {
+  %first = arith.constant 0 : index
+  %last = arith.constant 99 : index
+  %one = arith.constant 1 : index
+  %e = array.exp %x : tensor<100000xf64>
+  %y = scf.for %i = %first to %last step %one iter_args(%y1 = %y0) -> (f64) {
+    %a = tensor.extract %e[%i] : tensor<100000xf64>
+    %s = math.sin %a : f64
+    %y2 = arith.mulf %y1, %s : f64
+    scf.yield %y2 : f64
+  }
+  %full = array.full {value = 1.0} : tensor<100000xf64>
+  %inserted = tensor.insert %y into %full[%first] : tensor<100000xf64>
+  %z = array.multiply %e, %inserted : tensor<100000xf64>
+  func.return %y, %z : f64, tensor<100000xf64>
+}
+"""
+    module = gradir.parse(text)
+    one, two = (gradir.compile(module, "f", threads=count) for count in (1, 2))
+    assert "%ahead" in two.llvm_ir
+    for ours, theirs in zip(two(values(100000), 0.5), one(values(100000), 0.5), strict=True):
+        np.testing.assert_array_equal(ours, theirs)

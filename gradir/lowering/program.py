@@ -39,6 +39,7 @@ from gradir.lowering.growing import (
 from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel, Phase
 from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
+from gradir.lowering.loop_blocks import LoopBlocks
 from gradir.lowering.nests import emit_nest
 from gradir.lowering.program_attributes import count_of, global_data, tapes_of
 from gradir.lowering.program_report import (
@@ -130,8 +131,11 @@ class _Driver:
         self.scalars = ScalarCode(
             self.text, self.work, lambda buffer: self.buffers[buffer], self.own_error
         )
+        self.blocks = LoopBlocks(self.scalars, target)
         self.control = ControlFlow(
-            self.text, self.scalars.names, self.region_block, condition_of=self.condition
+            *(self.text, self.scalars.names, self.region_block),
+            condition_of=self.condition,
+            blocks_of=self.blocks.of,
         )
         # whether a block of a region ends with a barrier where memory was touched
         self.settles = False
@@ -179,7 +183,7 @@ class _Driver:
         for op in block.ops:
             if isinstance(op, WindowOp):
                 self.scalars.emit(op)
-            elif type(op) in self.DECLARATIONS or op.next_op is None:
+            elif type(op) in self.DECLARATIONS or op.next_op is None or op in self.blocks.ahead:
                 continue
             elif isinstance(op, LoopOp | ForallOp):
                 self.loop(op)

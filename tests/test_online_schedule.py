@@ -5,7 +5,8 @@ the code that gradir emits against the model, iteration by iteration.
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from math import comb
 from typing import Any
 
@@ -227,7 +228,7 @@ func.func @f(%x: tensor<2x3xf64>, %n: i32) -> tensor<2x3xf64> {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %true = arith.constant true
-  %rows = arith.constant dense<[1, 0]> : tensor<2xi64>
+  %rows = array.constant {value = dense<[1, 0]> : tensor<2xi64>} : tensor<2xi64>
   %y, %i, %b, %r = scf.while (%a = %x, %j = %c0, %c = %true, %q = %rows)
       : (tensor<2x3xf64>, i32, i1, tensor<2xi64>) -> (tensor<2x3xf64>, i32, i1, tensor<2xi64>) {
     %more = arith.cmpi slt, %j, %n : i32
@@ -244,7 +245,7 @@ func.func @f(%x: tensor<2x3xf64>, %n: i32) -> tensor<2x3xf64> {
     }
     %k = arith.addi %j, %c1 : i32
     %d = arith.xori %c, %true : i1
-    %u = array.flip %q {axis = 0} : tensor<2xi64>
+    %u = array.flip %q {axis = 0} : tensor<2xi64> -> tensor<2xi64>
     scf.yield %t, %k, %d, %u : tensor<2x3xf64>, i32, i1, tensor<2xi64>
   } attributes {grad.loop = #grad.loop<POLICY>}
   func.return %y : tensor<2x3xf64>
@@ -282,58 +283,58 @@ func.func @f(%x: tensor<2xf64>, %n: index) -> tensor<f64> {
 }"""
 
 
-def runs(text: str, policy: str, mode: str, arguments: list[Any]) -> list[list[Any]]:
-    """Results and gradients by the interpreter and by native code, seeded with ones."""
+def runs(text: str, policy: str, mode: str, cases: Sequence[Sequence[Any]]) -> list[Any]:
+    """For each case of arguments, results and gradients by the interpreter and by native code,
+    seeded with ones."""
     module = gradir.parse(text.replace("POLICY", policy)).gradient("f", mode=mode)
-    ends = gradir.interpret(module, "f", *arguments)
-    found: list[list[Any]] = []
-    for run in (gradir.interpret, lambda m, name, *xs: gradir.compile(m, name)(*xs)):
-        seeds = [np.ones_like(y) for y in ends]
-        if mode == "vjp":
-            found.append(list(run(module, "f_vjp", *arguments, *seeds)))
-        else:
-            forward = run(module, "f_fwd", *arguments)
-            back = run(module, "f_bwd", *forward[len(ends) :], *seeds)
-            found.append([*forward[: len(ends)], *back])
+    names = ["f", "f_vjp"] if mode == "vjp" else ["f", "f_fwd", "f_bwd"]
+    interpreted = [partial(gradir.interpret, module, name) for name in names]
+    found: list[Any] = []
+    for run in (interpreted, [gradir.compile(module, name) for name in names]):
+        for arguments in cases:
+            seeds = [np.ones_like(y) for y in run[0](*arguments)]
+            if mode == "vjp":
+                found += run[1](*arguments, *seeds)
+            else:
+                forward = run[1](*arguments)
+                found += [*forward[: len(seeds)], *run[2](*forward[len(seeds) :], *seeds)]
     return found
 
 
 def assert_bits_of_store_all(
-    text: str, policy: str, arguments: list[Any], mode: str = "vjp"
+    text: str, slots: Sequence[int], cases: Sequence[Sequence[Any]], mode: str = "vjp"
 ) -> None:
-    pairs = zip(*(runs(text, p, mode, arguments) for p in (policy, "store_all")), strict=True)
-    for ours, theirs in pairs:
-        for one, other in zip(ours, theirs, strict=True):
+    expected = runs(text, "store_all", mode, cases)
+    for s in slots:
+        ours = runs(text, f"online = {s}", mode, cases)
+        for one, other in zip(ours, expected, strict=True):
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("slots", [1, 3])
+@pytest.mark.slow
 @pytest.mark.parametrize("element", DTYPES)
-def test_floats_are_kept_as_they_are(element: str, slots: int) -> None:
-    text = FLOATS.replace("!s", element)
+def test_floats_are_kept_as_they_are(element: str) -> None:
     type_ = DTYPES[element]
     x = np.linspace(-0.7, 2, 6).reshape(2, 3).astype(type_)
-    for n in (0, 1, 2, 9):
-        arguments = [x, np.asarray(1.01, type_)[()], np.int64(n)]
-        assert_bits_of_store_all(text, f"online = {slots}", arguments)
+    cases = [(x, np.asarray(1.01, type_)[()], np.int64(n)) for n in (0, 1, 2, 9)]
+    assert_bits_of_store_all(FLOATS.replace("!s", element), [1, 3], cases)
 
 
-@pytest.mark.parametrize("slots", [1, 2, 5])
-def test_integers_that_decide_are_kept(slots: int) -> None:
-    for n in (0, 1, 8):
-        arguments = [np.linspace(0.2, 2, 6).reshape(2, 3), np.int32(n)]
-        assert_bits_of_store_all(INTEGERS, f"online = {slots}", arguments)
+def test_integers_that_decide_are_kept() -> None:
+    cases = [(np.linspace(0.2, 2, 6).reshape(2, 3), np.int32(n)) for n in (0, 1, 8)]
+    assert_bits_of_store_all(INTEGERS, [1, 2, 5], cases)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["vjp", "split"])
-@pytest.mark.parametrize("slots", [1, 2, 4])
-def test_loops_of_unknown_length_in_loops_and_branches(slots: int, mode: str) -> None:
+def test_loops_of_unknown_length_in_loops_and_branches(mode: str) -> None:
     """The outer loop keeps the snapshots of the inner one."""
-    arguments = [np.array([0.3, 0.7]), np.int64(8)]
-    assert_bits_of_store_all(NESTED, f"online = {slots}", arguments, mode)
+    cases = [(np.array([0.3, 0.7]), np.int64(n)) for n in (1, 8)]
+    assert_bits_of_store_all(NESTED, [1, 2, 4], cases, mode)
 
 
-@pytest.mark.parametrize("slots", [1, 2, 3])
+@pytest.mark.slow
+@pytest.mark.parametrize("slots", [1, 3])
 @pytest.mark.parametrize("name", ["floats", "nested"])
 def test_second_derivatives(name: str, slots: int) -> None:
     """The code that keeps snapshots and runs again is differentiated like any other."""
@@ -342,4 +343,4 @@ def test_second_derivatives(name: str, slots: int) -> None:
         "nested": (NESTED, (np.array([0.3, 0.7]),)),
     }[name]
     module = gradir.parse(text.replace("POLICY", f"online = {slots}"))
-    check_grads((module, "f"), (*arguments, np.int64(4)), order=2, native=slots == 2)
+    check_grads((module, "f"), (*arguments, np.int64(4)), order=2, native=slots == 3)

@@ -1,17 +1,18 @@
 """Which results of a branching op hold what the backward code of its branches reads.
 
 One branch is taken, so that all of them leave their values in the same results: values of one type
-share a result as they are. What is left over of one element type, tensors of different shapes in
-different branches, shares a row of elements, as long as the longest of what a branch puts in it. So
-a tape of these results takes what the largest branch needs, not the sum of all. A branch leaves
-undefined what it has no value for, and nobody reads it.
+share a result as they are. Of what is left over, tensors of other shapes go into the rows of
+elements that larger ones of other branches fill, where there is room. So a tape of these results
+takes about what the largest branch needs, not the sum of all; and the largest are made where they
+stay, only smaller ones are copied. A branch leaves undefined what it has no value for, and nobody
+reads it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import tensor
@@ -44,29 +45,19 @@ class BranchResults:
     def of(branches: Sequence[Sequence[Attribute]]) -> BranchResults:
         """For the types of what each branch keeps."""
         numbered = [_numbered(kept) for kept in branches]
-        users = Counter(key for keys in numbered for key in keys)
-        lengths = _row_lengths(numbered, users)
+        rows = _rows(numbered)
         types: list[Attribute] = []
-        numbers: dict[_Key | Attribute, int] = {}
-
-        def result(key: _Key | Attribute, type_: Attribute) -> int:
-            if key not in numbers:
-                numbers[key] = len(types)
-                types.append(type_)
-            return numbers[key]
-
+        numbers: dict[_Key | _Row, int] = {}
         places: list[list[Place]] = []
-        for keys in numbered:
-            ends, own = Counter[Attribute](), list[Place]()
+        for branch, keys in enumerate(numbered):
+            places.append([])
             for key in keys:
-                type_ = key[0]
-                if (element := _row_of(key, users)) in lengths:
-                    row = TensorType(element, [lengths[element]])
-                    own.append(Place(result(element, row), ends[element]))
-                    ends[element] += prod(shape_of(type_))
-                else:
-                    own.append(Place(result(key, type_)))
-            places.append(own)
+                row, offset = rows.get((branch, key), (None, None))
+                which, type_ = (key, key[0]) if row is None else (row, row.type)
+                if which not in numbers:
+                    numbers[which] = len(types)
+                    types.append(type_)
+                places[-1].append(Place(numbers[which], offset))
         return BranchResults(types, places)
 
     def filled(self, branch: int, values: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:
@@ -107,24 +98,47 @@ def _numbered(types: Sequence[Attribute]) -> list[_Key]:
     return keys
 
 
-def _row_of(key: _Key, users: Counter[_Key]) -> Attribute | None:
-    """The element type of a tensor that no other branch has the like of."""
-    type_ = key[0]
-    is_alone = users[key] == 1 and is_tensor(type_) and prod(shape_of(type_)) > 0
-    return element_of(type_) if is_alone else None
+@dataclass(eq=False)
+class _Row:
+    """A row of elements as long as the largest tensor in it; `ends`: how much branches use."""
+
+    element: Attribute
+    length: int
+    ends: dict[int, int] = field(default_factory=dict[int, int])
+
+    @property
+    def type(self) -> Attribute:
+        return TensorType(self.element, [self.length])
+
+    def has_room(self, branch: int, type_: Attribute) -> bool:
+        used = self.ends.get(branch, 0) + prod(shape_of(type_))
+        return element_of(type_) == self.element and used <= self.length
 
 
-def _row_lengths(numbered: Sequence[Sequence[_Key]], users: Counter[_Key]) -> dict[Attribute, int]:
-    """Of the rows, by element type, how long they are: there is one where branches share it."""
-    totals: dict[Attribute, list[int]] = {}
-    for keys in numbered:
-        own = Counter[Attribute]()
-        for key in keys:
-            if (element := _row_of(key, users)) is not None:
-                own[element] += prod(shape_of(key[0]))
-        for element, total in own.items():
-            totals.setdefault(element, []).append(total)
-    return {element: max(each) for element, each in totals.items() if len(each) > 1}
+def _rows(numbered: Sequence[Sequence[_Key]]) -> dict[tuple[int, _Key], tuple[_Row, int]]:
+    """The row, and the first element in it, of tensors that no other branch has the like of, where
+    branches share one.
+
+    The largest come first: each goes into a row with room left for its branch, or begins one.
+    """
+    users = Counter(key for keys in numbered for key in keys)
+    alone = [
+        (branch, key)
+        for branch, keys in enumerate(numbered)
+        for key in keys
+        if users[key] == 1 and is_tensor(key[0]) and prod(shape_of(key[0])) > 0
+    ]
+    rows: list[_Row] = []
+    found: dict[tuple[int, _Key], tuple[_Row, int]] = {}
+    for branch, key in sorted(alone, key=lambda each: -prod(shape_of(each[1][0]))):
+        size = prod(shape_of(key[0]))
+        row = next((r for r in rows if r.has_room(branch, key[0])), None)
+        if row is None:
+            row = _Row(element_of(key[0]), size)
+            rows.append(row)
+        found[branch, key] = row, row.ends.get(branch, 0)
+        row.ends[branch] = row.ends.get(branch, 0) + size
+    return {place: each for place, each in found.items() if len(each[0].ends) > 1}
 
 
 def undefined(type_: Attribute, emitter: Emitter) -> SSAValue:

@@ -110,9 +110,9 @@ def fewest() -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("slots", range(1, SLOTS + 1))
 def test_bounds_of_the_schedule(slots: int) -> None:
-    """For all lengths: no more snapshots than slots, no iteration more often than with the best
-    schedule that knows the length, and in all 1.13 times as many executions at most; as few as
-    possible up to s."""
+    """For all lengths: no more snapshots than slots, no iteration more than t times again, and in
+    all at most 1.13 times the fewest executions that are possible for a known length; the fewest
+    up to s."""
     model, worst = Model(slots), 1.0
     for length in range(1, LENGTHS + 1):
         model.run()

@@ -27,11 +27,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Block, Region, SSAValue
 
 from gradir.dialects.value import Emitter
-from gradir.passes.flow_builder import Integers, WhileBuilder, compare, name_all, named
+from gradir.passes.flow_builder import (
+    Integers,
+    WhileBuilder,
+    cast_integer,
+    compare,
+    name_all,
+    named,
+)
 
 INDEX = IndexType()
 
@@ -122,7 +129,8 @@ def _is_too_long(at: SSAValue, carried: Sequence[SSAValue], emitter: Emitter) ->
     place, _, most = carried
     index = Integers(INDEX, emitter)
     around = [index.value(index.subtract(place, 1)), index.value(index.add(place, 1))]
-    start, end = (emitter.insert(tensor.ExtractOp(at, [k], INDEX)).result for k in around)
+    start, end = (emitter.insert(tensor.ExtractOp(at, [k], i64)).result for k in around)
     name_all([start, end], ["start", "end"])
-    gap = named(index.value(index.subtract(end, start)), "gap")
+    length = emitter.insert(arith.SubiOp(end, start)).result
+    gap = named(cast_integer(length, INDEX, emitter), "gap")
     return compare(gap, "sgt", most, emitter)

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from gradir.dialects.shapes import element_of, is_tensor, shape_of
+from gradir.dialects.shapes import element_of, is_element, is_tensor, shape_of
 from gradir.dialects.tape import pop, push
 from gradir.dialects.value import Emitter
 from gradir.passes.differentiator import TapeThread
-from gradir.passes.flow_builder import Integers, compare, name_all, named
+from gradir.passes.flow_builder import Integers, cast_integer, compare, name_all, named
 from gradir.passes.loop_rules import take_over
 from gradir.passes.snapshot_schedules import online_place
 
@@ -121,13 +121,13 @@ class SnapshotSlots:
         """Room for snapshots of values of these types. What no snapshot has been put into is never
         read, but for the table of rows."""
         index = Integers(INDEX, emitter)
-        at = named(_nothing(TensorType(INDEX, [slots + 2]), emitter), "at")
-        order = _nothing(TensorType(INDEX, [slots + 1]), emitter)
+        at = named(_nothing(TensorType(i64, [slots + 2]), emitter), "at")
+        order = _nothing(TensorType(i64, [slots + 1]), emitter)
         block = Block(arg_types=[INDEX, order.type])
         name_all(block.args, ["slot", "order"])
         inside = Emitter(block, emitter.location)
         slot, given = block.args
-        inside.insert(scf.YieldOp(inside.insert(tensor.InsertOp(slot, given, [slot])).result))
+        inside.insert(scf.YieldOp(_inserted(slot, given, slot, inside)))
         first, end, one = (index.constant(k) for k in (0, slots, 1))
         made = emitter.insert(scf.ForOp(first, end, one, [order], Region(block)))
         order = named(made.results[0], "order")
@@ -194,12 +194,7 @@ class SnapshotSlots:
         number, *tables = block.args
         whole = Integers(INDEX, there)
         following = whole.value(whole.add(number, 1))
-        moved = [
-            _inserted(
-                there.insert(tensor.ExtractOp(t, [following], INDEX)).result, t, number, there
-            )
-            for t in tables
-        ]
+        moved = [_inserted(_at(t, following, there), t, number, there) for t in tables]
         there.insert(scf.YieldOp(*moved))
         made = inside.insert(scf.ForOp(place, held, one, [self.at, order], Region(block)))
         name_all(made.results, ["at", "order"])
@@ -270,21 +265,35 @@ def _nothing(type_: TensorType[Attribute], emitter: Emitter) -> SSAValue:
 def _stacked(type_: Attribute, slots: int) -> TensorType[Attribute]:
     if is_tensor(type_):
         return TensorType(element_of(type_), [slots, *shape_of(type_)])
-    return TensorType(type_, [slots])
+    return TensorType(type_ if is_element(type_) else i64, [slots])
 
 
 def _at(table: SSAValue, place: SSAValue, emitter: Emitter) -> SSAValue:
-    return emitter.insert(tensor.ExtractOp(table, [place], INDEX)).result
+    """A number in a table of numbers, an index."""
+    return _number(table, place, INDEX, emitter)
 
 
-def _inserted(scalar: SSAValue, table: SSAValue, place: SSAValue, emitter: Emitter) -> SSAValue:
-    return named(emitter.insert(tensor.InsertOp(scalar, table, [place])).result, table.name_hint)
+def _number(table: SSAValue, place: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:
+    """A number in a table, whose elements are i64 where tensors have none of its type."""
+    number = emitter.insert(tensor.ExtractOp(table, [place], element_of(table.type))).result
+    if number.type == type_ or isinstance(type_, IndexType):
+        return cast_integer(number, type_, emitter)
+    return emitter.insert(arith.TruncIOp(number, cast(IntegerType, type_))).result
+
+
+def _inserted(number: SSAValue, table: SSAValue, place: SSAValue, emitter: Emitter) -> SSAValue:
+    """The table with a number at a place."""
+    if isinstance(number.type, IndexType):
+        number = cast_integer(number, i64, emitter)
+    elif number.type != element_of(table.type):
+        number = emitter.insert(arith.ExtSIOp(number, i64)).result
+    return named(emitter.insert(tensor.InsertOp(number, table, [place])).result, table.name_hint)
 
 
 def _put(value: SSAValue, column: SSAValue, slot: SSAValue, emitter: Emitter) -> SSAValue:
     """The column with a value, a number or a tensor, in a row."""
     if not is_tensor(value.type):
-        return emitter.insert(tensor.InsertOp(value, column, [slot])).result
+        return _inserted(value, column, slot, emitter)
     sizes = [1, *shape_of(value.type)]
     first = [DYNAMIC_INDEX, *(0 for _ in sizes[1:])]
     made = tensor.InsertSliceOp.get(value, column, sizes, first, [1] * len(sizes), offsets=[slot])
@@ -294,7 +303,7 @@ def _put(value: SSAValue, column: SSAValue, slot: SSAValue, emitter: Emitter) ->
 def _row(column: SSAValue, slot: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:
     """The number or the tensor in a row."""
     if not is_tensor(type_):
-        return emitter.insert(tensor.ExtractOp(column, [slot], type_)).result
+        return _number(column, slot, type_, emitter)
     sizes = [1, *shape_of(type_)]
     first = [slot, *(0 for _ in sizes[1:])]
     made = tensor.ExtractSliceOp(column, first, sizes, [1] * len(sizes), type_)

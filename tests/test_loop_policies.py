@@ -205,7 +205,7 @@ def test_snapshots_of_an_online_schedule() -> None:
     module = with_policy(text, "online", 6).gradient("f", mode="vjp")
     empty = (op for op in module.op.walk() if isinstance(op, tensor.EmptyOp))
     shapes = [str(op.tensor.type) for op in empty]
-    assert shapes == ["tensor<8xindex>", "tensor<7xindex>", "tensor<6x500xf64>"]
+    assert shapes == ["tensor<8xi64>", "tensor<7xi64>", "tensor<6x500xf64>"]
     peak = gradir.compile(module, "f_vjp").plan.peak_bytes
     assert 7 * 4000 <= peak <= 7 * 4000 + 512
 

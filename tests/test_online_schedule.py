@@ -222,31 +222,49 @@ DTYPES: dict[str, Any] = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
 }  # fmt: skip
 
-# A bit, an i32 and a row of integers decide what the body computes.
+# A bit, an i16, an index and a row of integers decide what the body computes.
 INTEGERS = """
 func.func @f(%x: tensor<2x3xf64>, %n: i32) -> tensor<2x3xf64> {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
+  %first = arith.constant 0 : index
+  %last = arith.constant 2 : index
   %true = arith.constant true
+  %odd = arith.constant 21 : i16
+  %some = arith.constant 13 : i16
   %rows = array.constant {value = dense<[1, 0]> : tensor<2xi64>} : tensor<2xi64>
-  %y, %i, %b, %r = scf.while (%a = %x, %j = %c0, %c = %true, %q = %rows)
-      : (tensor<2x3xf64>, i32, i1, tensor<2xi64>) -> (tensor<2x3xf64>, i32, i1, tensor<2xi64>) {
+  %y, %i, %b, %w, %o, %r = scf.while
+      (%a = %x, %j = %c0, %c = %true, %v = %some, %p = %first, %q = %rows)
+      : (tensor<2x3xf64>, i32, i1, i16, index, tensor<2xi64>)
+      -> (tensor<2x3xf64>, i32, i1, i16, index, tensor<2xi64>) {
     %more = arith.cmpi slt, %j, %n : i32
-    scf.condition(%more) %a, %j, %c, %q : tensor<2x3xf64>, i32, i1, tensor<2xi64>
+    scf.condition(%more) %a, %j, %c, %v, %p, %q
+        : tensor<2x3xf64>, i32, i1, i16, index, tensor<2xi64>
   } do {
-  ^bb0(%a: tensor<2x3xf64>, %j: i32, %c: i1, %q: tensor<2xi64>):
+  ^bb0(%a: tensor<2x3xf64>, %j: i32, %c: i1, %v: i16, %p: index, %q: tensor<2xi64>):
     %swapped = array.take %a, %q {axis = 0} : tensor<2x3xf64>, tensor<2xi64> -> tensor<2x3xf64>
     %s = array.sin %swapped : tensor<2x3xf64>
-    %t = scf.if %c -> (tensor<2x3xf64>) {
-      scf.yield %s : tensor<2x3xf64>
+    %e = tensor.extract %a[%first, %p] : tensor<2x3xf64>
+    %all = tensor.splat %e : tensor<2x3xf64>
+    %g = arith.cmpi sgt, %v, %odd : i16
+    %h = scf.if %g -> (tensor<2x3xf64>) {
+      %m = array.multiply %s, %all : tensor<2x3xf64>
+      scf.yield %m : tensor<2x3xf64>
     } else {
-      %p = array.multiply %s, %a : tensor<2x3xf64>
-      scf.yield %p : tensor<2x3xf64>
+      scf.yield %s : tensor<2x3xf64>
+    }
+    %t = scf.if %c -> (tensor<2x3xf64>) {
+      scf.yield %h : tensor<2x3xf64>
+    } else {
+      %m = array.multiply %h, %a : tensor<2x3xf64>
+      scf.yield %m : tensor<2x3xf64>
     }
     %k = arith.addi %j, %c1 : i32
     %d = arith.xori %c, %true : i1
+    %z = arith.muli %v, %odd : i16
+    %l = arith.subi %last, %p : index
     %u = array.flip %q {axis = 0} : tensor<2xi64> -> tensor<2xi64>
-    scf.yield %t, %k, %d, %u : tensor<2x3xf64>, i32, i1, tensor<2xi64>
+    scf.yield %t, %k, %d, %z, %l, %u : tensor<2x3xf64>, i32, i1, i16, index, tensor<2xi64>
   } attributes {grad.loop = #grad.loop<POLICY>}
   func.return %y : tensor<2x3xf64>
 }"""
@@ -325,6 +343,14 @@ def test_integers_that_decide_are_kept() -> None:
     assert_bits_of_store_all(INTEGERS, [1, 2, 5], cases)
 
 
+def test_snapshots_are_residuals_between_two_functions() -> None:
+    """Of types that arrays have."""
+    cases = [(np.linspace(0.2, 2, 6).reshape(2, 3), np.int32(n)) for n in (0, 1, 8)]
+    ours = runs(INTEGERS, "online = 3", "split", cases)
+    for one, other in zip(ours, runs(INTEGERS, "store_all", "vjp", cases), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["vjp", "split"])
 def test_loops_of_unknown_length_in_loops_and_branches(mode: str) -> None:
@@ -344,3 +370,17 @@ def test_second_derivatives(name: str, slots: int) -> None:
     }[name]
     module = gradir.parse(text.replace("POLICY", f"online = {slots}"))
     check_grads((module, "f"), (*arguments, np.int64(4)), order=2, native=slots == 3)
+
+
+def test_forward_over_reverse() -> None:
+    """The jvp of the gradient, as hvp takes it, is that with a tape."""
+    x, ct = np.array([0.3, 0.7]), np.array([1.5, -0.5])
+    found: list[Any] = []
+    for policy in ("store_all", "online = 2"):
+        module = gradir.parse(NESTED.replace("POLICY", policy)).gradient("f", mode="grad")
+        module = module.gradient("f_grad", mode="jvp", wrt=[0])
+        found.append(gradir.interpret(module, "f_grad_jvp", x, np.int64(6), ct))
+        found.append(gradir.compile(module, "f_grad_jvp")(x, np.int64(6), ct))
+    for k in (0, 1):
+        for one, other in zip(found[k], found[2 + k], strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -96,26 +96,34 @@ def online_place(
     initial = [last, times, _most_at_the_end(times, emitter)]
     loop = WhileBuilder(initial, ["place", "times", "most"], emitter.location)
     loop.run_while(lambda carried, there: _is_too_long(at, carried, there))
-    place, t, most = loop.arguments
-    inside = loop.emitter
-    is_first = named(compare(place, "eq", 1, inside), "is_first")
-    again, on = Block(), Block()
-    there = Emitter(again, emitter.location)
-    whole = Integers(INDEX, there)
-    more = named(whole.value(whole.add(t, 1)), "times")
-    there.insert(scf.YieldOp(last, more, _most_at_the_end(more, there)))
-    there = Emitter(on, emitter.location)
-    whole = Integers(INDEX, there)
-    before = named(whole.value(whole.subtract(place, 1)), "place")
-    # beta(k, t) = beta(k - 1, t) (k + t) / k for the k = slots + 1 - place that can be used there
-    usable = named(whole.value(whole.subtract(slots + 1, before)), "usable")
-    product = whole.multiply(most, whole.value(whole.add(usable, t)))
-    following = named(whole.value(whole.divide(product, usable)), "most")
-    there.insert(scf.YieldOp(before, t, following))
-    made = inside.insert(scf.IfOp(is_first, [INDEX] * 3, Region(again), Region(on)))
-    name_all(made.results, ["place", "times", "most"])
-    place, times, _ = loop.finish(made.results, emitter)
+    handed_on = _next_place(loop.arguments, last, slots, loop.emitter)
+    place, times, _ = loop.finish(handed_on, emitter)
     return place, times
+
+
+def _next_place(
+    carried: Sequence[SSAValue], last: SSAValue, slots: int, emitter: Emitter
+) -> Sequence[SSAValue]:
+    """The place before, and how many iterations may be there; from the first place on to the last,
+    with t one more."""
+    place, times, most = carried
+    is_first = named(compare(place, "eq", 1, emitter), "is_first")
+    again, before = Block(), Block()
+    inside = Emitter(again, emitter.location)
+    index = Integers(INDEX, inside)
+    more = named(index.value(index.add(times, 1)), "times")
+    inside.insert(scf.YieldOp(last, more, _most_at_the_end(more, inside)))
+    inside = Emitter(before, emitter.location)
+    index = Integers(INDEX, inside)
+    previous = named(index.value(index.subtract(place, 1)), "place")
+    # beta(k, t) = beta(k - 1, t) (k + t) / k for the k = slots + 1 - place that can be used there
+    usable = named(index.value(index.subtract(slots + 1, previous)), "usable")
+    product = index.multiply(most, index.value(index.add(usable, times)))
+    following = named(index.value(index.divide(product, usable)), "most")
+    inside.insert(scf.YieldOp(previous, times, following))
+    made = emitter.insert(scf.IfOp(is_first, [INDEX] * 3, Region(again), Region(before)))
+    name_all(made.results, ["place", "times", "most"])
+    return made.results
 
 
 def _most_at_the_end(times: SSAValue, emitter: Emitter) -> SSAValue:

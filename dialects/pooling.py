@@ -63,6 +63,20 @@ class WindowOp(TensorOp):
             raise VerifyException(f"{name} must be {tensor(shape, element)}, got {found}")
 
 
+class PoolOp(WindowOp):
+    """One element of each window, of the type of the elements that the windows slide over."""
+
+    x = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        shape = cls.windows_of(operands[0], attributes).result_shape
+        return [tensor(shape, element_of(operands[0]))]
+
+
 def covering_bands(windows: Windows) -> dict[int, Band]:
     """For each spatial axis, which windows cover a place of it."""
     bands: dict[int, Band] = {}
@@ -151,19 +165,11 @@ def _inverted(x: Scalar) -> Scalar:
     return b.logical_xor(x, b.literal(x, -1, i32))
 
 
-class MaxPoolAtOp(MaxWindowOp):
+class MaxPoolAtOp(MaxWindowOp, PoolOp):
     """The element of x at the place of each window; 0 where the window does not cover it."""
 
     x = operand_def()
     places = operand_def()
-    y = result_def()
-
-    @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
-        shape = cls.windows_of(operands[0], attributes).result_shape
-        return [tensor(shape, element_of(operands[0]))]
 
     def verify_types(self) -> None:
         self.require("places", self.places.type, self.windows.result_shape, i32)

@@ -162,8 +162,12 @@ def _insert_slice(op: tensor.InsertSliceOp, operands: Values) -> Any:
 
 
 def _empty(op: tensor.EmptyOp, operands: Values) -> Any:
+    """What shows when somebody reads it: nan, no index of anything, or true."""
     del operands
-    return np.zeros(shape_of(op.tensor.type), dtype_of(element_of(op.tensor.type)))
+    dtype = dtype_of(element_of(op.tensor.type))
+    if dtype.kind in "iu":
+        return np.full(shape_of(op.tensor.type), np.iinfo(dtype).max, dtype)
+    return np.full(shape_of(op.tensor.type), np.nan).astype(dtype)
 
 
 def _from_elements(op: tensor.FromElementsOp, operands: Values) -> Any:

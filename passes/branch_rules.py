@@ -3,26 +3,26 @@
     %y = scf.if %c { ... }      becomes       %y, %residual = scf.if %c { ... }
                                 and           %x_ct = scf.if %c { ... } else { ... }
 
-Each branch leaves what its backward code reads as results of the forward op; branches share
-results of one type. What has flowed to a captured value, zero if nothing has, is a result of the
-backward op: a branch adds to it, or hands it on. An execute_region is dissolved: its ops join those
-around it.
+Each branch leaves what its backward code reads as results of the forward op, which the branches
+share (branch_results.py). What has flowed to a captured value, zero if nothing has, is a result of
+the backward op: a branch adds to it, or hands it on. An execute_region is dissolved: its ops join
+those around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from gradir.dialects.grad import zero
 from gradir.dialects.interfaces import Cotangents
-from gradir.dialects.shapes import is_float, is_tensor
 from gradir.dialects.slices import densified
 from gradir.dialects.tape import cotangent_type
 from gradir.dialects.value import Emitter, Value
+from gradir.passes.branch_results import BranchResults
 from gradir.passes.differentiator import (
     Differentiator,
     TapeThread,
@@ -30,7 +30,6 @@ from gradir.passes.differentiator import (
     summed,
     zero_of,
 )
-from gradir.passes.flow_builder import Integers
 from gradir.passes.region_flow import region_flow, yielded
 from gradir.passes.residuals import Residuals
 from gradir.passes.simplify import simplify_block
@@ -68,21 +67,21 @@ class BranchRule:
         assert flow is not None
         active = [k for k, r in enumerate(op.results) if outer.activity.is_active(r)]
         branches = [_differentiate(outer, op, block, active) for block in flow.blocks]
-        slots = _slots(branches)
+        results = BranchResults.of([[v.type for v in b.residuals.kept] for b in branches])
         threads = [(outer.open_tape(t.type), b) for b in branches for t in b.inner.tapes]
-        for branch in branches:
-            _finish_forward(outer, branch, slots, threads)
+        for k, branch in enumerate(branches):
+            _finish_forward(outer, branch, partial(results.filled, k), threads)
         made = _with_regions(
             op,
             [outer.primal(o) for o in op.operands],
-            [*(r.type for r in op.results), *slots, *(t.type for t, _ in threads)],
+            [*(r.type for r in op.results), *results.types, *(t.type for t, _ in threads)],
             [b.inner.forward for b in branches],
         )
         outer.forward_emitter(op).insert(made)
-        first, second = len(op.results), len(op.results) + len(slots)
+        first, second = len(op.results), len(op.results) + len(results.types)
         outer.set_primal(op.results, made.results[:first])
-        for branch in branches:
-            _restore(branch, slots, made.results[first:second])
+        for k, branch in enumerate(branches):
+            _restore(branch, partial(results.taken, k), made.results[first:second])
         for (thread, _), result in zip(threads, made.results[second:], strict=True):
             result.name_hint = "tape"
             thread.forward = result
@@ -153,33 +152,10 @@ def _differentiate(
 # Forward.
 
 
-def _slots(branches: Sequence[Branch]) -> list[Attribute]:
-    """The types of the results that hold residuals, of whichever branch is taken."""
-    slots: list[Attribute] = []
-    for branch in branches:
-        free = list(slots)
-        for value in branch.residuals.kept:
-            if value.type in free:
-                free.remove(value.type)
-            else:
-                slots.append(value.type)
-    return slots
-
-
-def _places(branch: Branch, slots: Sequence[Attribute]) -> list[int]:
-    """Of each kept value, its slot."""
-    free = list(range(len(slots)))
-    places: list[int] = []
-    for value in branch.residuals.kept:
-        places.append(next(k for k in free if slots[k] == value.type))
-        free.remove(places[-1])
-    return places
-
-
 def _finish_forward(
     outer: Differentiator,
     branch: Branch,
-    slots: Sequence[Attribute],
+    filled: Callable[[Sequence[SSAValue], Emitter], Sequence[SSAValue]],
     threads: Sequence[tuple[TapeThread, Branch]],
 ) -> None:
     """Take the tapes from outside, and hand back results, residuals and tapes."""
@@ -192,26 +168,20 @@ def _finish_forward(
     tapes = [next(ends).forward if owner is branch else t.forward for t, owner in threads]
     for argument in reversed(inner.forward.args):
         inner.forward.erase_arg(argument)
-    kept = dict(zip(_places(branch, slots), branch.residuals.kept, strict=True))
-    filled = [kept.get(k) or _filler(type_, emitter) for k, type_ in enumerate(slots)]
     results = [outer.primal(y) for y in yielded(inner.block)]
-    emitter.insert(scf.YieldOp(*results, *filled, *tapes))
+    kept = filled(branch.residuals.kept, emitter)
+    emitter.insert(scf.YieldOp(*results, *kept, *tapes))
 
 
-def _filler(type_: Attribute, emitter: Emitter) -> SSAValue:
-    """Any value of a type, from a branch that has nothing to leave."""
-    if is_tensor(type_) or is_float(type_):
-        return zero(type_, emitter).ssa
-    return Integers(type_, emitter).constant(0)
-
-
-def _restore(branch: Branch, slots: Sequence[Attribute], results: Sequence[SSAValue]) -> None:
+def _restore(
+    branch: Branch,
+    taken: Callable[[Sequence[SSAValue], Sequence[SSAValue], Emitter], Sequence[SSAValue]],
+    results: Sequence[SSAValue],
+) -> None:
     """Let the backward code read the residuals from the results of the forward op."""
-    stored = [results[k] for k in _places(branch, slots)]
-    for value, kept in zip(stored, branch.residuals.kept, strict=True):
-        value.name_hint = value.name_hint or kept.name_hint
     backward = branch.inner.backward
     prologue = Emitter(backward, branch.inner.location, before=backward.first_op)
+    stored = taken(branch.residuals.kept, results, prologue)
     branch.residuals.restore(stored, prologue)
 
 

@@ -7,16 +7,10 @@ every = k: the forward loop becomes a loop over segments of k iterations, which 
 values in front of each. The backward loop over segments pops them, runs the segment with a tape,
 and takes it back.
 
-binomial = s: snapshots are a stack; the backward loop looks at the last one, of iteration `at`. If
-it is of the last iteration that is left, or no slot is free, it runs up to that iteration and takes
-it back; else it runs m iterations and keeps a snapshot there. m is such that as few iterations as
-possible run again: with beta(s, t) = (s + t)! / (s! t!), the most iterations that s slots take back
-while none runs more than t times, and t the least with beta(s, t) >= length,
-
-    m = max(beta(s, t - 2), length - beta(s - 1, t))
-
-(Griewank and Walther, "Algorithm 799: revolve", 2000). The forward loop keeps the first snapshots
-in the same way.
+binomial = s: the backward loop looks at the last snapshot, of iteration `at`. If it is of the last
+iteration that is left, or no slot is free, it runs up to that iteration and takes it back; else it
+runs as many iterations as the binomial schedule says (snapshot_schedules.py) and keeps a snapshot
+there. The forward loop keeps the first snapshots in the same way.
 """
 
 from __future__ import annotations
@@ -68,19 +62,32 @@ from gradir.passes.loop_rules import (
 )
 from gradir.passes.region_flow import times, trips, yielded
 from gradir.passes.regions import captured_inside
+from gradir.passes.snapshot_schedules import choose_steps
+from gradir.passes.snapshots import Change, Snapshots, SnapshotTape
 
 INDEX = IndexType()
 
 
 @dataclass
-class Replayed:
-    """A loop of which iterations run again: the carried values that change, the tape of snapshots,
-    and for the binomial schedule how many iterations there are and how many slots are free."""
+class Segmented:
+    """A loop of which segments run again: the carried values that change, the tape of snapshots."""
 
     changing: list[int]
     snapshots: TapeThread
-    count: SSAValue | None = None
-    free: SSAValue | None = None
+
+
+@dataclass
+class Scheduled:
+    """A loop that is taken back by the binomial schedule: the carried values that change, the
+    snapshots, how many iterations there are and how many slots are free."""
+
+    changing: list[int]
+    snapshots: Snapshots
+    count: SSAValue
+    free: SSAValue
+
+
+Replayed = Segmented | Scheduled
 
 
 def forward_replayed(outer: Differentiator, op: scf.ForOp) -> Replayed | None:
@@ -100,14 +107,14 @@ def backward_replayed(
     outer: Differentiator, op: scf.ForOp, saved: object, cts: Cotangents
 ) -> Iterable[tuple[SSAValue, Value | None]]:
     """Append the loop that takes the iterations back."""
-    assert isinstance(saved, Replayed)
+    assert isinstance(saved, Segmented | Scheduled)
     emitter = outer.emitter
     active = active_values(outer, op, saved.changing)
     captured = captured_active(outer, op)
     given = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in active]
     given += [outer.sum_so_far(c).ssa for c in captured]
-    work = _Backward(outer, op, saved, active, captured, given)
-    results = work.segments() if saved.count is None else work.binomial()
+    work = _Backward(outer, op, saved.changing, active, captured, given)
+    results = work.segments(saved) if isinstance(saved, Segmented) else work.scheduled(saved)
     targets = [*(op.iter_args[k] for k in active), *captured]
     return [(v, emitter.value(r)) for v, r in zip(targets, results, strict=True)]
 
@@ -204,7 +211,7 @@ class Segments:
         return Bounds(start, end, self.whole.step)
 
 
-def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Replayed:
+def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Segmented:
     outside = outer.forward_emitter(op)
     segments = Segments.of(outer, op, outside)
     initial = [outer.primal(op.iter_args[k]) for k in changing]
@@ -228,13 +235,13 @@ def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int])
     made = outside.insert(scf.ForOp(over.low, over.high, over.step, before, Region(block)))
     outer.set_primal([op.results[k] for k in changing], made.results[:-1])
     take_over([snapshots], made.results[-1:])
-    return Replayed(changing, snapshots)
+    return Segmented(changing, snapshots)
 
 
 # The binomial schedule.
 
 
-def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Replayed:
+def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Scheduled:
     outside = outer.forward_emitter(op)
     count = named(_trip_count(Bounds.of(outer, op), outside), "count")
     initial = [outer.primal(op.iter_args[k]) for k in changing]
@@ -254,12 +261,12 @@ def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int])
     length = named(index.value(index.subtract(count, at)), "length")
     is_full, is_single = (compare(v, "eq", k, emitter) for v, k in ((left, 0), (length, 1)))
     to_the_end = either(is_full, is_single, emitter)
-    steps = _choose(to_the_end, length, length, free, emitter)
+    steps = choose_steps(to_the_end, length, length, free, emitter)
     after, here = _advance(outer, op, changing, at, steps, state, emitter)
     results = loop.finish([here, left, *after, pushed], outside)
     outer.set_primal([op.results[k] for k in changing], results[2:-1])
     take_over([snapshots], results[-1:])
-    return Replayed(changing, snapshots, count, results[1])
+    return Scheduled(changing, SnapshotTape(snapshots), count, results[1])
 
 
 def _trip_count(bounds: Bounds, emitter: Emitter) -> SSAValue:
@@ -275,46 +282,6 @@ def _trip_count(bounds: Bounds, emitter: Emitter) -> SSAValue:
         return Integers(INDEX, emitter).constant(max(count, 0))
     found = emitter.insert(arith.MaxSIOp(count, whole.constant(0))).result
     return cast_integer(found, INDEX, emitter)
-
-
-def _choose(
-    is_simple: SSAValue, simple: SSAValue, length: SSAValue, slots: SSAValue, emitter: Emitter
-) -> SSAValue:
-    """How many iterations to run: `simple`, or what the binomial schedule says."""
-    blocks = Block(), Block()
-    Emitter(blocks[0], emitter.location).insert(scf.YieldOp(simple))
-    inside = Emitter(blocks[1], emitter.location)
-    inside.insert(scf.YieldOp(binomial_steps(length, slots, inside)))
-    made = scf.IfOp(is_simple, [INDEX], Region(blocks[0]), Region(blocks[1]))
-    steps = emitter.insert(made).results[0]
-    steps.name_hint = "steps"
-    return steps
-
-
-def binomial_steps(length: SSAValue, slots: SSAValue, emitter: Emitter) -> SSAValue:
-    """m of the schedule, for a length above 1 and `slots` with that of the last snapshot."""
-    one = Integers(INDEX, emitter).constant(1)
-    most = emitter.insert(arith.AddiOp(slots, one)).result
-    loop = WhileBuilder([one, most], ["t", "beta"], emitter.location)
-    loop.run_while(lambda carried, there: compare(carried[1], "slt", length, there))
-    t, beta = loop.arguments
-    inside = Integers(INDEX, loop.emitter)
-    following = named(inside.value(inside.add(t, 1)), "t")
-    factor = inside.value(inside.add(slots, following))
-    product = inside.value(inside.multiply(beta, factor))
-    found = loop.finish([following, inside.value(inside.divide(product, following))], emitter)
-    whole = Integers(INDEX, emitter)
-    t, beta = found
-    both = whole.value(whole.add(slots, t))
-    # beta(s - 1, t), beta(s, t - 1) and beta(s, t - 2) from beta(s, t)
-    fewer_slots = whole.divide(whole.multiply(beta, slots), both)
-    once_less = whole.divide(whole.multiply(beta, t), both)
-    twice_less = whole.divide(
-        whole.multiply(once_less, whole.subtract(t, 1)), whole.subtract(both, 1)
-    )
-    rest = whole.value(whole.subtract(length, fewer_slots))
-    steps = emitter.insert(arith.MaxSIOp(whole.value(twice_less), rest)).result
-    return emitter.insert(arith.MaxSIOp(steps, one)).result
 
 
 def _advance(
@@ -357,7 +324,7 @@ class _Backward:
 
     outer: Differentiator
     op: scf.ForOp
-    saved: Replayed
+    changing: list[int]
     active: list[int]
     captured: list[SSAValue]
     given: list[SSAValue]
@@ -368,12 +335,12 @@ class _Backward:
         return [cotangent_hint(v) for v in values]
 
     def state_names(self) -> list[str | None]:
-        return [self.op.body.block.args[1 + k].name_hint for k in self.saved.changing]
+        return [self.op.body.block.args[1 + k].name_hint for k in self.changing]
 
-    def segments(self) -> list[SSAValue]:
+    def segments(self, saved: Segmented) -> list[SSAValue]:
         """The loop over segments, last first."""
         outer, op, emitter = self.outer, self.op, self.outer.emitter
-        tape = self.saved.snapshots.in_backward()
+        tape = saved.snapshots.in_backward()
         segments = Segments.of(outer, op, emitter)
         block = Block(arg_types=[op.lb.type, *(v.type for v in self.given), tape.type])
         name_all(block.args, ["back", *self.names(), "tape"])
@@ -389,7 +356,7 @@ class _Backward:
         before = [*self.given, tape]
         made = emitter.insert(scf.ForOp(over.low, over.high, over.step, before, Region(block)))
         keep_limit(made, op)
-        take_over([self.saved.snapshots], made.results[-1:], backward=True)
+        take_over([saved.snapshots], made.results[-1:], backward=True)
         return list(made.results[:-1])
 
     def _take_back_segment(
@@ -400,7 +367,7 @@ class _Backward:
         emitter: Emitter,
     ) -> list[SSAValue]:
         """Run a segment again, with a tape of its own, and take it back."""
-        op, changing = self.op, self.saved.changing
+        op, changing = self.op, self.changing
         segment = self._inner()
         _, saved = taped_loop(segment, op, changing, bounds, state)
         segment.forward.add_op(scf.YieldOp())
@@ -417,18 +384,18 @@ class _Backward:
         op = self.op
         return Differentiator(self.outer.shared, op.body.block, op.location, threaded=False)
 
-    def binomial(self) -> list[SSAValue]:
+    def scheduled(self, saved: Scheduled) -> list[SSAValue]:
         """The loop that looks at the last snapshot until nothing is left."""
-        outer, op, saved, emitter = self.outer, self.op, self.saved, self.outer.emitter
-        assert saved.count is not None and saved.free is not None
-        tape = saved.snapshots.in_backward()
-        carried = [saved.count, saved.free, *self.given, tape]
-        loop = WhileBuilder(carried, ["left", "free", *self.names(), "tape"], op.location)
+        outer, op, emitter, snapshots = self.outer, self.op, self.outer.emitter, saved.snapshots
+        kept, kept_names = snapshots.carried()
+        carried = [saved.count, saved.free, *self.given, *kept]
+        loop = WhileBuilder(carried, ["left", "free", *self.names(), *kept_names], op.location)
         loop.run_while(lambda carried, there: compare(carried[0], "sgt", 0, there))
-        left, free, *given, top = loop.arguments
+        left, free, *others = loop.arguments
+        given, kept = others[: len(self.given)], others[len(self.given) :]
         inside = loop.emitter
-        rest, (at, *state) = pop(top, inside)
-        name_all([rest, at, *state], ["tape", "at", *self.state_names()])
+        at, state, kept = snapshots.last(kept, free, inside)
+        name_all([at, *state], ["at", *self.state_names()])
         index = Integers(INDEX, inside)
         length = named(index.value(index.subtract(left, at)), "length")
         is_single = named(compare(length, "eq", 1, inside), "is_single")
@@ -436,18 +403,18 @@ class _Backward:
         is_leaf.name_hint = "takes_back"
         to_the_last = index.value(index.subtract(length, 1))
         slots = named(index.value(index.add(free, 1)), "slots")
-        steps = _choose(is_leaf, to_the_last, length, slots, inside)
-        after, here = _advance(outer, op, saved.changing, at, steps, state, inside)
-        kept = _push_unless(is_single, rest, [at, *state], inside)
-        kept = _push_unless(is_leaf, kept, [here, *after], inside)
+        steps = choose_steps(is_leaf, to_the_last, length, slots, inside)
+        after, here = _advance(outer, op, self.changing, at, steps, state, inside)
+        change = Change([at, *state], is_single, [here, *after], is_leaf)
+        kept = snapshots.updated(kept, free, change, inside)
         changed = self._take_back_one(is_leaf, here, after, [left, *given], inside)
         more = index.value(index.add(free, 1))
         fewer = index.value(index.subtract(free, 1))
         held = inside.insert(arith.SelectOp(is_leaf, free, fewer)).result
         free_then = inside.insert(arith.SelectOp(is_single, more, held)).result
-        results = loop.finish([changed[0], free_then, *changed[1:], kept], emitter)
-        take_over([saved.snapshots], results[-1:], backward=True)
-        return results[2:-1]
+        results = loop.finish([changed[0], free_then, *changed[1:], *kept], emitter)
+        snapshots.finish(results[2 + len(self.given) :])
+        return results[2 : 2 + len(self.given)]
 
     def _take_back_one(
         self,
@@ -462,7 +429,7 @@ class _Backward:
         op, count = self.op, len(self.active)
         inner = self._inner()
         inner.add_argument(op.body.block.args[0])
-        for k in self.saved.changing:
+        for k in self.changing:
             inner.add_argument(op.body.block.args[1 + k])
         inner.copy_forward()
         inner.forward.add_op(scf.YieldOp())
@@ -483,16 +450,3 @@ class _Backward:
         emitter.insert(made)
         name_all(made.results, ["left", *self.names()])
         return list(made.results)
-
-
-def _push_unless(
-    condition: SSAValue, tape: SSAValue, columns: Sequence[SSAValue], emitter: Emitter
-) -> SSAValue:
-    as_it_is, pushed = Block(), Block()
-    Emitter(as_it_is, emitter.location).insert(scf.YieldOp(tape))
-    inside = Emitter(pushed, emitter.location)
-    inside.insert(scf.YieldOp(push(tape, columns, inside)))
-    made = scf.IfOp(condition, [tape.type], Region(as_it_is), Region(pushed))
-    result = emitter.insert(made).results[0]
-    result.name_hint = "tape"
-    return result

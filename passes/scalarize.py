@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf, tensor
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerAttr,
+    IntegerType,
     ModuleOp,
     i64,
 )
@@ -32,7 +34,7 @@ from xdsl.traits import ConstantLike
 from gradir.dialects.access import Access
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import IndexOp, LoadOp, NestOp, ViewOp, scalar_type
-from gradir.dialects.shapes import element_of, is_static, is_tensor, shape_of
+from gradir.dialects.shapes import element_of, is_float, is_static, is_tensor, shape_of
 from gradir.dialects.tape import TapePopOp, TapePushOp, TapeType, is_tape
 from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.liveness import BRANCHES, LOOPS, flow_blocks, is_control_flow
@@ -388,15 +390,22 @@ def _fold_extracts(block: Block) -> None:
         source = op.tensor.owner
         if isinstance(source, tensor.FromElementsOp) and len(source.elements) == 1:
             op.result.replace_all_uses_with(source.elements[0])
-        elif (number := _constant_of(op.tensor)) is not None and is_single(op.tensor.type):
+        elif (number := _constant_of(op.tensor)) is not None:
             made = _insert(arith.ConstantOp(number), op)
             op.result.replace_all_uses_with(made.results[0])
 
 
 def _constant_of(value: SSAValue) -> IntegerAttr | FloatAttr | None:
-    """The number in a constant tensor of one element."""
+    """The number in a constant tensor of one element; 0 in one that nobody has written to."""
     op = value.owner
-    if not isinstance(op, TensorOp) or not op.has_trait(ConstantLike) or not is_single(value.type):
+    if not is_single(value.type):
+        return None
+    if isinstance(op, tensor.EmptyOp):
+        element = element_of(value.type)
+        if is_float(element):
+            return FloatAttr(0.0, element)
+        return IntegerAttr(0, cast(IntegerType, element))
+    if not isinstance(op, TensorOp) or not op.has_trait(ConstantLike):
         return None
     dense = op.attributes["value"]
     number = dense.get_attrs()[0] if isinstance(dense, DenseIntOrFPElementsAttr) else None

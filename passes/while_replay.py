@@ -9,9 +9,8 @@ source; its backward code is that of loop_replay.py. The forward code is the scf
 which keeps snapshots of p as it goes:
 
 every = k: before each k-th iteration.
-online = s: at first before each iteration; whenever s snapshots are there, every second one goes,
-and from then on they are kept half as often. The backward code goes on from these by the binomial
-schedule, with the slots that are free. While snapshots are sorted out, half as many are held again.
+online = s: by the online schedule (snapshot_schedules.py), in s slots. The backward code goes on
+from these by the binomial schedule, with the slots that are free.
 """
 
 from __future__ import annotations
@@ -25,14 +24,16 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, loop_policy
-from gradir.dialects.tape import TapeType, new_tape, pop, push
+from gradir.dialects.tape import push
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
-from gradir.passes.differentiator import Differentiator, TapeThread, copied
+from gradir.passes.differentiator import Differentiator, copied
 from gradir.passes.flow_builder import Integers, compare, name_all, named
 from gradir.passes.loop_body import keep_limit
 from gradir.passes.loop_replay import (
     Replayed,
+    Scheduled,
+    Segmented,
     backward_replayed,
     check_can_be_kept,
     check_replayable,
@@ -41,6 +42,7 @@ from gradir.passes.loop_replay import (
 from gradir.passes.loop_rules import take_over
 from gradir.passes.region_flow import yielded
 from gradir.passes.regions import captured_inside
+from gradir.passes.snapshots import SnapshotSlots
 from gradir.passes.while_loop import WhileLoop
 
 INDEX = IndexType()
@@ -63,23 +65,14 @@ def forward_replayed_while(outer: Differentiator, loop: WhileLoop) -> ReplayedWh
     for q in loop.passed:
         check_can_be_kept(op, op.results[q])
     first, same = _as_for(outer.activity, loop)
-    types = [op.results[q].type for q in loop.passed]
-    is_online = loop_policy(op).kind.data == "online"
-    columns = [INDEX, *types] if is_online else types
-    slots = loop_policy(op).count
-    snapshots = open_snapshots(outer, op, columns, slots if is_online else None)
-    keeper = (_Online if is_online else _Every)(slots, outside)
-    results = _forward_loop(outer, loop, keeper, snapshots)
-    count = named(results[len(types)], "count")
-    take_over([snapshots], results[-1:])
-    outer.set_primal([op.results[q] for q in loop.passed], results[: len(types)])
+    keeper = (_Online if loop_policy(op).kind.data == "online" else _Every)(outer, loop)
+    results = _forward_loop(outer, loop, keeper)
+    passed = len(loop.passed)
+    count, own = named(results[passed], "count"), results[passed + 1 :]
+    outer.set_primal([op.results[q] for q in loop.passed], results[:passed])
     outer.shared.primal[first.args[0]] = count
     outer.copy_block(first)
-    free = keeper.free(results[len(types) + 1 : -1], outside)
-    known = None if free is None else count
-    return ReplayedWhile(
-        loop, first, same, Replayed(list(range(len(types))), snapshots, known, free)
-    )
+    return ReplayedWhile(loop, first, same, keeper.replayed(own, count, outside))
 
 
 def backward_replayed_while(
@@ -158,103 +151,65 @@ def _mirror(activity: Activity, old: SSAValue, new: SSAValue) -> None:
 
 
 class _Every:
-    """Keeps a snapshot before each k-th iteration."""
+    """Keeps a snapshot before each k-th iteration, on a tape."""
 
-    def __init__(self, count: int, outside: Emitter):
-        self.count = count
-        self.initial: list[SSAValue] = []
-        self.names: list[str] = []
+    def __init__(self, outer: Differentiator, loop: WhileLoop):
+        op = loop.op
+        self.changing = list(range(len(loop.passed)))
+        self.count = loop_policy(op).count
+        columns = [op.results[q].type for q in loop.passed]
+        self.snapshots = open_snapshots(outer, op, columns, None)
+        self.initial: list[SSAValue] = [self.snapshots.forward]
+        self.names: list[str | None] = ["tape"]
 
     def keep(
         self,
         number: SSAValue,
         state: Sequence[SSAValue],
         own: Sequence[SSAValue],
-        tape: SSAValue,
         emitter: Emitter,
-    ) -> tuple[list[SSAValue], SSAValue]:
-        """Push what an iteration starts from, or not; returns the keeper's values and the tape."""
+    ) -> list[SSAValue]:
+        """Keep what an iteration starts from, or not; returns the keeper's values."""
         is_next = _is_multiple(number, Integers(INDEX, emitter).constant(self.count), emitter)
-        return [], _push_if(is_next, tape, state, emitter)
+        return [_push_if(is_next, own[0], state, emitter)]
 
-    def free(self, own: Sequence[SSAValue], emitter: Emitter) -> SSAValue | None:
-        """How many slots are free when the loop has run, if that counts."""
-        return None
+    def replayed(self, own: Sequence[SSAValue], count: SSAValue, emitter: Emitter) -> Replayed:
+        """What the backward code starts from when the loop has run."""
+        take_over([self.snapshots], own)
+        return Segmented(self.changing, self.snapshots)
 
 
 class _Online:
-    """Keeps snapshots at multiples of a distance, which doubles whenever all slots are full."""
+    """Keeps snapshots in slots, by the online schedule."""
 
-    def __init__(self, slots: int, outside: Emitter):
-        self.slots = slots
-        index = Integers(INDEX, outside)
-        self.initial = [index.constant(1), index.constant(0)]
-        self.names = ["distance", "held"]
+    def __init__(self, outer: Differentiator, loop: WhileLoop):
+        op, outside = loop.op, outer.forward_emitter(loop.op)
+        self.changing = list(range(len(loop.passed)))
+        types = [op.results[q].type for q in loop.passed]
+        names = [loop.after.args[q].name_hint for q in loop.passed]
+        self.snapshots = SnapshotSlots.empty(types, names, loop_policy(op).count, outside)
+        times = Integers(INDEX, outside).constant(1)
+        self.initial = [times, *self.snapshots.values()]
+        self.names = ["times", *self.snapshots.names()]
 
     def keep(
         self,
         number: SSAValue,
         state: Sequence[SSAValue],
         own: Sequence[SSAValue],
-        tape: SSAValue,
         emitter: Emitter,
-    ) -> tuple[list[SSAValue], SSAValue]:
-        distance, held = own
-        is_full = compare(held, "eq", self.slots, emitter)
-        is_next = _is_multiple(number, distance, emitter)
-        sorts_out = named(emitter.insert(arith.AndIOp(is_full, is_next)).result, "sorts_out")
-        thinned, same = Block(), Block()
-        inside = Emitter(thinned, emitter.location)
-        twice = named(inside.insert(arith.AddiOp(distance, distance)).result, "distance")
-        inside.insert(scf.YieldOp(twice, *_thinned(twice, held, tape, inside)))
-        Emitter(same, emitter.location).insert(scf.YieldOp(distance, held, tape))
-        made = emitter.insert(
-            scf.IfOp(sorts_out, [INDEX, INDEX, tape.type], Region(thinned), Region(same))
-        )
-        name_all(made.results, ["distance", "held", "tape"])
-        distance, held, tape = made.results
-        is_kept = named(_is_multiple(number, distance, emitter), "is_kept")
-        one, none = (Integers(INDEX, emitter).constant(k) for k in (1, 0))
-        more = emitter.insert(arith.SelectOp(is_kept, one, none)).result
-        held = named(emitter.insert(arith.AddiOp(held, more)).result, "held")
-        return [distance, held], _push_if(is_kept, tape, [number, *state], emitter)
+    ) -> list[SSAValue]:
+        times, *values = own
+        here = self.snapshots.with_values(values)
+        here, times = here.keep(number, state, times, emitter)
+        return [times, *here.values()]
 
-    def free(self, own: Sequence[SSAValue], emitter: Emitter) -> SSAValue | None:
+    def replayed(self, own: Sequence[SSAValue], count: SSAValue, emitter: Emitter) -> Replayed:
         index = Integers(INDEX, emitter)
-        return named(index.value(index.subtract(self.slots, own[1])), "free")
-
-
-def _thinned(
-    distance: SSAValue, held: SSAValue, tape: SSAValue, emitter: Emitter
-) -> tuple[SSAValue, SSAValue]:
-    """How many snapshots stay, those at multiples of the distance, and the tape of them."""
-    assert isinstance(tape.type, TapeType)
-    index = Integers(INDEX, emitter)
-    none, one = index.constant(0), index.constant(1)
-    # from the last to the first onto another tape, and back, so that their order stays
-    halves = tape.type.records
-    other_type = TapeType.of(list(tape.type.columns), None if halves is None else halves // 2 + 1)
-    other = named(new_tape(other_type, emitter), "other")
-    block = Block(arg_types=[INDEX, INDEX, tape.type, other_type])
-    name_all(block.args, ["step", "kept", "tape", "other"])
-    _, kept, top, below = block.args
-    inside = Emitter(block, emitter.location)
-    rest, (at, *state) = pop(top, inside)
-    name_all([rest, at], ["tape", "at"])
-    stays = named(_is_multiple(at, distance, inside), "stays")
-    both = [Integers(INDEX, inside).constant(k) for k in (1, 0)]
-    counted = inside.insert(arith.SelectOp(stays, *both)).result
-    total = inside.insert(arith.AddiOp(kept, counted)).result
-    pushed = _push_if(stays, below, [at, *state], inside)
-    inside.insert(scf.YieldOp(total, rest, pushed))
-    away = emitter.insert(scf.ForOp(none, held, one, [none, tape, other], Region(block)))
-    kept, tape, other = away.results
-    back = Block(arg_types=[INDEX, tape.type, other_type])
-    inside = Emitter(back, emitter.location)
-    rest, record = pop(back.args[2], inside)
-    inside.insert(scf.YieldOp(push(back.args[1], record, inside), rest))
-    name_all(back.args, ["step", "tape", "other"])
-    return kept, emitter.insert(scf.ForOp(none, kept, one, [tape, other], Region(back))).results[0]
+        slots = index.constant(self.snapshots.slots)
+        held = named(emitter.insert(arith.MinSIOp(count, slots)).result, "held")
+        free = named(index.value(index.subtract(slots, held)), "free")
+        return Scheduled(self.changing, self.snapshots.with_values(own[1:]), count, free)
 
 
 def _is_multiple(number: SSAValue, of: SSAValue, emitter: Emitter) -> SSAValue:
@@ -276,13 +231,12 @@ def _forward_loop(
     outer: Differentiator,
     loop: WhileLoop,
     keeper: _Every | _Online,
-    snapshots: TapeThread,
 ) -> list[SSAValue]:
-    """The scf.while with a count, the keeper's values and the tape; returns its results."""
+    """The scf.while with a count and the keeper's values; returns its results."""
     op, outside = loop.op, outer.forward_emitter(loop.op)
     initial = [outer.primal(op.arguments[k]) for k in loop.carried]
-    own = [Integers(INDEX, outside).constant(0), *keeper.initial, snapshots.forward]
-    own_names = ["count", *keeper.names, "tape"]
+    own = [Integers(INDEX, outside).constant(0), *keeper.initial]
+    own_names = ["count", *keeper.names]
     values = {value: outer.primal(value) for value in captured_inside(op)}
     for block in (loop.before, loop.after):
         values |= {a: outer.primal(a) for a in block.args if a in outer.shared.primal}
@@ -297,14 +251,14 @@ def _forward_loop(
     passed = [loop.after.args[q] for q in loop.passed]
     after = _start([*passed, *own], [*(a.name_hint for a in passed), *own_names])
     values |= dict(zip(passed, after.args, strict=False))
-    number, *kept, tape = after.args[len(passed) :]
+    number, *kept = after.args[len(passed) :]
     inside = Emitter(after, op.location)
-    kept, tape = keeper.keep(number, after.args[: len(passed)], kept, tape, inside)
+    kept = keeper.keep(number, after.args[: len(passed)], kept, inside)
     _copy_plain(after, loop.after, values)
     handed_on = [values.get(v, v) for v in (yielded(loop.after)[k] for k in loop.carried)]
     index = Integers(INDEX, inside)
     following = index.value(index.add(number, 1))
-    inside.insert(scf.YieldOp(*handed_on, following, *kept, tape))
+    inside.insert(scf.YieldOp(*handed_on, following, *kept))
     types = [v.type for v in after.args]
     made = outside.insert(scf.WhileOp([*initial, *own], types, Region(before), Region(after)))
     name_all(made.results, [*(a.name_hint for a in passed), *own_names])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from control_flow_programs import PROGRAMS
 from control_flow_text import program
-from xdsl.dialects import scf
+from xdsl.dialects import scf, tensor
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
@@ -23,7 +23,7 @@ from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
 from gradir.dialects.tape import TapeNewOp
 from gradir.dialects.value import Emitter
 from gradir.interpreter import interpret
-from gradir.passes.loop_replay import binomial_steps
+from gradir.passes.snapshot_schedules import binomial_steps
 from gradir.symbols import function_named
 from gradir.testing import check_grads
 
@@ -198,33 +198,16 @@ func.func @f(%x: tensor<f64>, %n: index) -> tensor<f64> {
 """
 
 
-@pytest.mark.parametrize(("length", "slots"), [(0, 3), (5, 8), (40, 5), (64, 8), (65, 8), (90, 12)])
-def test_executions_of_online_schedules(
-    length: int, slots: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forward, with what runs again, at most 1.8 times what the best schedule would need that knows
-    the number of iterations."""
-    sine, count = BY_NAME["array.sin"], 0
-    original = sine.numpy
-
-    def counting(self: Any, *arrays: Any) -> Any:
-        nonlocal count
-        count += 1
-        return original(self, *arrays)
-
-    module = with_policy(COUNTED, "online", slots).gradient("f", mode="grad")
-    monkeypatch.setattr(sine, "numpy", counting)
-    gradir.interpret(module, "f_grad", np.array(0.3), np.int64(length))
-    assert count <= 1.8 * (length + least(length, slots))
-
-
-def test_tape_of_an_online_schedule() -> None:
-    """It has room for the slots; another is there while snapshots are sorted out. The counter, of
-    which the derivative has no use, is in neither."""
-    module = with_policy(COUNTED, "online", 6).gradient("f", mode="vjp")
-    columns = "index, tensor<f64>"
-    wide, half = (f"!grad.tape<{columns}, capacity = {n}>" for n in (6, 4))
-    assert tapes_of(module, "f_vjp") == [wide, half]
+def test_snapshots_of_an_online_schedule() -> None:
+    """They are the rows of a tensor, and all memory that the gradient takes but for the tables and
+    the carried value. The counter, of which the derivative has no use, is not in them."""
+    text = COUNTED.replace("tensor<f64>", "tensor<500xf64>")
+    module = with_policy(text, "online", 6).gradient("f", mode="vjp")
+    empty = (op for op in module.op.walk() if isinstance(op, tensor.EmptyOp))
+    shapes = [str(op.tensor.type) for op in empty]
+    assert shapes == ["tensor<8xi64>", "tensor<7xi64>", "tensor<6x500xf64>"]
+    peak = gradir.compile(module, "f_vjp").plan.peak_bytes
+    assert 7 * 4000 <= peak <= 7 * 4000 + 512
 
 
 # Errors.

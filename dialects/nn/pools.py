@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from math import inf, prod
 from typing import Any, ClassVar
 
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition
 
 from gradir.dialects import body as b
 from gradir.dialects.array.slicing import pad_value
-from gradir.dialects.attributes import Attributes
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.nest_builder import Read, elementwise
 from gradir.dialects.pooling import (
@@ -19,7 +18,7 @@ from gradir.dialects.pooling import (
     MAX_POOL_OPS,
     AverageWindowOp,
     MaxWindowOp,
-    WindowOp,
+    PoolOp,
 )
 from gradir.dialects.resampling import (
     AdaptiveAvgPool2dBackwardOp,
@@ -30,20 +29,6 @@ from gradir.dialects.resampling import (
 from gradir.dialects.shapes import element_of, shape_of, tensor
 from gradir.dialects.sliding_windows import Windows, spatial_axes
 from gradir.dialects.value import Emitter, Scalar, Value
-
-
-class PoolOp(WindowOp):
-    """One element of each window; the types of both kinds of pooling."""
-
-    x = operand_def()
-    y = result_def()
-
-    @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
-        shape = cls.windows_of(operands[0], attributes).result_shape
-        return [tensor(shape, element_of(operands[0]))]
 
 
 class MaxPoolOp(MaxWindowOp, PoolOp):

@@ -105,3 +105,57 @@ func.func @f(%x: tensor<f64>) -> tensor<f64> {
 // CHECK-NEXT:   %x_ct = array.multiply %y_ct, %0 : tensor<f64>
 // CHECK-NEXT:   func.return %s, %x_ct : tensor<f64>, tensor<f64>
 // CHECK-NEXT: }
+
+// -----
+
+// What branches keep in tensors of different shapes goes into the row that the largest fills; what a
+// branch has no value for stays undefined.
+func.func @f(%x: tensor<4xf64>, %c: i1) -> tensor<4xf64> {
+  %y = scf.if %c -> (tensor<4xf64>) {
+    %e = array.exp %x : tensor<4xf64>
+    %t = array.multiply %e, %x : tensor<4xf64>
+    scf.yield %t : tensor<4xf64>
+  } else {
+    %h = array.sum %x : tensor<4xf64> -> tensor<f64>
+    %r = array.reshape %h : tensor<f64> -> tensor<1xf64>
+    %s = array.sin %r : tensor<1xf64>
+    %t = array.broadcast_to %s : tensor<1xf64> -> tensor<4xf64>
+    scf.yield %t : tensor<4xf64>
+  }
+  func.return %y : tensor<4xf64>
+}
+
+//      CHECK: func.func @f_vjp(%x: tensor<4xf64>, %c: i1, %y_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
+// CHECK-NEXT:   %y, %e = scf.if %c -> (tensor<4xf64>, tensor<4xf64>) {
+// CHECK-NEXT:     %e_1 = array.exp %x : tensor<4xf64>
+// CHECK-NEXT:     %t = array.multiply %e_1, %x : tensor<4xf64>
+// CHECK-NEXT:     scf.yield %t, %e_1 : tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT:   } else {
+// CHECK-NEXT:     %h = array.sum %x : tensor<4xf64> -> tensor<f64>
+// CHECK-NEXT:     %r = array.reshape %h : tensor<f64> -> tensor<1xf64>
+// CHECK-NEXT:     %s = array.sin %r : tensor<1xf64>
+// CHECK-NEXT:     %t_1 = array.broadcast_to %s : tensor<1xf64> -> tensor<4xf64>
+// CHECK-NEXT:     %0 = array.reshape %h : tensor<f64> -> tensor<1xf64>
+// CHECK-NEXT:     %1 = tensor.empty() : tensor<4xf64>
+// CHECK-NEXT:     %2 = tensor.insert_slice %0 into %1[0] [1] [1] : tensor<1xf64> into tensor<4xf64>
+// CHECK-NEXT:     scf.yield %t_1, %2 : tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   %x_ct = scf.if %c -> (tensor<4xf64>) {
+// CHECK-NEXT:     %e_ct = array.multiply %y_ct, %x : tensor<4xf64>
+// CHECK-NEXT:     %x_ct_1 = array.multiply %y_ct, %e : tensor<4xf64>
+// CHECK-NEXT:     %x_ct_2 = array.multiply %e_ct, %e : tensor<4xf64>
+// CHECK-NEXT:     %x_ct_3 = grad.accumulate %x_ct_1, %x_ct_2 : tensor<4xf64>
+// CHECK-NEXT:     scf.yield %x_ct_3 : tensor<4xf64>
+// CHECK-NEXT:   } else {
+// CHECK-NEXT:     %3 = tensor.extract_slice %e[0] [1] [1] : tensor<4xf64> to tensor<1xf64>
+// CHECK-NEXT:     %h_1 = array.reshape %3 : tensor<1xf64> -> tensor<f64>
+// CHECK-NEXT:     %r_1 = array.reshape %h_1 : tensor<f64> -> tensor<1xf64>
+// CHECK-NEXT:     %4 = array.sum %y_ct {axis = [0]} : tensor<4xf64> -> tensor<f64>
+// CHECK-NEXT:     %s_ct = array.reshape %4 : tensor<f64> -> tensor<1xf64>
+// CHECK-NEXT:     %5 = array.cos %r_1 : tensor<1xf64>
+// CHECK-NEXT:     %r_ct = array.multiply %s_ct, %5 : tensor<1xf64>
+// CHECK-NEXT:     %x_ct_4 = array.broadcast_to %r_ct : tensor<1xf64> -> tensor<4xf64>
+// CHECK-NEXT:     scf.yield %x_ct_4 : tensor<4xf64>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return %y, %x_ct : tensor<4xf64>, tensor<4xf64>
+// CHECK-NEXT: }

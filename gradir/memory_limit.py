@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from heapq import heappop, heappush
-from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
@@ -28,16 +27,22 @@ from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
 from gradir.measured_memory import made_functions, measured_peak
 from gradir.passes.derived_functions import Derived
 from gradir.passes.gradient import Derivation
-from gradir.passes.loop_choices import settings
+from gradir.passes.loop_choices import Setting, settings
 from gradir.passes.policies import recompute
-from gradir.passes.recompute_candidates import Candidate, candidates, nearly_free
+from gradir.passes.recompute_candidates import (
+    Candidate,
+    candidates,
+    nearly_free,
+    spread,
+    straight_bytes,
+)
 from gradir.passes.tape_limits import limit_tapes
 
 # Of a program of n ops, OPS_TO_MEASURE / n plans are measured.
 OPS_TO_MEASURE = 24_000
 FEWEST, MOST = 6, 48
-# Of each setting of the loops, at least so many.
-FEWEST_OF_SETTING = 2
+# Of the settings of loops, at most so many, of which each takes so much less than the one before.
+MOST_SETTINGS, LOWERS = 12, 0.75
 
 
 # On derived functions: the limit, the peak that was measured, and the policies that loops got, in
@@ -110,17 +115,27 @@ class Plans:
 
     def __init__(self, derivation: Derivation):
         self.derivation = derivation
+        self.mode = derivation.mode
         stored, loops = _storing_all(derivation)
+        straight = straight_bytes(stored, self.mode)
         found = settings(derivation.program, stored.loops, derivation.program.costs)
-        ops = len(stored.forward.ops) + len(stored.backward.ops)
-        count = max(FEWEST, min(MOST, OPS_TO_MEASURE // max(ops, 1)))
-        self.settings = _spread(found, max(count // FEWEST_OF_SETTING, 1))
-        self._of_setting = count // len(self.settings)
+        self.settings = _thinned(found, straight)
+        self._counts = self._how_many(stored, straight)
         plain = not loops and not self.settings[0].policies
         self._derived: dict[int, Derived] = {0: stored} if plain else {}
         self._peaks = _measured(_text(derivation, stored))
         self._made: list[Plan] = []
         self._rest = self._in_order()
+
+    def _how_many(self, stored: Derived, straight: int) -> list[int]:
+        """How many plans there are for each setting: the more, the more of its memory is that of
+        straight-line code."""
+        ops = sum(1 for block in (stored.forward, stored.backward) for _ in block.walk())
+        count = max(FEWEST, min(MOST, OPS_TO_MEASURE // max(ops, 1)))
+        if len(self.settings) == 1:
+            return [count]
+        shares = [straight / max(straight + each.bytes, 1) for each in self.settings]
+        return [max(1, int(share * count / len(self.settings))) for share in shares]
 
     def _in_order(self) -> Iterator[Plan]:
         """The plans; what may be kept under a setting is found when no plan before is cheaper."""
@@ -133,9 +148,9 @@ class Plans:
                 yield Plan(number, setting, candidate)
                 number += 1
                 continue
-            derived, mode = self.derived(setting), self.derivation.mode
-            found = candidates(derived, mode, self.derivation.program.costs)
-            for place, each in enumerate(_spread(found, self._of_setting)):
+            derived, mode = self.derived(setting), self.mode
+            costs, count = self.derivation.program.costs, self._counts[setting]
+            for place, each in enumerate(candidates(derived, mode, costs, count)):
                 heappush(waiting, (cost + each.cost, setting, place, each))
 
     def __iter__(self) -> Iterator[Plan]:
@@ -158,7 +173,7 @@ class Plans:
     def peak(self, plan: Plan) -> int:
         """The bytes that the derivative takes, as compiled for this machine."""
         if plan.number not in self._peaks:
-            derived, mode = self.derived(plan.setting), self.derivation.mode
+            derived, mode = self.derived(plan.setting), self.mode
             self._peaks[plan.number] = measured_peak(derived, plan.candidate, mode)
         return self._peaks[plan.number]
 
@@ -180,7 +195,7 @@ class Plans:
     def applied(self, plan: Plan) -> Derived:
         """The derivative that is planned."""
         derived, kept = self.derived(plan.setting), plan.candidate.kept
-        recompute(derived, lambda value: value not in kept, self.derivation.mode)
+        recompute(derived, lambda value: value not in kept, self.mode)
         return derived
 
 
@@ -196,14 +211,16 @@ def _text(derivation: Derivation, stored: Derived) -> str:
     return "\n".join(map(str, (derivation.source, *functions)))
 
 
-_T = TypeVar("_T")
-
-
-def _spread(found: list[_T], count: int) -> list[_T]:
-    """So many of a list, the first and the last among them."""
-    if len(found) <= count:
-        return found
-    return [found[k * (len(found) - 1) // max(count - 1, 1)] for k in range(count)]
+def _thinned(found: list[Setting], straight: int) -> list[Setting]:
+    """Those settings that lower the memory by a share of what it is; `straight` are the bytes of
+    residuals that no loop makes."""
+    # of these, recomputation leaves a part
+    rest = straight / 4
+    kept = found[:1]
+    for setting in found[1:]:
+        if setting.bytes + rest <= LOWERS * (kept[-1].bytes + rest):
+            kept.append(setting)
+    return spread(kept, MOST_SETTINGS)
 
 
 @lru_cache(maxsize=8)

@@ -13,6 +13,7 @@ Bytes and seconds are estimates, which give the settings an order; what a settin
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb, isqrt
@@ -43,10 +44,12 @@ Policies = Mapping[Operation, LoopPolicyAttr]
 
 @dataclass(frozen=True)
 class Setting:
-    """Policies for the loops that have none, and the seconds in which iterations run again."""
+    """Policies for the loops that have none, the seconds in which iterations run again, and the
+    bytes that loops keep."""
 
     policies: Policies
     cost: float
+    bytes: float
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,8 @@ def _setting(roots: Sequence[_Loop]) -> Setting:
     for root in roots:
         _resolve(root, 1, len(roots), policies)
     chosen = {op: p for op, p in policies.items() if not (_own_policy(op) or p == STORE_ALL)}
-    return Setting(chosen, sum(_size(root, len(roots)).seconds for root in roots))
+    sizes = [_size(root, len(roots)) for root in roots]
+    return Setting(chosen, sum(s.seconds for s in sizes), sum(s.bytes for s in sizes))
 
 
 @dataclass(frozen=True)
@@ -195,9 +199,7 @@ def least_runs(length: int, slots: int) -> int:
         return 0
     if slots == 1:
         return length * (length - 1) // 2
-    t = 1
-    while comb(slots + t, t) < length:
-        t += 1
+    t = 1 + bisect_left(range(1, length), length, key=lambda t: comb(slots + t, t))
     return t * length - comb(slots + t, t - 1)
 
 

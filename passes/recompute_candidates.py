@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
+from gradir.dialects.tape import is_tape
 from gradir.passes.checkpoint_chain import Chain, Kept, total_bytes
 from gradir.passes.costs import Costs
 from gradir.passes.derived_functions import Derived
@@ -42,13 +44,33 @@ class Candidate:
     at_least: int = 0
 
 
-def candidates(derived: Derived, mode: str, costs: Costs) -> list[Candidate]:
-    """The family, cheapest first; the first keeps all residuals and recomputes nothing."""
+def candidates(derived: Derived, mode: str, costs: Costs, most: int) -> list[Candidate]:
+    """At most so many of the family, cheapest first; the first keeps all residuals and recomputes
+    nothing.
+    """
     family = _Family(derived, mode, costs)
+    if most == 1:
+        return [family.candidate(family.read)]
     made = map(family.candidate, dict.fromkeys(family.sets()))
     # of those that differ in numbers only, one
     found = {(c.cost, frozenset(filter(held_bytes, c.kept))): c for c in reversed(list(made))}
-    return sorted(reversed(found.values()), key=lambda c: (c.cost, -c.at_least))
+    return spread(sorted(reversed(found.values()), key=lambda c: (c.cost, -c.at_least)), most)
+
+
+_T = TypeVar("_T")
+
+
+def spread(found: list[_T], count: int) -> list[_T]:
+    """So many of a list, the first and the last among them."""
+    if len(found) <= count:
+        return found
+    return [found[k * (len(found) - 1) // max(count - 1, 1)] for k in range(count)]
+
+
+def straight_bytes(derived: Derived, mode: str) -> int:
+    """The bytes of residuals that are no tapes."""
+    stored = rematerialization(derived, lambda value: False, mode).stored
+    return total_bytes([value for value in stored if not is_tape(value.type)])
 
 
 def nearly_free(derived: Derived, mode: str, costs: Costs) -> list[Candidate]:

@@ -26,7 +26,7 @@ from gradir.dialects.diagnostics import PassError
 from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
 from gradir.measured_memory import made_functions, measured_peak
 from gradir.passes.derived_functions import Derived
-from gradir.passes.gradient import Derivation
+from gradir.passes.gradient import Derivation, Mode
 from gradir.passes.loop_choices import Setting, settings
 from gradir.passes.policies import recompute
 from gradir.passes.recompute_candidates import (
@@ -110,12 +110,13 @@ class Plan:
     setting: int
     candidate: Candidate
 
+
 class Plans:
     """The plans for one derivative, the cheapest first, and the memory that each takes."""
 
     def __init__(self, derivation: Derivation):
         self.derivation = derivation
-        self.mode = derivation.mode
+        self.mode: Mode = derivation.mode
         stored, loops = _storing_all(derivation)
         straight = straight_bytes(stored, self.mode)
         found = settings(derivation.program, stored.loops, derivation.program.costs)

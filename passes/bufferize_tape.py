@@ -133,8 +133,8 @@ class Tapes:
             assert isinstance(type_, TapeType)
             family = self._family(argument)
             if type_.records is None:
-                buffers = [self.s.emit(RecordsAtOp(slots[0]), self.s.function).results[0]]
-                self._stores[family] = _Store(type_, buffers, [])
+                records = self.s.emit(RecordsAtOp(slots[0]), self.s.function).results[0]
+                self._stores[family] = _Store(type_, [records], [])
             elif family in pushed:
                 self._stores[family] = self._make(type_, argument)
                 for source, target in zip(slots[:-1], self._stores[family].buffers, strict=True):

@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import ConstantLike
@@ -23,6 +23,7 @@ from gradir.dialects.value import Emitter
 from gradir.passes.decompose import decompose_block
 from gradir.passes.live_bytes import bytes_of
 from gradir.passes.region_flow import trips
+from gradir.passes.verify_flow import constant_integer
 
 # Flops and bytes a second, of one core; only their ratio matters.
 CONTRACTION_FLOPS, SCALAR_FLOPS, BYTES = 5e10, 5e9, 1e10
@@ -81,8 +82,7 @@ class Costs:
         if op.regions:
             inner = [i for r in op.regions for b in r.blocks for i in b.ops if i.results]
             once = sum(map(self._inside, inner), Cost(is_free=True))
-            known = trips(op)
-            return once.times(ASSUMED_TRIPS if known is None else known)
+            return once.times(_trips(op))
         if isinstance(op, CallOp):
             return Cost(bytes=sum(map(bytes_of, (*op.operands, *op.results))))
         values = (*op.operands, *op.results)
@@ -106,6 +106,20 @@ class Costs:
         if op.name.startswith(("arith.", "math.")) and not op.has_trait(ConstantLike):
             return Cost(scalar_flops=_flops(op))
         return self.of(op)
+
+
+def _trips(op: Operation) -> int:
+    """How often an op runs its regions; of a segment of a loop, from a value to that and a
+    constant, at most."""
+    known = trips(op)
+    if known is None and isinstance(op, scf.ForOp):
+        high = op.ub.owner
+        if isinstance(high, arith.MinSIOp):
+            high = high.lhs.owner
+        if isinstance(high, arith.AddiOp) and high.lhs is op.lb:
+            length, step = constant_integer(high.rhs), constant_integer(op.step)
+            known = -(-length // step) if length and step else None
+    return ASSUMED_TRIPS if known is None else known
 
 
 def _measured(op: TensorOp) -> Cost:

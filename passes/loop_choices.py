@@ -3,9 +3,9 @@ one before and more iterations that run again.
 
 A loop without a policy of its own goes down a ladder. It begins where every iteration leaves a
 record; then come `every = k`, with the k that takes the fewest bytes, and binomial schedules with
-fewer and fewer slots. Where the number of iterations is not known, records would need memory without
-bound, so the ladder begins at a schedule with slots: `online` of a scf.while, `binomial` of a
-scf.for. Loops that must not run again, or carry what cannot be kept, store everything.
+fewer and fewer slots. Where the number of iterations is not known, records would take memory
+without bound, so the ladder begins at a schedule with slots: `online` of a scf.while, `binomial` of
+a scf.for. Loops that must not run again, or carry what cannot be kept, store everything.
 
 Bytes and seconds are estimates, which give the settings an order; what a setting takes is measured
 (gradir/memory_limit.py).
@@ -93,9 +93,7 @@ class _Size:
     seconds: float
 
 
-def settings(
-    program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs
-) -> list[Setting]:
+def settings(program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs) -> list[Setting]:
     """The settings, those that take the most memory and the least time first."""
     roots = _nests(program, loops, costs)
     found = [_setting(roots)]
@@ -236,15 +234,14 @@ def _best_interval(loop: _Loop, times: int) -> int:
     records of k iterations. They run again whatever k is, so that no other one is of use.
     """
     records = loop.record_bytes + sum(_size(inner, 1).bytes for inner in loop.inner)
-    return min(max(isqrt(loop.count * loop.state_bytes * times // max(int(records), 1)), 1), loop.count)
+    best = isqrt(loop.count * loop.state_bytes * times // max(int(records), 1))
+    return min(max(best, 1), loop.count)
 
 
 # Which loops there are.
 
 
-def _nests(
-    program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs
-) -> list[_Loop]:
+def _nests(program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs) -> list[_Loop]:
     """The outermost loops, with those in them."""
     made: dict[Operation, _Loop] = {}
     roots: list[_Loop] = []

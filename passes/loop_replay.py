@@ -77,9 +77,7 @@ class Replayed:
     free: SSAValue | None = None
 
 
-def forward_replayed(
-    outer: Differentiator, op: scf.ForOp, changing: list[int]
-) -> Replayed | None:
+def forward_replayed(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Replayed | None:
     """Append the loop, and the keeping of snapshots."""
     check_replayable(outer.program, op)
     for k in changing:

@@ -27,7 +27,7 @@ class TapeBounds:
         blocks = derived.forward, derived.backward
         news = [op for b in blocks for op in b.walk() if isinstance(op, TapeNewOp)]
         self.largest = max((held_bytes_of_type(op.tape.type) for op in news), default=0)
-        self.tapes = [
+        self.tapes: list[SSAValue] = [
             r for op in derived.forward.ops for r in op.results if is_tape(r.type) and held_bytes(r)
         ]
         self._bits = {tape: 1 << k for k, tape in enumerate(self.tapes)}

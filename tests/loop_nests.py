@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 TYPE = "tensor<5xf64>"
@@ -24,7 +25,8 @@ class _Writer:
     def arithmetic(self, value: str) -> str:
         name = self.name()
         if self.random.random() < 0.6:
-            self.emit(f"{name} = {self.random.choice(['array.sin', 'array.tanh'])} {value} : {TYPE}")
+            op = self.random.choice(["array.sin", "array.tanh"])
+            self.emit(f"{name} = {op} {value} : {TYPE}")
         else:
             op = self.random.choice(["array.multiply", "array.add"])
             self.emit(f"{name} = {op} {value}, %x : {TYPE}")
@@ -39,7 +41,7 @@ class _Writer:
             value = self.random.choice(kinds)(value)
         return value
 
-    def for_loop(self, depth: int):
+    def for_loop(self, depth: int) -> Callable[[str], str]:
         def write(value: str) -> str:
             name, index, carried = self.name(), self.name(), self.name()
             count = self.random.choice(["%c4", "%c7", "%c12", "%n"])
@@ -53,7 +55,7 @@ class _Writer:
 
         return write
 
-    def while_loop(self, depth: int):
+    def while_loop(self, depth: int) -> Callable[[str], str]:
         """As many iterations as the argument says."""
 
         def write(value: str) -> str:
@@ -74,7 +76,7 @@ class _Writer:
 
         return write
 
-    def stage(self, depth: int):
+    def stage(self, depth: int) -> Callable[[str], str]:
         def write(value: str) -> str:
             begun, ended = self.name(), self.name()
             self.emit(f"{begun} = grad.start_checkpoint {value} : {TYPE}")

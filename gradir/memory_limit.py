@@ -41,8 +41,10 @@ from gradir.passes.tape_limits import limit_tapes
 # Of a program of n ops, OPS_TO_MEASURE / n plans are measured.
 OPS_TO_MEASURE = 24_000
 FEWEST, MOST = 6, 48
-# Of the settings of loops, at most so many, of which each takes so much less than the one before.
-MOST_SETTINGS, LOWERS = 12, 0.75
+# Where there are several settings of loops, each of which takes LOWERS times what the one before
+# does: so many plans in all; and of each setting, if straight-line code is no SMALL part of it.
+MOST_WITH_LOOPS, FEWEST_OF_SETTING = 18, 3
+LOWERS, SMALL = 0.75, 0.05
 
 
 # On derived functions: the limit, the peak that was measured, and the policies that loops got, in
@@ -120,23 +122,13 @@ class Plans:
         stored, loops = _storing_all(derivation)
         straight = straight_bytes(stored, self.mode)
         found = settings(derivation.program, stored.loops, derivation.program.costs)
-        self.settings = _thinned(found, straight)
-        self._counts = self._how_many(stored, straight)
+        count = _how_many(stored)
+        self.settings, self._of_setting = _thinned(found, straight, count)
         plain = not loops and not self.settings[0].policies
         self._derived: dict[int, Derived] = {0: stored} if plain else {}
         self._peaks = _measured(_text(derivation, stored))
         self._made: list[Plan] = []
         self._rest = self._in_order()
-
-    def _how_many(self, stored: Derived, straight: int) -> list[int]:
-        """How many plans there are for each setting: the more, the more of its memory is that of
-        straight-line code."""
-        ops = sum(1 for block in (stored.forward, stored.backward) for _ in block.walk())
-        count = max(FEWEST, min(MOST, OPS_TO_MEASURE // max(ops, 1)))
-        if len(self.settings) == 1:
-            return [count]
-        shares = [straight / max(straight + each.bytes, 1) for each in self.settings]
-        return [max(1, int(share * count / len(self.settings))) for share in shares]
 
     def _in_order(self) -> Iterator[Plan]:
         """The plans; what may be kept under a setting is found when no plan before is cheaper."""
@@ -150,7 +142,7 @@ class Plans:
                 number += 1
                 continue
             derived, mode = self.derived(setting), self.mode
-            costs, count = self.derivation.program.costs, self._counts[setting]
+            costs, count = self.derivation.program.costs, self._of_setting
             for place, each in enumerate(candidates(derived, mode, costs, count)):
                 heappush(waiting, (cost + each.cost, setting, place, each))
 
@@ -212,16 +204,25 @@ def _text(derivation: Derivation, stored: Derived) -> str:
     return "\n".join(map(str, (derivation.source, *functions)))
 
 
-def _thinned(found: list[Setting], straight: int) -> list[Setting]:
-    """Those settings that lower the memory by a share of what it is; `straight` are the bytes of
-    residuals that no loop makes."""
+def _how_many(stored: Derived) -> int:
+    """How many plans may be measured."""
+    ops = sum(1 for block in (stored.forward, stored.backward) for _ in block.walk())
+    return max(FEWEST, min(MOST, OPS_TO_MEASURE // max(ops, 1)))
+
+
+def _thinned(found: list[Setting], straight: int, count: int) -> tuple[list[Setting], int]:
+    """Those settings that lower the memory by a share of what it is, and how many plans to make
+    under each; `straight` are the bytes of residuals that no loop makes."""
     # of these, recomputation leaves a part
     rest = straight / 4
     kept = found[:1]
     for setting in found[1:]:
         if setting.bytes + rest <= LOWERS * (kept[-1].bytes + rest):
             kept.append(setting)
-    return spread(kept, MOST_SETTINGS)
+    if len(kept) == 1:
+        return kept, count
+    each = FEWEST_OF_SETTING if straight > SMALL * found[0].bytes else 1
+    return spread(kept, max(min(count, MOST_WITH_LOOPS) // each, 1)), each
 
 
 @lru_cache(maxsize=8)

@@ -35,8 +35,8 @@ class Shared:
     `primal` gives the forward value of each source value. `same` gives, of a carried value that
     never changes, the value that it starts from: cotangents of the one are the other's.
     `dissolved` are ops of which the one block became part of the block around. `loops` are those
-    through which cotangents flow. `opened` are the
-    stages that hold a value that was asked for: they are dissolved.
+    through which cotangents flow. `opened` are the stages that hold a value that was asked for:
+    they are dissolved.
     """
 
     program: Program

@@ -84,14 +84,21 @@ def library(name: str) -> Any:
 
 
 def compiled_gradient(
-    program: str, inputs: Sequence[Any], wrt: Sequence[int], threads: int, reuse: bool = False
+    program: str,
+    inputs: Sequence[Any],
+    wrt: Sequence[int],
+    threads: int,
+    reuse: bool = False,
+    memory_limit: int | None = None,
 ) -> Call:
     """The call of gradir's compiled value and gradient of a program in `programs/`.
 
     With `reuse`, results go to the same buffers at each call.
     """
     gradir = library("gradir")
-    module = gradir.parse(PROGRAMS / program).gradient("main", wrt=list(wrt), mode="grad")
+    module = gradir.parse(PROGRAMS / program).gradient(
+        "main", wrt=list(wrt), mode="grad", memory_limit=memory_limit
+    )
     return compiled_call(gradir.compile(module, "main_grad", threads=threads), inputs, reuse)
 
 

@@ -74,7 +74,9 @@ class Module:
         that are not marked {grad.inactive}, and all floating results (mode "grad": result 0). A
         cotangent has the type of its primal. `req` maps members of `wrt` to "write", "null" (no
         gradient: pruned), "add" (to what the array given in `out` holds) or "slices" (the gradient
-        as RowSlices of the rows that were read). Raises PassError, located in the source.
+        as RowSlices of the rows that were read). `policy` says what is kept for the backward code;
+        `memory_limit`, in bytes, has what is recomputed, and how loops keep their iterations,
+        chosen so that the arena is no larger. Raises PassError, located in the source.
         """
         _require("function", function, str, "the name of a function")
         if req is not None:

@@ -1,34 +1,55 @@
 """Derivatives within a memory limit, and the policy `auto`: plans that are measured, not estimated.
 
-The candidates of `passes/recompute_candidates.py` are compiled down to the memory plan, the
-cheapest first, until one fits. So the peak that is promised is the arena that the program gets; and
-as the candidates do not depend on the limit, a larger limit never leads to a smaller peak than a
-smaller one, nor to more recomputation.
+A plan is a setting of loop policies (`passes/loop_choices.py`) and a set of values to keep
+(`passes/recompute_candidates.py`). Plans are compiled down to the memory plan, the cheapest first,
+until one fits. So the peak that is promised is the arena that the program gets; and as the plans do
+not depend on the limit, a larger limit never leads to a smaller peak than a smaller one, nor to
+more recomputation.
+
+What loops of unknown length leave on tapes that grow is outside of the arena. That is so only where
+a loop must not run again, or says store_all itself; such tapes share what the arena leaves of the
+limit, and a program that needs more stops with an error.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
+from heapq import heappop, heappush
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from gradir.dialects.diagnostics import PassError
-from gradir.passes.derived_functions import Derived, Program
-from gradir.passes.gradient import Mode, functions_of
-from gradir.passes.live_bytes import bytes_of_type
+from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
+from gradir.measured_memory import made_functions, measured_peak
+from gradir.passes.derived_functions import Derived
+from gradir.passes.gradient import Derivation, Mode
+from gradir.passes.loop_choices import Setting, settings
 from gradir.passes.policies import recompute
-from gradir.passes.recompute_candidates import Candidate, candidates, nearly_free
+from gradir.passes.recompute_candidates import (
+    Candidate,
+    candidates,
+    nearly_free,
+    spread,
+    straight_bytes,
+)
+from gradir.passes.tape_limits import limit_tapes
 
-# Of a program of n ops, OPS_TO_MEASURE / n candidates are measured.
+# Of a program of n ops, OPS_TO_MEASURE / n plans are measured.
 OPS_TO_MEASURE = 24_000
 FEWEST, MOST = 6, 48
+# Where there are several settings of loops, each of which takes LOWERS times what the one before
+# does: so many plans in all; and of each setting, if straight-line code is no SMALL part of it.
+MOST_WITH_LOOPS, FEWEST_OF_SETTING = 18, 3
+LOWERS, SMALL = 0.75, 0.05
 
 
-# On derived functions: the limit, and the peak that was measured.
-MEMORY_LIMIT, PEAK = "grad.memory_limit", "grad.peak_bytes"
+# On derived functions: the limit, the peak that was measured, and the policies that loops got, in
+# the order of the program.
+MEMORY_LIMIT, PEAK, LOOPS = "grad.memory_limit", "grad.peak_bytes", "grad.loops"
 
 
 @dataclass(frozen=True)
@@ -39,27 +60,34 @@ class MemoryLimit:
 
     bytes: int
 
-    def __call__(self, program: Program, derived: Derived, mode: Mode) -> None:
-        plans = Plans(program, derived, mode)
+    def __call__(self, derivation: Derivation) -> Derived:
+        plans = Plans(derivation)
         chosen = plans.within(self.bytes)
         if chosen is None:
             raise PassError(
                 f"gradir-gradient: memory_limit of {self.bytes} bytes is infeasible: minimum is "
                 f"{plans.minimum()} bytes",
-                derived.source,
+                derivation.source,
             )
-        plans.apply(chosen)
+        peak = plans.peak(chosen)
+        derived = plans.applied(chosen)
+        limit_tapes(derived, self.bytes - peak)
         derived.attributes |= {
             MEMORY_LIMIT: IntegerAttr(self.bytes, i64),
-            PEAK: IntegerAttr(plans.peak(chosen), i64),
+            PEAK: IntegerAttr(peak, i64),
         }
+        if derived.loops:
+            derived.attributes[LOOPS] = ArrayAttr([loop.policy for loop in derived.loops])
+        return derived
 
 
-def keep_what_pays(program: Program, derived: Derived, mode: Mode) -> None:
+def keep_what_pays(derivation: Derivation) -> Derived:
     """The policy `auto`: recompute what is nearly free, if that lowers the peak."""
+    derived, mode = derivation.derived(), derivation.mode
     pays = partial(measured_peak, derived, mode=mode)
-    chosen = min(nearly_free(derived, mode, program.costs), key=pays)
+    chosen = min(nearly_free(derived, mode, derivation.program.costs), key=pays)
     recompute(derived, lambda value: value not in chosen.kept, mode)
+    return derived
 
 
 def check_limit(limit: Attribute | None, peak: int, function: FuncOp) -> None:
@@ -73,99 +101,132 @@ def check_limit(limit: Attribute | None, peak: int, function: FuncOp) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Plan:
+    """A setting of the loops, by its place among them, and what is kept under it.
+
+    `number` is the plan's own place, from the cheapest on.
+    """
+
+    number: int
+    setting: int
+    candidate: Candidate
+
+
 class Plans:
-    """The candidates for one derivative, and the memory that each takes."""
+    """The plans for one derivative, the cheapest first, and the memory that each takes."""
 
-    def __init__(self, program: Program, derived: Derived, mode: Mode):
-        self.program = program
-        self.derived = derived
-        self.mode: Mode = mode
-        self._peaks = _measured(self._text())
+    def __init__(self, derivation: Derivation):
+        self.derivation = derivation
+        self.mode: Mode = derivation.mode
+        stored, loops = _storing_all(derivation)
+        straight = straight_bytes(stored, self.mode)
+        found = settings(derivation.program, stored.loops, derivation.program.costs)
+        count = _how_many(stored)
+        self.settings, self._of_setting = _thinned(found, straight, count)
+        plain = not loops and not self.settings[0].policies
+        self._derived: dict[int, Derived] = {0: stored} if plain else {}
+        self._peaks = _measured(_text(derivation, stored))
+        self._made: list[Plan] = []
+        self._rest = self._in_order()
 
-    def _text(self) -> str:
-        """What the peaks depend on: the derivative, the machine is one."""
-        _, functions = made_functions(self.derived, None, self.mode)
-        return "\n".join(map(str, functions))
+    def _in_order(self) -> Iterator[Plan]:
+        """The plans; what may be kept under a setting is found when no plan before is cheaper."""
+        waiting: list[tuple[float, int, int, Candidate | None]] = []
+        waiting = [(setting.cost, k, 0, None) for k, setting in enumerate(self.settings)]
+        number = 0
+        while waiting:
+            cost, setting, _, candidate = heappop(waiting)
+            if candidate is not None:
+                yield Plan(number, setting, candidate)
+                number += 1
+                continue
+            derived, mode = self.derived(setting), self.mode
+            costs, count = self.derivation.program.costs, self._of_setting
+            for place, each in enumerate(candidates(derived, mode, costs, count)):
+                heappush(waiting, (cost + each.cost, setting, place, each))
 
-    @cached_property
-    def candidates(self) -> list[Candidate]:
-        """Those that are measured, cheapest first."""
-        found = candidates(self.derived, self.mode, self.program.costs)
-        ops = len(self.derived.forward.ops) + len(self.derived.backward.ops)
-        count = max(FEWEST, min(MOST, OPS_TO_MEASURE // max(ops, 1)))
-        if len(found) <= count:
-            return found
-        return [found[k * (len(found) - 1) // (count - 1)] for k in range(count)]
+    def __iter__(self) -> Iterator[Plan]:
+        place = 0
+        while True:
+            if place == len(self._made):
+                following = next(self._rest, None)
+                if following is None:
+                    return
+                self._made.append(following)
+            yield self._made[place]
+            place += 1
 
-    def peak(self, candidate: Candidate) -> int:
+    def derived(self, setting: int) -> Derived:
+        """The derivative under a setting."""
+        if setting not in self._derived:
+            self._derived[setting] = self.derivation.derived(self.settings[setting].policies)
+        return self._derived[setting]
+
+    def peak(self, plan: Plan) -> int:
         """The bytes that the derivative takes, as compiled for this machine."""
-        place = self.candidates.index(candidate)
-        if place not in self._peaks:
-            self._peaks[place] = measured_peak(self.derived, candidate, self.mode)
-        return self._peaks[place]
+        if plan.number not in self._peaks:
+            derived, mode = self.derived(plan.setting), self.mode
+            self._peaks[plan.number] = measured_peak(derived, plan.candidate, mode)
+        return self._peaks[plan.number]
 
-    def within(self, limit: int) -> Candidate | None:
-        """The cheapest candidate that fits."""
-        possible = (c for c in self.candidates if c.at_least <= limit)
-        return next((c for c in possible if self.peak(c) <= limit), None)
+    def within(self, limit: int) -> Plan | None:
+        """The cheapest plan that fits."""
+        possible = (plan for plan in self if plan.candidate.at_least <= limit)
+        return next((plan for plan in possible if self.peak(plan) <= limit), None)
 
     def minimum(self) -> int:
         """The lowest peak; those that keep least are looked at first."""
         least: int | None = None
-        for candidate in sorted(self.candidates, key=lambda c: c.at_least):
-            if least is None or candidate.at_least < least:
-                peak = self.peak(candidate)
+        for plan in sorted(self, key=lambda plan: plan.candidate.at_least):
+            if least is None or plan.candidate.at_least < least:
+                peak = self.peak(plan)
                 least = peak if least is None else min(least, peak)
         assert least is not None
         return least
 
-    def apply(self, chosen: Candidate) -> None:
-        """Make the derivative that of a candidate."""
-        kept = chosen.kept
-        recompute(self.derived, lambda value: value not in kept, self.mode)
+    def applied(self, plan: Plan) -> Derived:
+        """The derivative that is planned."""
+        derived, kept = self.derived(plan.setting), plan.candidate.kept
+        recompute(derived, lambda value: value not in kept, self.mode)
+        return derived
 
 
-def measured_peak(derived: Derived, candidate: Candidate, mode: Mode) -> int:
-    """The bytes of the arena, and of residuals that go from one function to another."""
-    module, functions = made_functions(derived, candidate, mode)
-    between = 0
-    if mode == "split":
-        outputs = functions[0].function_type.outputs.data[len(derived.results) :]
-        between = sum(map(bytes_of_type, outputs))
-    return between + max(arena_bytes(module).values())
+def _storing_all(derivation: Derivation) -> tuple[Derived, bool]:
+    """The derivative if no loop had a policy, and whether one has."""
+    marked = [op for op in derivation.source.walk() if POLICY_ATTRIBUTE in op.attributes]
+    return derivation.derived(dict.fromkeys(marked, LoopPolicyAttr.of("store_all"))), bool(marked)
 
 
-def made_functions(
-    derived: Derived, candidate: Candidate | None, mode: Mode
-) -> tuple[ModuleOp, list[FuncOp]]:
-    """A module with the functions of a derivative that recomputes as the candidate says."""
-    module = ModuleOp([derived.source.clone()])
-    program = Program(module)
-    [source] = program.functions.values()
-    source.location = derived.source.location
-    copy, copies = derived.copied(source)
-    if candidate is not None:
-        kept = {copies[value] for value in candidate.kept}
-        recompute(copy, lambda value: value not in kept, mode)
-    functions = functions_of(program, copy, mode)
-    source.detach()
-    return module, functions
+def _text(derivation: Derivation, stored: Derived) -> str:
+    """What the plans and their peaks depend on; the machine is one."""
+    _, functions = made_functions(stored, None, derivation.mode)
+    return "\n".join(map(str, (derivation.source, *functions)))
+
+
+def _how_many(stored: Derived) -> int:
+    """How many plans may be measured."""
+    ops = sum(1 for block in (stored.forward, stored.backward) for _ in block.walk())
+    return max(FEWEST, min(MOST, OPS_TO_MEASURE // max(ops, 1)))
+
+
+def _thinned(found: list[Setting], straight: int, count: int) -> tuple[list[Setting], int]:
+    """Those settings that lower the memory by a share of what it is, and how many plans to make
+    under each; `straight` are the bytes of residuals that no loop makes."""
+    # of these, recomputation leaves a part
+    rest = straight / 4
+    kept = found[:1]
+    for setting in found[1:]:
+        if setting.bytes + rest <= LOWERS * (kept[-1].bytes + rest):
+            kept.append(setting)
+    if len(kept) == 1:
+        return kept, count
+    each = FEWEST_OF_SETTING if straight > SMALL * found[0].bytes else 1
+    return spread(kept, max(min(count, MOST_WITH_LOOPS) // each, 1)), each
 
 
 @lru_cache(maxsize=8)
 def _measured(text: str) -> dict[int, int]:
-    """The peaks of the candidates, by number, that were measured for a derivative before."""
+    """The peaks of the plans, by number, that were measured for a derivative before."""
     del text
     return {}
-
-
-def arena_bytes(module: ModuleOp) -> dict[str, int]:
-    """The arena of each function, compiled for this machine; uses up the module."""
-    from gradir.lowering.scratch import allocate_scratch
-    from gradir.lowering.target import host
-    from gradir.pipeline import place_buffers, run_stages
-    from gradir.runtime.threads import thread_count
-
-    run_stages(module)
-    allocate_scratch(module, host(), thread_count(None))
-    return {name: plan.peak_bytes for name, plan in place_buffers(module).items()}

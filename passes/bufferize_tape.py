@@ -8,7 +8,7 @@ must be used once on each path, which is so in code that gradir makes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -80,7 +80,7 @@ class Tapes:
                 pushes.append(op)
             if isinstance(op, TapeNewOp):
                 tapes.append(op.tape)
-        self._take_arguments(block)
+        self._take_arguments(block, {self._family(push.tape) for push in pushes})
         self._make_results(block)
         for tape in tapes:
             family = self._family(tape)
@@ -126,14 +126,21 @@ class Tapes:
         # the memory of one that grew is handed over by its address, or kept by the call
         return [count] if is_result else [MemRefType(IndexType(), []), count]
 
-    def _take_arguments(self, block: Block) -> None:
+    def _take_arguments(self, block: Block, pushed: Container[SSAValue]) -> None:
+        """A tape that comes in is read where it lies; one that is pushed on, in a copy."""
         for argument, slots in self.arguments.items():
             type_ = argument.type
             assert isinstance(type_, TapeType)
-            buffers: list[SSAValue] = slots[:-1]
+            family = self._family(argument)
             if type_.records is None:
-                buffers = [self.s.emit(RecordsAtOp(slots[0]), self.s.function).results[0]]
-            self._stores[self._family(argument)] = _Store(type_, buffers, [])
+                records = self.s.emit(RecordsAtOp(slots[0]), self.s.function).results[0]
+                self._stores[family] = _Store(type_, [records], [])
+            elif family in pushed:
+                self._stores[family] = self._make(type_, argument)
+                for source, target in zip(slots[:-1], self._stores[family].buffers, strict=True):
+                    self.s.copy(source, target)
+            else:
+                self._stores[family] = _Store(type_, slots[:-1], [])
             load = self.s.emit(memref.LoadOp.get(slots[-1], []), self.s.function)
             self.s.values[argument] = load.results[0]
 
@@ -233,7 +240,8 @@ class Tapes:
         s, store = self.s, self.store(op.tape)
         if not all(map(s.is_writable, store.buffers)):
             raise PassError(
-                "grad.tape_push: native code adds no record to a tape that is an argument", op
+                "grad.tape_push: native code adds no record to a growing tape that is an argument",
+                op,
             )
         if not self._is_last(store, op):
             raise PassError(

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.passes.costs import Costs
-from gradir.passes.live_bytes import bytes_of
+from gradir.passes.live_bytes import held_bytes
 from gradir.passes.regions import captured
 
 MOST_BLOCKS = 32
@@ -56,7 +56,7 @@ class _Plan:
 
 
 def total_bytes(values: Collection[SSAValue]) -> int:
-    return sum(map(bytes_of, values))
+    return sum(map(held_bytes, values))
 
 
 class Chain:
@@ -84,7 +84,7 @@ class Chain:
         for k, op in enumerate(self.ops):
             now = {v: None for v in now if last[v] >= k}
             places.append(list(now))
-            now |= {r: None for r in op.results if last.get(r, -1) > k and bytes_of(r)}
+            now |= {r: None for r in op.results if last.get(r, -1) > k and held_bytes(r)}
         return places
 
     def _cuts(self, alive: list[list[SSAValue]]) -> set[int]:

@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import ConstantLike
@@ -22,11 +22,15 @@ from gradir.dialects.shapes import is_static, is_tensor
 from gradir.dialects.value import Emitter
 from gradir.passes.decompose import decompose_block
 from gradir.passes.live_bytes import bytes_of
+from gradir.passes.region_flow import trips
+from gradir.passes.verify_flow import constant_integer
 
 # Flops and bytes a second, of one core; only their ratio matters.
 CONTRACTION_FLOPS, SCALAR_FLOPS, BYTES = 5e10, 5e9, 1e10
 # What counts for a math function (exp, tanh, ...) in a body, where an addition counts for 1.
 MATH_FLOPS = 16
+# So often a loop is taken to run of which that is not known.
+ASSUMED_TRIPS = 1000
 # What a host call is taken to last: how long Python takes is not known.
 HOST_SECONDS = 1e-3
 
@@ -51,6 +55,11 @@ class Cost:
             self.is_free and other.is_free,
         )
 
+    def times(self, count: int) -> Cost:
+        """Of so many runs."""
+        flops = self.contraction_flops * count, self.scalar_flops * count
+        return Cost(*flops, self.bytes * count, self.is_free)
+
     @property
     def flops(self) -> int:
         return self.contraction_flops + self.scalar_flops
@@ -69,10 +78,11 @@ class Costs:
         self._known: dict[Hashable, Cost] = {}
 
     def of(self, op: Operation) -> Cost:
-        """The cost of an op; of one with regions, that of running each of their ops once."""
+        """The cost of an op; of one with regions, that of each of their ops as often as it runs."""
         if op.regions:
-            inner = [i for i in op.walk() if not i.regions and i.results]
-            return sum(map(self.of, inner), Cost(is_free=not inner))
+            inner = [i for r in op.regions for b in r.blocks for i in b.ops if i.results]
+            once = sum(map(self._inside, inner), Cost(is_free=True))
+            return once.times(_trips(op))
         if isinstance(op, CallOp):
             return Cost(bytes=sum(map(bytes_of, (*op.operands, *op.results))))
         values = (*op.operands, *op.results)
@@ -90,6 +100,26 @@ class Costs:
         if key not in self._known:
             self._known[key] = _measured(op)
         return self._known[key]
+
+    def _inside(self, op: Operation) -> Cost:
+        """Of an op in a region, where there may be many runs of it: numbers count there."""
+        if op.name.startswith(("arith.", "math.")) and not op.has_trait(ConstantLike):
+            return Cost(scalar_flops=_flops(op))
+        return self.of(op)
+
+
+def _trips(op: Operation) -> int:
+    """How often an op runs its regions; of a segment of a loop, from a value to that and a
+    constant, at most."""
+    known = trips(op)
+    if known is None and isinstance(op, scf.ForOp):
+        high = op.ub.owner
+        if isinstance(high, arith.MinSIOp):
+            high = high.lhs.owner
+        if isinstance(high, arith.AddiOp) and high.lhs is op.lb:
+            length, step = constant_integer(high.rhs), constant_integer(op.step)
+            known = -(-length // step) if length and step else None
+    return ASSUMED_TRIPS if known is None else known
 
 
 def _measured(op: TensorOp) -> Cost:
@@ -126,8 +156,12 @@ def _of_nest(op: Operation) -> Cost:
     if isinstance(op, ContractOp):
         return Cost(contraction_flops=2 * points)
     body = [i for i in op.body.block.ops if not isinstance(i, YieldOp | arith.ConstantOp)]
-    flops = sum(MATH_FLOPS if i.name.startswith("math.") else 1 for i in body)
-    return Cost(scalar_flops=points * max(flops, 1))
+    return Cost(scalar_flops=points * max(sum(map(_flops, body)), 1))
+
+
+def _flops(op: Operation) -> int:
+    """Of one op on numbers."""
+    return MATH_FLOPS if op.name.startswith("math.") else 1
 
 
 def _is_view(op: NestOp) -> bool:

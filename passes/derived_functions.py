@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -13,6 +14,7 @@ from xdsl.traits import IsTerminator
 
 from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.diagnostics import PassError
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.tape import TapeType
 from gradir.passes.call_dependence import Flow
 from gradir.passes.call_graph import called_name, callees_first, functions_by_name
@@ -122,12 +124,26 @@ class Program:
 
 
 @dataclass
+class DifferentiatedLoop:
+    """A loop of the source through which cotangents flow, and its policy.
+
+    `state` are the types of the carried values that change; `record_bytes` what an iteration puts
+    on a tape of the loop, loops in it aside.
+    """
+
+    op: scf.ForOp | scf.WhileOp
+    policy: LoopPolicyAttr
+    state: Sequence[Attribute]
+    record_bytes: int = 0
+
+
+@dataclass
 class Derived:
     """The code of a differentiated function, not yet in functions.
 
     `backward` reads values of `forward` freely; its arguments are the cotangents, then those that
     gradients are added to: `added` gives them by the place of the gradient. `tapes` come in as the
-    last arguments of both.
+    last arguments of both. `loops` are those of the source, in program order.
     """
 
     source: FuncOp
@@ -140,6 +156,7 @@ class Derived:
     suffix: str = field(default="")
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     added: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    loops: Sequence[DifferentiatedLoop] = ()
 
     def copied(self, source: FuncOp) -> tuple[Derived, dict[SSAValue, SSAValue]]:
         """A copy for a copy of the source, and where its values are; without tapes."""

@@ -23,7 +23,7 @@ from gradir.dialects.tape import TapeType, cotangent_type, is_tape, new_tape
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.cleanup import remove_dead_ops
-from gradir.passes.derived_functions import Program
+from gradir.passes.derived_functions import DifferentiatedLoop, Program
 from gradir.passes.region_flow import executions_within
 from gradir.passes.structural import structural_rule
 
@@ -34,8 +34,9 @@ class Shared:
 
     `primal` gives the forward value of each source value. `same` gives, of a carried value that
     never changes, the value that it starts from: cotangents of the one are the other's.
-    `dissolved` are ops of which the one block became part of the block around. `opened` are the
-    stages that hold a value that was asked for: they are dissolved.
+    `dissolved` are ops of which the one block became part of the block around. `loops` are those
+    through which cotangents flow. `opened` are the stages that hold a value that was asked for:
+    they are dissolved.
     """
 
     program: Program
@@ -44,6 +45,9 @@ class Shared:
     same: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     saved: dict[Operation, object] = field(default_factory=dict[Operation, object])
     dissolved: dict[Operation, Block] = field(default_factory=dict[Operation, Block])
+    loops: dict[Operation, DifferentiatedLoop] = field(
+        default_factory=dict[Operation, DifferentiatedLoop]
+    )
     opened: set[Operation] = field(default_factory=set[Operation])
 
     def origin(self, value: SSAValue) -> SSAValue:

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from gradir.dialects.diagnostics import file_location, location_of, value_name
 from gradir.passes.costs import Cost, Costs
 from gradir.passes.derived_functions import Derived
-from gradir.passes.live_bytes import bytes_of
+from gradir.passes.live_bytes import held_bytes
 from gradir.passes.residuals import is_constant
 
 
@@ -51,6 +51,7 @@ def explain(derived: Derived, costs: Costs) -> str:
     total = sum(each.bytes for each in saved if each.cost is not None)
     name = derived.source.sym_name.data
     head = f"@{name}: {len(saved)} values are kept, {total} bytes of them beside arguments"
+    lines += [f"{loop.op.name}{_at(loop.op)}: {loop.policy}" for loop in derived.loops]
     return "\n".join([head, *(f"  {line.rstrip()}" for line in lines)])
 
 
@@ -64,7 +65,7 @@ def _is_kept(value: SSAValue, forward: Block) -> bool:
 def _saved(value: SSAValue, readers: Sequence[Operation], costs: Costs) -> Saved:
     owner = value.owner
     cost = costs.of(owner) if isinstance(owner, Operation) else None
-    return Saved(value, bytes_of(value), readers[0], len(readers), cost)
+    return Saved(value, held_bytes(value), readers[0], len(readers), cost)
 
 
 def _row(saved: Saved, derived: Derived) -> tuple[str, str, str, str, str]:

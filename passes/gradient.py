@@ -12,6 +12,7 @@ forward and a backward block. The mode decides how these become functions:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -21,6 +22,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.grad import ones
 from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.loop_policy import LoopPolicyAttr, under_policies
 from gradir.dialects.tape import cotangent_type
 from gradir.passes.activity import Activity, Dependence, analyze
 from gradir.passes.call_dependence import dependence
@@ -46,10 +48,10 @@ from gradir.passes.targets import (
 )
 
 Mode = Literal["split", "vjp", "grad", "jvp"]
-Choice: TypeAlias = Callable[[Program, Derived, Mode], None]
-"""Puts recomputation in the place of what is not kept."""
+Choice: TypeAlias = "Callable[[Derivation], Derived]"
+"""Makes a derivative with recomputation in the place of what is not kept."""
 
-OBSERVERS: list[Choice] = []
+OBSERVERS: list[Callable[[Program, Derived, Mode], None]] = []
 """Are shown each derivative before it becomes functions."""
 
 
@@ -103,10 +105,10 @@ def derive(
         return [jvp_function(program, source, wrt, of)]
     differentiator = FunctionDifferentiator(program, source, wrt, of)
     differentiate_callees(program, differentiator)
-    derived = differentiator.run(seed_with_ones=mode == "grad")
-    if keep is not None:
-        flatten(program, derived)
-        keep(program, derived, mode)
+    if keep is None:
+        derived = differentiator.run(seed_with_ones=mode == "grad")
+    else:
+        derived = keep(Derivation(differentiator, mode))
     for observer in OBSERVERS:
         observer(program, derived, mode)
     return functions_of(program, derived, mode)
@@ -165,7 +167,7 @@ class FunctionDifferentiator:
         results = [shared.primal[r] for r in self.program.results(self.source)]
         derived = Derived(
             self.source, work.forward, work.backward, results, cotangents, grads, work.tapes,
-            added=added,
+            added=added, loops=[shared.loops[op] for op in self.block.walk() if op in shared.loops],
         )  # fmt: skip
         derived.clean(simplify_block)
         return derived
@@ -210,3 +212,26 @@ class FunctionDifferentiator:
             seed.name_hint = f"{target.hint}_ct"
             work.contribute(target.value, work.emitter.value(seed))
         return arguments
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """The way to a function's derivative, which may be gone again under other loop policies."""
+
+    differentiator: FunctionDifferentiator
+    mode: Mode
+
+    @property
+    def program(self) -> Program:
+        return self.differentiator.program
+
+    @property
+    def source(self) -> FuncOp:
+        return self.differentiator.source
+
+    def derived(self, policies: Mapping[Operation, LoopPolicyAttr] | None = None) -> Derived:
+        """The derivative without calls, with these policies for loops of the source."""
+        with under_policies(policies or {}):
+            derived = self.differentiator.run(seed_with_ones=self.mode == "grad")
+        flatten(self.program, derived)
+        return derived

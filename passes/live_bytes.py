@@ -14,6 +14,7 @@ from xdsl.traits import ConstantLike, IsTerminator
 
 from gradir.dialects.loopnest import NestOp, ViewOp
 from gradir.dialects.shapes import byte_size, element_of, is_static, is_tensor, shape_of
+from gradir.dialects.tape import TapeNewOp, TapeType, record_bytes
 from gradir.passes.regions import values_read
 
 
@@ -104,3 +105,16 @@ def bytes_of_type(type_: Attribute) -> int:
     if not is_tensor(type_) or not is_static(type_):
         return 0
     return byte_size(element_of(type_)) * prod(shape_of(type_))
+
+
+def held_bytes(value: SSAValue) -> int:
+    """The bytes that a value takes from where it is made to where it is read; of a tape those of
+    all its records, 0 of one that grows, or has none yet."""
+    return 0 if isinstance(value.owner, TapeNewOp) else held_bytes_of_type(value.type)
+
+
+def held_bytes_of_type(type_: Attribute) -> int:
+    """As `held_bytes`, of a value of a type."""
+    if isinstance(type_, TapeType):
+        return record_bytes(type_) * (type_.records or 0)
+    return bytes_of_type(type_)

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.tape import TapeType, cotangent_type, pop, push
+from gradir.dialects.tape import TapeType, cotangent_type, pop, push, record_bytes
 from gradir.dialects.value import Emitter
 from gradir.passes.differentiator import Differentiator, cotangent_hint
 from gradir.passes.flow_builder import name_all
@@ -116,6 +116,8 @@ def keep_residuals(
     if pushed:
         columns = [v.type for v in pushed]
         tape = inner.open_tape(TapeType.of(columns, inner.executions, tape_limit(op)))
+        if (loop := inner.shared.loops.get(op)) is not None:
+            loop.record_bytes += record_bytes(tape.type)
         tape.forward = push(tape.forward, pushed, Emitter(inner.forward, inner.location))
         tape.backward, popped = pop(tape.in_backward(), prologue)
         name_all([tape.forward, tape.backward], ["tape", "tape"])

@@ -20,18 +20,12 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.traits import IsTerminator
 
-from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.loop_policy import loop_policy
-from gradir.dialects.shapes import is_static, is_tensor
-from gradir.dialects.slice_type import is_slices
-from gradir.dialects.tape import TapeType, is_tape, pop, push
+from gradir.dialects.tape import TapeType, pop, push
 from gradir.dialects.value import Emitter, Value
-from gradir.passes.cleanup import has_no_effect
 from gradir.passes.differentiator import (
     Differentiator,
     TapeThread,
@@ -53,7 +47,6 @@ from gradir.passes.loop_body import captured_active, keep_limit, tape_limit
 from gradir.passes.loop_rules import (
     Bounds,
     active_values,
-    changing_values,
     reversed_index,
     reversed_loop,
     reversible_body,
@@ -62,6 +55,7 @@ from gradir.passes.loop_rules import (
 )
 from gradir.passes.region_flow import times, trips, yielded
 from gradir.passes.regions import captured_inside
+from gradir.passes.replayable import check_can_be_kept, check_replayable
 from gradir.passes.snapshot_schedules import choose_steps
 from gradir.passes.snapshots import Change, Snapshots, SnapshotTape
 
@@ -90,10 +84,9 @@ class Scheduled:
 Replayed = Segmented | Scheduled
 
 
-def forward_replayed(outer: Differentiator, op: scf.ForOp) -> Replayed | None:
+def forward_replayed(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Replayed | None:
     """Append the loop, and the keeping of snapshots."""
-    check_replayable(outer, op)
-    changing = changing_values(outer, op)
+    check_replayable(outer.program, op)
     for k in changing:
         check_can_be_kept(op, op.iter_args[k])
     if not changing:
@@ -117,36 +110,6 @@ def backward_replayed(
     results = work.segments(saved) if isinstance(saved, Segmented) else work.scheduled(saved)
     targets = [*(op.iter_args[k] for k in active), *captured]
     return [(v, emitter.value(r)) for v, r in zip(targets, results, strict=True)]
-
-
-def check_replayable(outer: Differentiator, op: scf.ForOp | scf.WhileOp) -> None:
-    """PassError for an op in the loop that must not run twice."""
-    for inner in op.walk():
-        if isinstance(inner, CallOp):
-            has_effects = outer.program.has_effects(inner)
-        else:
-            # what is in regions is looked at by itself
-            own = not (inner.regions or inner.has_trait(IsTerminator))
-            has_effects = own and not has_no_effect(inner)
-        if has_effects:
-            kind = loop_policy(op).kind.data
-            raise PassError(
-                f"{inner.name}: has effects, so that a loop of policy {kind} cannot run it again; "
-                "use store_all",
-                inner,
-            )
-
-
-def check_can_be_kept(op: scf.ForOp | scf.WhileOp, value: SSAValue) -> None:
-    """PassError for a carried value of which there can be no snapshot."""
-    type_ = value.type
-    if is_tape(type_) or is_slices(type_) or (is_tensor(type_) and not is_static(type_)):
-        kind = loop_policy(op).kind.data
-        raise PassError(
-            f"{op.name}: {kind} keeps carried values, which must be numbers or tensors of static "
-            f"shape, got {value_name(value)}: {type_}; use store_all",
-            op,
-        )
 
 
 def open_snapshots(

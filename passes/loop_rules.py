@@ -24,6 +24,7 @@ from xdsl.ir import Region, SSAValue
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, loop_policy
 from gradir.dialects.value import Emitter, Value
+from gradir.passes.derived_functions import DifferentiatedLoop
 from gradir.passes.differentiator import Differentiator, TapeThread, zero_of
 from gradir.passes.flow_builder import Integers
 from gradir.passes.loop_body import (
@@ -73,11 +74,13 @@ class ForRule:
     """The structural rule of scf.for; of a loop that runs iterations again, see loop_replay.py."""
 
     def forward(self, outer: Differentiator, op: scf.ForOp) -> object:
+        changing = changing_values(outer, op)
+        state = [op.iter_args[k].type for k in changing]
+        outer.shared.loops[op] = DifferentiatedLoop(op, loop_policy(op), state)
         if loop_policy(op).kind.data != "store_all":
             from gradir.passes.loop_replay import forward_replayed
 
-            return forward_replayed(outer, op)
-        changing = changing_values(outer, op)
+            return forward_replayed(outer, op, changing)
         initial = [outer.primal(op.iter_args[k]) for k in changing]
         results, saved = taped_loop(outer, op, changing, Bounds.of(outer, op), initial)
         outer.set_primal([op.results[k] for k in changing], results)

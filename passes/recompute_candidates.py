@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
+from gradir.dialects.tape import is_tape
 from gradir.passes.checkpoint_chain import Chain, Kept, total_bytes
 from gradir.passes.costs import Costs
 from gradir.passes.derived_functions import Derived
-from gradir.passes.live_bytes import bytes_of
+from gradir.passes.live_bytes import held_bytes
 from gradir.passes.policies import is_nearly_free, policy_named, rematerialization
 from gradir.passes.regions import captured
+from gradir.passes.rematerialize import Rematerialization
 from gradir.passes.residuals import is_constant
+from gradir.passes.tape_bounds import TapeBounds
 
 # Limits for which the chain is solved.
 LIMITS = 24
@@ -32,7 +36,7 @@ class Candidate:
     """A set of forward values to keep, and the seconds of recomputation that this costs.
 
     `at_least`: the bytes of what is kept and also read in the forward code, so that it lies in
-    memory between the two.
+    memory between the two; or of tapes (tape_bounds.py).
     """
 
     kept: Kept
@@ -40,11 +44,33 @@ class Candidate:
     at_least: int = 0
 
 
-def candidates(derived: Derived, mode: str, costs: Costs) -> list[Candidate]:
-    """The family, cheapest first; the first keeps all residuals and recomputes nothing."""
+def candidates(derived: Derived, mode: str, costs: Costs, most: int) -> list[Candidate]:
+    """At most so many of the family, cheapest first; the first keeps all residuals and recomputes
+    nothing.
+    """
     family = _Family(derived, mode, costs)
+    if most == 1:
+        return [family.candidate(family.read)]
     made = map(family.candidate, dict.fromkeys(family.sets()))
-    return sorted(made, key=lambda c: (c.cost, -c.at_least))
+    # of those that differ in numbers only, one
+    found = {(c.cost, frozenset(filter(held_bytes, c.kept))): c for c in reversed(list(made))}
+    return spread(sorted(reversed(found.values()), key=lambda c: (c.cost, -c.at_least)), most)
+
+
+_T = TypeVar("_T")
+
+
+def spread(found: list[_T], count: int) -> list[_T]:
+    """So many of a list, the first and the last among them."""
+    if len(found) <= count:
+        return found
+    return [found[k * (len(found) - 1) // max(count - 1, 1)] for k in range(count)]
+
+
+def straight_bytes(derived: Derived, mode: str) -> int:
+    """The bytes of residuals that are no tapes."""
+    stored = rematerialization(derived, lambda value: False, mode).stored
+    return total_bytes([value for value in stored if not is_tape(value.type)])
 
 
 def nearly_free(derived: Derived, mode: str, costs: Costs) -> list[Candidate]:
@@ -62,17 +88,24 @@ class _Family:
         self.costs = costs
         plan = rematerialization(derived, lambda value: False, mode)
         self.read = frozenset(plan.stored)
-        self.residuals = [v for v in plan.stored if bytes_of(v)]
+        self.residuals = [v for v in plan.stored if held_bytes(v)]
         self.cheap = self._nearly_free()
         read_forward = {o for op in derived.forward.ops for o in captured(op)}
+        self.tapes = TapeBounds(derived)
         self.lasting = (self.read & read_forward) - self.cheap - {*derived.results}
 
     def candidate(self, kept: Kept) -> Candidate:
-        return Candidate(kept, self.cost(kept), total_bytes(kept & self.lasting))
+        plan = rematerialization(self.derived, lambda value: value not in kept, self.mode)
+        of_tapes = (self.tapes.all if self.mode == "split" else self.tapes.together)(plan.stored)
+        at_least = max(total_bytes(kept & self.lasting), of_tapes, self.tapes.largest)
+        return Candidate(kept, self._seconds(plan), at_least)
 
     def cost(self, kept: Kept) -> float:
         """The seconds of what is recomputed if these values are kept."""
         plan = rematerialization(self.derived, lambda value: value not in kept, self.mode)
+        return self._seconds(plan)
+
+    def _seconds(self, plan: Rematerialization) -> float:
         ops = dict.fromkeys(value.owner for value in plan.recomputed)
         return sum(self.costs.of(op).seconds for op in ops if isinstance(op, Operation))
 

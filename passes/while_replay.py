@@ -35,13 +35,12 @@ from gradir.passes.loop_replay import (
     Scheduled,
     Segmented,
     backward_replayed,
-    check_can_be_kept,
-    check_replayable,
     open_snapshots,
 )
 from gradir.passes.loop_rules import take_over
 from gradir.passes.region_flow import yielded
 from gradir.passes.regions import captured_inside
+from gradir.passes.replayable import check_can_be_kept, check_replayable
 from gradir.passes.snapshots import SnapshotSlots
 from gradir.passes.while_loop import WhileLoop
 
@@ -61,7 +60,7 @@ class ReplayedWhile:
 def forward_replayed_while(outer: Differentiator, loop: WhileLoop) -> ReplayedWhile:
     """Append the loop, and the keeping of snapshots."""
     op, outside = loop.op, outer.forward_emitter(loop.op)
-    check_replayable(outer, op)
+    check_replayable(outer.program, op)
     for q in loop.passed:
         check_can_be_kept(op, op.results[q])
     first, same = _as_for(outer.activity, loop)

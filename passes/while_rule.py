@@ -25,6 +25,7 @@ from gradir.dialects.grad import AccumulateOp, ZeroOp
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.value import Emitter, Value
+from gradir.passes.derived_functions import DifferentiatedLoop
 from gradir.passes.differentiator import Differentiator, TapeThread, splice, zero_of
 from gradir.passes.flow_builder import Integers, cast_integer
 from gradir.passes.loop_body import (
@@ -78,6 +79,8 @@ class WhileRule:
     def forward(self, outer: Differentiator, op: scf.WhileOp) -> SavedWhile | ReplayedWhile:
         _check_policy(op)
         loop = analyzed(outer, op)
+        state = [op.results[q].type for q in loop.passed]
+        outer.shared.loops[op] = DifferentiatedLoop(op, loop_policy(op), state)
         if loop_policy(op).kind.data != "store_all":
             return forward_replayed_while(outer, loop)
         inductions = _inductions(loop)

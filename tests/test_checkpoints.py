@@ -138,20 +138,21 @@ def test_memory_limit_of_halves() -> None:
 
 def brute_force(module: Module) -> int:
     """The lowest peak of all sets of residuals that may be kept."""
-    from gradir.memory_limit import measured_peak
-    from gradir.passes.derived_functions import Derived, Program
-    from gradir.passes.gradient import Mode, gradient
+    from gradir.measured_memory import measured_peak
+    from gradir.passes.derived_functions import Derived
+    from gradir.passes.gradient import Derivation, gradient
     from gradir.passes.policies import rematerialization
     from gradir.passes.recompute_candidates import Candidate
 
     peaks: list[int] = []
 
-    def measure(program: Program, derived: Derived, mode: Mode) -> None:
-        del program
+    def measure(derivation: Derivation) -> Derived:
+        derived, mode = derivation.derived(), derivation.mode
         read = list(rematerialization(derived, lambda value: False, mode).stored)
         for count in range(len(read) + 1):
             for kept in combinations(read, count):
                 peaks.append(measured_peak(derived, Candidate(frozenset(kept), 0.0), mode))
+        return derived
 
     gradient(module.op.clone(), "f", mode="grad", keep=measure)
     return min(peaks)

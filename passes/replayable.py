@@ -1,0 +1,60 @@
+"""Which loops may run iterations again: nothing in them has effects, and what they carry can be
+kept."""
+
+from __future__ import annotations
+
+from xdsl.dialects import scf
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from gradir.dialects.diagnostics import PassError, value_name
+from gradir.dialects.loop_policy import loop_policy
+from gradir.dialects.shapes import is_static, is_tensor
+from gradir.dialects.slice_type import is_slices
+from gradir.dialects.tape import is_tape
+from gradir.passes.cleanup import has_no_effect
+from gradir.passes.derived_functions import Program
+
+LoopOp = scf.ForOp | scf.WhileOp
+
+
+def op_with_effects(program: Program, loop: LoopOp) -> Operation | None:
+    """An op in a loop that must not run twice."""
+    for inner in loop.walk():
+        if isinstance(inner, CallOp):
+            has_effects = program.has_effects(inner)
+        else:
+            # what is in regions is looked at by itself
+            own = not (inner.regions or inner.has_trait(IsTerminator))
+            has_effects = own and not has_no_effect(inner)
+        if has_effects:
+            return inner
+    return None
+
+
+def can_be_kept(type_: Attribute) -> bool:
+    """Whether there can be a snapshot of a carried value."""
+    return not (is_tape(type_) or is_slices(type_) or (is_tensor(type_) and not is_static(type_)))
+
+
+def check_replayable(program: Program, op: LoopOp) -> None:
+    """PassError for an op in the loop that must not run twice."""
+    if (inner := op_with_effects(program, op)) is not None:
+        kind = loop_policy(op).kind.data
+        raise PassError(
+            f"{inner.name}: has effects, so that a loop of policy {kind} cannot run it again; "
+            "use store_all",
+            inner,
+        )
+
+
+def check_can_be_kept(op: LoopOp, value: SSAValue) -> None:
+    """PassError for a carried value of which there can be no snapshot."""
+    if not can_be_kept(value.type):
+        kind = loop_policy(op).kind.data
+        raise PassError(
+            f"{op.name}: {kind} keeps carried values, which must be numbers or tensors of static "
+            f"shape, got {value_name(value)}: {value.type}; use store_all",
+            op,
+        )

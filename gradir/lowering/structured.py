@@ -13,7 +13,7 @@ LLVM block than it began in. Operands are looked up in `names`; arguments and re
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
@@ -30,13 +30,30 @@ def value_type(value: SSAValue) -> str:
     return "ptr" if isinstance(value.type, MemRefType) else llvm_type(kind_of(value.type))
 
 
+class IterationBlock(Protocol):
+    """What several iterations of a loop compute together before they run one after the other."""
+
+    def begin(self) -> str:
+        """Compute ahead; gives the number of iterations."""
+        ...
+
+    def resume(self, lane: str) -> None:
+        """At the start of iteration number `lane` of them."""
+        ...
+
+    def end(self) -> None:
+        """After the last."""
+        ...
+
+
 class ControlFlow:
     """Writes structured ops into one function.
 
     `type_of` gives the LLVM type of a carried value or result. `passed(value, target)` gives the
     name of `value` in the form that `target`, a block argument or result, has; it may write
     instructions. By default values have one form. `condition_of` gives the name of what decides on
-    another trip of an scf.while, by default the operand.
+    another trip of an scf.while, by default the operand. `blocks_of` gives what an scf.for computes
+    ahead for several iterations, if anything.
     """
 
     def __init__(
@@ -47,6 +64,7 @@ class ControlFlow:
         type_of: Callable[[SSAValue], str] = value_type,
         passed: Callable[[SSAValue, SSAValue], str] | None = None,
         condition_of: Callable[[scf.ConditionOp], str] | None = None,
+        blocks_of: Callable[[scf.ForOp], IterationBlock | None] | None = None,
     ):
         self.f = function
         self.names = names
@@ -54,6 +72,7 @@ class ControlFlow:
         self.type_of = type_of
         self.passed = passed or self._in_its_form
         self.condition_of = condition_of or self._condition
+        self.blocks_of = blocks_of
 
     def emit(self, op: Operation) -> bool:
         """Write `op` if it is structured; otherwise write nothing and return False."""
@@ -69,7 +88,7 @@ class ControlFlow:
         index, *carried = block.args
         head, inside, done = (f.fresh(f"for.{part}") for part in ("head", "body", "done"))
         starts = [self.names[op.lb], *self._passed(op.iter_args, carried)]
-        upper, step, entry = self.names[op.ub], self.names[op.step], f.current_label
+        upper, entry = self.names[op.ub], f.current_label
         f.line(f"br label %{head}")
         f.label(head)
         first = self._reserve_phis(block.args)
@@ -77,15 +96,51 @@ class ControlFlow:
         more = f.emit(f"icmp slt {type_} {self.names[index]}, {upper}")
         f.line(f"br i1 {more}, label %{inside}, label %{done}")
         f.label(inside)
-        self.emit_ops(block)
-        following = self._passed(_terminator(block).operands, carried)
-        ends = [f.emit(f"add nsw {type_} {self.names[index]}, {step}"), *following]
+        ahead = self.blocks_of(op) if self.blocks_of else None
+        ends = self._iteration(op) if ahead is None else self._iterations(op, ahead)
         latch = f.current_label
         f.line(f"br label %{head}")
         self._fill_phis(first, block.args, [(starts, entry), (ends, latch)])
         f.label(done)
         for result, argument in zip(op.res, carried, strict=True):
             self.names[result] = self.names[argument]
+
+    def _iteration(self, op: scf.ForOp) -> list[str]:
+        """One iteration; gives the counter and what is carried to the next."""
+        block = op.body.block
+        index, *carried = block.args
+        self.emit_ops(block)
+        following = self._passed(_terminator(block).operands, carried)
+        step = f"{self.type_of(index)} {self.names[index]}, {self.names[op.step]}"
+        return [self.f.emit(f"add nsw {step}"), *following]
+
+    def _iterations(self, op: scf.ForOp, ahead: IterationBlock) -> list[str]:
+        """The same for as many iterations as are computed ahead together."""
+        f, values = self.f, op.body.block.args
+        outer = [self.names[value] for value in values]
+        count = ahead.begin()
+        head, inside, done = (f.fresh(f"block.{part}") for part in ("head", "body", "done"))
+        entry, lane, following = f.current_label, "%" + f.fresh("lane"), "%" + f.fresh("lane")
+        f.line(f"br label %{head}")
+        f.label(head)
+        place = len(f.lines)
+        f.lines.append("")
+        first = self._reserve_phis(values)
+        inner = [self.names[value] for value in values]
+        more = f.emit(f"icmp ult i64 {lane}, {count}")
+        f.line(f"br i1 {more}, label %{inside}, label %{done}")
+        f.label(inside)
+        ahead.resume(lane)
+        ends = self._iteration(op)
+        f.line(f"{following} = add i64 {lane}, 1")
+        latch = f.current_label
+        f.line(f"br label %{head}")
+        f.lines[place] = f"  {lane} = phi i64 [ 0, %{entry} ], [ {following}, %{latch} ]"
+        self._fill_phis(first, values, [(outer, entry), (ends, latch)])
+        f.label(done)
+        ahead.end()
+        self.names.update(zip(values, outer, strict=True))
+        return inner
 
     def emit_if(self, op: scf.IfOp) -> None:
         """One of two regions; the second may be missing where there are no results."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradir.lowering.vector_math.exponential import exp_normal, exponential_parts
+from gradir.lowering.vector_math.exponential import exp_normal, exponential_parts, split_scale
 from gradir.lowering.vector_math.lanes import Value, fma, polynomial
 
 # erf(x) / x - 1 in x**2 for |x| <= 1: error 2**-26 and 2**-56 of erf.
@@ -99,7 +99,7 @@ def erfc(x: Value) -> Value:
     square_error = fma(magnitude, magnitude, -square)
     # exp(-square - square_error), to first order in the error
     quotient = fma(rest, reciprocal, -square_error * quotient) + quotient
-    p, scale, rescale = exponential_parts(-square)
+    p, scale, rescale = exponential_parts(-square, split_scale(-square))
     result = p * quotient * scale * rescale
     result = (x < 0.0).select(2.0 - result, result)
     return (magnitude < 0.5).select(1.0 - erf_below_one(x), result)

@@ -61,13 +61,13 @@ HALFWAY = 64  # 2**n is applied as 2**(n -+ HALFWAY) * 2**+-HALFWAY, both normal
 
 
 def exp(x: Value) -> Value:
-    p, scale, rescale = exponential_parts(clamp(x, EXP_RANGE))
+    p, scale, rescale = exponential_parts(clamp(x, EXP_RANGE), split_scale(x))
     return p * scale * rescale
 
 
 def exp2(x: Value) -> Value:
-    x = clamp(x, EXP2_RANGE)
     shifter, rescale = split_scale(x)
+    x = clamp(x, EXP2_RANGE)
     shifted = x + shifter
     r = x - (shifted - shifter)
     p = fma(r, polynomial(r, EXP2_TAIL[x.bits]), 1.0)
@@ -114,12 +114,13 @@ def clamp(x: Value, bounds: dict[int, tuple[float, float]]) -> Value:
     return x.at_most(high).at_least(low)
 
 
-def exponential_parts(x: Value) -> tuple[Value, Value, Value]:
+def exponential_parts(x: Value, scales: tuple[Value, Value]) -> tuple[Value, Value, Value]:
     """Three factors of exp(x), to be multiplied from left to right; x within EXP_RANGE.
 
-    Only the last product can overflow or underflow, so the result is rounded once.
+    `scales` is `split_scale` of a value with the sign of x. Only the last product can overflow or
+    underflow, so the result is rounded once.
     """
-    shifter, rescale = split_scale(x)
+    shifter, rescale = scales
     shifted = fma(x, LOG2_E, shifter)
     r = subtract_ln2(x, shifted - shifter)
     p = polynomial(r, (1.0, 1.0, *EXP_TAIL[x.bits]))

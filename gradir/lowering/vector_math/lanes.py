@@ -265,16 +265,29 @@ def fma(a: Value, b: Operand, c: Operand) -> Value:
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     """c0 + c1 x + c2 x**2 + ...
 
-    Horner's rule, one fma per degree. The tail of a long one is split into interleaved sums in
-    x**2 or x**4, which shorten the chain of dependent operations; the head decides the rounding.
+    Horner's rule, one fma per degree. The tail of a long one is summed by `estrin`, which shortens
+    the chain of dependent operations; the head decides the rounding.
     """
     head, tail = coefficients[:2], coefficients[2:]
-    strides = 1 if len(tail) < 6 else 2 if len(tail) < 11 else 4
-    if strides == 1:
+    if len(tail) < 6:
         return horner(x, coefficients)
-    step = x * x if strides == 2 else (x * x) * (x * x)
-    sums = [horner(step, tail[start::strides]) for start in range(strides)]
-    return horner(x, [*head, *sums])
+    return horner(x, [*head, estrin(x, tail)])
+
+
+def estrin(x: Value, coefficients: Sequence[float]) -> Value:
+    """The same with a shorter chain, rounded more often: by Estrin's scheme in groups of four,
+    and those by Horner's rule in x**4."""
+    square = x * x
+    groups: list[Operand] = []
+    for k in range(0, len(coefficients), 4):
+        pairs = [_pair(x, coefficients[j : j + 2]) for j in (k, k + 2) if j < len(coefficients)]
+        groups.append(_pair(square, pairs))
+    return horner(square * square, groups)
+
+
+def _pair(x: Value, terms: Sequence[Operand]) -> Operand:
+    """The first term, and x times the second if there is one."""
+    return fma(x, terms[1], terms[0]) if len(terms) > 1 else terms[0]
 
 
 def horner(x: Value, coefficients: Sequence[Operand]) -> Value:

@@ -211,9 +211,9 @@ def log1p_times_two_to(extra: Operand, x: Value) -> Value:
 
 def with_special_cases(y: Value, x: Value, pole: float = 0.0) -> Value:
     """y, but -inf at the pole, nan below it, inf at inf, nan at nan."""
-    y = (x < INFINITY).select(y, x)
-    y = (x < pole).select(NAN, y)
-    return x.equals(pole).select(-INFINITY, y)
+    # one selection behind y, the others beside it
+    special = x.equals(pole).select(-INFINITY, (x < pole).select(NAN, x))
+    return ((x > pole) & (x < INFINITY)).select(y, special)
 
 
 FUNCTIONS: dict[str, Callable[[Value], Value]] = {

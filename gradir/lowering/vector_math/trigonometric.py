@@ -2,6 +2,10 @@
 
 Moderate x: Cody and Waite's reduction, three fma with pi in three parts. The first is exact, as its
 result is below 2 and both terms are multiples of its last place. Larger x take a branch.
+
+In a loop whose next argument depends on this result the time is that of the longest chain of
+operations. So sin and cos keep off it what can wait (the third part of pi, the sign, signed zeros)
+and sum their polynomials as trees; that costs one unit in the last place, of below 3.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from gradir.lowering.vector_math.lanes import (
     NAN,
     ROUNDING_MAGIC,
     Value,
+    estrin,
     fma,
     polynomial,
 )
@@ -22,20 +27,27 @@ PI = {
     32: (3.1415927410125732, -8.742277657347586e-08, -3.4302490200117637e-15),
     64: (3.141592653589793, 1.2246467991473532e-16, -2.9947698097183397e-33),
 }
+# The same rounded towards zero, so that no part is negative: -0.0 - 0 * part is -0.0 then.
+PI_BELOW = {
+    32: (3.141592502593994, 1.5099578831723193e-07, 1.078060505991553e-14),
+    64: (3.141592653589793, 1.224646799147353e-16, 2.1657133478438278e-32),
+}
 HALF_PI = {bits: tuple(part / 2 for part in parts) for bits, parts in PI.items()}
 ONE_OVER_PI = 0.3183098861837907
 # Up to here three parts of pi are enough.
 MODERATE = {32: 2.0**17, 64: 2.0**30}
 
-# (sin(r) - r) / r**3 in r**2 for |r| <= 1.58: error 2**-26 and 2**-61 of sin; our own minimax fits.
+# (sin(r) - r) / r**3 in r**2 for |r| <= 1.58: error 2**-27 and 2**-61 of sin; our own minimax fits.
 SIN = {
-    32: (-0.16666661, 0.008333096, -0.00019811257, 2.608607e-06),
+    32: (-0.1666666, 0.0083330665, -0.00019809441, 2.6051405e-06),
     64: (
-        *(-0.16666666666666666, 0.008333333333333243, -0.00019841269841236917),
-        *(2.7557319217878035e-06, -2.5052107737403808e-08, 1.6059002801091842e-10),
-        *(-7.645626861126647e-13, 2.779876143519915e-15, -5.408548114760691e-18),
+        *(-0.16666666666666666, 0.008333333333333203, -0.0001984126984121051),
+        *(2.755731921115119e-06, -2.505210686071392e-08, 1.6058938594470433e-10),
+        *(-7.642952275379798e-13, 2.720674106524862e-15),
     ),
 }
+# Below the squares of all r but those whose sine is r itself.
+TINY = {32: 2.0**-100, 64: 2.0**-1000}
 # The same for |r| <= pi/4: Cephes sinf.c; FreeBSD k_sin.c, S1 to S6.
 SHORT_SIN = {
     32: (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
@@ -55,20 +67,20 @@ SHORT_COS = {
 
 
 def sin(x: Value) -> Value:
-    shifted, n = nearest_integer(x * ONE_OVER_PI)
-    r, flip = beyond_moderate(x, subtract_multiple(x, n, PI), shifted << (x.bits - 1), turns=0)
-    return x.equals(0.0).select(x, signed_sin(r, flip))
+    magic = ROUNDING_MAGIC[x.bits]
+    shifted = fma(x, ONE_OVER_PI, magic)
+    reduced = reduce_moderate(x, shifted - magic, shifted)
+    return signed_sin(*beyond_moderate(x, reduced, turns=0))
 
 
 def cos(x: Value) -> Value:
-    """-sin(r), the other sign for odd k, where |x| = (2k + 1) pi/2 + r."""
+    """-sin(r), the other sign for odd k, where |x| = (k + 1/2) pi + r."""
     x = abs(x)
+    magic = ROUNDING_MAGIC[x.bits]
     # One more than k, so that its last bit says when to change the sign of sin(r).
-    shifted, following = nearest_integer(fma(x, ONE_OVER_PI, 0.5))
-    n = fma(following, 2.0, -1.0)
-    flip = shifted << (x.bits - 1)
-    r, flip = beyond_moderate(x, subtract_multiple(x, n, HALF_PI), flip, turns=1)
-    return signed_sin(r, flip)
+    shifted = fma(x, ONE_OVER_PI, 0.5) + magic
+    reduced = reduce_moderate(x, (shifted - magic) - 0.5, shifted)
+    return signed_sin(*beyond_moderate(x, reduced, turns=1))
 
 
 def tan(x: Value) -> Value:
@@ -94,11 +106,11 @@ def nearest_integer(quotient: Value) -> tuple[Value, Value]:
     return shifted.as_int(), shifted - magic
 
 
-def subtract_multiple(x: Value, n: Value, parts: dict[int, tuple[float, ...]]) -> Value:
-    """x - n (parts[0] + parts[1] + ...)."""
-    for part in parts[x.bits]:
-        x = fma(n, -part, x)
-    return x
+def reduce_moderate(x: Value, n: Value, shifted: Value) -> tuple[Value, Value, Value]:
+    """x - n pi to nearly full precision and in full, and the last bit of `shifted` as a sign."""
+    first, second, third = PI_BELOW[x.bits]
+    near = fma(n, -second, fma(n, -first, x))
+    return near, fma(n, -third, near), shifted.as_int() << (x.bits - 1)
 
 
 def subtract_quarter_turns(x: Value, n: Value) -> tuple[Value, Value]:
@@ -111,28 +123,41 @@ def subtract_quarter_turns(x: Value, n: Value) -> tuple[Value, Value]:
     return r, fma(n, -third, r_low)
 
 
-def signed_sin(r: Value, flip: Value) -> Value:
-    """sin(r) for |r| <= pi/2, the sign changed where `flip` has the sign bit."""
-    z = r * r
-    sine = fma(r * z, polynomial(z, SIN[r.bits]), r)
-    return (sine.as_int() ^ flip).as_float()
+def signed_sin(near: Value, r: Value, flip: Value) -> Value:
+    """sin(r) for |r| <= pi/2, the sign changed where `flip` has the sign bit.
+
+    `near` is r, known earlier, with an error that the small terms do not feel.
+    """
+    signed = (r.as_int() ^ flip).as_float()
+    square = near * near
+    fourth = square * square
+    # As if r**2 were negative at r = 0: then no term takes the sign off a zero.
+    cube = signed * fma(near, near, -TINY[r.bits])
+    large, small = SIN[r.bits][:4], SIN[r.bits][4:]
+    sine = fma(cube, estrin(square, large), signed)
+    if not small:
+        return sine
+    return sine + (cube * (fourth * fourth)) * estrin(square, small)
 
 
-def beyond_moderate(x: Value, r: Value, flip: Value, turns: int) -> tuple[Value, Value]:
-    """r and flip of `signed_sin`, right for huge x too: those of sin(x + turns * pi/2)."""
+def beyond_moderate(
+    x: Value, reduced: tuple[Value, Value, Value], turns: int
+) -> tuple[Value, Value, Value]:
+    """The operands of `signed_sin`, right for huge x too: those of sin(x + turns * pi/2)."""
     huge = ~(abs(x) < MODERATE[x.bits])
 
-    def rare() -> tuple[Value, Value]:
+    def rare() -> tuple[Value, Value, Value]:
         quarter, q = reduce_huge(x)
         q = q + turns
         # sin(quarter + pi/2) = sin(pi/2 - |quarter|)
         folded = HALF_PI[x.bits][0] - abs(quarter)
         angle = (q & 1).equals(1).select(folded, quarter)
         sign = (q >> 1) << (x.bits - 1)
-        return huge.select(angle, r), huge.select(sign, flip)
+        near, r, flip = reduced
+        return huge.select(angle, near), huge.select(angle, r), huge.select(sign, flip)
 
-    r, flip = x.function.where_any(huge, (r, flip), rare)
-    return r, flip
+    near, r, flip = x.function.where_any(huge, reduced, rare)
+    return near, r, flip
 
 
 def huge_tan_arguments(

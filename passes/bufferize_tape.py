@@ -8,7 +8,7 @@ must be used once on each path, which is so in code that gradir makes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import prod
 
@@ -80,7 +80,7 @@ class Tapes:
                 pushes.append(op)
             if isinstance(op, TapeNewOp):
                 tapes.append(op.tape)
-        self._take_arguments(block)
+        self._take_arguments({self._family(push.tape) for push in pushes})
         self._make_results(block)
         for tape in tapes:
             family = self._family(tape)
@@ -126,16 +126,22 @@ class Tapes:
         # the memory of one that grew is handed over by its address, or kept by the call
         return [count] if is_result else [MemRefType(IndexType(), []), count]
 
-    def _take_arguments(self, block: Block) -> None:
+    def _take_arguments(self, grow: Set[SSAValue]) -> None:
+        """The memory of the tapes that are arguments: the caller's, or a copy of what is there,
+        for the families that get further records; those without a capacity get none."""
         for argument, slots in self.arguments.items():
-            type_ = argument.type
+            type_, family = argument.type, self._family(argument)
             assert isinstance(type_, TapeType)
-            buffers: list[SSAValue] = slots[:-1]
+            store = _Store(type_, slots[:-1], [])
             if type_.records is None:
-                buffers = [self.s.emit(RecordsAtOp(slots[0]), self.s.function).results[0]]
-            self._stores[self._family(argument)] = _Store(type_, buffers, [])
+                store.buffers = [self.s.emit(RecordsAtOp(slots[0]), self.s.function).results[0]]
+            elif family in grow:
+                store = self._make(type_, argument)
+                for given, buffer in zip(slots, store.buffers, strict=False):
+                    self.s.copy(given, buffer)
+            self._stores[family] = store
             load = self.s.emit(memref.LoadOp.get(slots[-1], []), self.s.function)
-            self.s.values[argument] = load.results[0]
+            self.place(argument, load.results[0])
 
     def _make_results(self, block: Block) -> None:
         """A tape that is returned grows in the caller's buffers, or in memory that it keeps."""
@@ -233,7 +239,9 @@ class Tapes:
         s, store = self.s, self.store(op.tape)
         if not all(map(s.is_writable, store.buffers)):
             raise PassError(
-                "grad.tape_push: native code adds no record to a tape that is an argument", op
+                "grad.tape_push: native code adds no record to a tape without a capacity that is "
+                "an argument",
+                op,
             )
         if not self._is_last(store, op):
             raise PassError(

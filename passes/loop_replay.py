@@ -26,9 +26,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.traits import IsTerminator
 
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.interfaces import Cotangents
@@ -37,7 +35,6 @@ from gradir.dialects.shapes import is_static, is_tensor
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import TapeType, is_tape, pop, push
 from gradir.dialects.value import Emitter, Value
-from gradir.passes.cleanup import has_no_effect
 from gradir.passes.differentiator import (
     Differentiator,
     TapeThread,
@@ -115,13 +112,7 @@ def backward_replayed(
 def check_replayable(outer: Differentiator, op: scf.ForOp | scf.WhileOp) -> None:
     """PassError for an op in the loop that must not run twice."""
     for inner in op.walk():
-        if isinstance(inner, CallOp):
-            has_effects = outer.program.has_effects(inner)
-        else:
-            # what is in regions is looked at by itself
-            own = not (inner.regions or inner.has_trait(IsTerminator))
-            has_effects = own and not has_no_effect(inner)
-        if has_effects:
+        if outer.program.has_own_effect(inner):
             kind = loop_policy(op).kind.data
             raise PassError(
                 f"{inner.name}: has effects, so that a loop of policy {kind} cannot run it again; "

@@ -255,6 +255,7 @@ REFUSED = {
     "every = 0": "every takes a number of iterations above 0, got 0",
     "binomial = -2": "binomial takes a number of slots above 0, got -2",
     "store_all = 2": "store_all takes no number",
+    "every = 9223372036854775808": "every takes a number of iterations of at most 922",
 }
 
 

@@ -15,6 +15,9 @@ from xdsl.utils.exceptions import VerifyException
 POLICY_ATTRIBUTE = "grad.loop"
 """On a loop: its policy."""
 
+MOST = 2**63 - 1
+"""The greatest number of a policy: it becomes an index of the program."""
+
 POLICIES: dict[str, str | None] = {
     "store_all": None,
     "every": "iterations",
@@ -64,6 +67,11 @@ class LoopPolicyAttr(ParametrizedAttribute):
             got = self.number.data if isinstance(self.number, IntAttr) else "none"
             raise VerifyException(
                 f"grad.loop: {kind} takes a number of {POLICIES[kind]} above 0, got {got}"
+            )
+        if isinstance(self.number, IntAttr) and self.count > MOST:
+            raise VerifyException(
+                f"grad.loop: {kind} takes a number of {POLICIES[kind]} of at most {MOST}, got "
+                f"{self.count}"
             )
 
     @classmethod

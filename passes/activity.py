@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IndexType, IntegerType
@@ -68,7 +68,7 @@ def analyze(
     activity.varied.update(wrt)
     _vary_block(block, activity, dependence)
     activity.useful.update(of)
-    _use_block(block, activity)
+    _use_block(block, activity, dependence)
     return activity
 
 
@@ -113,7 +113,9 @@ def _vary(op: Operation, activity: Activity, own: Dependence | None) -> None:
             activity.via[result] = source
 
 
-def _use_block(block: Block, activity: Activity) -> None:
+def _use_block(
+    block: Block, activity: Activity, dependence: Callable[[Operation], Dependence | None]
+) -> None:
     op = block.last_op
     while op is not None:
         flow = region_flow(op)
@@ -122,11 +124,33 @@ def _use_block(block: Block, activity: Activity) -> None:
             while spreads:
                 _use_along(flow, activity)
                 for inner in reversed(flow.blocks):
-                    _use_block(inner, activity)
+                    _use_block(inner, activity, dependence)
                 spreads = _use_along(flow, activity)
-        elif any(r in activity.useful for r in op.results) and not is_inactive(op):
-            activity.useful.update(values_read(op))
+        elif not is_inactive(op):
+            activity.useful.update(_used(op, activity, dependence(op)))
         op = op.prev_op
+
+
+def _used(op: Operation, activity: Activity, own: Dependence | None) -> Sequence[SSAValue]:
+    """The operands that a useful result depends on.
+
+    Of a tape this has to be exact: nobody pushes cotangents for records that are popped in vain,
+    or for their integers only.
+    """
+    useful = [r in activity.useful and carries_cotangent(r) for r in op.results]
+    if not any(useful):
+        return ()
+    read = values_read(op)
+    if own is None:
+        return read
+    places = [k for k, value in enumerate(read) if value in activity.varied]
+    return [read[k] for k in places if any(_depends(own, op, k, useful))]
+
+
+def _depends(own: Dependence, op: Operation, place: int, useful: Sequence[bool]) -> Iterator[bool]:
+    """Of each useful result: does it depend on the operand at a place?"""
+    flags = [k == place for k in range(len(values_read(op)))]
+    return (one and other for one, other in zip(own(op, flags), useful, strict=True))
 
 
 def _use_along(flow: RegionFlow, activity: Activity) -> bool:

@@ -8,7 +8,7 @@ must be used once on each path, which is so in code that gradir makes.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -80,7 +80,7 @@ class Tapes:
                 pushes.append(op)
             if isinstance(op, TapeNewOp):
                 tapes.append(op.tape)
-        self._take_arguments(block, {self._family(push.tape) for push in pushes})
+        self._take_arguments({self._family(push.tape) for push in pushes})
         self._make_results(block)
         for tape in tapes:
             family = self._family(tape)
@@ -126,23 +126,22 @@ class Tapes:
         # the memory of one that grew is handed over by its address, or kept by the call
         return [count] if is_result else [MemRefType(IndexType(), []), count]
 
-    def _take_arguments(self, block: Block, pushed: Container[SSAValue]) -> None:
-        """A tape that comes in is read where it lies; one that is pushed on, in a copy."""
+    def _take_arguments(self, grow: Container[SSAValue]) -> None:
+        """The memory of the tapes that are arguments: the caller's, or a copy of what is there,
+        for the families that get further records; those without a capacity get none."""
         for argument, slots in self.arguments.items():
-            type_ = argument.type
+            type_, family = argument.type, self._family(argument)
             assert isinstance(type_, TapeType)
-            family = self._family(argument)
+            store = _Store(type_, slots[:-1], [])
             if type_.records is None:
-                records = self.s.emit(RecordsAtOp(slots[0]), self.s.function).results[0]
-                self._stores[family] = _Store(type_, [records], [])
-            elif family in pushed:
-                self._stores[family] = self._make(type_, argument)
-                for source, target in zip(slots[:-1], self._stores[family].buffers, strict=True):
-                    self.s.copy(source, target)
-            else:
-                self._stores[family] = _Store(type_, slots[:-1], [])
+                store.buffers = [self.s.emit(RecordsAtOp(slots[0]), self.s.function).results[0]]
+            elif family in grow:
+                store = self._make(type_, argument)
+                for given, buffer in zip(slots, store.buffers, strict=False):
+                    self.s.copy(given, buffer)
+            self._stores[family] = store
             load = self.s.emit(memref.LoadOp.get(slots[-1], []), self.s.function)
-            self.s.values[argument] = load.results[0]
+            self.place(argument, load.results[0])
 
     def _make_results(self, block: Block) -> None:
         """A tape that is returned grows in the caller's buffers, or in memory that it keeps."""
@@ -240,7 +239,8 @@ class Tapes:
         s, store = self.s, self.store(op.tape)
         if not all(map(s.is_writable, store.buffers)):
             raise PassError(
-                "grad.tape_push: native code adds no record to a growing tape that is an argument",
+                "grad.tape_push: native code adds no record to a tape without a capacity that is "
+                "an argument",
                 op,
             )
         if not self._is_last(store, op):

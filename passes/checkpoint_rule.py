@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue, SSAValues
 
 from gradir.dialects.checkpoint import CheckpointOp, YieldOp
@@ -92,13 +91,13 @@ class CheckpointRule:
 
         def may_recompute(value: SSAValue) -> bool:
             owner = value.owner
-            if isinstance(owner, CallOp) and outer.program.has_effects(owner):
-                return False
             if value in kept or value not in source:
                 return value not in kept
             return (isinstance(owner, Operation) and is_constant(owner)) or not keeps(value)
 
-        plan = Rematerialization(inner.forward, inner.backward, may_recompute)
+        plan = Rematerialization(
+            inner.forward, inner.backward, may_recompute, has_effects=outer.program.has_effects
+        )
         missing = [v for v in plan.stored if v not in kept]
         for value in missing:
             _check_replayable(value, value in source)

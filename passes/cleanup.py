@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -19,6 +19,9 @@ RegionOp = (
     scf.ForOp | scf.IfOp | scf.WhileOp | scf.ExecuteRegionOp | scf.IndexSwitchOp | CheckpointOp
 )
 """Ops whose regions run as part of them, and that do nothing else."""
+
+_UNDECLARED = arith.RemUIOp | arith.ExtSIOp
+"""Ops without effects of which xDSL does not say so."""
 
 
 def remove_dead_ops(
@@ -65,7 +68,7 @@ def has_no_effect(op: Operation) -> bool:
     """
     if isinstance(op, RegionOp):
         return all(isinstance(inner, RegionOp) or has_no_effect(inner) for inner in op.walk())
-    return isinstance(op, TensorOp | TapeNewOp | BarrierOp) or is_side_effect_free(op)
+    return isinstance(op, TensorOp | TapeNewOp | BarrierOp | _UNDECLARED) or is_side_effect_free(op)
 
 
 def blocks_inside_out(root: Operation) -> Iterator[Block]:

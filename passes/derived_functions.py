@@ -73,19 +73,23 @@ class Program:
         check_arguments(function)
         return first
 
-    def has_effects(self, call: CallOp) -> bool:
-        """Whether it would be noticed that a call runs again: something below it has effects."""
+    def has_effects(self, op: Operation) -> bool:
+        """Whether it would be noticed that an op, with all in its regions, runs again."""
+        return any(map(self.has_own_effect, op.walk()))
+
+    def has_own_effect(self, op: Operation) -> bool:
+        """Whether that is so for an op without its regions; a call does what its callee does."""
+        if isinstance(op, CallOp):
+            return self._callee_has_effects(op)
+        return not (op.regions or op.has_trait(IsTerminator) or has_no_effect(op))
+
+    def _callee_has_effects(self, call: CallOp) -> bool:
         callee = self.function(called_name(call), call)
         if callee not in self.effects:
             for each in callees_first(self.functions, [callee]):
-                self.effects[each] = any(map(self._has_effect, each.body.walk()))
+                if each not in self.effects:
+                    self.effects[each] = any(map(self.has_own_effect, each.body.walk()))
         return self.effects[callee]
-
-    def _has_effect(self, op: Operation) -> bool:
-        if isinstance(op, CallOp):
-            return self.effects[self.functions[called_name(op)]]
-        # what is in regions is looked at by itself
-        return not (op.regions or op.has_trait(IsTerminator) or has_no_effect(op))
 
     def results(self, function: FuncOp) -> Sequence[SSAValue]:
         """The values that a function returns."""

@@ -1,7 +1,7 @@
 """gradir-hoist: ops in loops that compute the same in every iteration move out of the loop.
 
-What may fail at run time (an index check) and what has effects stays, and so does what is free
-inside: constants of one number.
+What may fail at run time (an index check) and what has effects stays, and so do checkpoint stages
+and what is free inside: constants of one number.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import CheckIndexOp, LoopOp
@@ -92,7 +93,7 @@ def _reads(op: Operation, values: set[SSAValue]) -> bool:
 
 def _may_move(op: Operation) -> bool:
     """Runs as well outside, where it may run though the loop does not, and gains by it."""
-    if isinstance(op, arith.ConstantOp) or op.has_trait(IsTerminator):
+    if isinstance(op, arith.ConstantOp | CheckpointOp) or op.has_trait(IsTerminator):
         return False
     inner = list(op.walk()) if is_control_flow(op) else [op]
     if any(isinstance(each, LOOPS) for each in inner):

@@ -7,6 +7,7 @@ from itertools import pairwise
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue, Use
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.passes.regions import defining_block
 
 # Ops whose regions run again after they have run.
@@ -89,8 +90,8 @@ def is_control_flow(op: Operation) -> bool:
 
 
 def all_operands(op: Operation) -> list[SSAValue]:
-    """The operands of an op and, if it is control flow, of the ops in its regions."""
-    if not is_control_flow(op):
+    """The operands of an op and, of control flow and stages, those of the ops in its regions."""
+    if not (is_control_flow(op) or isinstance(op, CheckpointOp)):
         return list(op.operands)
     return [operand for inner in op.walk() for operand in inner.operands]
 

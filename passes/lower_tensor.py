@@ -1,4 +1,5 @@
-"""gradir-lower: ops of the `tensor` dialect that move several elements, as loop nests.
+"""gradir-lower: ops of the `tensor` dialect that move several elements, and arith.select between
+tensors, as loop nests.
 
 A slice whose elements lie together, but where is known at run time only, stays: gradir-bufferize
 makes it a window.
@@ -20,13 +21,13 @@ from gradir.dialects.diagnostics import PassError, location_text
 from gradir.dialects.loopnest import LoadOp, Output
 from gradir.dialects.loopnest_buffers import CheckOffsetOp
 from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.shapes import is_static, shape_of
+from gradir.dialects.shapes import is_static, is_tensor, shape_of
 from gradir.dialects.value import Emitter, Scalar
 from gradir.passes.slices import Slice, is_contiguous, kept_dims, whole_and_part
 
 
 def lower_tensor_op(block: Block, op: Operation) -> None:
-    """Replace an op of the `tensor` dialect by loop nests, where that is how it runs best."""
+    """Replace an op of `tensor` or `arith` by loop nests, where that is how it runs best."""
     rule = _RULES.get(type(op))
     made = None if rule is None else rule(Emitter(block, op.location, before=op), op)
     if made is None:
@@ -43,6 +44,17 @@ def _splat(e: Emitter, op: tensor.SplatOp) -> SSAValue:
     one = _as_tensor(e, op.input)
     output = Output(op.result.type, Access.identity(len(shape)))
     return nest(e, shape, [Read(one, Access(len(shape), ()))], [output], _same)[0]
+
+
+def _select(e: Emitter, op: arith.SelectOp) -> SSAValue | None:
+    type_ = op.result.type
+    if not is_tensor(type_):
+        return None
+    shape = shape_of(type_)
+    whole = Access.identity(len(shape))
+    chosen = Read(_as_tensor(e, op.cond), Access(len(shape), ()))
+    reads = [chosen, Read(op.lhs, whole), Read(op.rhs, whole)]
+    return nest(e, shape, reads, [Output(type_, whole)], b.select)[0]
 
 
 def _extract_slice(e: Emitter, op: tensor.ExtractSliceOp) -> SSAValue | None:
@@ -168,6 +180,7 @@ def _same(x: Scalar) -> Scalar:
 
 
 _RULES: dict[type[Operation], Callable[[Emitter, Any], SSAValue | None]] = {
+    arith.SelectOp: _select,
     tensor.SplatOp: _splat,
     tensor.ExtractSliceOp: _extract_slice,
     tensor.InsertSliceOp: _insert_slice,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.grad import BarrierOp
@@ -21,8 +20,9 @@ from gradir.passes.residuals import is_constant
 class Rematerialization:
     """What `backward` reads of the ops of `forward`: stored, or recomputed from what is stored.
 
-    `may_recompute` says what need not be stored. Then `stored` are the values that recomputation
-    ends at, and those that are read as they are.
+    `may_recompute` says what need not be stored, `has_effects` what must not run again; without it,
+    calls must not. Then `stored` are the values that recomputation ends at, and those that are read
+    as they are.
     """
 
     def __init__(
@@ -31,10 +31,12 @@ class Rematerialization:
         backward: Block,
         may_recompute: Callable[[SSAValue], bool],
         held: Iterable[SSAValue] = (),
+        has_effects: Callable[[Operation], bool] = lambda op: not has_no_effect(op),
     ):
         self.forward = forward
         self.backward = backward
         self.may_recompute = may_recompute
+        self.has_effects = has_effects
         self.stored: dict[SSAValue, None] = {}
         self.recomputed: dict[SSAValue, None] = {}
         for value in held:
@@ -56,7 +58,7 @@ class Rematerialization:
             op = self._forward_op(value)
             if op is None or value in self.stored or value in self.recomputed:
                 continue
-            if is_replayable(op) and self.may_recompute(value):
+            if not self.has_effects(op) and self.may_recompute(value):
                 self.recomputed[value] = None
                 pending += captured(op)
             else:
@@ -132,11 +134,6 @@ class _Replay:
         block = self.before.parent
         assert block is not None
         block.insert_op_before(op, self.before)
-
-
-def is_replayable(op: Operation) -> bool:
-    """Running it once more changes nothing."""
-    return isinstance(op, CallOp) or has_no_effect(op)
 
 
 def remat_hint(value: SSAValue) -> str | None:

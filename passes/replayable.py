@@ -4,16 +4,13 @@ kept."""
 from __future__ import annotations
 
 from xdsl.dialects import scf
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.traits import IsTerminator
 
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.shapes import is_static, is_tensor
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import is_tape
-from gradir.passes.cleanup import has_no_effect
 from gradir.passes.derived_functions import Program
 
 LoopOp = scf.ForOp | scf.WhileOp
@@ -21,16 +18,7 @@ LoopOp = scf.ForOp | scf.WhileOp
 
 def op_with_effects(program: Program, loop: LoopOp) -> Operation | None:
     """An op in a loop that must not run twice."""
-    for inner in loop.walk():
-        if isinstance(inner, CallOp):
-            has_effects = program.has_effects(inner)
-        else:
-            # what is in regions is looked at by itself
-            own = not (inner.regions or inner.has_trait(IsTerminator))
-            has_effects = own and not has_no_effect(inner)
-        if has_effects:
-            return inner
-    return None
+    return next(filter(program.has_own_effect, loop.walk()), None)
 
 
 def can_be_kept(type_: Attribute) -> bool:

@@ -1,5 +1,6 @@
 """What gradir-verify checks of `scf` ops beyond their own rules: that every value which goes into a
-region, around a loop or out of a region keeps its type, and that a constant step is positive.
+region, around a loop or out of a region keeps its type, that a constant step is positive, and that
+loop policies are some, on loops.
 """
 
 from __future__ import annotations
@@ -9,17 +10,31 @@ from typing import Any, cast
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import VerifyError
+from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
 
 
 def verify_flow(op: Operation) -> None:
-    """VerifyError at what is wrong with an `scf` op; nothing for other ops."""
+    """VerifyError at what is wrong with an `scf` op, or with a loop policy on any op."""
+    if (policy := op.attributes.get(POLICY_ATTRIBUTE)) is not None:
+        _verify_policy(op, policy)
     rule = _RULES.get(type(op))
     if rule is not None:
         rule(op)
+
+
+def _verify_policy(op: Operation, policy: Attribute) -> None:
+    if not isinstance(op, scf.ForOp | scf.WhileOp):
+        raise VerifyError(f"{op.name}: {POLICY_ATTRIBUTE} must stand on scf.for or scf.while", op)
+    if not isinstance(policy, LoopPolicyAttr):
+        raise VerifyError(
+            f"{op.name}: {POLICY_ATTRIBUTE} must be a policy such as #grad.loop<every = 2>, got "
+            f"{policy}",
+            op,
+        )
 
 
 def constant_integer(value: SSAValue) -> int | None:

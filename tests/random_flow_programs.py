@@ -21,9 +21,14 @@ BINARY = {
 
 @dataclass
 class FlowWriter:
-    """Writes one function after another; every choice is `random`'s."""
+    """Writes one function after another; every choice is `random`'s.
+
+    `marks`, if given, chooses policies for loops and which regions are checkpoint stages; the
+    program is the same with and without.
+    """
 
     random: random.Random
+    marks: random.Random | None = None
     lines: list[str] = field(default_factory=list[str])
     callees: list[tuple[str, list[str], str]] = field(
         default_factory=list[tuple[str, list[str], str]]
@@ -116,6 +121,13 @@ class FlowWriter:
         scope += [(f"{name}#{k}" if len(types) > 1 else name, t) for k, t in enumerate(types)]
         return f"{name}:{len(types)}" if len(types) > 1 else name
 
+    def policy(self, is_while: bool) -> str:
+        """A policy attribute for a loop, in braces."""
+        if self.marks is None:
+            return ""
+        kind = self.marks.choice(["every", "online" if is_while else "binomial"])
+        return f" {{grad.loop = #grad.loop<{kind} = {self.marks.randint(1, 3)}>}}"
+
     def for_loop(self, scope: Scope, depth: int) -> None:
         types, initial, arguments = self.carried(scope)
         low, high = self.random.choice(["%c0", "%c1", "%n"]), self.random.choice(["%c2", "%n"])
@@ -127,7 +139,7 @@ class FlowWriter:
         self.emit(f"{left} = scf.for {index} = {low} to {high} step %c1 iter_args({pairs})"
                   f" -> ({listed}) {{")  # fmt: skip
         self.block(inner, depth - 1, types, "scf.yield ")
-        self.emit("}")
+        self.emit("}" + self.policy(is_while=False))
 
     def while_loop(self, scope: Scope, depth: int) -> None:
         types, initial, arguments = self.carried(scope)
@@ -157,7 +169,8 @@ class FlowWriter:
         self.emit(f"{following} = arith.addi {after}, %c1 : index")
         values = ", ".join(self.pick(inner, t) for t in types)
         self.emit(f"scf.yield {values}, {following} : {listed}")
-        self.emit("}")
+        policy = self.policy(is_while=True)
+        self.emit(f"}} attributes{policy}" if policy else "}")
 
     def condition(self, scope: Scope) -> str:
         if self.random.random() < 0.5:
@@ -188,8 +201,10 @@ class FlowWriter:
     def region(self, scope: Scope, depth: int) -> None:
         types = [self.float_type() for _ in range(self.random.randint(1, 2))]
         outside = list(scope)
-        self.emit(f"{self.results(scope, types)} = scf.execute_region -> ({', '.join(types)}) {{")
-        self.block(outside, depth - 1, types, "scf.yield ")
+        is_stage = self.marks is not None and self.marks.random() < 0.7
+        name, end = ("grad.checkpoint", "grad") if is_stage else ("scf.execute_region", "scf")
+        self.emit(f"{self.results(scope, types)} = {name} -> ({', '.join(types)}) {{")
+        self.block(outside, depth - 1, types, f"{end}.yield ")
         self.emit("}")
 
     def call(self, scope: Scope, depth: int) -> None:
@@ -217,9 +232,10 @@ class FlowWriter:
         self.callees.append((name, inputs, output))
 
 
-def random_flow_program(seed: int, depth: int = 3) -> str:
-    """A module with a function @f of a scalar, two tensors, an index below 3 and two i1."""
-    writer = FlowWriter(random.Random(seed))
+def random_flow_program(seed: int, depth: int = 3, marked: bool = False) -> str:
+    """A module with a function @f of a scalar, two tensors, an index below 3 and two i1; `marked`,
+    the same with loop policies and checkpoint stages."""
+    writer = FlowWriter(random.Random(seed), random.Random(seed) if marked else None)
     for k in range(2):
         writer.function(f"@g{k}", depth - 2)
     writer.function("@f", depth)

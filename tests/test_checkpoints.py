@@ -287,6 +287,45 @@ def test_calls_with_stages() -> None:
     assert str(function_named(derived.op, "g")) == str(function_named(module.op, "g"))
 
 
+def test_calls_in_branches_of_stages() -> None:
+    """They run again like all else, unless what they call has effects."""
+    text = """
+    func.func @g(%x: tensor<6x6xf64>) -> tensor<6x6xf64> {
+      %a = array.sin %x : tensor<6x6xf64>
+      %b = array.multiply %a, %x : tensor<6x6xf64>
+      func.return %b : tensor<6x6xf64>
+    }
+    func.func @f(%x: tensor<6x6xf64>, %w: tensor<6x6xf64>) -> tensor<f64> {
+      %yes = arith.constant true
+      %s = START %x : tensor<6x6xf64>
+      %a = array.sin %s : tensor<6x6xf64>
+      %b = scf.if %yes -> (tensor<6x6xf64>) {
+        %c = func.call @g(%a) : (tensor<6x6xf64>) -> tensor<6x6xf64>
+        scf.yield %c : tensor<6x6xf64>
+      } else {
+        scf.yield %a : tensor<6x6xf64>
+      }
+      %d = array.multiply %b, %w : tensor<6x6xf64>
+      %e = END %d : tensor<6x6xf64>
+      %loss = array.sum %e : tensor<6x6xf64> -> tensor<f64>
+      func.return %loss : tensor<f64>
+    }"""
+    plain = text.replace("START", "grad.barrier").replace("END", "grad.barrier")
+    staged = text.replace("START", "grad.start_checkpoint").replace("END", "grad.end_checkpoint")
+    assert_same_bits(gradients(gradir.parse(staged)), gradients(gradir.parse(plain)))
+    calls: list[Array] = []
+
+    def host(x: Array) -> Array:
+        calls.append(x)
+        return np.sin(x)
+
+    gradir.register_host_function("called_once", host)
+    call = 'grad.host_call %x {callee = "called_once"} : (tensor<6x6xf64>) -> tensor<6x6xf64>'
+    effects = gradir.parse(staged.replace("array.sin %x : tensor<6x6xf64>", call))
+    gradients(effects, wrt=1)
+    assert len(calls) == 1
+
+
 LOOP = """
 func.func @f(%x: tensor<6x6xf64>, %w: tensor<6x6xf64>) -> tensor<f64> {
   %zero = arith.constant 0 : index

@@ -109,6 +109,32 @@ def cotangents(module: Module) -> list[Any]:
     return [np.ones(getattr(type_, "get_shape", tuple)())]
 
 
+def test_records_that_are_popped_in_vain() -> None:
+    """Of a snapshot that no derivative reads there is no cotangent, in a callee either."""
+    text = """
+func.func @g(%y: !s, %z: !s) -> !s {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p, %q, %r = scf.while (%a = %z, %i = %c0) : (!s, index) -> (!s, index, !s) {
+    %s = array.add %y, %z : !s
+    %more = arith.cmpi slt, %i, %c1 : index
+    scf.condition(%more) %s, %i, %a : !s, index, !s
+  } do {
+  ^bb0(%b: !s, %j: index, %c: !s):
+    %k = arith.addi %j, %c1 : index
+    scf.yield %z, %k : !s, index
+  } attributes {grad.loop = #grad.loop<every = 1>}
+  %t = array.multiply %p, %p : !s
+  func.return %t : !s
+}
+func.func @f(%x: !s, %y: !s) -> !s {
+  %r = func.call @g(%x, %y) : (!s, !s) -> !s
+  func.return %r : !s
+}"""
+    module = gradir.parse(text.replace("!s", "tensor<f64>"))
+    check_grads((module, "f"), [0.3, 0.5], native=False)
+
+
 def test_data_dependent_while() -> None:
     """y = sin(y) * y three times at 1.5, by its closed form."""
     module = gradir.parse(PROGRAMS["sine_while"].text)

@@ -87,6 +87,26 @@ def test_second_order(name: str, policy: tuple[str, int]) -> None:
     check_grads((with_policy(case.text, *policy), "f"), case.arguments(), native=False)
 
 
+def test_integers_run_again() -> None:
+    """Also by ops of which xDSL does not say that they have no effects."""
+    case = program(
+        "%x: !v, %n: index", "!v",
+        """
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (!v) {
+    %narrow = arith.index_cast %i : index to i32
+    %wide = arith.extsi %narrow : i32 to i64
+    %j = arith.index_cast %wide : i64 to index
+    %k = arith.remui %j, %c3 : index
+    %e = tensor.extract %a[%k] : !v
+    %s = math.sin %e : f64
+    %b = tensor.insert %s into %a[%k] : !v
+    scf.yield %b : !v
+  }""",
+        [(4,)], np.int64(5),
+    )  # fmt: skip
+    check_grads((with_policy(case.text, "every", 2), "f"), case.arguments())
+
+
 # The binomial schedule.
 
 
@@ -218,6 +238,7 @@ REFUSED = {
     "every = 0": "every takes a number of iterations above 0, got 0",
     "binomial = -2": "binomial takes a number of slots above 0, got -2",
     "store_all = 2": "store_all takes no number",
+    "every = 9223372036854775808": "every takes a number of iterations of at most 922",
 }
 
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from control_flow_programs import PROGRAMS
 from flow_programs import flow_program
+from xdsl.dialects import scf
 
 import gradir
+from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange, PassError
 from gradir.lowering import spmd
 from gradir.passes.verify import verify
@@ -346,6 +348,25 @@ def test_tapes_go_from_function_to_function(name: str) -> None:
             np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize(("name", "policy"), [("dynamic_bounds", "binomial"), ("newton", "online")])
+def test_snapshots_go_from_function_to_function(name: str, policy: str) -> None:
+    """The backward function keeps further snapshots on a copy: what it is given stays as it is."""
+    program = PROGRAMS[name]
+    module, arguments = gradir.parse(program.text), program.arguments()
+    for op in module.op.walk():
+        if isinstance(op, scf.ForOp | scf.WhileOp):
+            op.attributes[POLICY_ATTRIBUTE] = LoopPolicyAttr.of(policy, 2)
+    wanted = gradir.compile(module.gradient("f", mode="grad"), "f_grad", threads=1)(*arguments)
+    split = module.gradient("f")
+    forward = gradir.compile(split, "f_fwd", threads=1)
+    backward = gradir.compile(split, "f_bwd", threads=1)
+    first, *residuals = forward(*arguments)
+    for _ in range(2):
+        grads = backward(*residuals, np.ones_like(first))
+        for ours, theirs in zip((first, *grads), wanted, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
 @pytest.mark.parametrize("bound", ["", ", capacity = 3", ", capacity = 0"])
 def test_records_without_bytes(bound: str) -> None:
     """They are counted like others; a tape for none holds none."""
@@ -407,6 +428,21 @@ def test_a_tape_that_is_used_twice_is_refused() -> None:
     message = r"<string>:\d+:7: error: grad.tape_push: native code needs every tape to be used once"
     with pytest.raises(PassError, match=message):
         gradir.compile(gradir.parse(text), "f")
+
+
+@pytest.mark.parametrize(
+    "type_", ["tensor<2x3xf64>", "tensor<f64>", "tensor<0xf64>", "tensor<3xi64>"]
+)
+def test_one_of_two_tensors(type_: str) -> None:
+    text = f"""func.func @f(%x: {type_}, %y: {type_}, %c: i1) -> {type_} {{
+      %z = arith.select %c, %x, %y : {type_}
+      func.return %z : {type_}
+    }}"""
+    function = gradir.compile(gradir.parse(text), "f")
+    one, other = (np.zeros(s.shape, s.dtype) + k for k, s in enumerate(function.inputs[:2]))
+    for condition in (True, False):
+        (found,) = function(one, other, condition)
+        np.testing.assert_array_equal(found, one if condition else other)
 
 
 # What becomes of loops.

@@ -50,3 +50,24 @@ def test_both_halves_and_pruning(seed: int) -> None:
     for others in (gradir.interpret(cleaned, "f_vjp", *given, ct), halves):
         for one, other in zip(expected, others, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("seed", [2, 9, 21, 25, 41, 46])
+def test_policies_and_stages(seed: int) -> None:
+    """Bits are the same with loops that run again and with stages; joint, in halves, cleaned."""
+    given = arguments(seed)
+    plain = gradir.parse(random_flow_program(seed)).gradient("f", mode="vjp")
+    marked = gradir.parse(random_flow_program(seed, marked=True))
+    ct = np.ones_like(gradir.interpret(marked, "f", *given)[0])
+    expected = gradir.interpret(plain, "f_vjp", *given, ct)
+    joint, split = marked.gradient("f", mode="vjp"), marked.gradient("f")
+    cleaned = joint.run_passes("gradir-simplify,cse,gradir-dce,gradir-hoist")
+    value, *residuals = gradir.interpret(split, "f_fwd", *given)
+    found = [
+        gradir.interpret(joint, "f_vjp", *given, ct),
+        gradir.interpret(cleaned, "f_vjp", *given, ct),
+        [value, *gradir.interpret(split, "f_bwd", *residuals, ct)],
+    ]
+    for each in found:
+        for one, other in zip(expected, each, strict=True):
+            np.testing.assert_array_equal(one, other)

@@ -29,6 +29,19 @@ func.func @stays(%x: tensor<4xf64>, %i: tensor<2xi64>, %k: index, %n: index) -> 
   }
   func.return %r#0, %r#1, %r#2 : tensor<2xf64>, f64, tensor<4xf64>
 }
+// A stage reads values of the loop in its region.
+func.func @stage(%x: tensor<4xf64>, %n: index) -> tensor<4xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<4xf64>) {
+    %b = grad.checkpoint -> (tensor<4xf64>) {
+      %c = array.exp %a : tensor<4xf64>
+      grad.yield %c : tensor<4xf64>
+    }
+    scf.yield %b : tensor<4xf64>
+  }
+  func.return %y : tensor<4xf64>
+}
 
 //      CHECK: func.func @invariant(%x: tensor<4xf64>, %w: tensor<4xf64>, %n: index) -> tensor<4xf64> {
 // CHECK-NEXT:   %c0 = arith.constant 0 : index
@@ -56,4 +69,16 @@ func.func @stays(%x: tensor<4xf64>, %i: tensor<2xi64>, %k: index, %n: index) -> 
 // CHECK-NEXT:     scf.yield %t, %e, %h : tensor<2xf64>, f64, tensor<4xf64>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %r, %r_1, %r_2 : tensor<2xf64>, f64, tensor<4xf64>
+// CHECK-NEXT: }
+//      CHECK: func.func @stage(%x: tensor<4xf64>, %n: index) -> tensor<4xf64> {
+// CHECK-NEXT:   %c0 = arith.constant 0 : index
+// CHECK-NEXT:   %c1 = arith.constant 1 : index
+// CHECK-NEXT:   %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<4xf64>) {
+// CHECK-NEXT:     %b = grad.checkpoint -> (tensor<4xf64>) {
+// CHECK-NEXT:       %c = array.exp %a : tensor<4xf64>
+// CHECK-NEXT:       grad.yield %c : tensor<4xf64>
+// CHECK-NEXT:     }
+// CHECK-NEXT:     scf.yield %b : tensor<4xf64>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.return %y : tensor<4xf64>
 // CHECK-NEXT: }

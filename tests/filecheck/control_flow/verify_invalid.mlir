@@ -212,3 +212,35 @@ func.func @slice_too_long(%x: tensor<4x3xf64>, %k: index) -> tensor<5xf64> {
   %y = tensor.extract_slice %x[%k, 0] [5, 1] [1, 1] : tensor<4x3xf64> to tensor<5xf64>
   func.return %y : tensor<5xf64>
 }
+
+// -----
+
+func.func @policy_of_a_branch(%x: f64, %c: i1) -> f64 {
+  // expected-error @+1 {{scf.if: grad.loop must stand on scf.for or scf.while}}
+  %y = scf.if %c -> (f64) {
+    scf.yield %x : f64
+  } else {
+    scf.yield %x : f64
+  } {grad.loop = #grad.loop<every = 2>}
+  func.return %y : f64
+}
+
+// -----
+
+func.func @policy_of_an_op(%x: tensor<f64>) -> tensor<f64> {
+  // expected-error @+1 {{array.sin: grad.loop must stand on scf.for or scf.while}}
+  %y = array.sin %x {grad.loop = #grad.loop<every = 2>} : tensor<f64>
+  func.return %y : tensor<f64>
+}
+
+// -----
+
+func.func @policy_in_words(%x: f64, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{scf.for: grad.loop must be a policy such as #grad.loop<every = 2>, got "every"}}
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (f64) {
+    scf.yield %a : f64
+  } {grad.loop = "every"}
+  func.return %y : f64
+}

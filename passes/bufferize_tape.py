@@ -8,7 +8,7 @@ must be used once on each path, which is so in code that gradir makes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from math import prod
 

@@ -49,7 +49,7 @@ from gradir.lowering.scalar_instructions import bits_of, kind_of
 from gradir.lowering.target import Target
 
 # A chunk has at least so many bytes of copies: for threads that meet after each, and on their own.
-LEAST_SUMMED_BYTES, LEAST_BYTES = 128 * 1024, 16 * 1024
+LEAST_SUMMED_BYTES, LEAST_BYTES = 64 * 1024, 16 * 1024
 # And so many rows for each pass over the other factor, which may be packed for each chunk.
 LEAST_ROWS = 256
 # Chunks for each thread from which on it does not matter that some have one more.
@@ -58,8 +58,10 @@ MANY = 4
 
 @dataclass(frozen=True)
 class Chunks:
-    """`count` chunks. `part` is the contraction of one, on stand-ins; from chunk to chunk its inputs
-    and outputs move by `strides` bytes."""
+    """`count` chunks. `part` is the contraction of one, on stand-ins.
+
+    From chunk to chunk its inputs and outputs move by `strides` bytes.
+    """
 
     count: int
     part: ContractOp
@@ -153,9 +155,7 @@ def _chunks(op: ContractOp, dim: int, size: int) -> Chunks:
     stand_ins: dict[SSAValue, SSAValue] = {}
     values = [
         argument if value is None else stand_ins.setdefault(value, argument)
-        for value, argument in zip(
-            (*op.inputs, *outputs), Block(arg_types=parts).args, strict=True
-        )
+        for value, argument in zip((*op.inputs, *outputs), Block(arg_types=parts).args, strict=True)
     ]
     inputs, buffers = values[: len(op.inputs)], values[len(op.inputs) :]
     part = ContractOp(

@@ -28,7 +28,6 @@ from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import LocatedError
 from gradir.dialects.loopnest import ContractOp, ShapedType
 from gradir.lowering import gemm
-from gradir.lowering.contraction_dims import Tiling, tiling
 from gradir.lowering.contraction_chunks import (
     Chunks,
     emit_rows,
@@ -36,12 +35,13 @@ from gradir.lowering.contraction_chunks import (
     summed_chunks,
     summed_steps,
 )
+from gradir.lowering.contraction_dims import Tiling, tiling
 from gradir.lowering.contraction_nests import Step, Steps, emit_steps, nest_steps, tiled_steps
 from gradir.lowering.gemm_tile import add, multiply
 from gradir.lowering.kernel import Kernel, Phase
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.nests import emit_nest, nest_scratch_bytes
-from gradir.lowering.scalar_instructions import Needs, bits_of, kind_of, llvm_type
+from gradir.lowering.scalar_instructions import Needs, kind_of, llvm_type
 from gradir.lowering.scalars import (
     BodyEmitter,
     Surroundings,
@@ -52,10 +52,8 @@ from gradir.lowering.scalars import (
 )
 from gradir.lowering.target import Target
 from gradir.lowering.vector_memory import Memory
+from gradir.passes.contraction_chains import copied_factors, is_single_chain
 from gradir.runtime.threads import thread_count
-
-# Dot products from this length on are vectorized along k.
-LONG_SUM = 32
 
 # Nanoseconds, as measured: to pack a byte, to multiply and add a vector, to load one of the right
 # factor (once for each tile of rows), to load it out of squares that are transposed.
@@ -99,7 +97,9 @@ def contract_scratch_bytes(op: ContractOp, target: Target, threads: int | None =
     steps = _steps(op)
     if steps is not None:
         return _scratch_of(steps, target, threads)
-    return gemm.plan(tiling(op, target).contraction, target, threads or thread_count()).scratch_bytes
+    return gemm.plan(
+        tiling(op, target).contraction, target, threads or thread_count()
+    ).scratch_bytes
 
 
 def _scratch_of(steps: Steps, target: Target, threads: int | None) -> int:
@@ -128,11 +128,11 @@ class _Rows:
 
 def _rows(op: ContractOp, target: Target, threads: int) -> _Rows | None:
     """The contraction in chunks of rows, where it has copies of which they spare memory."""
-    copied = _copied(op)
-    if not copied or not _is_tiled(op) or not _has_plain_epilogue(op):
+    copied = copied_factors(op)
+    if not copied or not is_single_chain(op) or not _has_plain_epilogue(op):
         return None
     chunks = row_chunks(op, copied, threads)
-    if chunks is None or not _is_tiled(chunks.part):
+    if chunks is None or not is_single_chain(chunks.part):
         return None
     steps = tiled_steps(chunks.part, copied, True)
     return _Rows(chunks, steps, _scratch_of(steps, target, 1), min(threads, chunks.count))
@@ -149,40 +149,18 @@ def _fitting_rows(op: ContractOp, target: Target, threads: int | None) -> _Rows 
 
 def _steps(op: ContractOp) -> Steps | None:
     """What the contraction is split into; None if the tiled kernel does it at once."""
-    if not _is_tiled(op):
+    if not is_single_chain(op):
         return nest_steps(op)
-    copied = _copied(op)
+    copied = copied_factors(op)
     has_plain_epilogue = _has_plain_epilogue(op)
     if has_plain_epilogue and not copied:
         return None
-    chunks = summed_chunks(op, copied) if copied else None
+    # chunks of sums begin to write the result before they have read all of the factors
+    in_place = not set(op.outputs).isdisjoint(op.inputs[:2])
+    chunks = summed_chunks(op, copied) if copied and not in_place else None
     if chunks is not None:
         return summed_steps(op, chunks, copied)
     return tiled_steps(op, copied, has_plain_epilogue)
-
-
-def _copied(op: ContractOp) -> list[int]:
-    """The factors that the tiled kernel cannot read where they lie."""
-    return [index for index in range(2) if not _is_strided(op, index)]
-
-
-def _is_tiled(op: ContractOp) -> bool:
-    """Whether the elements are single chains: set by types, bounds and dimensions, not by steps."""
-    kinds = [element_kind(cast(ShapedType, v.type)) for v in op.inputs[:2]]
-    accumulator = kind_of(op.accumulator_type)
-    if accumulator not in ("f32", "f64") or not all(_widens(kind, accumulator) for kind in kinds):
-        return False
-    sizes = dict.fromkeys("bmnk", 1)
-    left, right = (cast(Access, access).used for access in op.input_accesses[:2])
-    for dim, (role, extent) in enumerate(zip(op.dim_roles, op.extents, strict=True)):
-        sizes[role] *= extent
-        if extent > 1 and dim in {"m": right, "n": left}.get(role, ()):
-            return False
-    return not (sizes["m"] == sizes["n"] == 1 and sizes["k"] >= LONG_SUM)
-
-
-def _widens(kind: str, accumulator: str) -> bool:
-    return kind in ("f16", "bf16", "f32", "f64") and bits_of(kind) <= bits_of(accumulator)
 
 
 def _has_plain_epilogue(op: ContractOp) -> bool:
@@ -194,16 +172,6 @@ def _has_plain_epilogue(op: ContractOp) -> bool:
         and all(pad is None for pad in op.input_pads[op.HIDDEN_INPUTS :])
         and all(row.symbol is None for access in accesses for row in access.rows)
         and all(summed.isdisjoint(access.used) for access in accesses)
-    )
-
-
-def _is_strided(op: ContractOp, index: int) -> bool:
-    """Whether each element of a factor is read from its own place in memory, with no padding."""
-    access, shape = op.input_accesses[index], cast(ShapedType, op.inputs[index].type).get_shape()
-    return (
-        access is not None
-        and all(row.symbol is None for row in access.rows)
-        and (op.input_pads[index] is None or access.is_in_bounds(op.extents, shape))
     )
 
 

@@ -84,11 +84,10 @@ def row_chunks(op: ContractOp, copied: Sequence[int], threads: int) -> Chunks | 
 def summed_chunks(op: ContractOp, copied: Sequence[int]) -> Chunks | None:
     """Chunks of the outermost summed dimension; None where they do not suit."""
     dim = op.free_dims
-    free = prod(op.extents[:dim]) * _bytes(op.accumulator_type)
-    for size in _sizes(op, dim, copied, LEAST_SUMMED_BYTES):
-        # the sums are written and read for each chunk
-        if free <= LEAST_SUMMED_BYTES:
-            return _chunks(_bare(op), dim, size)
+    # the sums are read and written for each chunk
+    sums = prod(op.extents[:dim]) * _bytes(op.accumulator_type)
+    for size in _sizes(op, dim, copied, max(LEAST_SUMMED_BYTES, sums)):
+        return _chunks(_bare(op), dim, size)
     return None
 
 

@@ -383,7 +383,9 @@ class Tile:
     def contract_transposed(
         self, f: FunctionText, lhs: Source, rhs: Source, length: int, initial: list[str]
     ) -> list[str]:
-        """The chains over k in [0, length) from `initial` on, with a right operand that is contiguous along k.
+        """The chains over k in [0, length), from `initial` on.
+
+        The right operand is contiguous along k.
 
         Blocks of it are transposed in registers, which pays if there are few rows to share it.
         """

@@ -42,6 +42,8 @@ from gradir.runtime.tapes import GrownMemory, NativeTape, unboxed
 POOLED_RESULT_BYTES = 1 << 16
 # Up to this size the arena of an idle call is kept with its table.
 KEPT_ARENA_BYTES = 1 << 16
+# An arena may lie in a free block so many times as large.
+ARENA_SLACK = 8
 # Up to this size memory that a call let grow stays with its table, since fresh pages are slow.
 KEPT_GROWN_BYTES = 1 << 26
 
@@ -162,7 +164,7 @@ class Executable:
         results = self._new_results(table) if out is None else self._given_results(table, out)
         block = call.block
         if block is None and self._arena_bytes:
-            block = self._pool.take(self._arena_bytes)
+            block = self._pool.take(self._arena_bytes, ARENA_SLACK)
             table[TABLE_ARGUMENTS] = block.address
         table[TABLE_THREADS] = threads.usable(self.threads)
         self._run(call.address)

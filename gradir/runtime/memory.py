@@ -10,6 +10,7 @@ import ctypes
 import mmap
 import os
 import threading
+from bisect import bisect_left, insort
 from collections import deque
 from typing import Any
 
@@ -57,21 +58,27 @@ class Pool:
         self.limit = limit
         self.held = 0
         self._free: dict[int, deque[Block]] = {}
+        # the keys of `_free`, ascending
+        self._sizes: list[int] = []
         self._order: deque[Block] = deque()
         self._returned: deque[Block] = deque()
         self._lock = threading.Lock()
 
-    def take(self, nbytes: int) -> Block:
-        """A block of at least `nbytes` with undefined contents."""
+    def take(self, nbytes: int, slack: int = 1) -> Block:
+        """A block of at least `nbytes` with undefined contents.
+
+        A free one may be up to `slack` times as large: for what comes back soon, so that functions
+        that run in turns share memory that is warm, whatever the sizes of their arenas.
+        """
         granule = HUGE_PAGE_BYTES if nbytes >= HUGE_PAGE_BYTES else GRANULE_BYTES
         size = max(1, -(-nbytes // granule)) * granule
         with self._lock:
             self._sort_in()
-            blocks = self._free.get(size)
-            if blocks:
-                self.held -= size
-                block = blocks.pop()
+            place = bisect_left(self._sizes, size)
+            if place < len(self._sizes) and self._sizes[place] <= slack * size:
+                block = self._free[self._sizes[place]][-1]
                 self._order.remove(block)
+                self._forget(block)
                 return block
         try:
             return Block(size)
@@ -92,19 +99,29 @@ class Pool:
         with self._lock:
             self._sort_in()
             self._free.clear()
+            self._sizes.clear()
             self._order.clear()
             self.held = 0
 
     def _sort_in(self) -> None:
         while self._returned:
             block = self._returned.popleft()
-            self._free.setdefault(block.size, deque()).append(block)
+            if block.size not in self._free:
+                insort(self._sizes, block.size)
+                self._free[block.size] = deque()
+            self._free[block.size].append(block)
             self._order.append(block)
             self.held += block.size
         while self.held > self.limit:
-            oldest = self._order.popleft()
-            self._free[oldest.size].remove(oldest)
-            self.held -= oldest.size
+            self._forget(self._order.popleft())
+
+    def _forget(self, block: Block) -> None:
+        """Take a block out of the free ones, of which `_order` is the caller's."""
+        self.held -= block.size
+        self._free[block.size].remove(block)
+        if not self._free[block.size]:
+            del self._free[block.size]
+            self._sizes.remove(block.size)
 
 
 class ResultBuffer:

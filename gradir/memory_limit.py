@@ -25,6 +25,8 @@ from gradir.passes.recompute_candidates import Candidate, candidates, nearly_fre
 # Of a program of n ops, OPS_TO_MEASURE / n candidates are measured.
 OPS_TO_MEASURE = 24_000
 FEWEST, MOST = 6, 48
+# The share of a derivative's time that `auto` may add.
+LITTLE = 0.05
 
 
 # On derived functions: the limit, and the peak that was measured.
@@ -56,9 +58,12 @@ class MemoryLimit:
 
 
 def keep_what_pays(program: Program, derived: Derived, mode: Mode) -> None:
-    """The policy `auto`: recompute what is nearly free, if that lowers the peak."""
+    """The policy `auto`: recompute what is nearly free, if that lowers the peak and is no work."""
     pays = partial(measured_peak, derived, mode=mode)
-    chosen = min(nearly_free(derived, mode, program.costs), key=pays)
+    ops = [op for block in (derived.forward, derived.backward) for op in block.ops]
+    most = LITTLE * sum(program.costs.of(op).seconds for op in ops)
+    found = [c for c in nearly_free(derived, mode, program.costs) if c.cost <= most]
+    chosen = min(found, key=pays)
     recompute(derived, lambda value: value not in chosen.kept, mode)
 
 

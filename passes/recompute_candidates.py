@@ -13,9 +13,10 @@ from itertools import combinations
 
 from xdsl.ir import Operation, SSAValue
 
-from gradir.passes.checkpoint_chain import Chain, Kept, total_bytes
+from gradir.passes.checkpoint_chain import Chain, Kept
 from gradir.passes.costs import Costs
 from gradir.passes.derived_functions import Derived
+from gradir.passes.kept_bytes import KeptBytes
 from gradir.passes.live_bytes import bytes_of
 from gradir.passes.policies import is_nearly_free, policy_named, rematerialization
 from gradir.passes.regions import captured
@@ -31,8 +32,7 @@ FEW = 5
 class Candidate:
     """A set of forward values to keep, and the seconds of recomputation that this costs.
 
-    `at_least`: the bytes of what is kept and also read in the forward code, so that it lies in
-    memory between the two.
+    `at_least`: bytes that it is sure to take (`kept_bytes.py`).
     """
 
     kept: Kept
@@ -64,11 +64,12 @@ class _Family:
         self.read = frozenset(plan.stored)
         self.residuals = [v for v in plan.stored if bytes_of(v)]
         self.cheap = self._nearly_free()
-        read_forward = {o for op in derived.forward.ops for o in captured(op)}
-        self.lasting = (self.read & read_forward) - self.cheap - {*derived.results}
+        self.sure = KeptBytes(derived.forward, derived.backward, costs)
+        # what is returned lies in the caller's memory
+        self.returned = {*derived.results}
 
     def candidate(self, kept: Kept) -> Candidate:
-        return Candidate(kept, self.cost(kept), total_bytes(kept & self.lasting))
+        return Candidate(kept, self.cost(kept), self.sure.at_least(kept - self.returned))
 
     def cost(self, kept: Kept) -> float:
         """The seconds of what is recomputed if these values are kept."""

@@ -21,7 +21,7 @@ import numpy as np
 
 MEGABYTE = 1e6
 # So many pairs of calls are timed, more while a table has taken less than so many seconds.
-LEAST_PAIRS, MOST_PAIRS, TABLE_SECONDS = 3, 100, 15.0
+LEAST_PAIRS, MOST_PAIRS, TABLE_SECONDS = 3, 100, 10.0
 
 
 # Programs.

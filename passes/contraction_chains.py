@@ -34,8 +34,9 @@ def is_single_chain(op: ContractOp) -> bool:
 
 
 def _widens(kind: Attribute, accumulator: Float32Type | Float64Type) -> bool:
-    floats = Float16Type | BFloat16Type | Float32Type | Float64Type
-    return isinstance(kind, floats) and kind.bitwidth <= accumulator.bitwidth
+    if not isinstance(kind, Float16Type | BFloat16Type | Float32Type | Float64Type):
+        return False
+    return kind.bitwidth <= accumulator.bitwidth
 
 
 def copied_factors(op: ContractOp) -> list[int]:

@@ -35,7 +35,6 @@ func.func @f(%x: tensor<{n}x{c}x8x10xf32>, %v: tensor<{c}x{c}x3x3xf32>,
 def set_least(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
     """Let chunks have so many bytes at least, and as few rows as they like."""
     monkeypatch.setattr(contraction_chunks, "LEAST_BYTES", least)
-    monkeypatch.setattr(contraction_chunks, "LEAST_SUMMED_BYTES", least)
     monkeypatch.setattr(contraction_chunks, "LEAST_ROWS", 1)
 
 

@@ -48,10 +48,10 @@ from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.scalar_instructions import bits_of, kind_of
 from gradir.lowering.target import Target
 
-# A chunk has at least so many bytes of copies: for threads that meet after each, and on their own.
-LEAST_SUMMED_BYTES, LEAST_BYTES = 64 * 1024, 16 * 1024
-# And so many rows for each pass over the other factor, which may be packed for each chunk.
-LEAST_ROWS = 256
+# A chunk has at least so many bytes of copies, and
+LEAST_BYTES = 64 * 1024
+# so many rows for each pass over the other factor, which may be packed for each chunk.
+LEAST_ROWS = 1024
 # Chunks for each thread from which on it does not matter that some have one more.
 MANY = 4
 
@@ -86,7 +86,7 @@ def summed_chunks(op: ContractOp, copied: Sequence[int]) -> Chunks | None:
     dim = op.free_dims
     # the sums are read and written for each chunk
     sums = prod(op.extents[:dim]) * _bytes(op.accumulator_type)
-    for size in _sizes(op, dim, copied, max(LEAST_SUMMED_BYTES, sums)):
+    for size in _sizes(op, dim, copied, max(LEAST_BYTES, sums)):
         return _chunks(_bare(op), dim, size)
     return None
 

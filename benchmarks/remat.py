@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ import harness
 import numpy as np
 
 MEGABYTE = 1e6
-REPEATS = 5
+# So many pairs of calls are timed, more while a table has taken less than so many seconds.
+LEAST_PAIRS, MOST_PAIRS, TABLE_SECONDS = 3, 100, 10.0
 
 
 # Programs.
@@ -141,6 +143,21 @@ def _feed_forward(writer: Writer, x: str, shape: Sequence[int], flat: Sequence[i
     return writer.same("array.add", x, out, shape)
 
 
+def elementwise(rows: int = 1024, width: int = 512, layers: int = 8) -> str:
+    """layer_norm, gelu, a product with a weight, softmax and a skip connection, again and again."""
+    writer, shape = Writer(), (rows, width)
+    value = writer.argument(shape)
+    for _ in range(layers):
+        start = value
+        kind = tensor(shape)
+        value = writer.op(f"nn.layer_norm {value} : {kind} -> {kind}")
+        value = writer.unary("nn.gelu", value, shape)
+        value = writer.same("array.multiply", value, writer.argument(shape), shape)
+        value = writer.unary("nn.softmax", value, shape, " {axis = 1}")
+        value = writer.same("array.add", value, start, shape)
+    return writer.summed(value, shape)
+
+
 def chain(length: int, levels: Sequence[int]) -> str:
     """tanh(x @ w) again and again, in nested stages of the given lengths, outermost first."""
     writer, shape = Writer(), (32, 32)
@@ -173,17 +190,51 @@ def inputs_of(function: Any) -> list[Any]:
     return [a / np.float32(max(a.shape[-1], 1) ** 0.5) for a in arrays]
 
 
-def seconds(functions: Sequence[Any]) -> list[float]:
-    """The best time of each; they run in turns, so that a noisy moment falls on all alike."""
-    inputs = inputs_of(functions[0])
-    outs = [f(*inputs) for f in functions]
-    times: list[list[float]] = [[] for _ in functions]
-    for _ in range(REPEATS):
-        for function, out, found in zip(functions, outs, times, strict=True):
-            begin = time.perf_counter()
-            function(*inputs, out=list(out))
-            found.append(time.perf_counter() - begin)
-    return [min(found) for found in times]
+@dataclass
+class Timing:
+    """Seconds of a function and of the one that it is compared with, in turns."""
+
+    own: list[float] = field(default_factory=list[float])
+    reference: list[float] = field(default_factory=list[float])
+
+    @property
+    def ratio(self) -> float:
+        """The fastest of each: what slows down a call is other work on the machine."""
+        return min(self.own) / min(self.reference)
+
+
+def timings(reference: Any, functions: Sequence[Any]) -> list[Timing]:
+    """The times of each function beside those of `reference`, which runs before each of its calls.
+
+    Results go to the same buffers, and arenas lie in memory that was touched: pages that are fresh
+    take longer than many a recomputation.
+    """
+    inputs = inputs_of(reference)
+    out = [buffer(result) for result in reference.results]
+    for function in (reference, *functions):
+        function(*inputs, out=out)
+    found = [Timing() for _ in functions]
+    begin = time.perf_counter()
+    while len(found[0].own) < LEAST_PAIRS or (
+        len(found[0].own) < MOST_PAIRS and time.perf_counter() - begin < TABLE_SECONDS
+    ):
+        for function, timing in zip(functions, found, strict=True):
+            for called, taken in ((reference, timing.reference), (function, timing.own)):
+                start = time.perf_counter()
+                called(*inputs, out=out)
+                taken.append(time.perf_counter() - start)
+    return found
+
+
+def flops_of(module: Any) -> int:
+    """What a derivative computes, as the cost model counts it."""
+    costs = harness.library("gradir.passes.costs").Costs()
+    return sum(costs.of(op).flops for op in function_of(module).body.block.ops)
+
+
+def function_of(module: Any) -> Any:
+    [function] = [f for f in module.op.ops if f.sym_name.data == "main_grad"]
+    return function
 
 
 def growth(stages: bool) -> float:
@@ -249,35 +300,99 @@ def stages_table() -> None:
     print("## 16 layers of 3 x tanh(x @ w), x 4096 x 256 f32\n")
     print("| | peak MB | time | process growth MB | JAX peak MB |\n|---|---|---|---|---|")
     functions = [compiled(mlp(stages=stages)) for stages in (False, True)]
-    times = seconds(functions)
-    for stages, function, taken in zip((False, True), functions, times, strict=True):
+    times = timings(functions[0], functions)
+    for stages, function, timing in zip((False, True), functions, times, strict=True):
         peer = jax_bytes(stages)
         shown = "-" if peer is None else f"{peer / MEGABYTE:.1f}"
         print(
             f"| {'a stage each layer' if stages else 'keep_all'} "
-            f"| {function.plan.peak_bytes / MEGABYTE:.1f} | {taken / times[0]:.2f} "
+            f"| {function.plan.peak_bytes / MEGABYTE:.1f} | {timing.ratio:.2f} "
             f"| {growth(stages) / MEGABYTE:.1f} | {shown} |"
         )
 
 
+@dataclass(frozen=True)
+class Planned:
+    """A derivative within a limit, and what share of keep_all's flops it computes beyond them."""
+
+    limit: int
+    module: Any
+    recomputed: float
+    seconds: float
+
+    @property
+    def text(self) -> str:
+        """Its operations: limits that lead to the same plan have the same."""
+        return str(function_of(self.module)).replace(f"memory_limit = {self.limit} ", "")
+
+
 def sweep_table(title: str, text: str, count: int) -> None:
-    """Memory limits from the minimum to what keep_all takes."""
+    """Memory limits from the minimum to what keep_all takes, and the policies."""
     everything = compiled(text)
     least, most = minimum(text), everything.plan.peak_bytes
     print(f"\n## {title}: keep_all {most / MEGABYTE:.2f} MB, minimum {least / MEGABYTE:.2f} MB\n")
-    print("| limit MB | of keep_all | peak MB | time | plan s |\n|---|---|---|---|---|")
-    rows: list[tuple[int, Any, float]] = []
-    for k in range(count):
-        limit = least + (most - least) * k // max(count - 1, 1)
-        begin = time.perf_counter()
-        function = compiled(text, memory_limit=limit)
-        rows.append((limit, function, time.perf_counter() - begin))
-    times = seconds([everything, *(function for _, function, _ in rows)])
-    for (limit, function, planning), taken in zip(rows, times[1:], strict=True):
+    print("| limit MB | of keep_all | peak MB | time | recomputed flops | plan s |")
+    print("|---|---|---|---|---|---|")
+    limits = {least + (most - least) * k // max(count - 1, 1) for k in range(count)}
+    if least <= most // 2:
+        limits.add(most // 2)
+    total = flops_of(derived(text))
+    rows = [planned(text, limit, total) for limit in sorted(limits)]
+    compile_ = harness.library("gradir").compile
+    functions = {row.text: compile_(row.module, "main_grad") for row in rows}
+    found = dict(zip(functions, timings(everything, [*functions.values()]), strict=True))
+    times = [found[row.text] for row in rows]
+    for row, timing in zip(rows, times, strict=True):
+        peak = functions[row.text].plan.peak_bytes
         print(
-            f"| {limit / MEGABYTE:.2f} | {limit / most:.0%} | "
-            f"{function.plan.peak_bytes / MEGABYTE:.2f} | {taken / times[0]:.2f} | {planning:.1f} |"
+            f"| {row.limit / MEGABYTE:.2f} | {row.limit / most:.0%} | {peak / MEGABYTE:.2f} | "
+            f"{timing.ratio:.2f} | {row.recomputed:.1%} | {row.seconds:.1f} |"
         )
+    print()
+    print(overhead_at_half(most, rows, times), flush=True)
+    policies_table(text, everything)
+
+
+def planned(text: str, limit: int, total: int) -> Planned:
+    """The derivative within a limit; `total` are keep_all's flops."""
+    begin = time.perf_counter()
+    module = derived(text, memory_limit=limit)
+    taken = time.perf_counter() - begin
+    return Planned(limit, module, flops_of(module) / total - 1, taken)
+
+
+def overhead_at_half(most: int, rows: Sequence[Planned], times: Sequence[Timing]) -> str:
+    """A sentence on the largest limit that is at most half of keep_all's peak."""
+    half = [(row, timing) for row, timing in zip(rows, times, strict=True) if 2 * row.limit <= most]
+    if not half:
+        return "Half of keep_all's peak is below the minimum."
+    row, timing = half[-1]
+    return (
+        f"At {row.limit / most:.0%} of keep_all's peak: {timing.ratio - 1:.0%} more time, "
+        f"{row.recomputed:.1%} more flops."
+    )
+
+
+def elementwise_table(rows: int) -> None:
+    """The policies on a program without contractions."""
+    text = elementwise(rows)
+    everything = compiled(text)
+    peak = everything.plan.peak_bytes / MEGABYTE
+    print(f"\n## 8 layers of layer_norm, gelu, softmax: keep_all {peak:.2f} MB")
+    policies_table(text, everything)
+
+
+def policies_table(text: str, everything: Any) -> None:
+    """Peak and time of each policy beside keep_all."""
+    print("\n| policy | peak MB | of keep_all | time |\n|---|---|---|---|")
+    names = sorted(harness.library("gradir.dialects.policies").POLICIES)
+    functions = [compiled(text, policy=name) for name in names]
+    for name, function, timing in zip(
+        names, functions, timings(everything, functions), strict=True
+    ):
+        peak = function.plan.peak_bytes
+        share = peak / max(everything.plan.peak_bytes, 1)
+        print(f"| {name} | {peak / MEGABYTE:.2f} | {share:.0%} | {timing.ratio:.2f} |", flush=True)
 
 
 def minimum(text: str) -> int:
@@ -297,8 +412,7 @@ def chain_table(length: int) -> None:
     for name, levels in (("none", []), (f"of {root}", [root]), ("nested, 4 in 1", nested)):
         module = derived(chain(length, levels))
         peak = harness.library("gradir").compile(module, "main_grad").plan.peak_bytes
-        [function] = [f for f in module.op.ops if f.sym_name.data == "main_grad"]
-        runs = sum(op.name == "array.tanh" for op in function.walk()) / length
+        runs = sum(op.name == "array.tanh" for op in function_of(module).walk()) / length
         print(f"| {name} | {peak / (32 * 32 * 4):.0f} | {runs:.1f} |")
 
 
@@ -307,9 +421,10 @@ def tables(quick: bool) -> Sequence[Callable[[], None]]:
     rows = 512 if quick else 4096
     return (
         stages_table,
-        lambda: sweep_table("The same network", mlp(rows=rows), count),
+        lambda: sweep_table(f"The same network, {rows} rows", mlp(rows=rows), count),
         lambda: sweep_table("CNN of 6 residual blocks", cnn(), count),
         lambda: sweep_table("Transformer of 12 blocks", transformer(), count),
+        lambda: elementwise_table(rows // 4),
         lambda: chain_table(256 if quick else 1024),
     )
 

@@ -45,6 +45,7 @@ from gradir.dialects.tape import TapeType
 from gradir.passes import bufferize_flow, bufferize_tensor
 from gradir.passes.buffer_state import BufferState, buffer_type, is_window, root_of
 from gradir.passes.bufferize_tape import Tapes
+from gradir.passes.contraction_chains import may_overwrite
 from gradir.passes.delay_updates import delay_updates
 from gradir.passes.in_out import READ_RESULTS, in_out_results
 
@@ -308,10 +309,15 @@ class _Bufferizer:
             return False
         rows = list(zip(op.inputs, op.input_accesses, op.input_pads, strict=True))
         reads = [k for k, row in enumerate(rows) if root_of(s.values[row[0]]) is root]
-        if len(reads) != 1 or not _writes_once(op, reads[0]):
+        if len(reads) != 1 or s.values[op.inputs[reads[0]]] is not buffer:
             return False
-        value, access, pad = rows[reads[0]]
-        return access == output.access and pad is None and s.values[value] is buffer
+        if reads[0] < op.HIDDEN_INPUTS:
+            assert isinstance(op, ContractOp)
+            return may_overwrite(op, reads[0], output.access)
+        if not _writes_once(op, reads[0]):
+            return False
+        _, access, pad = rows[reads[0]]
+        return access == output.access and pad is None
 
     def _constant(self, op: TensorOp) -> None:
         s = self.state

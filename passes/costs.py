@@ -6,7 +6,7 @@ So no op is named here, and none says what it costs.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import arith, scf
@@ -15,10 +15,11 @@ from xdsl.ir import Block, Operation
 from xdsl.traits import ConstantLike
 
 from gradir.dialects.body import computes
+from gradir.dialects.forall import ForallOp
 from gradir.dialects.host_call import HostCallOp
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ViewOp, YieldOp
-from gradir.dialects.shapes import is_static, is_tensor
+from gradir.dialects.shapes import is_static, is_tensor, shape_of
 from gradir.dialects.value import Emitter
 from gradir.passes.decompose import decompose_block
 from gradir.passes.live_bytes import bytes_of
@@ -39,13 +40,15 @@ HOST_SECONDS = 1e-3
 class Cost:
     """Of one run: flops in contractions and elsewhere, bytes read and written.
 
-    `is_free`: it moves elements only, which fusion reads through.
+    `is_free`: it moves elements only, which fusion reads through. `reduces`: it combines elements,
+    so that a reader has to wait for all of it.
     """
 
     contraction_flops: int = 0
     scalar_flops: int = 0
     bytes: int = 0
     is_free: bool = False
+    reduces: bool = False
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
@@ -53,12 +56,13 @@ class Cost:
             self.scalar_flops + other.scalar_flops,
             self.bytes + other.bytes,
             self.is_free and other.is_free,
+            self.reduces or other.reduces,
         )
 
     def times(self, count: int) -> Cost:
         """Of so many runs."""
         flops = self.contraction_flops * count, self.scalar_flops * count
-        return Cost(*flops, self.bytes * count, self.is_free)
+        return Cost(*flops, self.bytes * count, self.is_free, self.reduces)
 
     @property
     def flops(self) -> int:
@@ -143,10 +147,14 @@ def _measured(op: TensorOp) -> Cost:
     ops = [inner for inner in block.ops if not isinstance(inner, ViewOp)]
     cost = sum(map(_of_nest, ops), Cost(is_free=True))
     outside = sum(map(bytes_of, (*op.operands, *op.results)))
-    return Cost(cost.contraction_flops, cost.scalar_flops, outside, cost.is_free)
+    return replace(cost, bytes=outside)
 
 
 def _of_nest(op: Operation) -> Cost:
+    if isinstance(op, ForallOp):
+        # a pass over all elements; how often its loops come back to one is not known
+        elements = sum(prod(shape_of(v.type)) for v in (*op.operands, *op.results))
+        return Cost(scalar_flops=elements * len(list(op.body.walk())), reduces=True)
     if not isinstance(op, LoopOp):
         return Cost(is_free=True)
     points = prod(op.extents)
@@ -154,9 +162,10 @@ def _of_nest(op: Operation) -> Cost:
     if moves:
         return Cost(is_free=True)
     if isinstance(op, ContractOp):
-        return Cost(contraction_flops=2 * points)
+        return Cost(contraction_flops=2 * points, reduces=True)
     body = [i for i in op.body.block.ops if not isinstance(i, YieldOp | arith.ConstantOp)]
-    return Cost(scalar_flops=points * max(sum(map(_flops, body)), 1))
+    flops = points * max(sum(map(_flops, body)), 1)
+    return Cost(scalar_flops=flops, reduces=any(c != "none" for c in op.output_combiners))
 
 
 def _flops(op: Operation) -> int:

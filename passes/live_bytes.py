@@ -1,7 +1,7 @@
 """How much memory the tensors of a block take, op by op, before buffers are made of them.
 
 An estimate that looks at values only: views share the memory of what they show, what is returned
-or comes in lies outside, and an elementwise op may write where an operand dies.
+or comes in lies outside, and an op may write where an operand dies that it reads first.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from math import prod
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, IsTerminator
 
-from gradir.dialects.loopnest import NestOp, ViewOp
+from gradir.dialects.access import Access
+from gradir.dialects.loopnest import ContractOp, LoopOp, ViewOp
 from gradir.dialects.shapes import byte_size, element_of, is_static, is_tensor, shape_of
 from gradir.dialects.tape import TapeNewOp, TapeType, record_bytes
+from gradir.passes.contraction_chains import may_overwrite
 from gradir.passes.regions import values_read
 
 
@@ -75,24 +77,39 @@ class Memory:
         left = {value: len(readers) for value, readers in self.readers.items()}
         live = peak = 0
         for op in order:
-            dying: list[int] = []
+            dying: list[SSAValue] = []
             for value in self.read(op):
                 left[value] -= 1
                 if not left[value] and self.size(value):
-                    dying.append(self.size(value))
-            made = self.made(op)
-            if is_in_place(op) and made in dying:
-                dying.remove(made)
-                made = 0
-            peak = max(peak, live + made)
-            live += made - sum(dying)
+                    dying.append(value)
+            handed_over = self._handed_over(op, dying)
+            peak = max(peak, live + self.made(op) - handed_over)
+            live += self.made(op) - sum(map(self.size, dying))
             live -= sum(self.size(r) for r in op.results if r not in left)
         return peak
 
+    def _handed_over(self, op: Operation, dying: Sequence[SSAValue]) -> int:
+        """The bytes of results that are written over operands which die."""
+        if not isinstance(op, LoopOp) or set(op.output_combiners) != {"none"}:
+            return 0
+        inputs = [self.root(v) for v in op.inputs]
+        places = {v: inputs.index(v) for v in dying if inputs.count(v) == 1}
+        total = 0
+        for result, access in zip(op.results, op.output_accesses, strict=True):
+            size = self.size(result)
+            fitting = (v for v, k in places.items() if self.size(v) == size and size
+                       and _may_overwrite(op, k, access))  # fmt: skip
+            if (value := next(fitting, None)) is not None:
+                del places[value]
+                total += size
+        return total
 
-def is_in_place(op: Operation) -> bool:
-    """An op of one result whose elements it may write over those of an operand."""
-    return isinstance(op, NestOp) and op.output_combiners == ["none"]
+
+def _may_overwrite(op: LoopOp, read: int, access: Access) -> bool:
+    """Whether a result with this access may be written over an input that dies."""
+    if isinstance(op, ContractOp) and read < op.HIDDEN_INPUTS:
+        return may_overwrite(op, read, access)
+    return op.input_accesses[read] == access and op.input_pads[read] is None
 
 
 def bytes_of(value: SSAValue) -> int:

@@ -45,9 +45,12 @@ class MemoryPlan:
     buffers: tuple[PlannedBuffer, ...]
     peak_bytes: int
 
-    def svg(self) -> str:
-        """The plan as a picture: time to the right, the arena upward."""
-        return timeline_svg(self)
+    def svg(self, top: int = 0) -> str:
+        """The plan as a picture: time to the right, the arena upward.
+
+        With `top`, so many bytes fill the height, for pictures that are compared.
+        """
+        return timeline_svg(self, top)
 
     def schedule(self) -> str:
         """What is stored, recomputed and freed at which step, and the bytes alive then, as text."""

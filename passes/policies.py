@@ -78,4 +78,4 @@ def is_nearly_free(value: SSAValue, costs: Costs) -> bool:
         return False
     cost = costs.of(op)
     limit = NEARLY_FREE * cost.bytes / BYTES
-    return cost.is_free or (not cost.contraction_flops and cost.seconds <= limit)
+    return cost.is_free or (not cost.reduces and cost.seconds <= limit)

@@ -18,6 +18,7 @@ from gradir.dialects.tape import is_tape
 from gradir.passes.checkpoint_chain import Chain, Kept, total_bytes
 from gradir.passes.costs import Costs
 from gradir.passes.derived_functions import Derived
+from gradir.passes.kept_bytes import KeptBytes
 from gradir.passes.live_bytes import held_bytes
 from gradir.passes.policies import is_nearly_free, policy_named, rematerialization
 from gradir.passes.regions import captured
@@ -35,8 +36,7 @@ FEW = 5
 class Candidate:
     """A set of forward values to keep, and the seconds of recomputation that this costs.
 
-    `at_least`: the bytes of what is kept and also read in the forward code, so that it lies in
-    memory between the two; or of tapes (tape_bounds.py).
+    `at_least`: bytes that it is sure to take (kept_bytes.py, and tape_bounds.py for tapes).
     """
 
     kept: Kept
@@ -90,15 +90,16 @@ class _Family:
         self.read = frozenset(plan.stored)
         self.residuals = [v for v in plan.stored if held_bytes(v)]
         self.cheap = self._nearly_free()
-        read_forward = {o for op in derived.forward.ops for o in captured(op)}
         self.tapes = TapeBounds(derived)
-        self.lasting = (self.read & read_forward) - self.cheap - {*derived.results}
+        self.sure = KeptBytes(derived.forward, derived.backward, costs)
+        # what is returned lies in the caller's memory
+        self.returned = {*derived.results}
 
     def candidate(self, kept: Kept) -> Candidate:
         plan = rematerialization(self.derived, lambda value: value not in kept, self.mode)
         of_tapes = (self.tapes.all if self.mode == "split" else self.tapes.together)(plan.stored)
-        at_least = max(total_bytes(kept & self.lasting), of_tapes, self.tapes.largest)
-        return Candidate(kept, self._seconds(plan), at_least)
+        sure = self.sure.at_least(kept - self.returned)
+        return Candidate(kept, self._seconds(plan), max(sure, of_tapes, self.tapes.largest))
 
     def cost(self, kept: Kept) -> float:
         """The seconds of what is recomputed if these values are kept."""

@@ -46,10 +46,13 @@ def verb(buffer: PlannedBuffer) -> str:
     return {"recomputed": "recompute"}.get(kind(buffer), "store")
 
 
-def timeline_svg(plan: MemoryPlan) -> str:
-    """Time to the right, the arena upward: a rectangle for each buffer."""
+def timeline_svg(plan: MemoryPlan, top: int = 0) -> str:
+    """Time to the right, the arena upward: a rectangle for each buffer.
+
+    The height stands for the arena, or for `top` bytes if those are more.
+    """
     steps = max((b.last for b in plan.buffers), default=0) + 1
-    across, up = (WIDTH - 2 * MARGIN) / steps, (HEIGHT - 2 * MARGIN) / max(plan.peak_bytes, 1)
+    across, up = (WIDTH - 2 * MARGIN) / steps, (HEIGHT - 2 * MARGIN) / max(plan.peak_bytes, top, 1)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         'font-family="sans-serif" font-size="13">',

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import runpy
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,6 +160,59 @@ def brute_force(module: Module) -> int:
     return min(peaks)
 
 
+# Of what is kept of these, the backward code reads masks, sums, views, and whole factors.
+MASKED = """
+func.func @f(%x: tensor<16x16xf64>, %w: tensor<16x16xf64>) -> tensor<f64> {
+  %a = array.matmul %x, %w : tensor<16x16xf64>, tensor<16x16xf64> -> tensor<16x16xf64>
+  %b = nn.relu %a : tensor<16x16xf64>
+  %c = array.add %b, %x : tensor<16x16xf64>
+  %d = array.matmul %c, %w : tensor<16x16xf64>, tensor<16x16xf64> -> tensor<16x16xf64>
+  %e = nn.relu %d : tensor<16x16xf64>
+  %g = array.add %e, %c : tensor<16x16xf64>
+  %h = array.permute_dims %g {axes = [1, 0]} : tensor<16x16xf64> -> tensor<16x16xf64>
+  %i = nn.relu %h : tensor<16x16xf64>
+  %j = array.add %i, %h : tensor<16x16xf64>
+  %k = array.matmul %j, %x : tensor<16x16xf64>, tensor<16x16xf64> -> tensor<16x16xf64>
+  %l = array.tanh %k : tensor<16x16xf64>
+  %loss = array.sum %l : tensor<16x16xf64> -> tensor<f64>
+  func.return %loss : tensor<f64>
+}
+"""
+
+
+def check_bounds(module: Module) -> None:
+    """No candidate takes less than its bound says, and more memory is more peak at less cost."""
+    from gradir.memory_limit import Plans
+    from gradir.passes.derived_functions import Derived
+    from gradir.passes.gradient import Derivation, gradient
+
+    def check(derivation: Derivation) -> Derived:
+        plans = Plans(derivation)
+        for plan in plans:
+            assert plan.candidate.at_least <= plans.peak(plan)
+        peaks = sorted({plans.peak(plan) for plan in plans})
+        assert plans.within(peaks[0] - 1) is None and plans.minimum() == peaks[0]
+        chosen = [plans.within(peak) for peak in peaks]
+        assert None not in chosen
+        found = [(plans.peak(p), -p.candidate.cost) for p in chosen if p is not None]
+        assert found == sorted(found) and [c for _, c in found] == sorted(c for _, c in found)
+        return derivation.derived()
+
+    gradient(module.op.clone(), "f", mode="grad", keep=check)
+
+
+def test_bounds_are_below_peaks() -> None:
+    """Also where fusion keeps a mask in the place of a value."""
+    check_bounds(gradir.parse(MASKED))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("program", "choose"), programs(6, 12))
+def test_bounds_of_random_programs(program: RandomProgram, choose: random.Random) -> None:
+    del choose
+    check_bounds(gradir.parse(program.text()))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_minimum_against_all_sets(seed: int) -> None:
@@ -248,6 +303,13 @@ def test_plans_can_be_looked_at() -> None:
     assert "recompute " in text
     assert picture.count("<title>") == len(plan.buffers)
     assert picture.startswith("<svg") and picture.rstrip().endswith("</svg>")
+
+
+def test_pictures_of_the_docs_are_current() -> None:
+    """`python docs/pictures/draw.py` draws them anew."""
+    folder = Path(__file__).parent.parent / "docs" / "pictures"
+    drawn = runpy.run_path(str(folder / "draw.py"))["pictures"]()
+    assert drawn == {path.name: path.read_text() for path in folder.glob("*.svg")}
 
 
 def test_limits_are_kept_when_compiled() -> None:

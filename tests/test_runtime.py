@@ -494,6 +494,23 @@ def test_a_pool_is_bounded():
     assert pool.held == 0
 
 
+def test_pool_hands_out_larger_blocks_for_a_while():
+    """Arenas of different sizes share memory; results get no more than they need."""
+    pool = Pool(1 << 30)
+    small, large = pool.take(4 << 20), pool.take(64 << 20)
+    pool.give(large)
+    pool.give(small)
+    assert pool.take(3 << 20) is small, "the smallest that fits"
+    assert pool.take(16 << 20) is not large
+    assert pool.take(16 << 20, slack=2) is not large
+    assert pool.take(16 << 20, slack=4) is large
+    assert pool.held == 0
+    pool.give(large)
+    assert pool.held == large.size
+    pool.clear()
+    assert pool.held == 0 and pool.take(16 << 20, slack=4) is not large
+
+
 def test_large_blocks_are_aligned_for_huge_pages():
     block = Pool(1 << 30).take(5 << 20)
     assert block.address % memory.HUGE_PAGE_BYTES == 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
@@ -35,17 +35,22 @@ from gradir.lowering.target import Target
 
 ALIGNMENT = 64
 
+# The name of an argument of the contraction, the same and an offset in bytes, or an offset in its
+# scratch memory.
+Place: TypeAlias = str | tuple[str, int] | int
+
 
 @dataclass(frozen=True)
 class Step:
     """A part of a contraction, and where each of its operands lies.
 
-    That is the name of an argument of the contraction, or an offset in its scratch memory.
+    `resumes` says that a contraction's chains go on from what its output holds.
     """
 
     label: str
     op: NestOp | ContractOp
-    operands: tuple[str | int, ...]
+    operands: tuple[Place, ...]
+    resumes: bool = False
 
 
 @dataclass
@@ -62,8 +67,14 @@ class Steps:
         self.scratch_bytes += -(-size // ALIGNMENT) * ALIGNMENT
         return offset
 
-    def add(self, label: str, op: NestOp | ContractOp, operands: Iterable[str | int]) -> None:
-        self.steps.append(Step(label, op, tuple(operands)))
+    def add(
+        self,
+        label: str,
+        op: NestOp | ContractOp,
+        operands: Iterable[Place],
+        resumes: bool = False,
+    ) -> None:
+        self.steps.append(Step(label, op, tuple(operands), resumes))
 
 
 def emit_steps(
@@ -71,14 +82,21 @@ def emit_steps(
     steps: Steps,
     name: str,
     target: Target,
-    emit: Callable[[NestOp | ContractOp, str], Kernel],
+    emit: Callable[[Step, str], Kernel],
 ) -> Kernel:
-    """The kernel; its phases take the contraction's arguments and hand on what a step takes."""
-    kernels = [emit(step.op, f"{name}.{step.label}") for step in steps.steps]
+    """The kernel; its phases take the contraction's arguments and hand on what a step takes.
+
+    Steps of one op have one code.
+    """
+    of_op: dict[NestOp | ContractOp, Kernel] = {}
+    for step in steps.steps:
+        if step.op not in of_op:
+            of_op[step.op] = emit(step, f"{name}.{step.label}")
+    kernels = list(of_op.values())
     phases: list[Phase] = []
     texts = [kernel.text for kernel in kernels]
-    for step, kernel in zip(steps.steps, kernels, strict=True):
-        for phase in kernel.phases:
+    for step in steps.steps:
+        for phase in of_op[step.op].phases:
             wrapper = f"{name}.{len(phases)}"
             texts.append(_wrapper(op, step, steps.scratch_bytes, phase.symbol, wrapper, target))
             phases.append(replace(phase, symbol=wrapper))
@@ -95,22 +113,27 @@ def emit_steps(
 def nest_steps(op: ContractOp) -> Steps:
     """A nest for the sum and one for the body, or one for both."""
     steps = Steps()
-    if _hands_on_the_sum(op):
-        output = Output(_memory(op.output_types[0]), op.output_accesses[0], "add")
+    if hands_on_the_sum(op):
+        output = Output(memory_type(op.output_types[0]), op.output_accesses[0], "add")
         steps.add("sum", _sum_nest(op, output), ["%in0", "%in1", "%out0"])
         return steps
-    sums = _sums(op, "add")
+    sums = sums_of(op, "add")
     place = steps.allocate(sums.type)
     steps.add("sum", _sum_nest(op, sums.output), ["%in0", "%in1", place])
-    steps.add("body", _body_nest(op, sums.type), [place, *_epilogue_names(op)])
+    steps.add("body", body_nest(op, sums.type), [place, *epilogue_names(op)])
     return steps
 
 
-def tiled_steps(op: ContractOp, copied: Sequence[int], has_plain_epilogue: bool) -> Steps:
-    """Copies of some factors, the contraction, and where its epilogue is not plain the body."""
-    steps = Steps()
-    places: list[str | int] = ["%in0", "%in1"]
-    types = [_memory(v.type) for v in op.inputs[:2]]
+def tiled_steps(
+    op: ContractOp, copied: Sequence[int], has_plain_epilogue: bool, reserved: int = 0
+) -> Steps:
+    """Copies of some factors, the contraction, and where its epilogue is not plain the body.
+
+    The first `reserved` bytes of scratch memory are left alone.
+    """
+    steps = Steps(scratch_bytes=reserved)
+    places: list[Place] = ["%in0", "%in1"]
+    types = [memory_type(v.type) for v in op.inputs[:2]]
     accesses = [cast(Access, a) for a in op.input_accesses[:2]]
     for index in copied:
         nest, accesses[index] = _copy_nest(op, index)
@@ -119,31 +142,33 @@ def tiled_steps(op: ContractOp, copied: Sequence[int], has_plain_epilogue: bool)
         steps.add(f"copy{index}", nest, [f"%in{index}", places[index]])
     if has_plain_epilogue:
         product = _product(op, types, accesses, None, steps.scratch_bytes)
-        steps.add("product", product, [*places, *_epilogue_names(op)])
+        steps.add("product", product, [*places, *epilogue_names(op)])
         return steps
-    sums = _sums(op, "none")
+    sums = sums_of(op, "none")
     place = steps.allocate(sums.type)
     product = _product(op, types, accesses, sums, steps.scratch_bytes)
     steps.add("product", product, [*places, place])
-    steps.add("body", _body_nest(op, sums.type), [place, *_epilogue_names(op)])
+    steps.add("body", body_nest(op, sums.type), [place, *epilogue_names(op)])
     return steps
 
 
 @dataclass(frozen=True)
-class _Sums:
+class Sums:
     """A buffer of the sums over (batch, m, n)."""
 
     type: MemRefType[Attribute]
     output: Output
 
 
-def _sums(op: ContractOp, combiner: str) -> _Sums:
+def sums_of(op: ContractOp, combiner: str) -> Sums:
+    """A buffer for the sums of a contraction."""
     rank, free = len(op.extents), op.free_dims
     type_ = MemRefType(op.accumulator_type, op.extents[:free])
-    return _Sums(type_, Output(type_, Access.of_dims(rank, range(free)), combiner))
+    return Sums(type_, Output(type_, Access.of_dims(rank, range(free)), combiner))
 
 
-def _epilogue_names(op: ContractOp) -> list[str]:
+def epilogue_names(op: ContractOp) -> list[str]:
+    """The names of what a contraction's body reads beside the sum, and of what it writes."""
     names = [f"%in{k}" for k in range(2, len(op.inputs))]
     return names + [f"%out{k}" for k in range(len(op.output_types))]
 
@@ -153,7 +178,7 @@ def _epilogue_operands(op: ContractOp) -> tuple[list[SSAValue], list[SSAValue]]:
     others = list(op.inputs[2:])
     outputs: list[SSAValue | None] = [*op.outputs] or [None] * len(op.output_types)
     values = [*others, *outputs]
-    types = [_memory(v.type) for v in others] + [_memory(t) for t in op.output_types]
+    types = [memory_type(v.type) for v in others] + [memory_type(t) for t in op.output_types]
     block = Block(arg_types=types)
     stand_ins: dict[SSAValue, SSAValue] = {}
     found = [
@@ -163,7 +188,8 @@ def _epilogue_operands(op: ContractOp) -> tuple[list[SSAValue], list[SSAValue]]:
     return found[: len(others)], found[len(others) :]
 
 
-def _hands_on_the_sum(op: ContractOp) -> bool:
+def hands_on_the_sum(op: ContractOp) -> bool:
+    """Whether the result is the sums, as they are."""
     body = op.body.block
     dims = op.output_accesses[0].dims if op.output_accesses else None
     return (
@@ -177,7 +203,7 @@ def _hands_on_the_sum(op: ContractOp) -> bool:
     )
 
 
-def _memory(type_: Attribute) -> MemRefType[Attribute]:
+def memory_type(type_: Attribute) -> MemRefType[Attribute]:
     """The buffer type of a tensor or buffer."""
     shaped = cast(ShapedType, type_)
     return MemRefType(shaped.element_type, shaped.get_shape())
@@ -195,7 +221,7 @@ def _sum_nest(op: ContractOp, output: Output) -> NestOp:
     )
     multiply = arith.MulfOp if is_float(kind_of(op.accumulator_type)) else arith.MuliOp
     builder.insert(YieldOp(builder.insert(multiply(left, right)).result))
-    operands = Block(arg_types=[*(_memory(v.type) for v in factors), output.type]).args
+    operands = Block(arg_types=[*(memory_type(v.type) for v in factors), output.type]).args
     return NestOp(
         op.extents,
         operands[:2],
@@ -228,7 +254,7 @@ def _copy_nest(op: ContractOp, index: int) -> tuple[NestOp, Access]:
     """
     access = cast(Access, op.input_accesses[index])
     copied, read = min(_by_dims(op, access), _by_rows(op, access), key=_copied_elements)
-    source = _memory(op.inputs[index].type)
+    source = memory_type(op.inputs[index].type)
     target = MemRefType(op.accumulator_type, copied.shape)
     body = Block(arg_types=[source.element_type])
     builder = Builder(InsertPoint.at_end(body))
@@ -293,7 +319,7 @@ def _product(
     op: ContractOp,
     types: Sequence[Attribute],
     accesses: Sequence[Access],
-    sums: _Sums | None,
+    sums: Sums | None,
     reserved: int,
 ) -> ContractOp:
     """The contraction of factors that lie elsewhere, with its own body or into `sums`.
@@ -301,7 +327,7 @@ def _product(
     It is planned with the scratch memory behind what is `reserved`.
     """
     factors = Block(arg_types=types).args
-    scratch = _scratch_behind(op, reserved)
+    scratch = scratch_behind(op, reserved)
     if sums is not None:
         body = Block(arg_types=[op.accumulator_type])
         body.add_op(YieldOp(body.args[0]))
@@ -318,7 +344,7 @@ def _product(
             roles=op.roles,
         )
     others, buffers = _epilogue_operands(op)
-    written = [Output(_memory(o.type), o.access) for o in op.output_list]
+    written = [Output(memory_type(o.type), o.access) for o in op.output_list]
     return ContractOp(
         op.extents,
         [*factors, *others],
@@ -331,20 +357,21 @@ def _product(
     )
 
 
-def _scratch_behind(op: ContractOp, reserved: int) -> SSAValue | None:
+def scratch_behind(op: ContractOp, reserved: int) -> SSAValue | None:
+    """A stand-in for the scratch memory behind so many bytes of it; None if there is none."""
     for scratch in op.scratch:
         available = prod(cast(MemRefType[Attribute], scratch.type).get_shape())
         return Block(arg_types=[MemRefType(i8, [max(0, available - reserved)])]).args[0]
     return None
 
 
-def _body_nest(op: ContractOp, sums: MemRefType[Attribute]) -> NestOp:
+def body_nest(op: ContractOp, sums: MemRefType[Attribute]) -> NestOp:
     """The contraction's body over (batch, m, n), with the sums as its first input."""
     free = op.free_dims
     others, buffers = _epilogue_operands(op)
     accesses = [Access.identity(free), *(_without_k(a, free) for a in op.input_accesses[2:])]
     outputs = [
-        Output(_memory(o.type), cast(Access, _without_k(o.access, free)), o.combiner)
+        Output(memory_type(o.type), cast(Access, _without_k(o.access, free)), o.combiner)
         for o in op.output_list
     ]
     return NestOp(
@@ -369,19 +396,25 @@ def _without_k(access: Access | None, free: int) -> Access | None:
 
 def _wrapper(op: LoopOp, step: Step, reserved: int, symbol: str, name: str, target: Target) -> str:
     """A function of the contraction's parameters that calls that of a step."""
-    arguments = [f"%in{k}" for k in range(len(op.inputs))]
-    arguments += [f"%out{k}" for k in range(len(op.output_types))]
-    parameters = ", ".join(f"ptr {a}" for a in [*arguments, "%scratch", "%error"])
-    offsets = {o for o in step.operands if isinstance(o, int)} | {reserved}
-    places = "".join(
-        f"  %at{offset} = getelementptr i8, ptr %scratch, i64 {offset}\n"
-        for offset in sorted(offsets)
-    )
-    operands = [o if isinstance(o, str) else f"%at{o}" for o in step.operands]
-    handed_on = ", ".join(f"ptr {a}" for a in [*operands, f"%at{reserved}", "%error"])
+    lines: list[str] = []
+
+    def pointer(place: Place) -> str:
+        if isinstance(place, str):
+            return place
+        base, offset = place if isinstance(place, tuple) else ("%scratch", place)
+        lines.append(f"  %at{len(lines)} = getelementptr i8, ptr {base}, i64 {offset}\n")
+        return f"%at{len(lines) - 1}"
+
+    handed_on = [f"ptr {pointer(place)}" for place in (*step.operands, reserved)]
+    call = f'  call void @"{symbol}"({", ".join(handed_on)}, ptr %error, i64 %begin, i64 %end)\n'
     return (
-        f'define internal void @"{name}"({parameters}, i64 %begin, i64 %end) '
-        f"{target.attributes} {{\n{places}"
-        f'  call void @"{symbol}"({handed_on}, i64 %begin, i64 %end)\n'
-        "  ret void\n}\n"
+        f'define internal void @"{name}"({parameters(op)}, i64 %begin, i64 %end) '
+        f"{target.attributes} {{\n{''.join(lines)}{call}  ret void\n}}\n"
     )
+
+
+def parameters(op: LoopOp) -> str:
+    """The parameters of a phase of a contraction, but for its items."""
+    names = [f"%in{k}" for k in range(len(op.inputs))]
+    names += [f"%out{k}" for k in range(len(op.output_types))]
+    return ", ".join(f"ptr {a}" for a in [*names, "%scratch", "%error"])

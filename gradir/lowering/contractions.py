@@ -16,6 +16,8 @@ width of vectors; how the factors lie in memory and what the body does have no p
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import cast
 
@@ -24,15 +26,22 @@ from xdsl.ir import Attribute
 
 from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import LocatedError
-from gradir.dialects.loopnest import ContractOp, NestOp, ShapedType
+from gradir.dialects.loopnest import ContractOp, ShapedType
 from gradir.lowering import gemm
+from gradir.lowering.contraction_chunks import (
+    Chunks,
+    emit_rows,
+    row_chunks,
+    summed_chunks,
+    summed_steps,
+)
 from gradir.lowering.contraction_dims import Tiling, tiling
-from gradir.lowering.contraction_nests import Steps, emit_steps, nest_steps, tiled_steps
+from gradir.lowering.contraction_nests import Step, Steps, emit_steps, nest_steps, tiled_steps
 from gradir.lowering.gemm_tile import add, multiply
 from gradir.lowering.kernel import Kernel, Phase
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.nests import emit_nest, nest_scratch_bytes
-from gradir.lowering.scalar_instructions import Needs, bits_of, kind_of, llvm_type
+from gradir.lowering.scalar_instructions import Needs, kind_of, llvm_type
 from gradir.lowering.scalars import (
     BodyEmitter,
     Surroundings,
@@ -43,10 +52,8 @@ from gradir.lowering.scalars import (
 )
 from gradir.lowering.target import Target
 from gradir.lowering.vector_memory import Memory
+from gradir.passes.contraction_chains import copied_factors, is_single_chain
 from gradir.runtime.threads import thread_count
-
-# Dot products from this length on are vectorized along k.
-LONG_SUM = 32
 
 # Nanoseconds, as measured: to pack a byte, to multiply and add a vector, to load one of the right
 # factor (once for each tile of rows), to load it out of squares that are transposed.
@@ -55,63 +62,105 @@ PACK_COST, MULTIPLY_COST, LOAD_COST, TRANSPOSED_LOAD_COST = 0.1, 0.11, 0.5, 1.0
 
 def emit_contract(op: ContractOp, name: str, target: Target, threads: int | None = None) -> Kernel:
     """The kernel of a contraction at buffer level, for probably `threads` threads."""
+    return _emit(op, name, target, threads)
+
+
+def _emit(
+    op: ContractOp, name: str, target: Target, threads: int | None, resumes: bool = False
+) -> Kernel:
+    """The kernel; with `resumes` its chains go on from what the output holds."""
+
+    def emit(step: Step, label: str, threads: int | None = threads) -> Kernel:
+        if isinstance(step.op, ContractOp):
+            return _emit(step.op, label, target, threads, step.resumes)
+        return emit_nest(step.op, label, target)
+
+    rows = _fitting_rows(op, target, threads)
+    if rows is not None:
+        alone = partial(emit, threads=1)
+        kernel = emit_steps(rows.chunks.part, rows.steps, f"{name}.part", target, alone)
+        return emit_rows(op, rows.chunks, kernel, rows.share_bytes, rows.shares, name, target)
     steps = _steps(op)
     if steps is not None:
-
-        def emit(step: NestOp | ContractOp, label: str) -> Kernel:
-            if isinstance(step, ContractOp):
-                return emit_contract(step, label, target, threads)
-            return emit_nest(step, label, target)
-
+        if steps.scratch_bytes > _available(op):
+            raise _too_little(op, contract_scratch_bytes(op, target, threads))
         return emit_steps(op, steps, name, target, emit)
     tiled = tiling(op, target)
-    return _emit_tiled(op, name, tiled, _fitting_plan(op, tiled, target, threads))
+    return _emit_tiled(op, name, tiled, _fitting_plan(op, tiled, target, threads), resumes)
 
 
 def contract_scratch_bytes(op: ContractOp, target: Target, threads: int | None = None) -> int:
     """The bytes of scratch that `emit_contract` wants, aligned to 64; `op` may be on tensors."""
+    rows = _rows(op, target, threads or thread_count())
+    if rows is not None:
+        return rows.scratch_bytes
     steps = _steps(op)
-    if steps is None:
-        return gemm.plan(
-            tiling(op, target).contraction, target, threads or thread_count()
-        ).scratch_bytes
+    if steps is not None:
+        return _scratch_of(steps, target, threads)
+    return gemm.plan(
+        tiling(op, target).contraction, target, threads or thread_count()
+    ).scratch_bytes
+
+
+def _scratch_of(steps: Steps, target: Target, threads: int | None) -> int:
     inner = [
         contract_scratch_bytes(step.op, target, threads)
         if isinstance(step.op, ContractOp)
         else nest_scratch_bytes(step.op, target)
-        for step in steps.steps
+        for step in {step.op: step for step in steps.steps}.values()
     ]
     return steps.scratch_bytes + max(inner)
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """A contraction in chunks of rows: the steps of one, and how the chunks are shared out."""
+
+    chunks: Chunks
+    steps: Steps
+    share_bytes: int
+    shares: int
+
+    @property
+    def scratch_bytes(self) -> int:
+        return self.shares * self.share_bytes
+
+
+def _rows(op: ContractOp, target: Target, threads: int) -> _Rows | None:
+    """The contraction in chunks of rows, where it has copies of which they spare memory."""
+    copied = copied_factors(op)
+    if not copied or not is_single_chain(op) or not _has_plain_epilogue(op):
+        return None
+    chunks = row_chunks(op, copied, threads)
+    if chunks is None or not is_single_chain(chunks.part):
+        return None
+    steps = tiled_steps(chunks.part, copied, True)
+    return _Rows(chunks, steps, _scratch_of(steps, target, 1), min(threads, chunks.count))
+
+
+def _fitting_rows(op: ContractOp, target: Target, threads: int | None) -> _Rows | None:
+    """The chunks for so many threads, or for those that the scratch buffer was planned for."""
+    for count in (threads or thread_count(), thread_count(), 1):
+        rows = _rows(op, target, count)
+        if rows is not None and rows.scratch_bytes <= _available(op):
+            return rows
+    return None
+
+
 def _steps(op: ContractOp) -> Steps | None:
     """What the contraction is split into; None if the tiled kernel does it at once."""
-    if not _is_tiled(op):
+    if not is_single_chain(op):
         return nest_steps(op)
-    awkward = [index for index in range(2) if not _is_strided(op, index)]
+    copied = copied_factors(op)
     has_plain_epilogue = _has_plain_epilogue(op)
-    if has_plain_epilogue and not awkward:
+    if has_plain_epilogue and not copied:
         return None
-    return tiled_steps(op, awkward, has_plain_epilogue)
-
-
-def _is_tiled(op: ContractOp) -> bool:
-    """Whether the elements are single chains: set by types, bounds and dimensions, not by steps."""
-    kinds = [element_kind(cast(ShapedType, v.type)) for v in op.inputs[:2]]
-    accumulator = kind_of(op.accumulator_type)
-    if accumulator not in ("f32", "f64") or not all(_widens(kind, accumulator) for kind in kinds):
-        return False
-    sizes = dict.fromkeys("bmnk", 1)
-    left, right = (cast(Access, access).used for access in op.input_accesses[:2])
-    for dim, (role, extent) in enumerate(zip(op.dim_roles, op.extents, strict=True)):
-        sizes[role] *= extent
-        if extent > 1 and dim in {"m": right, "n": left}.get(role, ()):
-            return False
-    return not (sizes["m"] == sizes["n"] == 1 and sizes["k"] >= LONG_SUM)
-
-
-def _widens(kind: str, accumulator: str) -> bool:
-    return kind in ("f16", "bf16", "f32", "f64") and bits_of(kind) <= bits_of(accumulator)
+    # chunks of sums begin to write the result before they have read all of the factors
+    in_place = not set(op.outputs).isdisjoint(op.inputs[:2])
+    chunks = summed_chunks(op, copied) if copied and not in_place else None
+    if chunks is not None:
+        return summed_steps(op, chunks, copied)
+    return tiled_steps(op, copied, has_plain_epilogue)
 
 
 def _has_plain_epilogue(op: ContractOp) -> bool:
@@ -126,41 +175,43 @@ def _has_plain_epilogue(op: ContractOp) -> bool:
     )
 
 
-def _is_strided(op: ContractOp, index: int) -> bool:
-    """Whether each element of a factor is read from its own place in memory, with no padding."""
-    access, shape = op.input_accesses[index], cast(ShapedType, op.inputs[index].type).get_shape()
-    return (
-        access is not None
-        and all(row.symbol is None for row in access.rows)
-        and (op.input_pads[index] is None or access.is_in_bounds(op.extents, shape))
-    )
-
-
 def _fitting_plan(
     op: ContractOp, tiled: Tiling, target: Target, threads: int | None
 ) -> gemm.GemmPlan:
     """The plan for so many threads, or for those that the scratch buffer was planned for."""
-    available = 0
-    for scratch in op.scratch:
-        available = prod(cast(MemRefType[Attribute], scratch.type).get_shape())
-    smallest = 0
+    available, smallest = _available(op), 0
     for count in (threads or thread_count(), thread_count(), 1):
         plan = gemm.plan(tiled.contraction, target, count)
         if plan.scratch_bytes <= available:
             return plan
         smallest = plan.scratch_bytes
-    raise LocatedError(
-        f"{op.name}: needs {smallest} bytes of scratch, got {available}; "
+    raise _too_little(op, smallest)
+
+
+def _too_little(op: ContractOp, needed: int) -> LocatedError:
+    return LocatedError(
+        f"{op.name}: needs {needed} bytes of scratch, got {_available(op)}; "
         "contract_scratch_bytes tells how many",
         op,
     )
 
 
-def _emit_tiled(op: ContractOp, name: str, tiled: Tiling, plan: gemm.GemmPlan) -> Kernel:
+def _available(op: ContractOp) -> int:
+    """The bytes of scratch memory that a contraction has."""
+    return sum(prod(cast(MemRefType[Attribute], s.type).get_shape()) for s in op.scratch)
+
+
+def _emit_tiled(
+    op: ContractOp, name: str, tiled: Tiling, plan: gemm.GemmPlan, resumes: bool
+) -> Kernel:
     needs = Needs()
+    if resumes:
+        # sums that chains go on from are read as they are written: along the columns
+        tiled = replace(tiled, is_turned=False)
     epilogue = _Epilogue(op, tiled, needs)
     parameters = _parameters(op, tiled.is_swapped)
-    text = gemm.emit(plan, name, epilogue.emit, parameters, turned=tiled.is_turned)
+    start = epilogue.start if resumes else None
+    text = gemm.emit(plan, name, epilogue.emit, parameters, turned=tiled.is_turned, start=start)
     phases = tuple(
         Phase(f"{name}.{phase.suffix}", phase.items, _cost(plan, phase, epilogue.cost))
         for phase in plan.phases
@@ -222,15 +273,11 @@ class _Epilogue:
     ) -> None:
         """Compute and store one vector."""
         op, memory = self.op, Memory(f, self.needs)
+        indices = self._indices(batch, row, column)
         if lanes == 1:
             # bodies know scalars, not vectors of one lane
             kind = kind_of(op.accumulator_type)
             accumulator = f.emit(f"extractelement <1 x {llvm_type(kind)}> {accumulator}, i64 0")
-        indices = dict.fromkeys(range(op.free_dims), "0")
-        indices |= dict(zip(self.tiled.batch_dims, batch, strict=True))
-        for dim, index in ((self.tiled.row_dim, row), (self.tiled.column_dim, column)):
-            if dim is not None:
-                indices[dim] = index
         surroundings = Surroundings(indices, self.tiled.vector_dim, mask)
         arguments: list[str | Value] = [accumulator]
         for k in range(2, len(op.inputs)):
@@ -241,6 +288,34 @@ class _Epilogue:
             assert value is not None
             kind = kind_of(yielded.type)
             self._store(memory, k, indices, lanes, kind, emitter.vector(value, kind), mask)
+
+    def start(
+        self,
+        f: FunctionText,
+        lanes: int,
+        batch: list[str],
+        row: str,
+        column: str,
+        mask: str | None,
+    ) -> str:
+        """What the result holds of one vector of sums."""
+        memory, kind = Memory(f, self.needs), kind_of(self.op.accumulator_type)
+        access, type_ = self.op.output_accesses[0], self.op.output_types[0]
+        indices = self._indices(batch, row, column)
+        pointer, step = self._element(memory, _output_name(0), access, type_, indices)
+        if lanes > 1:
+            return memory.load_strided(kind, lanes, pointer, step, mask)
+        value, vector = memory.load(kind, 1, pointer), f"<1 x {llvm_type(kind)}>"
+        return f.emit(f"insertelement {vector} poison, {llvm_type(kind)} {value}, i64 0")
+
+    def _indices(self, batch: list[str], row: str, column: str) -> dict[int, str]:
+        """The index along each dimension that is not summed."""
+        indices = dict.fromkeys(range(self.op.free_dims), "0")
+        indices |= dict(zip(self.tiled.batch_dims, batch, strict=True))
+        for dim, index in ((self.tiled.row_dim, row), (self.tiled.column_dim, column)):
+            if dim is not None:
+                indices[dim] = index
+        return indices
 
     def _load(
         self, memory: Memory, index: int, indices: dict[int, str], lanes: int, mask: str | None

@@ -19,6 +19,7 @@ from math import prod
 from gradir.lowering.gemm_choose import cost, plan
 from gradir.lowering.gemm_compute import (
     Epilogue,
+    Start,
     at_batch,
     batch_indices,
     divide,
@@ -37,6 +38,7 @@ __all__ = [
     "GemmPlan",
     "Operand",
     "Phase",
+    "Start",
     "cost",
     "emit",
     "plan",
@@ -55,10 +57,12 @@ def emit(
     parameters: str = PARAMETERS,
     linkage: str = "internal",
     turned: bool = False,
+    start: Start | None = None,
 ) -> str:
     """The text of all phases, `void @name.suffix(parameters)`.
 
     The epilogue is handed vectors of consecutive columns, or if `turned` of consecutive rows.
+    Chains begin with 0, or with the sums that `start` loads.
 
     `parameters` declares %lhs, %rhs, %scratch (`scratch_bytes` aligned to `alignment`, or anything
     if that is 0), %begin, %end and what the epilogue reads and writes.
@@ -69,7 +73,7 @@ def emit(
         if phase.suffix == "pack":
             _emit_pack(f, plan)
         else:
-            emit_compute(f, plan, epilogue, turned)
+            emit_compute(f, plan, epilogue, turned, start)
         functions.append(
             f"define {linkage} void @{name}.{phase.suffix}({parameters}) "
             f"{plan.target.attributes} {{\nentry:\n{f.text()}\n  ret void\n}}\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
@@ -16,6 +16,7 @@ from gradir.lowering.gemm_tile import (
     Tile,
     add,
     element_pointer,
+    mask_of,
     minimum,
     multiply,
     subtract,
@@ -52,7 +53,17 @@ class Block:
     is_last: str | None
 
 
-def emit_compute(f: FunctionText, plan: GemmPlan, epilogue: Epilogue, turned: bool = False) -> None:
+# start(f, lanes, batch, row, column, mask) loads a vector of sums that chains go on from
+Start = Callable[[FunctionText, int, list[str], str, str, str | None], str]
+
+
+def emit_compute(
+    f: FunctionText,
+    plan: GemmPlan,
+    epilogue: Epilogue,
+    turned: bool = False,
+    start: Start | None = None,
+) -> None:
     """An item is one unit, or one share of the units if shares have memory of their own."""
     if plan.units == 0:
         return
@@ -60,7 +71,7 @@ def emit_compute(f: FunctionText, plan: GemmPlan, epilogue: Epilogue, turned: bo
     slot = f.emit(f"alloca {kind}, align {plan.alignment}", "slot")
     finish = TurnedFinish(f, plan, epilogue) if turned else Finish(f, plan, epilogue)
     if not plan.shares:
-        _Compute(f, plan, finish, slot, "%scratch").units("%begin", "%end")
+        _Compute(f, plan, finish, start, slot, "%scratch").units("%begin", "%end")
         return
     items = min(plan.shares, plan.units)
     with f.loop("%begin", "%end", hint="share") as share:
@@ -70,16 +81,22 @@ def emit_compute(f: FunctionText, plan: GemmPlan, epilogue: Epilogue, turned: bo
             f.emit(f"udiv i64 {multiply(f, index, plan.units)}, {items}")
             for index in (share, add(f, share, 1))
         ]
-        _Compute(f, plan, finish, slot, private).units(*bounds)
+        _Compute(f, plan, finish, start, slot, private).units(*bounds)
 
 
 class _Compute:
     """Writes the compute phase of one plan into one function."""
 
     def __init__(
-        self, f: FunctionText, plan: GemmPlan, finish: Finish, slot: str, private: str
+        self,
+        f: FunctionText,
+        plan: GemmPlan,
+        finish: Finish,
+        start: Start | None,
+        slot: str,
+        private: str,
     ) -> None:
-        self.f, self.plan, self.finish = f, plan, finish
+        self.f, self.plan, self.finish, self.start = f, plan, finish, start
         self.kind = plan.contraction.accumulator
         self.slots = slot if plan.k_blocks <= 1 else private
         self.packed_lhs = element_pointer(f, "i8", private, str(plan.slots_bytes))
@@ -292,16 +309,18 @@ class _Compute:
             return
         lhs = self._lhs(run, block, index, row)
         if block.is_first is None or block.is_last is None:
+            initial = self._initial(run.batch, panel, row, tile)
             if plan.pack_rhs == "registers":
-                chains = tile.contract_transposed(f, lhs, rhs, plan.contraction.k)
+                chains = tile.contract_transposed(f, lhs, rhs, plan.contraction.k, initial)
             else:
                 loops = self._loops(lhs, rhs, block.length)
-                chains = tile.contract(f, lhs, rhs, loops, tile.zeros())
+                chains = tile.contract(f, lhs, rhs, loops, initial)
             tile.store(f, self.slots, chains)
             self.finish.tile(run.batch, panel, index, row, tile, self.slots)
             return
         slot = self._slot(run, panel, index)
-        initial = self._resume(tile, slot, block.is_first)
+        initial = self._initial(run.batch, panel, row, tile)
+        initial = self._resume(tile, slot, block.is_first, initial)
         loops = self._loops(lhs, rhs, block.length)
         tile.store(f, slot, tile.contract(f, lhs, rhs, loops, initial))
         with f.when(block.is_last, "finish"):
@@ -314,8 +333,18 @@ class _Compute:
         offset = add(f, offset, subtract(f, index, run.first))
         return element_pointer(f, self.kind, self.slots, multiply(f, offset, plan.slot_elements))
 
-    def _resume(self, tile: Tile, slot: str, is_first: str) -> list[str]:
-        """Zeros in the first block, else what the block before left."""
+    def _initial(self, batch: list[str], panel: str, row: str, tile: Tile) -> list[str]:
+        """What the chains of a tile begin with."""
+        if self.start is None:
+            return tile.zeros()
+        f, first = self.f, multiply(self.f, panel, self.plan.width)
+        return [
+            self.start(f, v.lanes, batch, add(f, row, k), add(f, first, column), mask_of(v))
+            for k, column, v in tile.places()
+        ]
+
+    def _resume(self, tile: Tile, slot: str, is_first: str, initial: list[str]) -> list[str]:
+        """`initial` in the first block, else what the block before left."""
         f = self.f
         resume, start, entry = f.fresh("resume"), f.fresh("start"), f.current_label
         f.line(f"br i1 {is_first}, label %{start}, label %{resume}")
@@ -325,10 +354,10 @@ class _Compute:
         f.label(start)
         return [
             f.emit(
-                f"phi {tile.type_of(vector)} [ zeroinitializer, %{entry} ], [ {value}, %{resume} ]",
+                f"phi {tile.type_of(vector)} [ {first}, %{entry} ], [ {value}, %{resume} ]",
                 "acc",
             )
-            for value, (_, _, vector) in zip(loaded, tile.places(), strict=True)
+            for first, value, (_, _, vector) in zip(initial, loaded, tile.places(), strict=True)
         ]
 
 

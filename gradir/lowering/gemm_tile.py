@@ -381,9 +381,11 @@ class Tile:
         return self.is_nested and count * self.height * len(self.vectors) <= MOST_UNROLLED
 
     def contract_transposed(
-        self, f: FunctionText, lhs: Source, rhs: Source, length: int
+        self, f: FunctionText, lhs: Source, rhs: Source, length: int, initial: list[str]
     ) -> list[str]:
-        """The chains over k in [0, length) with a right operand that is contiguous along k.
+        """The chains over k in [0, length), from `initial` on.
+
+        The right operand is contiguous along k.
 
         Blocks of it are transposed in registers, which pays if there are few rows to share it.
         """
@@ -394,7 +396,7 @@ class Tile:
             return self._few_steps(f, lhs.at(f, "0", k), rhs.at(f, k, "0"), chains, count)
 
         whole = str(length - rest)
-        chains = self._loop(f, whole, stride, self.zeros(), lambda k, old: several(k, old, stride))
+        chains = self._loop(f, whole, stride, initial, lambda k, old: several(k, old, stride))
         return several(whole, chains, rest) if rest else chains
 
     def _few_steps(

@@ -45,6 +45,8 @@ from gradir.runtime.tapes import GrownMemory, NativeTape, unboxed
 POOLED_RESULT_BYTES = 1 << 16
 # Up to this size the arena of an idle call is kept with its table.
 KEPT_ARENA_BYTES = 1 << 16
+# An arena may lie in a free block so many times as large.
+ARENA_SLACK = 8
 
 
 class _Call:
@@ -186,7 +188,7 @@ class Executable:
         call.table[TABLE_THREADS] = threads.usable(self.threads)
         if self._arena_bytes <= KEPT_ARENA_BYTES:
             return None
-        block = self._pool.take(self._arena_bytes)
+        block = self._pool.take(self._arena_bytes, ARENA_SLACK)
         call.table[TABLE_ARGUMENTS] = block.address
         return block
 

@@ -10,7 +10,9 @@ import ctypes
 import mmap
 import os
 import threading
+from bisect import bisect_left, insort
 from collections import deque
+from itertools import islice, takewhile
 from typing import Any
 
 import numpy as np
@@ -58,20 +60,26 @@ class Pool:
         self.limit = limit
         self.held = 0
         self._free: dict[int, deque[Block]] = {}
+        # the keys of `_free`, ascending
+        self._sizes: list[int] = []
         self._returned: deque[Block] = deque()
         self._count = 0
         self._lock = threading.Lock()
 
-    def take(self, nbytes: int) -> Block:
-        """A block of at least `nbytes` with undefined contents."""
+    def take(self, nbytes: int, slack: int = 1) -> Block:
+        """A block of at least `nbytes` with undefined contents.
+
+        A free one may be up to `slack` times as large: for what comes back soon, so that functions
+        that run in turns share memory that is warm, whatever the sizes of their arenas.
+        """
         granule = HUGE_PAGE_BYTES if nbytes >= HUGE_PAGE_BYTES else GRANULE_BYTES
         size = max(1, -(-nbytes // granule)) * granule
         with self._lock:
             if self._returned:
                 self._sort_in()
-            blocks = self._free.get(size)
+            blocks = self._free.get(size) or (self._larger(size, slack) if slack > 1 else None)
             if blocks:
-                self.held -= size
+                self.held -= blocks[-1].size
                 return blocks.pop()
         try:
             return Block(size)
@@ -92,6 +100,7 @@ class Pool:
         with self._lock:
             self._sort_in()
             self._free.clear()
+            self._sizes.clear()
             self.held = 0
 
     def _sort_in(self) -> None:
@@ -99,12 +108,21 @@ class Pool:
             block = self._returned.popleft()
             self._count += 1
             block.returned = self._count
-            self._free.setdefault(block.size, deque()).append(block)
+            if block.size not in self._free:
+                insort(self._sizes, block.size)
+                self._free[block.size] = deque()
+            self._free[block.size].append(block)
             self.held += block.size
         while self.held > self.limit:
             # of one size, the first came back first
             oldest = min((b for b in self._free.values() if b), key=lambda b: b[0].returned)
             self.held -= oldest.popleft().size
+
+    def _larger(self, size: int, slack: int) -> deque[Block] | None:
+        """The free blocks of the least size above, up to `slack` times as much."""
+        sizes = islice(self._sizes, bisect_left(self._sizes, size), None)
+        near = takewhile(lambda other: other <= slack * size, sizes)
+        return next((self._free[other] for other in near if self._free[other]), None)
 
 
 class ResultBuffer:

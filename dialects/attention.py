@@ -26,8 +26,7 @@ from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape, transpos
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.attributes import Attributes, flag, number
-from gradir.dialects.decomposed import vjp_of_decomposition
-from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.shapes import (
     broadcast_shapes,
@@ -213,6 +212,7 @@ class AttentionBackwardOp(AttentionForm):
     """
 
     name = "grad.attention_backward"
+    IS_TAKEN_APART: ClassVar[bool] = True
 
     ct = operand_def()
     y = operand_def()
@@ -233,11 +233,6 @@ class AttentionBackwardOp(AttentionForm):
             if not fits or element_of(found) != element_of(wanted):
                 raise VerifyException(f"{name} must be {wanted}, got {found}")
         return [t for t in inputs if not is_bool(element_of(t))]
-
-    def vjp_all(
-        self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
-    ) -> Cotangents:
-        return vjp_of_decomposition(self, cts, operands)
 
     def decompose(self, *operands: Value) -> Sequence[Value]:
         from gradir.dialects.grad import BarrierOp

@@ -42,6 +42,8 @@ class TensorOp(IRDLOperation, ABC):
     INACTIVE: ClassVar[bool] = False
     # The result shows elements of the first operand in another shape; to make it costs nothing.
     IS_VIEW: ClassVar[bool] = False
+    # The derivative is that of the decomposition, by which the op is replaced before.
+    IS_TAKEN_APART: ClassVar[bool] = False
     # Operands through which no derivative is offered; an active one is refused.
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
     # Indices are checked at run time; an error names the op that was written, not what it became.
@@ -174,7 +176,9 @@ class TensorOp(IRDLOperation, ABC):
 
     @classmethod
     def has_vjp(cls) -> bool:
-        return cls.vjp is not TensorOp.vjp or cls.vjp_all is not TensorOp.vjp_all
+        return (
+            cls.IS_TAKEN_APART or cls.vjp is not TensorOp.vjp or cls.vjp_all is not TensorOp.vjp_all
+        )
 
     # Meaning and lowering.
 

@@ -130,10 +130,18 @@ class SpecializingExecutable:
         self._sources = sources
         self._made: dict[Shapes, Executable] = {}
         self._last: Executable | None = None
+        self._used: Executable | None = None
         self._lock = Lock()
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
-        return self.specialized(*arrays)(*arrays, out=out)
+        last = self._used
+        if last is not None:
+            # most calls are like the one before, whose code knows whether arrays are for it
+            results = last.attempt(arrays, out)
+            if results is not None:
+                return results
+        found = self._used = self.specialized(*arrays)
+        return found(*arrays, out=out)
 
     def specialized(self, *arrays: object) -> Executable:
         """The code for arrays of these shapes, made where it is not there yet."""

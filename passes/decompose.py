@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -21,11 +21,18 @@ def decompose(module: ModuleOp) -> None:
         decompose_block(block)
 
 
-def decompose_block(block: Block) -> None:
-    """Leaves no op of the block (regions in it aside) that has a decomposition."""
-    op = block.first_op
+def decompose_block(
+    block: Block,
+    wanted: Callable[[Operation], bool] = lambda op: True,
+    behind: Operation | None = None,
+) -> None:
+    """Leaves no op of the block (regions in it aside) that has a decomposition and is wanted.
+
+    With `behind`, only ops behind that one are looked at.
+    """
+    op = block.first_op if behind is None else behind.next_op
     while op is not None:
-        if isinstance(op, TensorOp) and op.has_decomposition():
+        if isinstance(op, TensorOp) and op.has_decomposition() and wanted(op):
             op = _decompose_op(block, op)
         else:
             op = op.next_op

@@ -20,15 +20,17 @@ from xdsl.traits import IsTerminator
 from gradir.dialects.diagnostics import PassError, op_name
 from gradir.dialects.grad import accumulated, zero
 from gradir.dialects.host_call import HostCallOp
-from gradir.dialects.interfaces import vjp_rule
+from gradir.dialects.interfaces import Cotangents, vjp_rule
 from gradir.dialects.tape import cotangent_type
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.calls import Key, derive_callees, key_of, suffix
 from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.custom_vjp import refuse_forward_mode
+from gradir.passes.decompose import decompose_block
 from gradir.passes.derived_functions import Program, function_around
 from gradir.passes.gradient import FunctionDifferentiator
+from gradir.passes.prepare import is_taken_apart
 from gradir.passes.region_flow import region_flow, times, trips, yielded
 from gradir.passes.simplify import simplify_block
 from gradir.passes.targets import Target, argument_attributes
@@ -275,7 +277,7 @@ def pushed_forward(
     dummies = Block(arg_types=[cotangent_type(r.type) for r in op.results])
     cts = [emitter.value(a) if w else None for a, w in zip(dummies.args, wanted, strict=True)]
     operands, results = (list(map(emitter.value, values)) for values in (op.operands, op.results))
-    flowing = rule(op, cts, results, operands)
+    flowing = _in_parts(rule(op, cts, results, operands), before, emitter)
     contributions: dict[SSAValue, list[Value]] = {}
     for ct, tangent in zip(flowing, tangents, strict=True):
         if ct is not None and tangent is not None:
@@ -284,6 +286,17 @@ def pushed_forward(
     _transpose(linear, dummies, contributions, emitter)
     _erase(linear, op)
     return [accumulated(p).ssa if (p := contributions.get(a)) else None for a in dummies.args]
+
+
+def _in_parts(flowing: Cotangents, before: Operation | None, emitter: Emitter) -> Cotangents:
+    """What a rule has found, after what it emitted behind an op was taken apart."""
+    held = emitter.insert(ReturnOp(*(ct.ssa for ct in flowing if ct is not None)))
+    decompose_block(emitter.block, is_taken_apart, before)
+    found = iter(held.operands)
+    flowing = [None if ct is None else emitter.value(next(found)) for ct in flowing]
+    held.detach()
+    held.erase()
+    return flowing
 
 
 def _ops_behind(op: Operation | None, block: Block) -> Iterator[Operation]:

@@ -30,7 +30,7 @@ from gradir.passes.deferral import deferred, open_op, options
 from gradir.passes.derived_functions import Derived, Program, joint_function, split_functions
 from gradir.passes.differentiator import Differentiator, Shared
 from gradir.passes.effects import effect_problem
-from gradir.passes.outline_checkpoints import outlined
+from gradir.passes.prepare import prepared
 from gradir.passes.refusals import check_differentiable
 from gradir.passes.region_flow import ops_within, region_flow
 from gradir.passes.regions import values_read
@@ -71,7 +71,7 @@ def gradient(
     (deferral.py), and `settings` are what stands for `keep` there. PassError, located, where it
     cannot be done.
     """
-    with called(module, function) as original, outlined(module, function, flat=keep is not None):
+    with called(module, function) as original, prepared(module, function, flat=keep is not None):
         program = Program(module)
         source = program.function(function)
         program.functions[function] = original or source

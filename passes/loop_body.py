@@ -19,6 +19,7 @@ from gradir.dialects.tape import TapeType, cotangent_type, pop, push
 from gradir.dialects.value import Emitter
 from gradir.passes.differentiator import Differentiator, cotangent_hint
 from gradir.passes.flow_builder import name_all
+from gradir.passes.region_flow import trips
 from gradir.passes.regions import defined_inside, values_read_inside
 from gradir.passes.residuals import Makers, Residuals
 from gradir.passes.simplify import simplify_block
@@ -103,7 +104,7 @@ def keep_residuals(
     """Push what the backward code reads at the end of the forward code, and pop it at the start
     of the backward code."""
     inner = body.inner
-    residuals = Residuals(inner.forward, inner.backward, makers, outside)
+    residuals = Residuals(inner.forward, inner.backward, makers, outside, trips(op))
     stored = _take_following(body, residuals.kept, steps)
     followed = [step.before for step in steps if step.place in body.following]
     last = inner.backward.last_op

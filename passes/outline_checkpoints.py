@@ -12,8 +12,7 @@ nested regions. Ops that the stage reads but that are not computed from a start 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -24,10 +23,8 @@ from xdsl.passes import ModulePass
 
 from gradir.dialects.checkpoint import CheckpointOp, YieldOp
 from gradir.dialects.grad import EndCheckpointOp, StartCheckpointOp
-from gradir.passes.call_graph import called_name, calls_in, functions_by_name
 from gradir.passes.checkpoint_stages import Stage, Stages, around, crossing, find, leak
 from gradir.passes.cleanup import blocks_inside_out
-from gradir.passes.inline import inline
 from gradir.passes.regions import values_read
 
 Marker = StartCheckpointOp | EndCheckpointOp
@@ -43,50 +40,8 @@ def outline_checkpoints(root: ModuleOp | FuncOp) -> None:
             _Outliner(block).run()
 
 
-@contextmanager
-def outlined(module: ModuleOp, function: str, flat: bool = False) -> Generator[None]:
-    """For as long as this lasts, copies stand for `@function` and what it calls that have markers.
-
-    In the copies the stages are regions; where it is to be `flat`, calls are inlined too.
-    """
-    swapped: list[tuple[FuncOp, FuncOp]] = []
-    try:
-        for original in _marked(functions_by_name(module), function, flat):
-            copy = original.clone()
-            copy.location = original.location
-            _swap(original, copy)
-            swapped.append((original, copy))
-            outline_checkpoints(copy)
-        if flat and function in functions_by_name(module):
-            inline(module, function)
-        yield
-    finally:
-        for original, copy in swapped:
-            _swap(copy, original)
-
-
-def _marked(functions: dict[str, FuncOp], name: str, anyway: bool) -> list[FuncOp]:
-    """A function (`anyway`, or if it has markers) and those it may call, if they have markers."""
-    reached = [name]
-    seen = set(reached)
-    for caller in reached:
-        for call in calls_in(functions[caller]) if caller in functions else ():
-            if (callee := called_name(call)) not in seen:
-                seen.add(callee)
-                reached.append(callee)
-    found = [functions[n] for n in reached if n in functions]
-    return [f for f in found if (anyway and f.sym_name.data == name) or _has_markers(f)]
-
-
-def _has_markers(function: FuncOp) -> bool:
+def has_markers(function: FuncOp) -> bool:
     return any(isinstance(op, Marker) for op in function.walk())
-
-
-def _swap(old: FuncOp, new: FuncOp) -> None:
-    block = old.parent
-    assert block is not None
-    block.insert_op_before(new, old)
-    old.detach()
 
 
 Node = Operation | Stage

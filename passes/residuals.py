@@ -4,6 +4,7 @@ The least that has to be kept is found per value:
 - made of constants, of the induction variable and of values from outside by cheap ops (scalar
   arithmetic, views, fills): made again in the backward code
 - made of values from outside by other ops: the op moves out of the loop, and is read from there
+- a part of a tensor from outside, if all parts together are no smaller: read again
 - a view of something no larger: that is kept, and the view made again; likewise what scalar
   arithmetic makes of kept values
 - anything else is kept, on a tape or as a result of the forward op
@@ -40,17 +41,24 @@ class Residuals:
     """The values of `forward` that `backward` reads.
 
     `kept` are those to store; then `restore` makes the backward code read what was stored. With
-    `outside`, where the loop will stand, what no iteration changes moves there.
+    `outside`, where the loop will stand, what no iteration changes moves there. `trips`: so often
+    `forward` runs, if that is known.
     """
 
     def __init__(
-        self, forward: Block, backward: Block, makers: Makers, outside: Emitter | None = None
+        self,
+        forward: Block,
+        backward: Block,
+        makers: Makers,
+        outside: Emitter | None = None,
+        trips: int | None = 1,
     ):
+        self.trips = trips
         self.forward = forward
         self.backward = backward
         self.makers = makers
         self.read = values_read_of(forward, backward)
-        self.cheap = self._made_by(_is_cheap_op, makers)
+        self.cheap = self._made_by(self._is_cheaply_made, makers)
         if outside is not None:
             self._hoist(outside)
         kept = (self._stored(v) for v in self.read if not self._is_cheap(v))
@@ -66,6 +74,18 @@ class Residuals:
     def _is_cheap(self, value: SSAValue) -> bool:
         """It can be made again from what the backward code sees anyway."""
         return value in self.cheap or not self._is_inner(value)
+
+    def _is_cheaply_made(self, op: Operation) -> bool:
+        return _is_cheap_op(op) or self._is_part(op)
+
+    def _is_part(self, op: Operation) -> bool:
+        """It reads a part of a tensor; to keep the tensor takes no more than to keep all parts."""
+        if not isinstance(op, tensor.ExtractOp | tensor.ExtractSliceOp) or self.trips is None:
+            return False
+        source, part = op.operands[0], op.results[0]
+        if not (is_static(source.type) and (not is_tensor(part.type) or is_static(part.type))):
+            return False
+        return _size(source) <= self.trips * _size(part)
 
     def _made_by(
         self, allowed: Callable[[Operation], bool], given: Iterable[SSAValue]
@@ -123,7 +143,7 @@ class Residuals:
             op.detach()
             outside.insert(op)
         if moved:
-            self.cheap = self._made_by(_is_cheap_op, self.makers)
+            self.cheap = self._made_by(self._is_cheaply_made, self.makers)
 
     def _needed(self, values: Iterable[SSAValue], given: Container[SSAValue]) -> list[Operation]:
         """The ops of the forward code that make values of those that are given, in order."""

@@ -16,6 +16,7 @@ from xdsl.parser import Parser
 
 from gradir.dialects.loopnest import ContractOp, Loopnest
 from gradir.runtime.executable import Executable, compile_function
+from gradir.runtime.native_call import Runner
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -42,6 +43,20 @@ def contraction_of(text: str) -> ContractOp:
 
 def compiled(text: str, threads: int = 1) -> Executable:
     return compile_function(function_of(text), threads)
+
+
+def called_by_python(fn: Executable) -> Executable:
+    """The function, all calls of which now go through Python."""
+
+    def declined(arguments: tuple[object, ...], out: object) -> None:
+        return None
+
+    def runner(table: int) -> Runner:
+        return declined
+
+    getattr(fn, "_native").runner = runner  # noqa: B009
+    getattr(fn, "_idle").clear()  # noqa: B009
+    return fn
 
 
 def memref(shape: tuple[int, ...], element: str = "f32") -> str:

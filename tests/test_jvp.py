@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import f64
 import gradir
 from gradir import Module
 from gradir.errors import GradirError
+from gradir.passes.prepare import is_taken_apart
 from gradir.symbols import function_named
 from gradir.testing import difference
 
@@ -34,8 +35,10 @@ def check_jvp(module: Module, arguments: Sequence[Array], wrt: Sequence[int], sm
     cts: list[Array] = [generator.uniform(-1, 1, primal[k].shape) for k in floating]
     forward = module.gradient("f", wrt, mode="jvp")
     found = gradir.interpret(forward, "f_jvp", *arguments, *tangents)
+    # NumPy's formula for an op that is taken apart rounds differently than its parts
+    tolerance = 1e-13 if any(map(is_taken_apart, module.op.walk())) else 0
     for one, other in zip(found, primal, strict=False):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(one, other, rtol=tolerance)
     pushed = found[len(primal) :]
     assert [p.shape for p in pushed] == [primal[k].shape for k in floating]
     total = inner(pushed, cts)

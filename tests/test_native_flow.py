@@ -102,7 +102,8 @@ def test_random_programs(seed: int) -> None:
 @pytest.mark.parametrize("seed", [105, 110, 115, 120])
 def test_random_programs_on_two_threads(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that can be shared is shared, so that threads wait for each other in loops."""
-    monkeypatch.setattr(spmd, "PARALLEL_COST", 0.0)
+    monkeypatch.setattr(spmd, "PHASE_COST", 0.0)
+    monkeypatch.setattr(spmd, "PROGRAM_COST", 0.0)
     run_both(random_text(seed, 33, 130), *random_arguments(seed, 33, 130), count=2)
 
 

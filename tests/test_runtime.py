@@ -15,6 +15,7 @@ import pytest
 from runtime_harness import (
     Array,
     add_function,
+    called_by_python,
     chain_function,
     compiled,
     function,
@@ -39,9 +40,11 @@ def floats(*shape: int, seed: int = 0) -> Array:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-@pytest.fixture(scope="module")
-def add16() -> Executable:
-    return compiled(add_function(16))
+@pytest.fixture(scope="module", params=["native", "python"])
+def add16(request: pytest.FixtureRequest) -> Executable:
+    """The function whose calls one native function makes, and the same through Python."""
+    fn = compiled(add_function(16))
+    return fn if request.param == "native" else called_by_python(fn)
 
 
 @pytest.fixture(scope="module")
@@ -504,7 +507,7 @@ def test_a_block_that_cannot_be_had_is_an_error():
 
 def test_a_result_outlives_its_function():
     pool = Pool(1 << 30)
-    array, _ = ResultBuffer(pool, (LONG,), np.dtype(np.float32), 4 * LONG).make()
+    array = ResultBuffer(pool, (LONG,), np.dtype(np.float32), 4 * LONG).make()
     array[...] = 3
     owner = array.base
     del array

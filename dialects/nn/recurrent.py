@@ -15,8 +15,7 @@ from gradir.dialects.array.elementwise import TanhOp
 from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.attributes import Attributes
-from gradir.dialects.decomposed import vjp_of_decomposition
-from gradir.dialects.interfaces import Cotangents, TensorOp
+from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.nn.activations import SigmoidOp
 from gradir.dialects.nn.layers import LinearOp
@@ -29,6 +28,7 @@ class CellOp(TensorOp):
 
     GATES: ClassVar[int]
     STATES: ClassVar[tuple[str, ...]]
+    IS_TAKEN_APART: ClassVar[bool] = True
     traits = traits_def(Pure())
 
     @classmethod
@@ -72,11 +72,6 @@ class CellOp(TensorOp):
             SliceOp.on(product, start=[*low, k * size], stop=[*batch, (k + 1) * size])
             for k in range(self.GATES)
         ]
-
-    def vjp_all(
-        self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
-    ) -> Cotangents:
-        return vjp_of_decomposition(self, cts, operands)
 
     def numpy_products(self, x: Any, h: Any, *weights: Any) -> list[Any]:
         """Each gate's parts of the two products, in NumPy: those of x, then those of h."""

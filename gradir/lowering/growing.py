@@ -3,13 +3,16 @@
 Each has words of its own in the driver's table: the pointer, how many records there is room for,
 the row that was reserved last, and whether a reservation failed. The caller gives an address with
 room for one record, which is where code that has failed reads and writes, and frees the memory.
+What is small is left to the next run with the same table, since fresh pages are slow.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_INDEX
+from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.target import Target
 
 POINTER, CAPACITY, ROW, FAILED = 0, 1, 2, 3
@@ -20,6 +23,9 @@ GROWING_SYMBOLS = {"gradir_realloc": "realloc"}
 
 # The first records take about this much.
 FIRST_BYTES = 1 << 16
+
+# Up to this size memory that has grown stays with its table, if it belongs to no result.
+KEPT_BYTES = 1 << 26
 
 # In place of a bound in the error record: -4 and below is a limit of bytes, -3 that no memory is.
 NO_MEMORY = -3
@@ -95,3 +101,28 @@ done:
   ret void
 }}
 """
+
+
+def trim_function(target: Target, growing: Sequence[tuple[int, int, int]]) -> str:
+    """`@gradir_trim(ptr %table)`: memory that has grown large is given back but for one record.
+
+    `growing` as in `Program`; what belongs to a result is left to the caller.
+    """
+    f = FunctionText()
+    for word, stride, kept in growing:
+        if kept >= 0:
+            continue
+        records = f.emit(f"getelementptr i64, ptr %table, i64 {word}")
+        place = f.emit(f"getelementptr i64, ptr {records}, i64 {CAPACITY}")
+        capacity = f.emit(f"load i64, ptr {place}, align 8")
+        with f.when(f.emit(f"icmp ugt i64 {capacity}, {KEPT_BYTES // stride}")):
+            old = f.emit(f"load ptr, ptr {records}, align 8")
+            new = f.emit(f"call ptr @gradir_realloc(ptr {old}, i64 {stride})")
+            failed = f.emit(f"icmp eq ptr {new}, null")
+            left = f.emit(f"select i1 {failed}, ptr {old}, ptr {new}")
+            f.line(f"store ptr {left}, ptr {records}, align 8")
+            f.line(f"store i64 0, ptr {place}, align 8")
+    return (
+        f"define internal void @gradir_trim(ptr %table) {target.attributes} {{\nentry:\n"
+        f"{f.text()}\n  ret void\n}}\n"
+    )

@@ -30,7 +30,12 @@ from gradir.dialects.loopnest_buffers import RecordsAtOp, RecordsOp, ReserveOp, 
 from gradir.lowering.contractions import emit_contract
 from gradir.lowering.driver_scalars import ScalarCode
 from gradir.lowering.foralls import emit_forall
-from gradir.lowering.growing import GROW_DECLARATIONS, RECORDS_WORDS, grow_function
+from gradir.lowering.growing import (
+    GROW_DECLARATIONS,
+    RECORDS_WORDS,
+    grow_function,
+    trim_function,
+)
 from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel, Phase
 from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
@@ -58,6 +63,7 @@ from gradir.lowering.structured import ControlFlow
 from gradir.lowering.target import Target
 from gradir.lowering.vector_math import collect
 from gradir.passes.liveness import is_control_flow
+from gradir.passes.region_flow import times, trips
 
 __all__ = [
     "HOST_SYMBOL", "TABLE_ARGUMENTS", "TABLE_ERROR", "TABLE_THREADS", "Constant", "HostCallSite",
@@ -141,7 +147,7 @@ class _Driver:
     def function_block(self) -> None:
         block = self.function.body.block
         self.declare(block)
-        if not self.work.is_shared_anywhere(self.phases(block)):
+        if not self.work.is_worth_waking(self.phases(block)):
             self.work.threads = 1
         self.ops(block)
         last = block.last_op
@@ -159,15 +165,18 @@ class _Driver:
                     for inner in region.blocks:
                         self.declare(inner)
 
-    def phases(self, block: Block) -> Iterator[Phase]:
-        """The phases of all kernels in a block and its regions."""
+    def phases(
+        self, block: Block, executions: int | None = 1
+    ) -> Iterator[tuple[Phase, int | None]]:
+        """The phases of all kernels in a block and its regions, and how often each runs at most."""
         for op in block.ops:
             if isinstance(op, LoopOp | ForallOp):
-                yield from self.emitted(op).kernel.phases
+                for phase in self.emitted(op).kernel.phases:
+                    yield phase, executions
             elif is_control_flow(op):
                 for region in op.regions:
                     for inner in region.blocks:
-                        yield from self.phases(inner)
+                        yield from self.phases(inner, times(executions, trips(op)))
 
     def ops(self, block: Block) -> None:
         """Write all ops of a block but its terminator."""
@@ -217,7 +226,7 @@ class _Driver:
         elif not any(use.writes for use in uses):
             work.settle_writes()
             self.emit_flow(op, settles=False)
-        elif work.is_shared_anywhere(p for block in blocks for p in self.phases(block)):
+        elif work.is_shared_anywhere(p for block in blocks for p, _ in self.phases(block)):
             work.settle()
             self.emit_flow(op, settles=True)
         else:
@@ -493,11 +502,12 @@ class _Driver:
             parts.append(f"declare i64 @{HOST_SYMBOL}(i64, ptr, ptr)")
         parts.append(self.driver_text())
         if self.scalars.grows:
-            parts.append(grow_function(self.target))
+            parts += [grow_function(self.target), trim_function(self.target, self.growing)]
+        ends = ["gradir_trim"] if self.scalars.grows else []
         if is_parallel:
-            parts.append(parallel_entry(self.target, self.records, TABLE_THREADS))
+            parts.append(parallel_entry(self.target, self.records, TABLE_THREADS, ends))
         else:
-            parts.append(serial_entry(self.target, self.records))
+            parts.append(serial_entry(self.target, self.records, ends))
         return "\n".join(parts)
 
     def driver_text(self) -> str:

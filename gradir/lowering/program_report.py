@@ -77,9 +77,9 @@ class Program:
 
     The arena must be aligned to 64 bytes. A failed index check leaves a number in the error record
     that counts `messages` from 1. `growing` are the first words of memory that grows, the bytes of
-    its records, and the result that it belongs to or -1; the caller clears their flags, and frees
-    the memory. Where an input or result is a tape, `input_tapes` or `result_tapes` has an entry for
-    each; a tape is handed over as several buffers.
+    its records, and the result that it belongs to or -1; the caller frees the memory, and does not
+    use a table again after an error. Where an input or result is a tape, `input_tapes` or
+    `result_tapes` has an entry for each; a tape is handed over as several buffers.
     """
 
     name: str

@@ -38,10 +38,13 @@ BARRIER_BYTES = 128
 AFFINITY_BYTES = 128
 
 
-def serial_entry(target: Target, records: Sequence[tuple[int, int]]) -> str:
+def serial_entry(
+    target: Target, records: Sequence[tuple[int, int]], ends: Sequence[str] = ()
+) -> str:
     """`@gradir_entry(ptr %table)` for a driver that never shares work.
 
     `records` are the kernels' error records: their word in the table, and what to add to the code.
+    `ends` are functions of the table that are called after the driver.
     """
     return f"""
 define internal void @gradir_barrier(ptr %barrier, i64 %threads) {target.attributes} {{
@@ -50,13 +53,18 @@ define internal void @gradir_barrier(ptr %barrier, i64 %threads) {target.attribu
 
 define void @{ENTRY}(ptr %table) {target.attributes} {{
   call void @gradir_driver(ptr %table, i64 0, i64 1, ptr null)
-  call void @gradir_errors(ptr %table)
+  {_calls(ends)}
   ret void
 }}
 {_errors(target, records)}"""
 
 
-def parallel_entry(target: Target, records: Sequence[tuple[int, int]], threads_word: int) -> str:
+def parallel_entry(
+    target: Target,
+    records: Sequence[tuple[int, int]],
+    threads_word: int,
+    ends: Sequence[str] = (),
+) -> str:
     """`@gradir_entry(ptr %table)`, with as many threads as the table asks for."""
     return f"""
 declare void @gradir_parallel(ptr, ptr, i32, i32)
@@ -84,13 +92,17 @@ direct:
   call void @gradir_driver(ptr %table, i64 0, i64 1, ptr %barrier)
   br label %done
 done:
-  call void @gradir_errors(ptr %table)
+  {_calls(ends)}
   ret void
 }}
 {_region(target)}
 {_spread(target)}
 {_barrier(target)}
 {_errors(target, records)}"""
+
+
+def _calls(ends: Sequence[str]) -> str:
+    return "\n  ".join(f"call void @{name}(ptr %table)" for name in ("gradir_errors", *ends))
 
 
 def _region(target: Target) -> str:

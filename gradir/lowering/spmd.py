@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from gradir.lowering.kernel import Phase
 from gradir.lowering.llvm_text import FunctionText
 
-# A phase that one thread finishes in less than this many nanoseconds is not worth a barrier.
-PARALLEL_COST = 6000.0
+# Nanoseconds that one thread takes, from which on it pays to share: a phase, for which the threads
+# have to wait for each other and to exchange data; and the whole work of a program that has such
+# phases, for which they have to be woken.
+PHASE_COST, PROGRAM_COST = 2500.0, 6000.0
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,15 @@ class SharedWork:
         return name
 
     def is_shared(self, phase: Phase) -> bool:
-        return self.threads > 1 and phase.items >= 2 and phase.cost > PARALLEL_COST
+        return self.threads > 1 and phase.items >= 2 and phase.cost > PHASE_COST
 
     def is_shared_anywhere(self, phases: Iterable[Phase]) -> bool:
-        return any(self.is_shared(phase) for phase in phases)
+        return any(map(self.is_shared, phases))
+
+    def is_worth_waking(self, phases: Iterable[tuple[Phase, int | None]]) -> bool:
+        """Whether to run a program of these phases, each so often, on several threads at all."""
+        shared = ((p, trips) for p, trips in phases if self.is_shared(p))
+        return any(trips is None or p.cost * trips > PROGRAM_COST for p, trips in shared)
 
     def phase(self, phase: Phase, arguments: str, uses: Sequence[Use]) -> None:
         """Call one phase; `arguments` is everything before the first and last item."""

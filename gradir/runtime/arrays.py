@@ -158,6 +158,11 @@ def _scalar(value: bool | int | float, spec: ArraySpec, place: str) -> Array:
         raise ArgumentTypeError(
             f"{place}: expected a {spec.dtype} number, got {type(value).__name__} {value}"
         )
+    if spec.dtype.kind in "iu":
+        # NumPy 1 would take the last bits of it
+        limits = np.iinfo(spec.dtype)
+        if not limits.min <= value <= limits.max:
+            raise ArgumentError(f"{place}: {value} does not fit {spec.dtype}")
     try:
         # an overflow to infinity is what the same number means in an array expression
         with np.errstate(over="ignore"):

@@ -1,8 +1,10 @@
 """A compiled function that is called with arrays.
 
-A call checks its arguments, fills a table of addresses, and makes one native call with the GIL
-released. Calls are re-entrant: each takes a table and an arena of its own. Results are new arrays,
-large ones on pooled memory, or the arrays given as `out`.
+A call checks its arguments, fills a table of addresses, and runs native code with the GIL released.
+A native function does all of that (`native_call.py`) where each argument is an array that can be
+read in place or a plain number; any other call, and every message, is made here. Calls are
+re-entrant: each takes a table and an arena of its own. Results are new arrays, large ones on pooled
+memory, or the arrays given as `out`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from gradir.dialects.attributes import integers_of
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.lowering import region
 from gradir.lowering.driver_scalars import NO_BOUND, PLAIN
-from gradir.lowering.growing import CAPACITY, FAILED, GROWING_SYMBOLS, NO_MEMORY, POINTER, as_limit
+from gradir.lowering.growing import CAPACITY, GROWING_SYMBOLS, NO_MEMORY, POINTER, as_limit
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
 from gradir.lowering.program import (
     HOST_SYMBOL,
@@ -36,26 +38,29 @@ from gradir.runtime import jit, threads
 from gradir.runtime.arrays import Array, ArraySpec, address_of, as_input, as_output, spec_of
 from gradir.runtime.host import HostCalls
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
+from gradir.runtime.native_call import NativeCall
 from gradir.runtime.tapes import GrownMemory, NativeTape, unboxed
 
 # From this size on a result is placed on pooled memory: the system would give fresh pages for it.
 POOLED_RESULT_BYTES = 1 << 16
 # Up to this size the arena of an idle call is kept with its table.
 KEPT_ARENA_BYTES = 1 << 16
-# Up to this size memory that a call let grow stays with its table, since fresh pages are slow.
-KEPT_GROWN_BYTES = 1 << 26
 
 
 class _Call:
-    """What a running call owns: the table, and an arena if a small one does."""
+    """What a running call owns: the table, and an arena if a small one does.
 
-    __slots__ = ("address", "block", "growing", "table")
+    `run` makes the whole call natively, if it can.
+    """
 
-    def __init__(self, words: int, growing: Sequence[tuple[int, int, int]]):
+    __slots__ = ("address", "block", "growing", "run", "table")
+
+    def __init__(self, words: int, growing: Sequence[tuple[int, int, int]], native: NativeCall):
         self.table: Any = (ctypes.c_int64 * words)()
         self.address = ctypes.addressof(self.table)
-        self.block: Block | None = None
         self.growing = growing
+        self.block: Block | None = None
+        self.run = native.runner(self.address)
         self.prepare()
 
     def prepare(self) -> None:
@@ -64,19 +69,14 @@ class _Call:
             if not self.table[word + POINTER]:
                 self.table[word + POINTER] = threads.allocate(stride)
 
-    def settle(self, everything: bool) -> None:
-        """After a run: free the memory that grew, but what is small and may serve the next call."""
-        table = self.table
-        for word, stride, _ in self.growing:
-            table[word + FAILED] = 0
-            if everything or table[word + CAPACITY] * stride > KEPT_GROWN_BYTES:
-                threads.free(table[word + POINTER])
-                table[word + POINTER] = table[word + CAPACITY] = 0
-        if not everything:
-            self.prepare()
+    def free(self) -> None:
+        """Free the memory that grew; the table has no further use."""
+        for word, _, _ in self.growing:
+            threads.free(self.table[word + POINTER])
+            self.table[word + POINTER] = 0
 
     def __del__(self) -> None:
-        self.settle(everything=True)
+        self.free()
 
 
 class Executable:
@@ -112,10 +112,18 @@ class Executable:
         self._arena_bytes = program.arena_bytes or 0
         self._first_input = TABLE_ARGUMENTS + (program.arena_bytes is not None)
         self._first_result = self._first_input + len(self.inputs)
+        # whether the table of each run is told the arena, or how many threads there are
+        self._is_lent = self._arena_bytes > KEPT_ARENA_BYTES or program.is_parallel
+        # the words of memory that grows and belongs to a result
+        self._grown = {kept: word for word, _, kept in program.growing if kept >= 0}
         self.host: HostCalls | None = None
         # results that are added to, so that their arrays must be given
         self.read_results: tuple[int, ...] = ()
-        self._makers = [_result_maker(spec) for spec in self.results]
+        makers = [_pooled_maker(spec) for spec in self.results]
+        self._makers = [made or _maker(s) for made, s in zip(makers, self.results, strict=True)]
+        self._native = NativeCall(
+            code.address, self.inputs, self.results, makers, self._first_input, program.table_words
+        )
 
     @property
     def name(self) -> str:
@@ -141,49 +149,65 @@ class Executable:
             self._require_given(out)
         if self.program.input_tapes:
             arrays = self._unboxed(arrays)
-        return self._call(arrays, out)
+        return self._call(arrays, out, self._checked)
 
-    def _call(self, arrays: Sequence[object], out: object) -> tuple[Array, ...]:
-        if len(arrays) != len(self.inputs):
-            raise self._wrong_count(len(arrays))
+    def attempt(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
+        """The call, if it can be made without a look at the arguments in Python, else None."""
+        if self.read_results or self.program.input_tapes:
+            return None
+        return self._call(arrays, out, None)
+
+    def _call(
+        self, arrays: tuple[object, ...], out: object, checked: Callable[..., Any] | None
+    ) -> Any:
+        """The native call, else what `checked` makes of it."""
         try:
             call = self._idle.pop()
         except IndexError:
             call = self._new_call()
+        block = self._lend(call) if self._is_lent else None
+        try:
+            results = call.run(arrays, out)
+            if results is None and checked is not None:
+                results = checked(call, arrays, out)
+        finally:
+            if block is not None:
+                self._pool.give(block)
+        if results is False:
+            call.free()
+            raise self._failure(call)
+        if self.program.result_tapes and results is not None:
+            results = self._boxed(call, results)
+        self._idle.append(call)
+        return results
+
+    def _lend(self, call: _Call) -> Block | None:
+        """Give a run its threads, and an arena if the table has none of its own."""
+        call.table[TABLE_THREADS] = threads.usable(self.threads)
+        if self._arena_bytes <= KEPT_ARENA_BYTES:
+            return None
+        block = self._pool.take(self._arena_bytes)
+        call.table[TABLE_ARGUMENTS] = block.address
+        return block
+
+    def _checked(self, call: _Call, arrays: Sequence[object], out: object) -> Any:
+        """A run with arguments of any kind: the results, or False after an error."""
+        if len(arrays) != len(self.inputs):
+            raise self._wrong_count(len(arrays))
         table = call.table
         copies: list[Array] = []
-        word = self._first_input
-        for array, spec in zip(arrays, self.inputs, strict=True):
+        for word, (array, spec) in enumerate(
+            zip(arrays, self.inputs, strict=True), self._first_input
+        ):
             if not _fits(array, spec):
                 array = as_input(array, spec, self._input_place(word - self._first_input))
                 copies.append(array)
             table[word] = address_of(array)
-            word += 1
         results = self._new_results(table) if out is None else self._given_results(table, out)
-        block = call.block
-        if block is None and self._arena_bytes:
-            block = self._pool.take(self._arena_bytes)
-            table[TABLE_ARGUMENTS] = block.address
-        table[TABLE_THREADS] = threads.usable(self.threads)
         self._run(call.address)
-        if self.program.growing or self.program.result_tapes:
-            results = self._finish(call, results)
-        if block is not call.block and block is not None:
-            self._pool.give(block)
-        if table[TABLE_ERROR]:
-            raise self._failure(call)
-        self._idle.append(call)
-        return results
+        return False if table[TABLE_ERROR] else results
 
     # Tapes.
-
-    def _finish(self, call: _Call, results: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Hand over the tapes among the results, and free memory that the call let grow."""
-        failed = call.table[TABLE_ERROR] != 0
-        if self.program.result_tapes and not failed:
-            results = self._boxed(call, results)
-        call.settle(everything=failed)
-        return results
 
     def _unboxed(self, arguments: Sequence[object]) -> tuple[object, ...]:
         types = self.program.input_tapes
@@ -195,14 +219,15 @@ class Executable:
 
     def _boxed(self, call: _Call, arrays: Sequence[Array]) -> tuple[Any, ...]:
         """The results with one object for the arrays of each tape."""
-        grown = {kept: word for word, _, kept in self.program.growing if kept >= 0}
         rest, results = iter(arrays), list[Any]()
         for k, type_ in enumerate(self.program.result_tapes):
             if type_ is None:
                 results.append(next(rest))
-            elif k in grown:
-                memory = GrownMemory(call.table[grown[k] + POINTER])
-                call.table[grown[k] + POINTER] = call.table[grown[k] + CAPACITY] = 0
+            elif k in self._grown:
+                word = self._grown[k]
+                memory = GrownMemory(call.table[word + POINTER])
+                call.table[word + POINTER] = call.table[word + CAPACITY] = 0
+                call.prepare()
                 results.append(NativeTape.grown(type_, memory, next(rest)))
             else:
                 own = tuple(islice(rest, len(type_.columns) + 1))
@@ -212,7 +237,8 @@ class Executable:
     # Parts of a call.
 
     def _new_call(self) -> _Call:
-        call = _Call(self.program.table_words, self.program.growing)
+        words = self.program.table_words + len(self.inputs)
+        call = _Call(words, self.program.growing, self._native)
         for constant, array in zip(self.program.constants, self._constants, strict=True):
             call.table[constant.word] = array.ctypes.data
         if 0 < self._arena_bytes <= KEPT_ARENA_BYTES:
@@ -223,7 +249,8 @@ class Executable:
     def _new_results(self, table: Any) -> tuple[Array, ...]:
         results: list[Array] = []
         for word, make in enumerate(self._makers, self._first_result):
-            array, table[word] = make()
+            array = make()
+            table[word] = address_of(array)
             results.append(array)
         return tuple(results)
 
@@ -237,7 +264,8 @@ class Executable:
         word = self._first_result
         for entry, spec, make in zip(self._entries(out), self.results, self._makers, strict=True):
             if entry is None:
-                array, address = make()
+                array = make()
+                address = address_of(array)
             else:
                 array = (
                     entry if _fits(entry, spec) else as_output(entry, spec, self._out_place(word))
@@ -378,14 +406,13 @@ def _fits(array: object, spec: ArraySpec) -> TypeGuard[Array]:
     )
 
 
-def _result_maker(spec: ArraySpec) -> Callable[[], tuple[Array, int]]:
-    """What makes a new result array: it gives the array and its address."""
-    if spec.nbytes >= POOLED_RESULT_BYTES:
-        return ResultBuffer(shared_pool(), spec.shape, spec.dtype, spec.nbytes).make
+def _pooled_maker(spec: ArraySpec) -> Callable[[], Array] | None:
+    """What makes new arrays for a result on pooled memory; None where it is small."""
+    if spec.nbytes < POOLED_RESULT_BYTES:
+        return None
+    return ResultBuffer(shared_pool(), spec.shape, spec.dtype, spec.nbytes).make
+
+
+def _maker(spec: ArraySpec) -> Callable[[], Array]:
     shape, dtype = spec.shape, spec.dtype
-
-    def make() -> tuple[Array, int]:
-        array = np.empty(shape, dtype)
-        return array, address_of(array)
-
-    return make
+    return lambda: np.empty(shape, dtype)

@@ -78,13 +78,14 @@ class LoadedCode:
         return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)
 
 
-def compile_object(text: str, target: Target) -> CompiledObject:
-    """Optimize a module and emit its native code."""
+def compile_object(text: str, target: Target, level: int = SPEED_LEVEL) -> CompiledObject:
+    """Emit the native code of a module, optimized unless the level is 0."""
     with _llvm_lock:
         start = time.perf_counter()
-        module, machine = _parse(text, target), _machine(target)
+        module, machine = _parse(text, target), _machine(target, level)
         parsed = time.perf_counter()
-        _optimize(module, machine)
+        if level:
+            _optimize(module, machine)
         optimized = time.perf_counter()
         data = bytes(machine.emit_object(module))
         emitted = time.perf_counter()
@@ -131,13 +132,13 @@ def _linker() -> Any:
     return _llvm().create_lljit_compiler(use_jit_link=True)
 
 
-def _machine(target: Target) -> Any:
+def _machine(target: Target, level: int = SPEED_LEVEL) -> Any:
     llvm = _llvm()
     # the large code model, the default of a JIT, would load each address from an immediate
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
         cpu=target.cpu,
         features=target.features,
-        opt=SPEED_LEVEL,
+        opt=level,
         reloc="pic",
         codemodel="small",
         jit=True,

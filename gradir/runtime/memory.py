@@ -26,7 +26,7 @@ GRANULE_BYTES = 1 << 16
 class Block:
     """`size` bytes at `address`, which is a multiple of 4096 (of 2 MB for large blocks)."""
 
-    __slots__ = ("_pages", "address", "size")
+    __slots__ = ("_pages", "address", "returned", "size")
 
     def __init__(self, size: int):
         huge = size >= HUGE_PAGE_BYTES
@@ -36,6 +36,7 @@ class Block:
             _advise_huge_pages(pages)
         self._pages = pages
         self.size = size
+        self.returned = 0  # when it came back to its pool, counted in blocks
         start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
         self.address = -(-start // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES if huge else start
 
@@ -57,8 +58,8 @@ class Pool:
         self.limit = limit
         self.held = 0
         self._free: dict[int, deque[Block]] = {}
-        self._order: deque[Block] = deque()
         self._returned: deque[Block] = deque()
+        self._count = 0
         self._lock = threading.Lock()
 
     def take(self, nbytes: int) -> Block:
@@ -66,13 +67,12 @@ class Pool:
         granule = HUGE_PAGE_BYTES if nbytes >= HUGE_PAGE_BYTES else GRANULE_BYTES
         size = max(1, -(-nbytes // granule)) * granule
         with self._lock:
-            self._sort_in()
+            if self._returned:
+                self._sort_in()
             blocks = self._free.get(size)
             if blocks:
                 self.held -= size
-                block = blocks.pop()
-                self._order.remove(block)
-                return block
+                return blocks.pop()
         try:
             return Block(size)
         except (OSError, ValueError, OverflowError) as error:
@@ -92,34 +92,33 @@ class Pool:
         with self._lock:
             self._sort_in()
             self._free.clear()
-            self._order.clear()
             self.held = 0
 
     def _sort_in(self) -> None:
         while self._returned:
             block = self._returned.popleft()
+            self._count += 1
+            block.returned = self._count
             self._free.setdefault(block.size, deque()).append(block)
-            self._order.append(block)
             self.held += block.size
         while self.held > self.limit:
-            oldest = self._order.popleft()
-            self._free[oldest.size].remove(oldest)
-            self.held -= oldest.size
+            # of one size, the first came back first
+            oldest = min((b for b in self._free.values() if b), key=lambda b: b[0].returned)
+            self.held -= oldest.popleft().size
 
 
 class ResultBuffer:
-    """Makes arrays of one shape on pooled blocks: `make()` gives the array and its address."""
+    """Makes arrays of one shape on pooled blocks, by `make()`."""
 
     def __init__(self, pool: Pool, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int):
         self._pool, self._shape, self._dtype, self._nbytes = pool, shape, dtype, nbytes
         self._owner = _owner_type(nbytes)
 
-    def make(self) -> tuple[np.ndarray[Any, Any], int]:
+    def make(self) -> np.ndarray[Any, Any]:
         block = self._pool.take(self._nbytes)
-        address = block.address
-        owner = self._owner.from_address(address)
+        owner = self._owner.from_address(block.address)
         owner.pool, owner.block = self._pool, block
-        return np.ndarray(self._shape, self._dtype, owner), address
+        return np.ndarray(self._shape, self._dtype, owner)
 
 
 def _owner_type(nbytes: int) -> Any:

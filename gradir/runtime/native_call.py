@@ -1,0 +1,201 @@
+"""Calls of native code without Python in between: what `lowering/call_function.py` needs to know.
+
+The function is compiled once in a process. It reads NumPy's arrays as extension modules do, so it
+is used on those versions of CPython and NumPy alone whose layout is known; on others Python makes
+the call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any, cast
+
+import numpy as np
+
+from gradir.lowering import call_function as text
+from gradir.lowering.target import host
+from gradir.runtime import jit
+from gradir.runtime.arrays import Array, ArraySpec
+
+Runner = Callable[[tuple[object, ...], object], Any]
+"""Takes the arguments and `out`; gives the results, False after an error, None before a run."""
+
+# Where the interface is tested. PyObject's header is 16 bytes in these, if the GIL is there.
+PYTHONS = ((3, 11), (3, 12), (3, 13))
+HEADER_BYTES = 16
+# Of NumPy 1 and 2: what PyArray_GetNDArrayCVersion gives.
+NUMPY_INTERFACES = (0x01000009, 0x02000000)
+
+# Places in NumPy's table of functions, the same in all its versions.
+NUMPY_VERSION, NUMPY_ARRAY_TYPE = 0, 2
+NUMPY_PLACES = {"PyArray_ScalarAsCtype": 62, "PyArray_NewFromDescr": 94}
+
+FASTCALL = 0x80
+_C_TYPES = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
+
+
+def _structure(record: str) -> type[ctypes.Structure]:
+    fields = [(name, _C_TYPES[type_]) for name, type_ in text.RECORDS[record]]
+    return type(record, (ctypes.Structure,), {"_fields_": fields})
+
+
+class _MethodDefinition(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("documentation", ctypes.c_char_p),
+    ]
+
+
+_NdArray, _Array, _Program, _Call = map(_structure, ("ndarray", "array", "program", "call"))
+
+
+class NativeCall:
+    """How one program is called: makes a `Runner` for each table. Must outlive its runners.
+
+    `first` is the word of a table for the first input, and from `numbers` on a table has a word
+    for each input. A result that has a maker is what that returns, others are new arrays.
+    """
+
+    def __init__(
+        self,
+        entry: int,
+        inputs: Sequence[ArraySpec],
+        results: Sequence[ArraySpec],
+        makers: Sequence[Callable[[], Array] | None],
+        first: int,
+        numbers: int,
+    ):
+        specs = (*inputs, *results)
+        self._kept: list[object] = [specs, makers]
+        none = (None,) * len(inputs)
+        arrays = [self._array(s, m) for s, m in zip(specs, (*none, *makers), strict=True)]
+        table: Any = (_Array * len(arrays))(*arrays)
+        places = (first, numbers, ctypes.addressof(table))
+        self._program = _Program(entry, len(inputs), len(results), *places)
+        self._kept.append(table)
+
+    def runner(self, table: int) -> Runner:
+        """What runs the program with the table at an address."""
+        definition = _definition()
+        if definition is None:
+            return _decline
+        call = _Call(ctypes.addressof(self._program), table)
+        # in the place of its module, what the function points to lives as long as it does
+        kept = (call, definition)
+        return _new_function(ctypes.addressof(definition), ctypes.addressof(call), kept)
+
+    def _array(self, spec: ArraySpec, maker: Callable[[], Array] | None) -> ctypes.Structure:
+        extents = (ctypes.c_int64 * len(spec.shape))(*spec.shape)
+        self._kept.append(extents)
+        scalar, number, low, high = _numbers(spec)
+        return _Array(
+            id(spec.dtype), len(spec.shape), ctypes.addressof(extents), spec.nbytes,
+            *(id(scalar) if scalar else None, number, low, high),
+            id(maker) if maker else None,
+        )  # fmt: skip
+
+
+def _numbers(spec: ArraySpec) -> tuple[type | None, int, int, int]:
+    """Which numbers stand for an array: a type of NumPy's, a kind of Python's, from, to."""
+    dtype = spec.dtype
+    if spec.shape != () or dtype.isbuiltin != 1:
+        return None, text.NO_NUMBER, 0, 0
+    if dtype.kind in "iu":
+        range_ = np.iinfo(dtype)
+        return dtype.type, text.INTEGER, int(range_.min), min(int(range_.max), (1 << 63) - 1)
+    kinds = {"float64": text.FLOAT64, "float32": text.FLOAT32, "bool": text.BOOLEAN}
+    return dtype.type, kinds.get(dtype.name, text.NO_NUMBER), 0, 0
+
+
+def _decline(arguments: tuple[object, ...], out: object) -> None:
+    """The runner where the layout of arrays is not known."""
+
+
+@cache
+def _definition() -> _MethodDefinition | None:
+    """What makes functions of Python's of the compiled one; None where it must not be used."""
+    if not is_supported():
+        return None
+    code = _code()
+    definition = _MethodDefinition(text.CALL_ENTRY.encode(), code.address, FASTCALL, None)
+    definition.code = code
+    return definition
+
+
+@cache
+def _code() -> jit.LoadedCode:
+    # twice as fast to compile than with optimization, and as fast to run
+    compiled = jit.compile_object(text.call_function(), host(), level=0)
+    symbols = {name: id(thing) for name, thing in text.OBJECTS.items()}
+    symbols |= {name: _python_function(name) for name in text.PYTHON_FUNCTIONS}
+    symbols |= {name: _numpy_address(NUMPY_PLACES[name]) for name in text.NUMPY_FUNCTIONS}
+    symbols[text.ARRAY_TYPE] = _numpy_address(NUMPY_ARRAY_TYPE)
+    return jit.LoadedCode(compiled.data, text.CALL_ENTRY, symbols)
+
+
+def is_supported() -> bool:
+    """Whether this is a Python and a NumPy whose arrays are laid out as the code assumes."""
+    return (
+        sys.implementation.name == "cpython"
+        and sys.version_info[:2] in PYTHONS
+        and object.__basicsize__ == HEADER_BYTES  # not so without the GIL, or in a tracing build
+        and sys.byteorder == "little"
+        and ctypes.sizeof(ctypes.c_void_p) == 8
+        and _numpy_interface() in NUMPY_INTERFACES
+        and _numpy_address(NUMPY_ARRAY_TYPE) == id(np.ndarray)
+        and _is_laid_out_as_declared()
+    )
+
+
+def _is_laid_out_as_declared() -> bool:
+    array = np.zeros((3, 5), np.float32)[::2]
+    seen: Any = _NdArray.from_address(id(array))
+    extents = (ctypes.c_int64 * 2).from_address(seen.extents)
+    return (
+        seen.type == id(np.ndarray)
+        and seen.data == array.__array_interface__["data"][0]
+        and (seen.rank, *extents) == (2, 2, 5)
+        and seen.base == id(array.base)
+        and seen.dtype == id(array.dtype)
+        and seen.flags & (text.C_CONTIGUOUS | text.ALIGNED | text.WRITEABLE)
+        == (text.ALIGNED | text.WRITEABLE)
+    )
+
+
+# The C interfaces.
+
+
+@cache
+def _numpy_table() -> Any:
+    """NumPy's table of functions and types, which extension modules take from a capsule."""
+    core = "numpy._core" if int(np.__version__.partition(".")[0]) >= 2 else "numpy.core"
+    capsule = import_module(f"{core}._multiarray_umath")._ARRAY_API
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    pointer = kind(("PyCapsule_GetPointer", ctypes.pythonapi))
+    return (ctypes.c_void_p * (1 + max(NUMPY_PLACES.values()))).from_address(pointer(capsule, None))
+
+
+def _numpy_address(place: int) -> int:
+    return _numpy_table()[place]
+
+
+def _numpy_interface() -> int:
+    """The version of NumPy's binary interface."""
+    return ctypes.PYFUNCTYPE(ctypes.c_uint)(_numpy_address(NUMPY_VERSION))()
+
+
+def _python_function(name: str) -> int:
+    return cast(int, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+
+
+_new_function = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object
+)(("PyCFunction_NewEx", ctypes.pythonapi))

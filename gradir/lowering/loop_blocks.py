@@ -64,14 +64,14 @@ class LoopBlocks:
         return self.scalars.work.early(f"alloca [{size} x i8], align {size}", "ahead")
 
     def _split(self, loop: scf.ForOp) -> Split | None:
-        writes: list[Use] = []
+        writes = set[Use]()
         for op in loop.walk():
             if isinstance(op, LoopOp | ForallOp | HostInvokeOp):
                 return None
             if isinstance(op, memref.StoreOp):
-                writes += self.scalars.place_of(op.memref).use(writes=True)
+                writes.update(self.scalars.place_of(op.memref).use(writes=True))
             elif isinstance(op, ReserveOp):
-                writes += self.scalars.place_of(op.records).use(writes=True)
+                writes.update(self.scalars.place_of(op.records).use(writes=True))
 
         def is_constant(load: memref.LoadOp) -> bool:
             place = self.scalars.place_of(load.memref)

@@ -56,7 +56,8 @@ def split(loop: scf.ForOp, is_constant: Callable[[memref.LoadOp], bool]) -> Spli
     for op in block.ops:
         if len(op.results) == 1 and not op.regions:
             search.visit(op)
-    return search.result() if search.ahead else None
+    found = search.result()
+    return found if found.handed else None
 
 
 class _Search:

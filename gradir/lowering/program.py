@@ -41,7 +41,7 @@ from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.loop_blocks import LoopBlocks
 from gradir.lowering.nests import emit_nest
-from gradir.lowering.program_attributes import count_of, global_data, tapes_of
+from gradir.lowering.program_attributes import global_data, parameters_of, tapes_of
 from gradir.lowering.program_report import (
     HOST_SYMBOL,
     TABLE_ARGUMENTS,
@@ -452,7 +452,7 @@ class _Driver:
         if self.own_record:
             self.records.append((self.own_word, len(self.messages)))
             self.messages += self.scalars.needs.messages
-        arena, inputs, results = self.parameters()
+        arena, inputs, results = parameters_of(self.function)
         return Program(
             name=self.function.sym_name.data,
             text=self.module_text(),
@@ -470,24 +470,6 @@ class _Driver:
             kernels=tuple(e.report for e in self.kernels.values()),
             host_calls=tuple(self.host_calls),
         )
-
-    def parameters(self) -> tuple[Parameter | None, tuple[Parameter, ...], tuple[Parameter, ...]]:
-        """The arena, if the first argument is one, the inputs and the results."""
-        arguments = self.function.body.block.args
-        parameters = [
-            Parameter(a.name_hint or f"arg{a.index}", cast(BufferType, a.type)) for a in arguments
-        ]
-        inputs, results = (count_of(self.function, name) for name in ("inputs", "results"))
-        arenas = len(parameters) - inputs - results
-        if arenas not in (0, 1):
-            raise LocatedError(
-                f"func.func: expected an arena, {inputs} inputs and {results} results as "
-                f"gradir.inputs and gradir.results say, got {len(parameters)} arguments",
-                self.function,
-            )
-        first = arenas + inputs
-        arena = parameters[0] if arenas else None
-        return arena, tuple(parameters[arenas:first]), tuple(parameters[first:])
 
     def module_text(self) -> str:
         kernels = [emitted.kernel for emitted in self.kernels.values()]

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation
 
 from gradir.dialects.diagnostics import LocatedError
 from gradir.dialects.tape import TapeType
+from gradir.lowering.program_report import BufferType, Parameter
 
 
 def count_of(function: func.FuncOp, name: str) -> int:
@@ -38,3 +39,24 @@ def global_data(function: func.FuncOp, name: str, op: Operation) -> bytes:
             if isinstance(value, DenseIntOrFPElementsAttr):
                 return value.data.data
     raise LocatedError(f"memref.get_global: no constant @{name} with an initial value", op)
+
+
+def parameters_of(
+    function: func.FuncOp,
+) -> tuple[Parameter | None, tuple[Parameter, ...], tuple[Parameter, ...]]:
+    """The arena, if the first argument is one, the inputs and the results."""
+    parameters = [
+        Parameter(a.name_hint or f"arg{a.index}", cast(BufferType, a.type))
+        for a in function.body.block.args
+    ]
+    inputs, results = (count_of(function, name) for name in ("inputs", "results"))
+    arenas = len(parameters) - inputs - results
+    if arenas not in (0, 1):
+        raise LocatedError(
+            f"func.func: expected an arena, {inputs} inputs and {results} results as "
+            f"gradir.inputs and gradir.results say, got {len(parameters)} arguments",
+            function,
+        )
+    first = arenas + inputs
+    arena = parameters[0] if arenas else None
+    return arena, tuple(parameters[arenas:first]), tuple(parameters[first:])

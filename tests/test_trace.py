@@ -1,5 +1,8 @@
 """gradir.trace: Python functions as programs, their values, gradients, text and errors."""
 
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import functools
@@ -49,6 +52,12 @@ def fails(function: Callable[..., Any], *specs: Any) -> str:
         gradir.trace(function, *specs)
     assert re.match(rf"{re.escape(__file__)}:\d+:\d+: error: ", str(caught.value)), caught.value
     return str(caught.value).split("error: ", 1)[1].split("\n")[0]
+
+
+def result_types(function: Callable[..., Any], *specs: Any) -> Any:
+    """The types of the results of the traced function."""
+    traced: Any = gradir.trace(function, *specs).op.body.block.first_op
+    return traced.function_type.outputs.data
 
 
 # Text.
@@ -191,8 +200,8 @@ VALUES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]
         (X, W),
     ),
     "tensordot of lists": (
-        lambda x: gnp.tensordot(x, x, axes=[[0, 1], [0, 1]]),
-        lambda x: np.tensordot(x, x, axes=[[0, 1], [0, 1]]),
+        lambda x: gnp.tensordot(x, x, axes=([0, 1], [0, 1])),
+        lambda x: np.tensordot(x, x, axes=([0, 1], [0, 1])),
         (X,),
     ),
     "creation": (
@@ -233,7 +242,9 @@ VALUES: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]
         lambda x: np.full((2, 12), 7) * True,
         (X,),
     ),
-    "iteration": (lambda x: sum(row * k for k, row in enumerate(x)), lambda x: x[1] + 2 * x[2], (X,)),
+    "iteration": (
+        lambda x: sum(row * k for k, row in enumerate(x)), lambda x: x[1] + 2 * x[2], (X,)
+    ),
     "namespace": (lambda x: x.__array_namespace__().exp(x), np.exp, (X,)),
 }  # fmt: skip
 
@@ -355,9 +366,7 @@ def test_promotion_of_arrays(first: str) -> None:
         f: Any = lambda x, y: (x == y, gnp.where(x == y, x, y))  # noqa: E731
         specs = Spec((2,), first), Spec((2,), second)
         if expected:
-            result: Any = gradir.trace(f, *specs).op.body.block.first_op.function_type.outputs.data[
-                1
-            ]
+            result: Any = result_types(f, *specs)[1]
             assert result.element_type == Spec((), expected).type.element_type
         else:
             message = f"array.equal: element types must promote, got {first} and {second}; "
@@ -372,9 +381,7 @@ def test_promotion_of_python_numbers(name: str, number: float) -> None:
     spec = Spec((2,), name)
     f: Any = lambda x: gnp.where(x == number, number, x)  # noqa: E731
     if (bool, int, float).index(type(number)) <= kinds[spec.dtype.kind]:
-        assert (
-            spec.type == gradir.trace(f, spec).op.body.block.first_op.function_type.outputs.data[0]
-        )  # type: ignore
+        assert spec.type == result_types(f, spec)[0]
     else:
         message = f"array.equal: a Python {type(number).__name__} needs an array of its kind, got"
         assert fails(f, spec) == f"{message} {name}; convert with .astype"
@@ -519,10 +526,10 @@ def test_arguments_that_cannot_be_traced() -> None:
     with pytest.raises(ArgumentTypeError, match=r"x0_k: expected an array, .*got str"):
         gradir.trace(lambda *x: x[0]["k"], {"k": "a"})
     with pytest.raises(ArgumentTypeError, match="expected a Python function, got 3"):
-        gradir.trace(3)  # type: ignore
+        gradir.trace(3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ArgumentTypeError, match="keys of a dict must have an order"):
         gradir.trace(lambda x: x, {"a": X, 1: X})
-    with pytest.raises(ArgumentTypeError, match="dtype: expected .*, got complex128"):
+    with pytest.raises(ArgumentTypeError, match=r"dtype: expected .*, got complex128"):
         gradir.trace(lambda x: x, np.zeros(2, complex))
 
 

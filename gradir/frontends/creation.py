@@ -138,13 +138,10 @@ def one_hot(indices: Any, depth: int, axis: int = -1, dtype: Any = None) -> Trac
     """1 where the new axis, of extent `depth`, has the index, else 0; float64 without a dtype."""
     places = lifted(indices)
     rank = places.ndim + 1
-    if not (isinstance(depth, int) and isinstance(axis, int) and -rank <= axis < rank):
-        raise refusal(
-            f"one_hot: depth and axis must be integers, the axis in [{-rank}, {rank}), "
-            f"got {depth!r} and {axis!r}"
-        )
+    if not -rank <= axis < rank:
+        raise refusal(f"one_hot: axis must be in [{-rank}, {rank}), got {axis}")
     shape = list(places.shape)
-    shape.insert(axis % rank, depth)
+    shape.insert(axis % rank, *as_shape(depth))
     arguments = {"indices": places, "depth": depth, "axis": axis}
     return apply(OneHotOp, arguments, [_type(shape, dtype)])
 

@@ -38,7 +38,8 @@ def get(x: Tracer, key: Any) -> Tracer:
 
 def _entries(x: Tracer, key: Any) -> list[Any]:
     """One entry for each axis, and None where one is added."""
-    given = [_entry(k) for k in (key if isinstance(key, tuple) else (key,))]
+    keys = cast(tuple[Any, ...], key) if isinstance(key, tuple) else (key,)
+    given = [_entry(k) for k in keys]
     used = len([g for g in given if g is not None and g is not Ellipsis])
     if given.count(Ellipsis) > 1 or used > x.ndim:
         raise refusal(f"index: at most {x.ndim} entries and one ... expected, got {len(given)}")
@@ -48,19 +49,19 @@ def _entries(x: Tracer, key: Any) -> list[Any]:
 
 def _entry(key: Any) -> Any:
     """None, ..., a slice, an int, or a traced array of integers."""
+    is_array = isinstance(key, list | np.ndarray) and np.ndim(cast(Any, key)) > 0
     if key is None or key is Ellipsis or isinstance(key, slice):
-        return key
+        return cast(Any, key)
     if isinstance(key, bool | np.bool_):
         raise refusal("index: expected integers, slices, ... or None, got a bool")
-    if isinstance(key, list | np.ndarray | np.generic) and np.ndim(cast(Any, key)):
-        key = lifted(key)
+    if is_array:
+        key = lifted(cast(Any, key))
     if not isinstance(key, Tracer):
         try:
-            return index(key)
+            return index(cast(Any, key))
         except TypeError:
-            raise refusal(
-                f"index: expected integers, slices, ... or None, got {type(key).__name__}"
-            ) from None
+            kind = type(cast(Any, key)).__name__
+            raise refusal(f"index: expected integers, slices, ... or None, got {kind}") from None
     if is_bool(element(key)):
         apply(BooleanMaskOp, {})
     if is_float(element(key)):
@@ -103,7 +104,7 @@ def _bounds(entry: Any, extent: int, axis: int) -> tuple[int, int, int]:
                 "index: slices must be known while tracing; use gradir.numpy.dynamic_slice"
             )
     try:
-        chosen = range(extent)[entry]
+        chosen = range(*entry.indices(extent))
     except (TypeError, ValueError) as error:
         raise refusal(f"index: {error}") from None
     if not chosen:

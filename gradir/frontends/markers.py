@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from xdsl.ir import Block
@@ -30,7 +30,7 @@ def checkpoint(function: Callable[..., Any] | None = None, policy: str = "keep_n
     if policy not in POLICIES:
         raise ArgumentError(f"policy: expected one of {', '.join(POLICIES)}, got {policy!r}")
     if function is None:
-        return lambda decorated: checkpoint(decorated, policy)  # pyright: ignore[reportUnknownLambdaType]
+        return partial(checkpoint, policy=policy)
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
 
@@ -48,15 +48,11 @@ def checkpoint(function: Callable[..., Any] | None = None, policy: str = "keep_n
 def _staged(trace: Trace, policy: str, run: Callable[[], Any]) -> Any:
     """The results of a region op in which the function runs."""
     with trace.region(Block()) as block:
-        values, results = yielded(trace, run(), "the checkpointed function")
-        trace.emit(YieldOp(*values))
+        values, results = yielded(run(), "the checkpointed function")
+        trace.emit(YieldOp(*map(trace.use, values)))
     named = None if policy == "keep_none" else policy
     op = trace.emit(CheckpointOp([v.type for v in values], block, named))
-    made = [Tracer(trace, output) for output in op.outputs]
-    for value, tracer in zip(values, made, strict=True):
-        if value.name_hint is not None:
-            tracer.named(value.name_hint)
-    return results.build(made)
+    return results.build(trace.results_like(op, values))
 
 
 @public

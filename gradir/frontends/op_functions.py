@@ -147,13 +147,11 @@ def _as_they_are(values: Sequence[object], counting: Sequence[bool]) -> list[Tra
 
 def static(op: type[TensorOp], name: str, value: Any) -> Plain | None:
     """An attribute from a Python value; TraceError for what is not known while tracing."""
-    if value is None or isinstance(value, bool | int | str | Attribute):
-        return value
     if isinstance(value, Tracer):
         raise refusal(f"{op.name}: {name} must be known while tracing, got {value!r}")
-    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        return value.item()
-    if isinstance(value, float):
+    if isinstance(value, np.generic | np.ndarray) and np.ndim(cast(Any, value)) == 0:
+        value = cast(Any, value).item()
+    if value is None or isinstance(value, bool | int | float | str | Attribute):
         return value
     if isinstance(value, Sequence | np.ndarray):
         try:

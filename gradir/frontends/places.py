@@ -138,5 +138,5 @@ def _stored(instruction: str, name: Any) -> str | None:
     if not instruction.startswith(("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")):
         return None
     # later Pythons store twice, or store and load, in one instruction
-    first = name[0] if isinstance(name, tuple) else name
+    first = cast(Any, name)[0] if isinstance(name, tuple) else name
     return first if isinstance(first, str) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import f64, i1, i64
@@ -48,7 +48,7 @@ class Spec:
 def as_shape(shape: Any) -> tuple[int, ...]:
     """A shape from integers, or from one; ArgumentError where it is none."""
     try:
-        extents = shape if isinstance(shape, Sequence | np.ndarray) else [shape]
+        extents = cast(Any, shape) if isinstance(shape, Sequence | np.ndarray) else [shape]
         found = tuple(index(n) for n in extents)
     except TypeError:
         raise ArgumentTypeError(f"shape: expected integers, got {shape!r}") from None

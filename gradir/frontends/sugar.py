@@ -53,7 +53,7 @@ def positive(x: Any) -> Tracer:
 def pow(lhs: Any, rhs: Any) -> Tracer:
     """lhs ** rhs; nan for lhs < 0 and fractional rhs. The Python number 2 as rhs is a square."""
     if is_number(rhs) and rhs == 2 and isinstance(lhs, Tracer) and not lhs.weak:
-        if is_float(element(lhs)) or (isinstance(rhs, int) and not is_bool(element(lhs))):
+        if result_element(PowOp.name, [lhs, rhs])[0] == element(lhs) != i1:
             return apply(SquareOp, {"x": lhs})
     return apply(PowOp, {"lhs": lhs, "rhs": rhs})
 
@@ -186,7 +186,7 @@ def _extents(x: Tracer, shape: Any) -> tuple[int, ...]:
     """A shape with its -1, if it has one, replaced by what is left."""
     if isinstance(shape, Tracer):
         raise refusal(f"reshape: the shape must be known while tracing, got {shape!r}")
-    extents = list(shape) if isinstance(shape, Sequence | np.ndarray) else [shape]
+    extents = list(cast(Any, shape)) if isinstance(shape, Sequence | np.ndarray) else [shape]
     if extents.count(-1) == 1:
         rest = product(as_shape([n for n in extents if n != -1]))
         if rest == 0 or x.size % rest:
@@ -301,9 +301,9 @@ def tensordot(lhs: Any, rhs: Any, axes: int | Sequence[Sequence[int]] = 2) -> Tr
         pairs: Sequence[Any] = (range(left.ndim)[left.ndim - axes :], range(axes))
     else:
         pairs = axes
-    lists = {f"{side}_batch": [] for side in ("lhs", "rhs")}
-    lists |= {"lhs_contract": list(pairs[0]), "rhs_contract": list(pairs[1])}
-    return apply(DotGeneralOp, {"lhs": left, "rhs": right, **lists})
+    summed = {"lhs_contract": list(pairs[0]), "rhs_contract": list(pairs[1])}
+    unpaired = {"lhs_batch": (), "rhs_batch": ()}
+    return apply(DotGeneralOp, {"lhs": left, "rhs": right, **unpaired, **summed})
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (

@@ -68,8 +68,8 @@ def traced(function: Callable[..., Any], args: Sequence[Any], outer: Trace | Non
         with running(trace):
             result = function(*tree.build(arguments))
             with at(place):
-                values, results = yielded(trace, result, "the traced function")
-                trace.emit(ReturnOp(*values))
+                values, results = yielded(result, "the traced function")
+                trace.emit(ReturnOp(*map(trace.use, values)))
             module = _module(trace, place)
         verify(module)
     captured = tuple(trace.captured)
@@ -96,10 +96,10 @@ def _spec(leaf: Any, name: str) -> tuple[Any, bool]:
     return found
 
 
-def yielded(trace: Trace, result: object, what: str) -> tuple[list[SSAValue], Tree]:
-    """The values of what a traced function returns: arrays and numbers become constants."""
+def yielded(result: object, what: str) -> tuple[list[Tracer], Tree]:
+    """The leaves of what a traced function returns: arrays and numbers become constants."""
     leaves, tree = flatten(result)
-    return [trace.use(lifted(leaf, what=f"result of {what}: ")) for leaf in leaves], tree
+    return [lifted(leaf, what=f"result of {what}: ") for leaf in leaves], tree
 
 
 def function_name(function: Callable[..., Any]) -> str:

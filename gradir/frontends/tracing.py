@@ -77,6 +77,17 @@ class Trace:
             self.captured[around] = argument
         return self.captured[around]
 
+    def results_like(self, op: Operation, values: Sequence[Tracer]) -> list[Tracer]:
+        """The results of an op, named and weak like the values that its region yields for them."""
+        made = [
+            Tracer(self, result, value.weak)
+            for result, value in zip(op.results, values, strict=True)
+        ]
+        for tracer, value in zip(made, values, strict=True):
+            if value.ssa.name_hint is not None:
+                tracer.named(value.ssa.name_hint)
+        return made
+
     @contextmanager
     def region(self, block: Block) -> Generator[Block]:
         """What is emitted inside goes to this block."""
@@ -201,7 +212,8 @@ def is_number(value: object) -> bool:
 def lifted(value: object, element: Attribute | None = None, what: str = "") -> Tracer:
     """A traced array, a number or an array of any library as a traced array.
 
-    TraceError that begins with `what` for anything else. A Python number gets the element type, or by itself its default, and is weak then.
+    TraceError that begins with `what` for anything else. A Python number gets the element type; by
+    itself its default, and is weak then.
     """
     if isinstance(value, Tracer):
         return value
@@ -211,7 +223,7 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
         made = filled(number, tensor([], kind))
         made.weak = element is None
         return made
-    if isinstance(value, list | tuple) and _holds_tracers(cast(Any, value)):
+    if isinstance(value, list | tuple) and _holds_tracers(cast(Sequence[Any], value)):
         raise refusal("a list of traced arrays is no array; join them with gradir.numpy.stack")
     if isinstance(value, np.ndarray | np.generic | list | tuple):
         return constant(value)
@@ -222,7 +234,8 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
 
 def _holds_tracers(value: Sequence[Any]) -> bool:
     return any(
-        isinstance(item, Tracer) or (isinstance(item, list | tuple) and _holds_tracers(item))
+        isinstance(item, Tracer)
+        or (isinstance(item, list | tuple) and _holds_tracers(cast(Sequence[Any], item)))
         for item in value
     )
 

@@ -50,7 +50,8 @@ class Tree:
         """A name for each leaf: `params`, `params_w`, `params0`."""
         if self.kind is None:
             return [name]
-        labels = getattr(self.kind, "_fields", self.keys) or range(len(self.children))
+        fields: Sequence[Any] = getattr(self.kind, "_fields", self.keys)
+        labels: Sequence[Any] = fields or range(len(self.children))
         return [
             found
             for label, child in zip(labels, self.children, strict=True)

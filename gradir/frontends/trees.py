@@ -55,10 +55,12 @@ class Tree:
         return [
             found
             for label, child in zip(labels, self.children, strict=True)
-            for found in child.names(
-                f"{name}{label}" if isinstance(label, int) else f"{name}_{label}"
-            )
+            for found in child.names(_joined(name, label))
         ]
+
+
+def _joined(name: str, label: object) -> str:
+    return f"{name}{label}" if isinstance(label, int) else f"{name}_{label}"
 
 
 LEAF = Tree(None)

@@ -24,12 +24,20 @@ __all__ = [
     "__version__",
     "checkpoint",
     "compile",
+    "cond",
+    "fori_loop",
+    "grad",
     "interpret",
+    "jit",
     "name",
     "no_grad",
     "parse",
     "register_host_function",
+    "scan",
     "trace",
+    "value_and_grad",
+    "vjp",
+    "while_loop",
 ]
 
 # What is imported when it is first used: not every program checks gradients or traces.
@@ -42,12 +50,28 @@ _LAZY = {
     "checkpoint": "gradir.frontends.markers",
     "name": "gradir.frontends.markers",
     "no_grad": "gradir.frontends.markers",
+    "jit": "gradir.frontends.jit",
+    "grad": "gradir.frontends.derivatives",
+    "value_and_grad": "gradir.frontends.derivatives",
+    "vjp": "gradir.frontends.derivatives",
+    "cond": "gradir.frontends.flow",
+    "fori_loop": "gradir.frontends.flow",
+    "scan": "gradir.frontends.flow",
+    "while_loop": "gradir.frontends.flow",
 }
 
 if TYPE_CHECKING:
     from gradir import nn as nn
     from gradir import numpy as numpy
     from gradir import testing as testing
+    from gradir.frontends.derivatives import grad as grad
+    from gradir.frontends.derivatives import value_and_grad as value_and_grad
+    from gradir.frontends.derivatives import vjp as vjp
+    from gradir.frontends.flow import cond as cond
+    from gradir.frontends.flow import fori_loop as fori_loop
+    from gradir.frontends.flow import scan as scan
+    from gradir.frontends.flow import while_loop as while_loop
+    from gradir.frontends.jit import jit as jit
     from gradir.frontends.markers import checkpoint as checkpoint
     from gradir.frontends.markers import name as name
     from gradir.frontends.markers import no_grad as no_grad

@@ -84,7 +84,8 @@ def spec_of(value: object) -> tuple[AnyTensor, bool] | None:
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is None or dtype is None:
         return None
-    return Spec(shape, dtype).type, False
+    # a traced array may be weak
+    return Spec(shape, dtype).type, getattr(value, "weak", False) is True
 
 
 def type_text(type_: Attribute) -> str:

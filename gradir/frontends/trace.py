@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,13 +26,15 @@ from gradir.passes.verify import verify
 class Traced:
     """A traced function: `@name` of a module, and how its arguments and results are nested.
 
-    `captured` are the arrays of an outer trace that come after the arguments.
+    `arguments` has two parts, those by position and those by keyword; `names` are those of its
+    leaves. `captured` are the arrays of an outer trace that come after the arguments.
     """
 
     module: Module
     name: str
     arguments: Tree
     results: Tree
+    names: tuple[str, ...]
     captured: tuple[SSAValue, ...] = ()
 
 
@@ -50,15 +52,20 @@ def trace(function: Callable[..., Any], *specs: Any) -> Module:
     return traced(function, specs).module
 
 
-def traced(function: Callable[..., Any], args: Sequence[Any], outer: Trace | None = None) -> Traced:
-    """`trace` with the nesting of arguments and results."""
+def traced(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    outer: Trace | None = None,
+) -> Traced:
+    """`trace` with the nesting of arguments and results; within an outer trace, if it is given."""
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
-    leaves, tree = flatten(tuple(args))
+    leaves, tree = flatten((tuple(args), dict(kwargs or {})))
     names = _argument_names(function, tree)
     found = [_spec(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
     trace = Trace([type_ for type_, _ in found], outer)
-    trace.name = function_name(function)
+    trace.name = _free_name(function_name(function), outer)
     arguments: list[Tracer] = []
     for name, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
         arguments.append(Tracer(trace, ssa, weak))
@@ -66,14 +73,26 @@ def traced(function: Callable[..., Any], args: Sequence[Any], outer: Trace | Non
     place = location_of_function(function)
     with gradir_errors(SOURCES), paused_gc():
         with running(trace):
-            result = function(*tree.build(arguments))
+            by_position, by_keyword = tree.build(arguments)
+            result = function(*by_position, **by_keyword)
             with at(place):
                 values, results = yielded(result, "the traced function")
                 trace.emit(ReturnOp(*map(trace.use, values)))
             module = _module(trace, place)
         verify(module)
     captured = tuple(trace.captured)
-    return Traced(Module(module, SOURCES), trace.name, tree, results, captured)
+    return Traced(Module(module, SOURCES), trace.name, tree, results, tuple(names), captured)
+
+
+def _free_name(name: str, outer: Trace | None) -> str:
+    """The name, with a number behind it if functions of the outer traces have it or begin so."""
+    taken: set[str] = set() if outer is None else set(outer.functions)
+    trace = outer
+    while trace is not None:
+        taken.add(trace.name)
+        trace = trace.outer
+    numbered = (name, *(f"{name}_{k}" for k in range(1, len(taken) + 2)))
+    return next(n for n in numbered if not any(f"{t}_".startswith(f"{n}_") for t in taken))
 
 
 def _module(trace: Trace, place: Any) -> ModuleOp:
@@ -84,7 +103,13 @@ def _module(trace: Trace, place: Any) -> ModuleOp:
     assert last is not None
     function = FuncOp(trace.name, (types, [o.type for o in last.operands]), Region(block))
     function.location = place
-    return ModuleOp(Region(Block([*(f.clone() for f in trace.functions.values()), function])))
+    return ModuleOp(Region(Block([*map(_copy, trace.functions.values()), function])))
+
+
+def _copy(function: FuncOp) -> FuncOp:
+    copy = function.clone()
+    copy.location = function.location
+    return copy
 
 
 def _spec(leaf: Any, name: str) -> tuple[Any, bool]:
@@ -112,7 +137,8 @@ def function_name(function: Callable[..., Any]) -> str:
 
 def _argument_names(function: Callable[..., Any], arguments: Tree) -> list[str]:
     """A name for each leaf: the parameter's, with the keys that lead to the leaf."""
-    count = len(arguments.children)
+    by_position, by_keyword = arguments.children
+    count = len(by_position.children)
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -120,5 +146,8 @@ def _argument_names(function: Callable[..., Any], arguments: Tree) -> list[str]:
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
     names += [f"{rest}{k}" for k in range(count - len(names))]
-    labelled = zip(names, arguments.children, strict=False)
+    labelled = [
+        *zip(names, by_position.children, strict=False),
+        *zip(by_keyword.keys, by_keyword.children, strict=True),
+    ]
     return [found for name, child in labelled for found in child.names(name)]

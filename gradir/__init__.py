@@ -27,8 +27,10 @@ __all__ = [
     "cond",
     "fori_loop",
     "grad",
+    "hvp",
     "interpret",
     "jit",
+    "jvp",
     "name",
     "no_grad",
     "parse",
@@ -54,6 +56,8 @@ _LAZY = {
     "grad": "gradir.frontends.derivatives",
     "value_and_grad": "gradir.frontends.derivatives",
     "vjp": "gradir.frontends.derivatives",
+    "jvp": "gradir.frontends.derivatives",
+    "hvp": "gradir.frontends.derivatives",
     "cond": "gradir.frontends.flow",
     "fori_loop": "gradir.frontends.flow",
     "scan": "gradir.frontends.flow",
@@ -65,6 +69,8 @@ if TYPE_CHECKING:
     from gradir import numpy as numpy
     from gradir import testing as testing
     from gradir.frontends.derivatives import grad as grad
+    from gradir.frontends.derivatives import hvp as hvp
+    from gradir.frontends.derivatives import jvp as jvp
     from gradir.frontends.derivatives import value_and_grad as value_and_grad
     from gradir.frontends.derivatives import vjp as vjp
     from gradir.frontends.flow import cond as cond

@@ -257,3 +257,39 @@ def test_vjp_of_a_loop() -> None:
     expected, expected_ct = gradir.compile(module, "f_vjp")(x, np.ones(4))
     np.testing.assert_array_equal(y, expected)
     np.testing.assert_array_equal(back(np.ones(4))[0], expected_ct)
+
+
+def test_cotangents_of_python_numbers_take_the_type() -> None:
+    def f(x: Any) -> Any:
+        return gradir.vjp(gnp.sum, x)[1](2.0)[0]
+
+    assert (gradir.jit(f)(X.astype(np.float32)) == 2).all()
+    with pytest.raises(TraceError, match=r"cotangent .* must be float32\[\], got float64\[4\]"):
+        gradir.trace(lambda x: gradir.vjp(gnp.sum, x)[1](X)[0], X.astype(np.float32))
+
+
+# jvp.
+
+
+def test_jvp() -> None:
+    def f(x: Any, k: Any, w: Any) -> Any:
+        return {"y": gnp.tanh(w["w"] @ x), "k": k}
+
+    v, dw = np.cos(X), np.sin(W)
+    out, moved = gradir.jvp(f, (X, 3, {"w": W}), (v, 0, {"w": dw}))
+    np.testing.assert_allclose(out["y"], np.tanh(W @ X))
+    np.testing.assert_allclose(moved["y"], (1 - out["y"] ** 2) * (W @ v + dw @ X))
+    assert out["k"] == 3 and moved["k"] is None
+    with pytest.raises(TraceError, match="the tangents must be nested like the primals"):
+        gradir.jvp(cubes, (X,), (X, X))
+
+
+def test_hvp() -> None:
+    def f(x: Any) -> Any:
+        return gnp.sum(gnp.sin(W @ x))
+
+    v = np.cos(X)
+    expected = W.T @ (-np.sin(W @ X) * (W @ v))
+    np.testing.assert_allclose(gradir.hvp(f, (X,), (v,)), expected, atol=1e-14)
+    within: Any = gradir.jit(lambda x, v: gradir.hvp(lambda y: gnp.sum((y * x) ** 3.0), (x,), (v,)))
+    np.testing.assert_allclose(within(X, v), 6 * X**4 * v)

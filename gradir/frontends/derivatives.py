@@ -1,4 +1,4 @@
-"""gradir.grad, value_and_grad and vjp: derivatives of Python functions, with JAX's meanings.
+"""gradir.grad, value_and_grad, vjp, jvp, hvp: derivatives of Python functions, as in JAX.
 
 While a function is traced, they trace what they differentiate as a function of its own, which may
 use arrays of the outer one, differentiate that, and call the result: so they nest, and go with
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import update_wrapper, wraps
+from functools import partial, update_wrapper, wraps
 from typing import Any
 
 from xdsl.dialects.func import CallOp, FuncOp
@@ -21,6 +21,7 @@ from gradir.dialects.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.jit import jit
 from gradir.frontends.places import SOURCES, public, refusal
+from gradir.frontends.promotion import converted
 from gradir.frontends.spec import type_text
 from gradir.frontends.trace import Traced, function_name, traced
 from gradir.frontends.tracer import Tracer
@@ -202,7 +203,41 @@ def _require_floating(inner: Traced, wrt: Sequence[int]) -> None:
             )
 
 
-# vjp.
+# vjp and jvp.
+
+
+def _floating(inner: Traced) -> tuple[list[int], list[int]]:
+    """The floating leaves of the arguments, and of the results."""
+    signature = _signature(inner)
+    arguments, results = signature.inputs.data[: len(inner.names)], signature.outputs.data
+    wrt, of = (
+        [k for k, t in enumerate(types) if is_float(element_of(t))]
+        for types in (arguments, results)
+    )
+    return wrt, of
+
+
+def _chosen(
+    given: Any, tree: Tree, places: Sequence[int], types: Sequence[Attribute], what: str
+) -> list[Any]:
+    """Those leaves of (co)tangents that are of floating values; Python numbers get the types."""
+    leaves, found = flatten(given)
+    if found != tree:
+        raise refusal(what)
+    return [_typed(leaves[k], types[k]) for k in places]
+
+
+def _typed(value: Any, type_: Attribute) -> Any:
+    """A traced array of the type; outside of a trace the value, which native code will check."""
+    if tracing() is None:
+        return value
+    made = lifted(value)
+    made = converted(made, element_of(type_)) if made.weak else made
+    if made.type != type_:
+        raise refusal(
+            f"a cotangent or tangent must be {type_text(type_)}, got {type_text(made.type)}"
+        )
+    return made
 
 
 @public
@@ -217,11 +252,8 @@ def vjp(
     """
     trace = tracing()
     inner = traced(function, primals, outer=trace)
-    signature = _signature(inner)
-    wrt, of = (
-        [k for k, t in enumerate(types) if is_float(element_of(t))]
-        for types in (signature.inputs.data[: len(inner.names)], signature.outputs.data)
-    )
+    wrt, of = _floating(inner)
+    types = _signature(inner).outputs.data
     forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
     run = _runner(trace, inner)
     leaves, _ = flatten(primals)
@@ -232,12 +264,10 @@ def vjp(
 
     @public
     def transposed(cotangents: Any) -> tuple[Any, ...]:
-        given, tree = flatten(cotangents)
-        if tree != inner.results:
-            raise refusal("vjp: the cotangents must be nested like the results")
-        found = iter(run(backward, [*residuals, *(given[k] for k in of)]))
-        every = [next(found) if k in wrt else None for k in range(len(inner.names))]
-        return inner.arguments.children[0].build(every)
+        what = "vjp: the cotangents must be nested like the results"
+        given = _chosen(cotangents, inner.results, of, types, what)
+        found = dict(zip(wrt, run(backward, [*residuals, *given]), strict=True))
+        return inner.arguments.children[0].build([found.get(k) for k in range(len(inner.names))])
 
     return inner.results.build(outputs[:count]), transposed
 
@@ -258,3 +288,32 @@ def _runner(trace: Trace | None, inner: Traced) -> Callable[[FuncOp, Sequence[An
         return list(made[name](*values))
 
     return run
+
+
+@public
+def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The results of the function, and their tangents for tangents of the primals (forward mode).
+
+    `tangents` are nested like `primals`, and entries of integer ones are not read. The tangents of
+    the results are nested like these, None at integer leaves.
+    """
+    trace = tracing()
+    if trace is None:
+        return jit(partial(jvp, function))(tuple(primals), tuple(tangents))
+    inner = traced(function, primals, outer=trace)
+    wrt, of = _floating(inner)
+    [made] = _differentiated(trace, inner, Options("jvp"), wrt, of)
+    what = "jvp: the tangents must be nested like the primals"
+    types = _signature(inner).inputs.data
+    given = _chosen(tuple(tangents), inner.arguments.children[0], wrt, types, what)
+    operands = _operands(trace, inner, primals, {})
+    results = _call(trace, made, [*operands, *(trace.use(t) for t in given)])
+    count = inner.results.count
+    found = dict(zip(of, results[count:], strict=True))
+    moved = inner.results.build([found.get(k) for k in range(count)])
+    return inner.results.build(results[:count]), moved
+
+
+def hvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The Hessian of a function in its first argument, times a tangent: jvp of its gradient."""
+    return jvp(grad(function), primals, tangents)[1]

@@ -46,7 +46,6 @@ class Jitted:
         self._made: dict[tuple[Tree, tuple[Hashable, ...]], Compiled] = {}
         self._lock = Lock()
 
-    @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if tracing() is not None:
             return self._function(*args, **kwargs)

@@ -93,7 +93,7 @@ class Tracer:
 
     def named(self, name: str) -> None:
         """Give the SSA value this name, if it has none and the name can be one."""
-        if self.ssa.name_hint is None and SSAValue.is_valid_name(name):
+        if self.ssa.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):
             self.ssa.name_hint = name
 
     # Facts.

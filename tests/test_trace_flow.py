@@ -228,3 +228,40 @@ def test_a_value_that_leaves_the_body_by_another_way() -> None:
 
     with pytest.raises(TraceError, match="a traced array of a region is used outside of it"):
         gradir.trace(f, X)
+
+
+@pytest.mark.parametrize("policy", ["every=8", "binomial = 4"])
+def test_policies_of_loops(policy: str) -> None:
+    """The same bits, for less memory."""
+
+    def loss(policy: str) -> Any:
+        def f(x: Any) -> Any:
+            return gradir.fori_loop(0, 64, lambda i, y: gnp.sin(y) + x * 0.1, x, policy).sum()
+
+        return gradir.jit(gradir.grad(f))
+
+    x = np.tile(X, 20)
+    plain, kept = loss("store_all"), loss(policy)
+    assert (plain(x) == kept(x)).all()
+    sizes = [f.compiled(x).executable.plan.peak_bytes for f in (plain, kept)]
+    assert sizes[1] < 0.5 * sizes[0]
+
+
+def test_policies_of_the_other_loops() -> None:
+    def f(x: Any, policy: str) -> Any:
+        y, _ = gradir.scan(lambda c, r: (gnp.sin(c + r), None), x, x, policy=policy)
+        return gradir.while_loop(lambda y: y.sum() < 9, lambda y: y * y + 1, y, policy).sum()
+
+    plain, kept = (
+        gradir.grad(lambda x, policy=policy: f(x, policy))(X) for policy in ("store_all", "every=2")
+    )
+    assert (plain == kept).all()
+    text = str(gradir.trace(lambda x: f(x, "every=2"), X))
+    assert text.count("{grad.loop = #grad.loop<every = 2>}") == 2
+    for policy, message in (
+        ("some", "the policy must be store_all, every, binomial or online, got some"),
+        ("every", "every takes a number of iterations above 0, got none"),
+        ("every=x", "invalid literal for int"),
+    ):
+        with pytest.raises(TraceError, match=message):
+            gradir.trace(lambda x, policy=policy: f(x, policy), X)

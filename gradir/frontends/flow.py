@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i1, i64
 from xdsl.ir import Block, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.dynamic_slices import DynamicUpdateSliceOp
 from gradir.dialects.array.indexing import TakeOp
 from gradir.dialects.array.movement import ExpandDimsOp
+from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
 from gradir.dialects.shapes import is_bool, is_float
 from gradir.dialects.shapes import tensor as tensor_type
 from gradir.frontends.jit import jit
@@ -32,6 +34,7 @@ from gradir.frontends.trees import Tree, flatten
 Function = Callable[..., Any]
 Yielded = tuple[list[Tracer], Tree]
 Body = Callable[[list[Tracer], Tree], Yielded]
+LoopT = TypeVar("LoopT", scf.ForOp, scf.WhileOp)
 index = IndexType()
 
 
@@ -187,11 +190,15 @@ def _body_results(
 
 
 @public
-def while_loop(condition: Function, body: Function, init: Any) -> Any:
-    """`body` applied to `init`, and to what it returns, as long as `condition` of that is true."""
+def while_loop(condition: Function, body: Function, init: Any, policy: str = "store_all") -> Any:
+    """`body` applied to `init`, and to what it returns, as long as `condition` of that is true.
+
+    `policy` says what the derivative keeps of the iterations: "store_all", "every=K", "online=S" or
+    "binomial=S" (docs/control-flow.md).
+    """
     trace = tracing()
     if trace is None:
-        return jit(partial(while_loop, condition, body))(init)
+        return jit(partial(while_loop, condition, body, policy=policy))(init)
 
     def step(values: list[Tracer], tree: Tree) -> Yielded:
         return yielded(body(tree.build(values)), "the body of while_loop")
@@ -207,18 +214,24 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
         made = _body_results(trace, after, handed, step(handed, tree), tree, "while_loop")
     _close(trace, after, made)
     op = scf.WhileOp([trace.use(v) for v in values], types, Region(before), Region(after))
-    return tree.build(trace.results_like(trace.emit(op), values))
+    return tree.build(trace.results_like(trace.emit(_with_policy(op, policy)), values))
 
 
 @public
-def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body: Callable[[Any, Any], Any],
+    init: Any,
+    policy: str = "store_all",
+) -> Any:
     """`body(i, x)` for i from `lower` up to `upper - 1`, x being `init` and then what it returns.
 
-    The bounds are integers, Python's or traced; i is int64.
+    The bounds are integers, Python's or traced; i is int64. `policy` as for while_loop.
     """
     trace = tracing()
     if trace is None:
-        return jit(partial(fori_loop, body=body))(lower, upper, init=init)
+        return jit(partial(fori_loop, body=body, policy=policy))(lower, upper, init=init)
 
     def step(i: Tracer, values: list[Tracer], tree: Tree) -> Yielded:
         return yielded(body(i, tree.build(values)), "the body of fori_loop")
@@ -232,7 +245,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     _close(trace, block, made)
     first, last = bounds
     op = scf.ForOp(first, last, _constant(trace, 1), [trace.use(v) for v in values], block)
-    return tree.build(trace.results_like(trace.emit(op), values))
+    return tree.build(trace.results_like(trace.emit(_with_policy(op, policy)), values))
 
 
 @public
@@ -242,15 +255,17 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
+    policy: str = "store_all",
 ) -> Any:
     """(carry, ys) of `carry, y = function(carry, x)` for each x in turn, from `init`.
 
     x are the slices of the arrays `xs` along their first axis, None without any, where `length`
     says how many; ys are the y, stacked along a new first axis. `reverse`: from last to first.
+    `policy` as for while_loop; what it keeps of an iteration includes the ys so far.
     """
     trace = tracing()
     if trace is None:
-        return jit(partial(scan, function, length=length, reverse=reverse))(init, xs)
+        return jit(partial(scan, function, length=length, reverse=reverse, policy=policy))(init, xs)
     leaves, inputs = flatten(xs)
     arrays = [lifted(leaf, what="scan: xs: ") for leaf in leaves]
     count = _length(arrays, length)
@@ -280,7 +295,7 @@ def scan(
     _close(trace, block, [*made, *stacks])
     empty = [filled(0, s.type) for s in stacks]
     op = scf.ForOp(first, end, one, [trace.use(v) for v in (*values, *empty)], block)
-    found = trace.results_like(trace.emit(op), [*values, *stacks])
+    found = trace.results_like(trace.emit(_with_policy(op, policy)), [*values, *stacks])
     return tree.build(found[: len(values)]), outputs.build(found[len(values) :])
 
 
@@ -305,6 +320,19 @@ def _length(arrays: Sequence[Tracer], length: int | None) -> int:
         got = ", ".join(map(str, sorted(counts))) or "none"
         raise refusal(f"scan: xs and length must say one number of slices, got {got}")
     return counts.pop()
+
+
+def _with_policy(op: LoopT, policy: str) -> LoopT:
+    """The loop, with its policy written on it; TraceError for one that there is not."""
+    kind, _, number = (part.strip() for part in policy.partition("="))
+    try:
+        count = int(number) if number else None
+        written = LoopPolicyAttr.of(kind, count)
+    except (ValueError, VerifyException) as error:
+        raise refusal(f"policy {policy!r}: {error}") from None
+    if kind != "store_all":
+        op.attributes[POLICY_ATTRIBUTE] = written
+    return op
 
 
 # Scalars.

@@ -118,6 +118,15 @@ def test_scan_without_arrays() -> None:
     assert last == 16 and before.tolist() == [2, 4, 8]
 
 
+def test_scan_of_no_trips() -> None:
+    f: Any = lambda x, xs: gradir.scan(lambda c, r: (c + r["r"].sum(), c > r["k"]), x, xs)  # noqa: E731
+    last, ys = gradir.jit(f)(2.0, {"r": np.zeros((0, 3)), "k": np.zeros(0)})
+    assert last == 2 and ys.shape == (0,) and ys.dtype == bool
+    assert (
+        gradir.grad(lambda x, xs: f(x, xs)[0])(2.0, {"r": np.zeros((0, 3)), "k": np.zeros(0)}) == 1
+    )
+
+
 def test_outside_of_a_trace_they_are_compiled_and_run() -> None:
     assert gradir.fori_loop(0, 4, lambda i, s: s + i, 0) == 6
     assert gradir.while_loop(lambda x: x < 9.0, lambda x: x * 2, 1.0) == 16

@@ -272,7 +272,7 @@ def scan(
     split: list[Yielded] = []
 
     def step(at: Tracer, values: list[Tracer], tree: Tree) -> Yielded:
-        rows = [emit_one(TakeOp, a, at, axis=0) for a in arrays]
+        rows = [_row(a, at) for a in arrays]
         result = function(tree.build(values), inputs.build(rows))
         if not (isinstance(result, tuple) and len(cast(Any, result)) == 2):
             raise refusal("scan: the function must return (carry, y)")
@@ -291,11 +291,13 @@ def scan(
         at = _counter(trace, number)
         made = _body_results(trace, block, handed, step(at, handed, tree), tree, "scan")
         ys, outputs = split[-1]
-        stacks = [_written(trace, block, y, at, count) for y in ys]
+        stacks = [_written(trace, block, y, at, count) for y in ys if count]
     _close(trace, block, [*made, *stacks])
     empty = [filled(0, s.type) for s in stacks]
     op = scf.ForOp(first, end, one, [trace.use(v) for v in (*values, *empty)], block)
     found = trace.results_like(trace.emit(_with_policy(op, policy)), [*values, *stacks])
+    if count == 0:
+        found += [filled(0, tensor_type([0, *y.shape], element(y))) for y in ys]
     return tree.build(found[: len(values)]), outputs.build(found[len(values) :])
 
 
@@ -306,6 +308,13 @@ def _written(trace: Trace, block: Block, y: Tracer, at: Tracer, count: int) -> T
     row = emit_one(ExpandDimsOp, y, axis=0)
     starts = [at, *(_zero() for _ in y.shape)]
     return emit_one(DynamicUpdateSliceOp, so_far, row, *starts)
+
+
+def _row(x: Tracer, at: Tracer) -> Tracer:
+    """The slice of x at an index; zeros of its type for a body that never runs."""
+    if x.shape[0] == 0:
+        return filled(0, tensor_type(x.shape[1:], element(x)))
+    return emit_one(TakeOp, x, at, axis=0)
 
 
 def _length(arrays: Sequence[Tracer], length: int | None) -> int:

@@ -59,7 +59,7 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 
 def element_named(dtype: Any) -> Attribute:
     """The element type of a dtype, its name, or a Python type; ArgumentTypeError for others."""
-    if dtype in DEFAULTS:
+    if isinstance(dtype, type) and dtype in DEFAULTS:
         return DEFAULTS[dtype]
     try:
         name = np.dtype(dtype).name

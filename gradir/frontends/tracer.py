@@ -202,5 +202,13 @@ class Tracer:
     item, tolist = _refused("item"), _refused("tolist")
 
     @public
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy's functions: those that ask for what is known are answered."""
+        if function.__name__ in ("shape", "ndim", "size"):
+            return getattr(self, function.__name__)
+        what, way_out = f"numpy.{function.__name__}", "compute with gradir.numpy instead of numpy"
+        raise refusal(_NO_VALUE.format(what=what, way_out=way_out))
+
+    @public
     def __setitem__(self, key: object, value: object) -> NoReturn:
         raise refusal(f"assignment to elements: {_UNCHANGED}")

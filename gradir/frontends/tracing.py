@@ -23,9 +23,9 @@ from gradir.dialects.array.creation import ConstantOp, FullOp, numpy_dtype
 from gradir.dialects.attributes import Plain, attribute
 from gradir.dialects.diagnostics import VerifyError
 from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.shapes import AnyTensor, element_of, is_bool, tensor
+from gradir.dialects.shapes import AnyTensor, element_of, is_bool, is_float, tensor
 from gradir.frontends.places import location, refusal
-from gradir.frontends.spec import DEFAULTS, element_named
+from gradir.frontends.spec import DEFAULTS, element_named, type_text
 from gradir.frontends.tracer import Tracer
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -174,9 +174,14 @@ def filled(value: float, type_: AnyTensor) -> Tracer:
     """A constant of which all elements are one number."""
     trace = current(FullOp.name)
     try:
-        return Tracer(trace, trace.emit(FullOp.fill(value, type_)).y)
-    except (OverflowError, ValueError):
-        raise refusal(f"{value} is no element of {type_}") from None
+        if is_float(type_.element_type):
+            float(value)  # an integer may be too large
+        op = FullOp.fill(value, type_)
+    except (OverflowError, ValueError, VerifyException):
+        is_long = isinstance(value, int) and value.bit_length() > 128
+        number = "so large an integer" if is_long else str(value)
+        raise refusal(f"{number} is no element of {type_text(type_)}") from None
+    return Tracer(trace, trace.emit(op).y)
 
 
 def constant(value: Any, element: Attribute | None = None) -> Tracer:

@@ -25,6 +25,7 @@ __all__ = [
     "checkpoint",
     "compile",
     "cond",
+    "custom_vjp",
     "fori_loop",
     "grad",
     "hvp",
@@ -52,6 +53,7 @@ _LAZY = {
     "checkpoint": "gradir.frontends.markers",
     "name": "gradir.frontends.markers",
     "no_grad": "gradir.frontends.markers",
+    "custom_vjp": "gradir.frontends.custom_derivatives",
     "jit": "gradir.frontends.jit",
     "grad": "gradir.frontends.derivatives",
     "value_and_grad": "gradir.frontends.derivatives",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from gradir import nn as nn
     from gradir import numpy as numpy
     from gradir import testing as testing
+    from gradir.frontends.custom_derivatives import custom_vjp as custom_vjp
     from gradir.frontends.derivatives import grad as grad
     from gradir.frontends.derivatives import hvp as hvp
     from gradir.frontends.derivatives import jvp as jvp

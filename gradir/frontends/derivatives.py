@@ -85,7 +85,7 @@ def value_and_grad(
         [made] = _differentiated(trace, inner, options, wrt, [0])
         results = _call(trace, made, _operands(trace, inner, args, kwargs))
         count = inner.results.count
-        return inner.results.build(results[:count]), _gradients(
+        return _results(inner, results), _gradients(
             results[count:], inner.arguments.children[0], argnums
         )
 
@@ -136,6 +136,14 @@ def _differentiated(
                 function.detach()
                 trace.functions[function.sym_name.data] = function
     return made
+
+
+def _results(inner: Traced, results: Sequence[Any]) -> Any:
+    """The results of the function itself, nested and weak as it gives them."""
+    for result, is_weak in zip(results, inner.weak, strict=False):
+        if isinstance(result, Tracer):
+            result.weak = is_weak
+    return inner.results.build(results[: inner.results.count])
 
 
 def _call(trace: Trace, function: FuncOp, operands: Sequence[SSAValue]) -> list[Tracer]:
@@ -269,7 +277,7 @@ def vjp(
         found = dict(zip(wrt, run(backward, [*residuals, *given]), strict=True))
         return inner.arguments.children[0].build([found.get(k) for k in range(len(inner.names))])
 
-    return inner.results.build(outputs[:count]), transposed
+    return _results(inner, outputs), transposed
 
 
 def _runner(trace: Trace | None, inner: Traced) -> Callable[[FuncOp, Sequence[Any]], list[Any]]:
@@ -311,7 +319,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     count = inner.results.count
     found = dict(zip(of, results[count:], strict=True))
     moved = inner.results.build([found.get(k) for k in range(count)])
-    return inner.results.build(results[:count]), moved
+    return _results(inner, results), moved
 
 
 def hvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:

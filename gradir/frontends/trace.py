@@ -9,7 +9,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.api import Module
 from gradir.collector import paused_gc
@@ -27,7 +27,8 @@ class Traced:
     """A traced function: `@name` of a module, and how its arguments and results are nested.
 
     `arguments` has two parts, those by position and those by keyword; `names` are those of its
-    leaves. `captured` are the arrays of an outer trace that come after the arguments.
+    leaves. `weak` says of each result whether it is as weak as a Python number. `captured` are the
+    arrays of an outer trace that come after the arguments.
     """
 
     module: Module
@@ -35,6 +36,7 @@ class Traced:
     arguments: Tree
     results: Tree
     names: tuple[str, ...]
+    weak: tuple[bool, ...]
     captured: tuple[SSAValue, ...] = ()
 
 
@@ -57,6 +59,7 @@ def traced(
     args: Sequence[Any],
     kwargs: Mapping[str, Any] | None = None,
     outer: Trace | None = None,
+    name: str | None = None,
 ) -> Traced:
     """`trace` with the nesting of arguments and results; within an outer trace, if it is given."""
     if not callable(function):
@@ -65,7 +68,7 @@ def traced(
     names = _argument_names(function, tree)
     found = [_spec(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
     trace = Trace([type_ for type_, _ in found], outer)
-    trace.name = _free_name(function_name(function), outer)
+    trace.name = _free_name(name or function_name(function), outer)
     arguments: list[Tracer] = []
     for name, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
         arguments.append(Tracer(trace, ssa, weak))
@@ -81,7 +84,9 @@ def traced(
             module = _module(trace, place)
         verify(module)
     captured = tuple(trace.captured)
-    return Traced(Module(module, SOURCES), trace.name, tree, results, tuple(names), captured)
+    weak = tuple(value.weak for value in values)
+    made = Module(module, SOURCES)
+    return Traced(made, trace.name, tree, results, tuple(names), weak, captured)
 
 
 def _free_name(name: str, outer: Trace | None) -> str:
@@ -103,12 +108,13 @@ def _module(trace: Trace, place: Any) -> ModuleOp:
     assert last is not None
     function = FuncOp(trace.name, (types, [o.type for o in last.operands]), Region(block))
     function.location = place
-    return ModuleOp(Region(Block([*map(_copy, trace.functions.values()), function])))
+    beside = [*trace.declarations, *trace.functions.values()]
+    return ModuleOp(Region(Block([*map(_copy, beside), function])))
 
 
-def _copy(function: FuncOp) -> FuncOp:
-    copy = function.clone()
-    copy.location = function.location
+def _copy(op: Operation) -> Operation:
+    copy = op.clone()
+    copy.location = op.location
     return copy
 
 

@@ -41,6 +41,9 @@ class Trace:
         self.blocks = [self.entry]
         self.captured: dict[SSAValue, SSAValue] = {}
         self.functions: dict[str, FuncOp] = {} if outer is None else outer.functions
+        # what stands beside the functions, and which function was made for a custom_vjp
+        self.declarations: list[Operation] = [] if outer is None else outer.declarations
+        self.custom: dict[Any, Any] = {} if outer is None else outer.custom
 
     def emit(self, op: OpT) -> OpT:
         """Append an op to the innermost block; VerifyError at the user's call if it is wrong.

@@ -393,8 +393,12 @@ def test_traced_python_numbers_are_weak() -> None:
         lambda x, a, b: (x * a, x * (a + b), a + b), Spec(3, "float32"), 2.0, 1
     ).splitlines()
     assert types[-1].endswith(": tensor<3xf32>, tensor<3xf32>, tensor<f64>")
-    types = text(lambda x, a: x * a, Spec(3, "float32"), np.float64(2)).splitlines()
-    assert types[-1].endswith(": tensor<3xf64>")
+    for strong in (
+        text(lambda x, a: x * a, Spec(3, "float32"), np.float64(2)),
+        text(lambda x, a: x * a.astype("float64"), Spec(3, "float32"), 2.0),
+        text(lambda x, a: x * gnp.asarray(a, "float64"), Spec(3, "float32"), 2.0),
+    ):
+        assert strong.splitlines()[-1].endswith(": tensor<3xf64>")
 
 
 SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [

@@ -195,6 +195,7 @@ def test_errors() -> None:
         gradir.trace(gradir.checkpoint(lambda x: x if x.sum() else -x), X)
 
 
+@pytest.mark.slow
 def test_memory_limit_of_a_traced_function() -> None:
     module = gradir.trace(network(plain), X, WEIGHTS)
     most = gradir.compile(module.gradient("f", mode="grad"), "f_grad", threads=1).plan.peak_bytes

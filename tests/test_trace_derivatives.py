@@ -180,6 +180,7 @@ def test_names_of_functions_do_not_meet() -> None:
     np.testing.assert_allclose(gradir.grad(f_grad)(X), 16 * X + np.array([2, 0, 0, 0]))
 
 
+@pytest.mark.slow
 def test_policies_and_memory_limits() -> None:
     def f(x: Any) -> Any:
         for _ in range(8):

@@ -35,7 +35,13 @@ def asarray(value: Any, dtype: Any = None) -> Tracer:
     if kind is not None and isinstance(value, list | tuple):
         return constant(value, kind)
     made = lifted(value, kind)
-    return made if kind is None else converted(made, kind)
+    return made if kind is None else _of_type(made, kind)
+
+
+def _of_type(x: Tracer, kind: Attribute) -> Tracer:
+    """x with elements of a type that was asked for, and so does not give way."""
+    made = converted(x, kind)
+    return Tracer(made.trace, made.ssa) if made.weak else made
 
 
 @public
@@ -130,7 +136,7 @@ def linspace(
 @public
 def astype(x: Any, dtype: Any) -> Tracer:
     """x with elements of another dtype; floats are cut to integers, bool is 0 or 1.   vjp: ct"""
-    return converted(lifted(x), element_named(dtype))
+    return _of_type(lifted(x), element_named(dtype))
 
 
 @public

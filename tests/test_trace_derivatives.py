@@ -146,6 +146,15 @@ def test_gradients_in_loops_and_stages() -> None:
     check_grads((gradir.trace(f, X, np.array(0.3)), "f"), [X, np.array(0.3)])
 
 
+def test_a_body_that_is_traced_twice_leaves_one_function() -> None:
+    def f(x: Any) -> Any:
+        return gradir.fori_loop(0, 2, lambda i, y: y + gradir.grad(cubes)(x).sum(), 0)
+
+    module = gradir.trace(f, X)
+    assert module.functions == ("cubes_1_grad", "f")
+    np.testing.assert_allclose(gradir.grad(f)(X), 12 * X)
+
+
 def test_the_program_of_a_gradient() -> None:
     def half(x: Any) -> Any:
         return 0.5 * x * x
@@ -166,6 +175,13 @@ def test_the_program_of_a_gradient() -> None:
         "  }\n"
         "}"
     )
+
+
+def test_functions_have_the_place_of_the_users_code() -> None:
+    for function in (gradir.grad(cubes), gradir.checkpoint(cubes), gradir.jit(cubes)):
+        ops: Any = gradir.trace(function, X).op.body.block.ops
+        places = {(op.location.filename.data, op.location.line.data) for op in ops}
+        assert places == {(__file__, cubes.__code__.co_firstlineno)}
 
 
 def test_names_of_functions_do_not_meet() -> None:

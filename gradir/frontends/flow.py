@@ -25,11 +25,11 @@ from gradir.dialects.shapes import tensor as tensor_type
 from gradir.frontends.jit import jit
 from gradir.frontends.places import public, refusal
 from gradir.frontends.promotion import converted, kind_of
-from gradir.frontends.spec import type_text
+from gradir.frontends.spec import as_shape, type_text
 from gradir.frontends.trace import yielded
 from gradir.frontends.tracer import Tracer
 from gradir.frontends.tracing import Trace, element, emit_one, filled, is_number, lifted, tracing
-from gradir.frontends.trees import Tree, flatten
+from gradir.frontends.trees import LEAF, Tree, flatten
 
 Function = Callable[..., Any]
 Yielded = tuple[list[Tracer], Tree]
@@ -140,20 +140,26 @@ def _carried(trace: Trace, init: Any, body: Body, what: str) -> Yielded:
     """
     leaves, tree = flatten(init)
     values = [lifted(leaf, what=f"{what}: init: ") for leaf in leaves]
-    changed = any(v.weak for v in values)
-    while changed:
+    while any(v.weak for v in values):
         with trace.region(Block(arg_types=[v.ssa.type for v in values])) as block:
             after, _ = body(_tracers(trace, block, values), tree)
-        changed = False
-        for k, (value, result) in enumerate(zip(values, after, strict=False)):
-            if _gives_way(value, result):
-                value, changed = converted(value, element(result)), True
-            elif value.weak and not result.weak and value.type == result.type:
-                changed = True
-            else:
-                continue
-            values[k] = Tracer(trace, trace.use(value), result.weak)
+        # its ops are no users of anything
+        block.erase(safe_erase=False)
+        agreed = [_like_result(trace, v, r) for v, r in zip(values, after, strict=False)]
+        pairs = list(zip(values, agreed, strict=False))
+        if len(pairs) < len(values) or all(old is new for old, new in pairs):
+            break
+        values = agreed
     return values, tree
+
+
+def _like_result(trace: Trace, value: Tracer, result: Tracer) -> Tracer:
+    """What is carried, or, where it is weak, as the result of the body wants it to be."""
+    if _gives_way(value, result):
+        return Tracer(trace, trace.use(converted(value, element(result))), result.weak)
+    if value.weak and not result.weak and value.type == result.type:
+        return Tracer(trace, trace.use(value))
+    return value
 
 
 def _with_counter(step: Callable[[Tracer, list[Tracer], Tree], Yielded]) -> Body:
@@ -266,39 +272,56 @@ def scan(
     trace = tracing()
     if trace is None:
         return jit(partial(scan, function, length=length, reverse=reverse, policy=policy))(init, xs)
-    leaves, inputs = flatten(xs)
-    arrays = [lifted(leaf, what="scan: xs: ") for leaf in leaves]
-    count = _length(arrays, length)
-    split: list[Yielded] = []
-
-    def step(at: Tracer, values: list[Tracer], tree: Tree) -> Yielded:
-        rows = [_row(a, at) for a in arrays]
-        result = function(tree.build(values), inputs.build(rows))
-        if not (isinstance(result, tuple) and len(cast(Any, result)) == 2):
-            raise refusal("scan: the function must return (carry, y)")
-        carry, y = cast(tuple[Any, Any], result)
-        split.append(yielded(y, "the function of scan"))
-        return yielded(carry, "the function of scan")
-
-    values, tree = _carried(trace, init, _with_counter(step), "scan")
-    first, end, one = (_constant(trace, n) for n in (0, count, 1))
-    last = _constant(trace, count - 1) if reverse else None
+    rows = _Rows(xs, length)
+    body = _ScanBody(function, rows)
+    values, tree = _carried(trace, init, _with_counter(body), "scan")
+    first, end, one = (_constant(trace, n) for n in (0, rows.count, 1))
+    last = _constant(trace, rows.count - 1) if reverse else None
     with trace.region(_counted(values)) as block:
         handed = _tracers(trace, block, values)
         number: SSAValue = block.args[0]
         if last is not None:
             number = trace.emit(arith.SubiOp(last, number)).result
         at = _counter(trace, number)
-        made = _body_results(trace, block, handed, step(at, handed, tree), tree, "scan")
-        ys, outputs = split[-1]
-        stacks = [_written(trace, block, y, at, count) for y in ys if count]
+        made = _body_results(trace, block, handed, body(at, handed, tree), tree, "scan")
+        stacks = [_written(trace, block, y, at, rows.count) for y in body.ys if rows.count]
     _close(trace, block, [*made, *stacks])
     empty = [filled(0, s.type) for s in stacks]
     op = scf.ForOp(first, end, one, [trace.use(v) for v in (*values, *empty)], block)
     found = trace.results_like(trace.emit(_with_policy(op, policy)), [*values, *stacks])
-    if count == 0:
-        found += [filled(0, tensor_type([0, *y.shape], element(y))) for y in ys]
-    return tree.build(found[: len(values)]), outputs.build(found[len(values) :])
+    if rows.count == 0:
+        found += [filled(0, tensor_type([0, *y.shape], element(y))) for y in body.ys]
+    return tree.build(found[: len(values)]), body.outputs.build(found[len(values) :])
+
+
+class _Rows:
+    """The slices of nested arrays along their first axis. `count`: how many."""
+
+    def __init__(self, xs: Any, length: int | None):
+        leaves, self.tree = flatten(xs)
+        self.arrays = [lifted(leaf, what="scan: xs: ") for leaf in leaves]
+        self.count = _length(self.arrays, length)
+
+    def at(self, place: Tracer) -> Any:
+        return self.tree.build([_row(array, place) for array in self.arrays])
+
+
+class _ScanBody:
+    """The function of scan as the body of a counted loop; `ys` are the other results of it."""
+
+    def __init__(self, function: Callable[[Any, Any], Any], rows: _Rows):
+        self.function = function
+        self.rows = rows
+        self.ys: list[Tracer] = []
+        self.outputs: Tree = LEAF
+
+    def __call__(self, at: Tracer, values: list[Tracer], tree: Tree) -> Yielded:
+        result = self.function(tree.build(values), self.rows.at(at))
+        if not (isinstance(result, tuple) and len(cast(Any, result)) == 2):
+            raise refusal("scan: the function must return (carry, y)")
+        carry, y = cast(tuple[Any, Any], result)
+        self.ys, self.outputs = yielded(y, "the function of scan")
+        return yielded(carry, "the function of scan")
 
 
 def _written(trace: Trace, block: Block, y: Tracer, at: Tracer, count: int) -> Tracer:
@@ -324,7 +347,7 @@ def _length(arrays: Sequence[Tracer], length: int | None) -> int:
             raise refusal(f"scan: xs must have rank >= 1, got {array!r}")
     counts = {a.shape[0] for a in arrays}
     if length is not None:
-        counts.add(length)
+        counts |= set(as_shape([length]))
     if len(counts) != 1:
         got = ", ".join(map(str, sorted(counts))) or "none"
         raise refusal(f"scan: xs and length must say one number of slices, got {got}")

@@ -103,6 +103,8 @@ def at(place: LocationAttr) -> Generator[None]:
 
 def location_of_function(function: Callable[..., Any]) -> LocationAttr:
     """Where a Python function is defined; unknown for one that is not written in Python."""
+    while hasattr(function, "__wrapped__") or hasattr(function, "func"):
+        function = getattr(function, "__wrapped__", None) or cast(Any, function).func
     code = getattr(function, "__code__", None)
     if not isinstance(code, CodeType):
         return UnknownLoc()

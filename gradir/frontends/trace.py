@@ -19,6 +19,7 @@ from gradir.frontends.spec import spec_of
 from gradir.frontends.tracer import Tracer
 from gradir.frontends.tracing import Trace, lifted, running
 from gradir.frontends.trees import Tree, flatten
+from gradir.passes.call_graph import callees_first
 from gradir.passes.verify import verify
 
 
@@ -70,9 +71,9 @@ def traced(
     trace = Trace([type_ for type_, _ in found], outer)
     trace.name = _free_name(name or function_name(function), outer)
     arguments: list[Tracer] = []
-    for name, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
+    for label, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
         arguments.append(Tracer(trace, ssa, weak))
-        arguments[-1].named(name)
+        arguments[-1].named(label)
     place = location_of_function(function)
     with gradir_errors(SOURCES), paused_gc():
         with running(trace):
@@ -108,8 +109,11 @@ def _module(trace: Trace, place: Any) -> ModuleOp:
     assert last is not None
     function = FuncOp(trace.name, (types, [o.type for o in last.operands]), Region(block))
     function.location = place
-    beside = [*trace.declarations, *trace.functions.values()]
-    return ModuleOp(Region(Block([*map(_copy, beside), function])))
+    # not those of a body that was traced for its types alone
+    functions = {**trace.functions, trace.name: function}
+    declared = [functions[name] for d in trace.declarations for name in d.names]
+    *called, _ = callees_first(functions, [*declared, function])
+    return ModuleOp(Region(Block([*map(_copy, [*trace.declarations, *called]), function])))
 
 
 def _copy(op: Operation) -> Operation:

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.creation import ConstantOp, FullOp, numpy_dtype
 from gradir.dialects.attributes import Plain, attribute
+from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.diagnostics import VerifyError
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.shapes import AnyTensor, element_of, is_bool, is_float, tensor
@@ -42,7 +43,7 @@ class Trace:
         self.captured: dict[SSAValue, SSAValue] = {}
         self.functions: dict[str, FuncOp] = {} if outer is None else outer.functions
         # what stands beside the functions, and which function was made for a custom_vjp
-        self.declarations: list[Operation] = [] if outer is None else outer.declarations
+        self.declarations: list[CustomVjpOp] = [] if outer is None else outer.declarations
         self.custom: dict[Any, Any] = {} if outer is None else outer.custom
 
     def emit(self, op: OpT) -> OpT:

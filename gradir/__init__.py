@@ -1,7 +1,7 @@
 """gradir: reverse-mode automatic differentiation as a compiler pass, and native code for the CPU.
 
 import gradir
-module = gradir.parse("program.mlir")
+module = gradir.parse("program.mlir")  # or gradir.trace(python_function, *arrays)
 fn = gradir.compile(module.gradient("f", mode="vjp"), "f_vjp")
 *results, gradient = fn(*arrays)
 """
@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gradir.api import Module, compile, interpret, parse, register_host_function
-from gradir.errors import GradirError
+from gradir.errors import GradirError, TraceError
 from gradir.row_slices import RowSlices
 
 __version__ = "0.1.0"
@@ -19,20 +19,78 @@ __all__ = [
     "GradirError",
     "Module",
     "RowSlices",
+    "Spec",
+    "TraceError",
     "__version__",
+    "checkpoint",
     "compile",
+    "cond",
+    "custom_vjp",
+    "fori_loop",
+    "grad",
+    "hvp",
     "interpret",
+    "jit",
+    "jvp",
+    "name",
+    "no_grad",
     "parse",
     "register_host_function",
+    "scan",
+    "trace",
+    "value_and_grad",
+    "vjp",
+    "while_loop",
 ]
 
+# What is imported when it is first used: not every program checks gradients or traces.
+_LAZY = {
+    "testing": "gradir.testing",
+    "numpy": "gradir.numpy",
+    "nn": "gradir.nn",
+    "Spec": "gradir.frontends.spec",
+    "trace": "gradir.frontends.trace",
+    "checkpoint": "gradir.frontends.markers",
+    "name": "gradir.frontends.markers",
+    "no_grad": "gradir.frontends.markers",
+    "custom_vjp": "gradir.frontends.custom_derivatives",
+    "jit": "gradir.frontends.jit",
+    "grad": "gradir.frontends.derivatives",
+    "value_and_grad": "gradir.frontends.derivatives",
+    "vjp": "gradir.frontends.derivatives",
+    "jvp": "gradir.frontends.derivatives",
+    "hvp": "gradir.frontends.derivatives",
+    "cond": "gradir.frontends.flow",
+    "fori_loop": "gradir.frontends.flow",
+    "scan": "gradir.frontends.flow",
+    "while_loop": "gradir.frontends.flow",
+}
 
 if TYPE_CHECKING:
+    from gradir import nn as nn
+    from gradir import numpy as numpy
     from gradir import testing as testing
+    from gradir.frontends.custom_derivatives import custom_vjp as custom_vjp
+    from gradir.frontends.derivatives import grad as grad
+    from gradir.frontends.derivatives import hvp as hvp
+    from gradir.frontends.derivatives import jvp as jvp
+    from gradir.frontends.derivatives import value_and_grad as value_and_grad
+    from gradir.frontends.derivatives import vjp as vjp
+    from gradir.frontends.flow import cond as cond
+    from gradir.frontends.flow import fori_loop as fori_loop
+    from gradir.frontends.flow import scan as scan
+    from gradir.frontends.flow import while_loop as while_loop
+    from gradir.frontends.jit import jit as jit
+    from gradir.frontends.markers import checkpoint as checkpoint
+    from gradir.frontends.markers import name as name
+    from gradir.frontends.markers import no_grad as no_grad
+    from gradir.frontends.spec import Spec as Spec
+    from gradir.frontends.trace import trace as trace
 
 
 def __getattr__(name: str) -> Any:
-    """`gradir.testing` is imported when it is first used: not every program checks gradients."""
-    if name == "testing":
-        return import_module("gradir.testing")
-    raise AttributeError(f"module 'gradir' has no attribute {name!r}")
+    """What is in a module of its own that is not needed by every program."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'gradir' has no attribute {name!r}")
+    module = import_module(_LAZY[name])
+    return module if _LAZY[name] == f"gradir.{name}" else getattr(module, name)

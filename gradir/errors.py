@@ -36,6 +36,10 @@ class PassError(GradirError):
     """A pass refuses the program."""
 
 
+class TraceError(GradirError, TypeError):
+    """A Python function does with traced arrays what cannot be traced."""
+
+
 class CompileError(GradirError):
     """The program cannot be turned into native code."""
 

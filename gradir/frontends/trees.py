@@ -1,0 +1,100 @@
+"""Nested tuples, lists and dicts of arrays, and the flat lists of leaves that stand for them.
+
+Leaves come in this order: items of tuples and lists from first to last, values of a dict by its
+sorted keys. None holds no leaf. All else is a leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from gradir.errors import ArgumentTypeError
+
+
+@dataclass(frozen=True)
+class Tree:
+    """How leaves are nested: `kind` is the container, None for a leaf.
+
+    `keys` are a dict's, sorted. Trees are hashable and equal where the nesting is.
+    """
+
+    kind: type | None
+    keys: tuple[Any, ...] = ()
+    children: tuple[Tree, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many leaves there are."""
+        return 1 if self.kind is None else sum(child.count for child in self.children)
+
+    def build(self, leaves: Sequence[Any]) -> Any:
+        """The nested value with these leaves."""
+        rest = iter(leaves)
+        made = self._built(rest)
+        assert next(rest, None) is None
+        return made
+
+    def _built(self, leaves: Iterator[Any]) -> Any:
+        if self.kind is None:
+            return next(leaves)
+        if self.kind is type(None):
+            return None
+        children = [child._built(leaves) for child in self.children]
+        if self.kind is dict:
+            return dict(zip(self.keys, children, strict=True))
+        return self.kind(*children) if hasattr(self.kind, "_fields") else self.kind(children)
+
+    def names(self, name: str) -> list[str]:
+        """A name for each leaf: `params`, `params_w`, `params0`."""
+        if self.kind is None:
+            return [name]
+        fields: Sequence[Any] = getattr(self.kind, "_fields", self.keys)
+        labels: Sequence[Any] = fields or range(len(self.children))
+        return [
+            found
+            for label, child in zip(labels, self.children, strict=True)
+            for found in child.names(_joined(name, label))
+        ]
+
+
+def _joined(name: str, label: object) -> str:
+    return f"{name}{label}" if isinstance(label, int) else f"{name}_{label}"
+
+
+LEAF = Tree(None)
+
+
+def flatten(value: object) -> tuple[list[Any], Tree]:
+    """The leaves of a nested value in order, and how they are nested."""
+    leaves: list[Any] = []
+    return leaves, _flatten(value, leaves)
+
+
+def _flatten(value: object, leaves: list[Any]) -> Tree:
+    if value is None:
+        return Tree(type(None))
+    if isinstance(value, dict):
+        items = _sorted(cast(dict[Any, Any], value))
+        children = tuple(_flatten(child, leaves) for _, child in items)
+        return Tree(dict, tuple(key for key, _ in items), children)
+    if isinstance(value, tuple | list):
+        items = cast(Sequence[Any], value)
+        return Tree(type(items), (), tuple(_flatten(child, leaves) for child in items))
+    leaves.append(value)
+    return LEAF
+
+
+def _sorted(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    try:
+        return sorted(value.items(), key=lambda item: item[0])
+    except TypeError:
+        keys = ", ".join(map(repr, value))
+        raise ArgumentTypeError(f"keys of a dict must have an order, got {keys}") from None
+
+
+def map_tree(function: Callable[[Any], Any], value: object) -> Any:
+    """The nested value with `function` of each leaf."""
+    leaves, tree = flatten(value)
+    return tree.build([function(leaf) for leaf in leaves])

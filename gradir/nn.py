@@ -1,0 +1,13 @@
+"""The public name of gradir.frontends.nn, so that `import gradir.nn` finds it."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gradir.frontends import nn
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+sys.modules[__name__] = nn

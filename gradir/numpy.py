@@ -1,0 +1,13 @@
+"""The public name of gradir.frontends.numpy, so that `import gradir.numpy` finds it."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gradir.frontends import numpy
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+sys.modules[__name__] = numpy

@@ -1,0 +1,81 @@
+"""One Python function traced by gradir and by JAX: values, gradients and tangents agree."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from jax_ops import jax, jnp
+
+import gradir
+import gradir.numpy as gnp
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+class Lax:
+    """JAX's functions under the names that gradir has for them."""
+
+    cond, scan = jax.lax.cond, jax.lax.scan
+    fori_loop, while_loop = jax.lax.fori_loop, jax.lax.while_loop
+    grad, jvp, vjp, checkpoint = jax.grad, jax.jvp, jax.vjp, jax.checkpoint
+    no_grad = jax.lax.stop_gradient
+
+
+# Each takes the namespace of arrays, that of transformations, x [5, 3] and w [3, 3].
+
+
+def recurrent(np_: Any, g: Any, x: Any, w: Any) -> Any:
+    def cell(c: Any, row: Any) -> Any:
+        h = np_.tanh(w @ c["h"] + row)
+        return {"h": h, "n": c["n"] + 1}, h[::-1] * c["n"]
+
+    c, ys = g.scan(g.checkpoint(cell), {"h": np_.zeros(3), "n": 0.0}, x, reverse=True)
+    return np_.sum(ys[1:] ** 2) + c["h"][0] * c["n"]
+
+
+def branching(np_: Any, g: Any, x: Any, w: Any) -> Any:
+    y = g.cond(np_.sum(x) > 0, lambda a, b: a @ b, lambda a, b: np_.sin(a @ b), x, w)
+    return np_.mean(y[..., None] * y[:, None, :] * g.no_grad(y[:, :1, None]))
+
+
+def counted(np_: Any, g: Any, x: Any, w: Any) -> Any:
+    body: Any = lambda i, c: np_.where(c > 0, c, -c * 0.5) @ w + x[i]  # noqa: E731
+    return np_.sum(g.fori_loop(0, 4, body, x[:2]))
+
+
+def nested(np_: Any, g: Any, x: Any, w: Any) -> Any:
+    def f(v: Any) -> Any:
+        return np_.sum(np_.exp(-((w @ v) ** 2)))
+
+    transposed = g.vjp(lambda v: w @ v, x[1])[1](x[0])[0]
+    return np_.sum(g.grad(f)(x[0]) * x[1]) + g.jvp(f, (x[0],), (x[2],))[1] + np_.sum(transposed)
+
+
+def unbounded(np_: Any, g: Any, x: Any, w: Any) -> Any:
+    body: Any = lambda c: c * c + np_.sum(w) ** 2 + 1  # noqa: E731
+    return np_.sum(g.while_loop(lambda c: np_.sum(c) < 50.0, body, x[0]))
+
+
+@pytest.mark.parametrize("program", [recurrent, branching, counted, nested, unbounded])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_traced_programs_agree_with_jax(program: Callable[..., Any], seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    x, w, dx, dw = (generator.normal(size=s) for s in ((5, 3), (3, 3), (5, 3), (3, 3)))
+    theirs: Any = lambda x, w: program(jnp, Lax, x, w)  # noqa: E731
+    primals, tangents = tuple(map(jnp.asarray, (x, w))), tuple(map(jnp.asarray, (dx, dw)))
+    value, tangent = jax.jvp(theirs, primals, tangents)
+    # JAX has no reverse mode of while loops
+    derivative = jax.jacfwd if program is unbounded else jax.grad
+    grads = derivative(theirs, argnums=(0, 1))(*primals)
+    ours: Any = lambda x, w: program(gnp, gradir, x, w)  # noqa: E731
+    found, moved = gradir.jvp(ours, (x, w), (dx, dw))
+    np.testing.assert_allclose(found, value, rtol=1e-10)
+    np.testing.assert_allclose(moved, tangent, rtol=1e-10)
+    for one, other in zip(gradir.grad(ours, argnums=(0, 1))(x, w), grads, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)

@@ -1,0 +1,312 @@
+"""gradir.jit, grad, value_and_grad and vjp of Python functions, alone and in each other."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradir
+import gradir.numpy as gnp
+from gradir.errors import ArgumentTypeError, TraceError
+from gradir.testing import check_grads
+
+X = np.random.default_rng(5).normal(size=4)
+W = np.random.default_rng(6).normal(size=(4, 4))
+
+
+def cubes(x: Any) -> Any:
+    return gnp.sum(x**3.0)
+
+
+# jit.
+
+
+def test_jit_compiles_once_for_each_kind_of_arguments() -> None:
+    traced: list[Any] = []
+
+    @gradir.jit
+    def f(x: Any, *, scale: Any) -> Any:
+        traced.append(x)
+        return {"scaled": gnp.sin(x) * scale["by"], "rest": [x.sum(), None]}
+
+    for scale in (2.0, 3.0):
+        found = f(X, scale={"by": scale})
+        np.testing.assert_allclose(found["scaled"], np.sin(X) * scale)
+        np.testing.assert_allclose(found["rest"][0], X.sum())
+        assert found["rest"][1] is None
+    assert len(traced) == 1
+    f(X, scale={"by": 2})
+    f(X[:2], scale={"by": 2.0})
+    assert f(X.astype(np.float32), scale={"by": 2.0})["scaled"].dtype == np.float32
+    assert len(traced) == 4
+    assert "compiled 4 times" in repr(f)
+    assert getattr(f, "__name__", None) == "f"
+
+
+def test_jit_shows_what_it_runs() -> None:
+    f = gradir.jit(lambda x, w: gnp.tanh(w @ x) @ w, threads=1)
+    made = f.compiled(gradir.Spec(4), W)
+    assert made.executable.plan.peak_bytes > 0 and made.executable.threads == 1
+    assert "array.tanh" in str(made.traced.module)
+    assert made is f.compiled(X, gradir.Spec((4, 4)))
+
+
+def test_jit_within_a_trace_is_the_function() -> None:
+    f = gradir.jit(lambda x: gnp.sin(x))
+    assert str(gradir.trace(lambda x: f(x), X)) == str(gradir.trace(lambda x: gnp.sin(x), X))
+
+
+def test_errors_of_jit() -> None:
+    with pytest.raises(ArgumentTypeError, match="expected a Python function"):
+        gradir.jit(3)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentTypeError, match=r"name: expected an array, .*, got str"):
+        gradir.jit(lambda x, name: x)(X, "a")
+
+
+# grad.
+
+
+def test_gradients_of_each_argument() -> None:
+    def f(x: Any, params: Any, y: Any = 1.0) -> Any:
+        return gnp.sum(gnp.tanh(params["w"] @ x) * params["b"]) * y
+
+    params = {"w": W, "b": X}
+    t = np.tanh(W @ X)
+    by_x = W.T @ ((1 - t**2) * X)
+    by_w = np.outer((1 - t**2) * X, X)
+    np.testing.assert_allclose(gradir.grad(f)(X, params), by_x)
+    by_params = gradir.grad(f, argnums=1)(X, params, y=2.0)
+    np.testing.assert_allclose(by_params["b"], 2 * t)
+    np.testing.assert_allclose(by_params["w"], 2 * by_w)
+    by_y, again = gradir.grad(f, argnums=(-1, 0))(X, params, 3.0)
+    np.testing.assert_allclose(by_y, np.sum(t * X))
+    np.testing.assert_allclose(again, 3 * by_x)
+
+
+def test_value_and_grad() -> None:
+    value, grads = gradir.value_and_grad(cubes)(X)
+    np.testing.assert_allclose(value, np.sum(X**3))
+    np.testing.assert_allclose(grads, 3 * X**2)
+
+
+def test_has_aux() -> None:
+    f: Any = lambda x: (cubes(x), {"x": x, "count": 4})  # noqa: E731
+    (value, aux), grads = gradir.value_and_grad(f, has_aux=True)(X)
+    np.testing.assert_allclose(value, np.sum(X**3))
+    np.testing.assert_allclose(grads, 3 * X**2)
+    assert aux["count"] == 4 and (aux["x"] == X).all()
+    grads, aux = gradir.grad(f, has_aux=True)(X)
+    np.testing.assert_allclose(grads, 3 * X**2)
+    assert (aux["x"] == X).all()
+
+
+def test_gradients_of_gradients() -> None:
+    second: Any = gradir.grad(lambda x: gnp.sum(gradir.grad(cubes)(x) * x))
+    np.testing.assert_allclose(second(X), 9 * X**2)
+    third: Any = gradir.grad(gradir.grad(gradir.grad(lambda x: x**4.0)))
+    assert third(2.0) == pytest.approx(48)
+    with_jit: Any = gradir.jit(gradir.grad(gradir.jit(cubes)))
+    np.testing.assert_allclose(with_jit(X), 3 * X**2)
+
+
+def test_a_gradient_inside_uses_values_from_around_it() -> None:
+    """Derivatives flow through them too: for x, s and w at both orders."""
+
+    def f(x: Any, w: Any) -> Any:
+        s = gnp.sin(w)
+
+        def inner(x: Any) -> Any:
+            def innermost(y: Any) -> Any:
+                return gnp.sum(gnp.tanh(s @ y) * x)
+
+            return gnp.sum(gradir.grad(innermost)(x * x) * s[0])
+
+        return gnp.sum(gradir.grad(inner)(x) * x) + inner(x)
+
+    module = gradir.trace(f, X, W)
+    check_grads((module, "f"), [X, W])
+    np.testing.assert_allclose(gradir.jit(f)(X, W), gradir.interpret(module, "f", X, W)[0])
+
+
+def test_gradients_in_loops_and_stages() -> None:
+    """Gradient descent, differentiated by the starting point and the step."""
+
+    def f(x: Any, rate: Any) -> Any:
+        @gradir.checkpoint
+        def step(i: Any, y: Any) -> Any:
+            return y - rate * gradir.grad(lambda y: gnp.sum(gnp.cos(y * x[0])))(y)
+
+        return gnp.sum(gradir.fori_loop(0, 3, step, x) ** 2)
+
+    check_grads((gradir.trace(f, X, np.array(0.3)), "f"), [X, np.array(0.3)])
+
+
+def test_a_body_that_is_traced_twice_leaves_one_function() -> None:
+    def f(x: Any) -> Any:
+        return gradir.fori_loop(0, 2, lambda i, y: y + gradir.grad(cubes)(x).sum(), 0)
+
+    module = gradir.trace(f, X)
+    assert module.functions == ("cubes_1_grad", "f")
+    np.testing.assert_allclose(gradir.grad(f)(X), 12 * X)
+
+
+def test_the_program_of_a_gradient() -> None:
+    def half(x: Any) -> Any:
+        return 0.5 * x * x
+
+    assert str(gradir.trace(gradir.grad(half), gradir.Spec((), "float32"))) == (
+        "builtin.module {\n"
+        "  func.func @half_grad(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n"
+        "    %0 = array.full {value = 0.5} : tensor<f32>\n"
+        "    %x_ct = array.multiply %0, %x : tensor<f32>\n"
+        "    %1 = array.multiply %x_ct, %x : tensor<f32>\n"
+        "    %x_ct_1 = array.multiply %x, %0 : tensor<f32>\n"
+        "    %x_ct_2 = grad.accumulate %x_ct, %x_ct_1 : tensor<f32>\n"
+        "    func.return %1, %x_ct_2 : tensor<f32>, tensor<f32>\n"
+        "  }\n"
+        "  func.func @grad_half(%x: tensor<f32>) -> tensor<f32> {\n"
+        "    %0, %1 = func.call @half_grad(%x) : (tensor<f32>) -> (tensor<f32>, tensor<f32>)\n"
+        "    func.return %1 : tensor<f32>\n"
+        "  }\n"
+        "}"
+    )
+
+
+def test_functions_have_the_place_of_the_users_code() -> None:
+    for function in (gradir.grad(cubes), gradir.checkpoint(cubes), gradir.jit(cubes)):
+        ops: Any = gradir.trace(function, X).op.body.block.ops
+        places = {(op.location.filename.data, op.location.line.data) for op in ops}
+        assert places == {(__file__, cubes.__code__.co_firstlineno)}
+
+
+def test_names_of_functions_do_not_meet() -> None:
+    def f(x: Any) -> Any:
+        return gnp.sum(x * x)
+
+    def f_grad(x: Any) -> Any:
+        return gnp.sum(gradir.grad(f)(x) * gradir.grad(f)(x * 2)) + gradir.grad(f)(x)[0]
+
+    module = gradir.trace(f_grad, X)
+    assert len(set(module.functions)) == 4
+    np.testing.assert_allclose(gradir.grad(f_grad)(X), 16 * X + np.array([2, 0, 0, 0]))
+
+
+@pytest.mark.slow
+def test_policies_and_memory_limits() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(8):
+            x = gnp.sin(gnp.tanh(W @ x))
+        return gnp.sum(x)
+
+    x = np.tile(X[:, None], (1, 256))
+    plain = gradir.grad(f)(x)
+    for options in ({"policy": "keep_none"}, {"memory_limit": 100_000}):
+        found = gradir.grad(f, **options)(x)  # pyright: ignore[reportArgumentType]
+        assert (found == plain).all()
+    with pytest.raises(gradir.GradirError, match="infeasible: minimum is"):
+        gradir.grad(f, memory_limit=10)(x)
+
+
+ERRORS: list[tuple[Any, tuple[Any, ...], str]] = [
+    (lambda x: x, (X,), r"grad: @main must return a floating number, got float64\[4\]; sum it up"),
+    (lambda x: (x, x), (X,), "grad: @main must return a floating number, got 2 nested arrays"),
+    (lambda x: x.astype("int64").sum(), (X,), r"must return a floating number, got int64\[\]"),
+    (lambda x: 1.0 * x, (2,), r"grad: argument x must be floating, got int64\[\]"),
+    (
+        lambda x: x["a"].sum() * x["b"],
+        ({"a": X, "b": True},),
+        r"grad: argument x_b must be floating, got bool\[\]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "message"), ERRORS, ids=range(len(ERRORS)))
+def test_errors_of_grad(function: Any, args: Any, message: str) -> None:
+    with pytest.raises((TraceError, TypeError), match=message):
+        gradir.grad(function)(*args)
+
+
+def test_errors_of_argnums_and_aux() -> None:
+    with pytest.raises(TraceError, match=r"argnums: expected numbers in \[-1, 1\), got 1"):
+        gradir.grad(cubes, argnums=1)(X)
+    with pytest.raises(TraceError, match=r"must return \(a floating number, aux\)"):
+        gradir.grad(cubes, has_aux=True)(X)
+    with pytest.raises(ArgumentTypeError, match="expected a Python function"):
+        gradir.grad(3)  # pyright: ignore[reportArgumentType]
+
+
+# vjp.
+
+
+def test_vjp() -> None:
+    y, back = gradir.vjp(lambda a, b, k: {"p": a * b, "s": a.sum(), "k": k}, X, X + 1, 3)
+    np.testing.assert_allclose(y["p"], X * (X + 1))
+    assert y["k"] == 3
+    for scale in (1.0, 2.0):
+        a_ct, b_ct, k_ct = back({"p": scale * X, "s": 1.0, "k": None or 0})
+        np.testing.assert_allclose(a_ct, scale * X * (X + 1) + 1)
+        np.testing.assert_allclose(b_ct, scale * X * X)
+        assert k_ct is None
+    with pytest.raises(TraceError, match="the cotangents must be nested like the results"):
+        back(X)
+
+
+def test_vjp_inside_of_a_trace() -> None:
+    def f(x: Any, w: Any) -> Any:
+        y, back = gradir.vjp(lambda a: gnp.tanh(w @ a) * x, x)
+        return gnp.sum(back(y)[0] ** 2)
+
+    check_grads((gradir.trace(f, X, W), "f"), [X, W])
+
+
+def test_vjp_of_a_loop() -> None:
+    def f(x: Any) -> Any:
+        return gradir.while_loop(lambda y: gnp.sum(y) < 50.0, lambda y: y * y + 1, x)
+
+    x = abs(X)
+    y, back = gradir.vjp(f, x)
+    module = gradir.trace(f, x).gradient("f", mode="vjp")
+    expected, expected_ct = gradir.compile(module, "f_vjp")(x, np.ones(4))
+    np.testing.assert_array_equal(y, expected)
+    np.testing.assert_array_equal(back(np.ones(4))[0], expected_ct)
+
+
+def test_cotangents_of_python_numbers_take_the_type() -> None:
+    def f(x: Any) -> Any:
+        return gradir.vjp(gnp.sum, x)[1](2.0)[0]
+
+    assert (gradir.jit(f)(X.astype(np.float32)) == 2).all()
+    with pytest.raises(TraceError, match=r"cotangent .* must be float32\[\], got float64\[4\]"):
+        gradir.trace(lambda x: gradir.vjp(gnp.sum, x)[1](X)[0], X.astype(np.float32))
+
+
+# jvp.
+
+
+def test_jvp() -> None:
+    def f(x: Any, k: Any, w: Any) -> Any:
+        return {"y": gnp.tanh(w["w"] @ x), "k": k}
+
+    v, dw = np.cos(X), np.sin(W)
+    out, moved = gradir.jvp(f, (X, 3, {"w": W}), (v, 0, {"w": dw}))
+    np.testing.assert_allclose(out["y"], np.tanh(W @ X))
+    np.testing.assert_allclose(moved["y"], (1 - out["y"] ** 2) * (W @ v + dw @ X))
+    assert out["k"] == 3 and moved["k"] is None
+    with pytest.raises(TraceError, match="the tangents must be nested like the primals"):
+        gradir.jvp(cubes, (X,), (X, X))
+
+
+def test_hvp() -> None:
+    def f(x: Any) -> Any:
+        return gnp.sum(gnp.sin(W @ x))
+
+    v = np.cos(X)
+    expected = W.T @ (-np.sin(W @ X) * (W @ v))
+    np.testing.assert_allclose(gradir.hvp(f, (X,), (v,)), expected, atol=1e-14)
+    within: Any = gradir.jit(lambda x, v: gradir.hvp(lambda y: gnp.sum((y * x) ** 3.0), (x,), (v,)))
+    np.testing.assert_allclose(within(X, v), 6 * X**4 * v)

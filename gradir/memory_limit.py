@@ -45,8 +45,6 @@ FEWEST, MOST = 6, 48
 # does: so many plans in all; and of each setting, if straight-line code is no SMALL part of it.
 MOST_WITH_LOOPS, FEWEST_OF_SETTING = 18, 3
 LOWERS, SMALL = 0.75, 0.05
-# The share of a derivative's time that `auto` may add.
-LITTLE = 0.05
 
 
 # On derived functions: the limit, the peak that was measured, and the policies that loops got, in
@@ -84,13 +82,10 @@ class MemoryLimit:
 
 
 def keep_what_pays(derivation: Derivation) -> Derived:
-    """The policy `auto`: recompute what is nearly free, if that lowers the peak and is no work."""
+    """The policy `auto`: of the plans that take hardly more time, that with the lowest peak."""
     derived, mode, costs = derivation.derived(), derivation.mode, derivation.program.costs
-    pays = partial(measured_peak, derived, mode=mode)
-    ops = [op for block in (derived.forward, derived.backward) for op in block.ops]
-    most = LITTLE * sum(costs.of(op).seconds for op in ops)
-    found = [c for c in nearly_free(derived, mode, costs) if c.cost <= most]
-    chosen = min(found, key=pays)
+    found = nearly_free(derived, mode, costs, _how_many(derived))
+    chosen = min(found, key=partial(measured_peak, derived, mode=mode))
     recompute(derived, lambda value: value not in chosen.kept, mode)
     return derived
 

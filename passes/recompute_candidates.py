@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.tape import is_tape
 from gradir.passes.checkpoint_chain import Chain, Kept, total_bytes
-from gradir.passes.costs import Costs
+from gradir.passes.costs import Cost, Costs
 from gradir.passes.derived_functions import Derived
 from gradir.passes.kept_bytes import KeptBytes
 from gradir.passes.live_bytes import held_bytes
@@ -26,6 +26,8 @@ from gradir.passes.rematerialize import Rematerialization
 from gradir.passes.residuals import is_constant
 from gradir.passes.tape_bounds import TapeBounds
 
+# The share of a derivative's time that what is nearly free may add.
+LITTLE = 0.05
 # Limits for which the chain is solved.
 LIMITS = 24
 # Up to so many residuals, every subset is a candidate.
@@ -73,12 +75,24 @@ def straight_bytes(derived: Derived, mode: str) -> int:
     return total_bytes([value for value in stored if not is_tape(value.type)])
 
 
-def nearly_free(derived: Derived, mode: str, costs: Costs) -> list[Candidate]:
-    """To keep all that is read, and to recompute of it what takes hardly any time."""
-    family = _Family(derived, mode, costs)
-    return [
-        Candidate(kept, family.cost(kept)) for kept in (family.read, family.read - family.cheap)
-    ]
+def nearly_free(derived: Derived, mode: str, costs: Costs, most: int) -> list[Candidate]:
+    """Of so many of the family, those that take hardly more time than to keep all, cheapest first.
+
+    They reduce nothing again: what reads a reduction must wait for it, and it passes over memory
+    of its own, so that it takes more than its flops and bytes say. Contractions take what they say.
+    """
+    ops = [op for block in (derived.forward, derived.backward) for op in block.ops]
+    limit = LITTLE * sum(costs.of(op).seconds for op in ops)
+
+    def reduces(value: SSAValue) -> bool:
+        cost = costs.of(value.owner) if isinstance(value.owner, Operation) else Cost()
+        return cost.reduces and not cost.contraction_flops
+
+    def is_little(candidate: Candidate) -> bool:
+        plan = rematerialization(derived, lambda value: value not in candidate.kept, mode)
+        return candidate.cost <= limit and not any(map(reduces, plan.recomputed))
+
+    return list(filter(is_little, candidates(derived, mode, costs, most)))
 
 
 class _Family:

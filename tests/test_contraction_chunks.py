@@ -53,6 +53,7 @@ def run(text: str, threads: int, arrays: list[Array]) -> tuple[Any, list[Array]]
         pytest.param(8, 1, 2, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_chunks_have_the_bits_of_the_whole(
     monkeypatch: pytest.MonkeyPatch, n: int, c: int, threads: int
 ) -> None:

@@ -64,6 +64,7 @@ SEEDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_limits_hold(seed: int) -> None:
     """The peak is the one predicted, within the limit, and monotone in it; bits never change."""
@@ -84,6 +85,7 @@ def test_limits_hold(seed: int) -> None:
         module.gradient("f", mode="vjp", memory_limit=least - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_limits_of_halves_hold(seed: int) -> None:
     """Tapes that go from one function to the other count."""
@@ -219,6 +221,7 @@ def test_a_tape_that_is_asked_for_has_a_limit() -> None:
         fn(x, np.int64(most + 1), ct)
 
 
+@pytest.mark.slow
 def test_policies_that_are_written_stay() -> None:
     module = gradir.parse(counted("online = 3"))
     derived = module.gradient("f", mode="vjp", memory_limit=1 << 30)

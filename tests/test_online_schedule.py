@@ -338,11 +338,13 @@ def test_floats_are_kept_as_they_are(element: str) -> None:
     assert_bits_of_store_all(FLOATS.replace("!s", element), [1, 3], cases)
 
 
+@pytest.mark.slow
 def test_integers_that_decide_are_kept() -> None:
     cases = [(np.linspace(0.2, 2, 6).reshape(2, 3), np.int32(n)) for n in (0, 1, 8)]
     assert_bits_of_store_all(INTEGERS, [1, 2, 5], cases)
 
 
+@pytest.mark.slow
 def test_snapshots_are_residuals_between_two_functions() -> None:
     """Of types that arrays have."""
     cases = [(np.linspace(0.2, 2, 6).reshape(2, 3), np.int32(n)) for n in (0, 1, 8)]
@@ -372,6 +374,7 @@ def test_second_derivatives(name: str, slots: int) -> None:
     check_grads((module, "f"), (*arguments, np.int64(4)), order=2, native=slots == 3)
 
 
+@pytest.mark.slow
 def test_forward_over_reverse() -> None:
     """The jvp of the gradient, as hvp takes it, is that with a tape."""
     x, ct = np.array([0.3, 0.7]), np.array([1.5, -0.5])

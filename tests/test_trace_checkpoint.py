@@ -74,6 +74,7 @@ def test_stages_lower_the_peak_and_change_no_bit(policy: str, unmarked: Any) -> 
         assert fn.plan.peak_bytes == unmarked.plan.peak_bytes
 
 
+@pytest.mark.slow
 def test_stages_nest(unmarked: Any) -> None:
     def nested(function: Callable[..., Any]) -> Callable[..., Any]:
         return gradir.checkpoint(lambda *args: gradir.checkpoint(function)(*args) + 0.0)

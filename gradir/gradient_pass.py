@@ -89,6 +89,12 @@ def _choice(module: ModuleOp, policy: str, memory_limit: int | None) -> Choice |
                 f"{policy} and {memory_limit}",
                 module,
             )
+        if type(memory_limit) is not int or memory_limit >= 1 << 63:
+            raise PassError(
+                "gradir-gradient: memory_limit must be a whole number of bytes below 2**63, got "
+                f"{memory_limit!r}",
+                module,
+            )
         return MemoryLimit(memory_limit)
     if policy == "keep_all":
         return None

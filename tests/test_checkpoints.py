@@ -480,3 +480,10 @@ def test_state_is_updated_once() -> None:
     backward = function_named(halves.run_passes("gradir-decompose,gradir-dce").op, "f_bwd")
     # 0.1, the momentum, occurs in the running statistics alone
     assert "value = 0.1" not in str(backward)
+
+
+@pytest.mark.parametrize("limit", ["1000", 1.5, True, 1 << 63])
+def test_limits_that_are_no_bytes(limit: Any) -> None:
+    module = gradir.parse(random_statements(random.Random(2), 2).text())
+    with pytest.raises(GradirError, match="memory_limit must be a whole number of bytes"):
+        module.gradient("f", mode="grad", memory_limit=limit)

@@ -7,9 +7,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from runtime_harness import compiled, contraction_of, function, memref
 
 import gradir
 from gradir.lowering import contraction_chunks
+from gradir.lowering.contractions import contract_scratch_bytes
+from gradir.lowering.target import host
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -133,3 +136,32 @@ func.func @f(%x: tensor<4x4x3x3xf32>, %ct: tensor<4x4x3x3xf32>) -> tensor<4x4x3x
         [found] = gradir.compile(module, "f", threads=1)(x, ct)
     [expected] = gradir.interpret(module, "f", x, ct)
     np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("summed", [False, True])
+def test_padding_of_the_dimension_that_has_chunks(
+    monkeypatch: pytest.MonkeyPatch, summed: bool
+) -> None:
+    """Rows behind the last of a factor are padding, not what lies there in memory."""
+    set_least(monkeypatch, 1)
+    rows, n = ("d2, d0", 3) if summed else ("d0, d2", 8)
+    bounds, k = ([3, 5, 8], 8) if summed else ([8, 5, 3], 3)
+    x, w, r = memref((6, 3), "f32"), memref((k, 5), "f32"), memref((n, 5), "f32")
+
+    def text(scratch: int) -> str:
+        arena = f"memref<{max(scratch, 1)}xi8>"
+        behind = f"scratch %arena : {arena}" if scratch else ""
+        body = f"""
+  loopnest.contract {bounds} (%x[{rows}] pad 0.0 : f32 : {x}, %w[d2, d1] : {w})
+      acc %acc : f32 -> ([d0, d1] to %r : {r}) {behind} {{
+    loopnest.yield %acc : f32
+  }}"""
+        return function(f"%arena: {arena}, %x: {x}, %w: {w}, %r: {r}", 2, 1, body)
+
+    random = np.random.default_rng(4)
+    memory = random.standard_normal((8, 3)).astype(np.float32)
+    right = random.standard_normal((k, 5)).astype(np.float32)
+    left = np.concatenate([memory[:6], np.zeros((2, 3), np.float32)])
+    scratch = contract_scratch_bytes(contraction_of(text(0)), host(), 1)
+    [found] = compiled(text(scratch))(memory[:6], right)
+    np.testing.assert_allclose(found, (left.T if summed else left) @ right, rtol=1e-5, atol=1e-6)

@@ -28,6 +28,7 @@ from gradir.dialects.loopnest import (
     IndexOp,
     NestOp,
     Output,
+    ShapedType,
     YieldOp,
 )
 from gradir.lowering.contraction_nests import (
@@ -101,7 +102,7 @@ def _sizes(op: ContractOp, dim: int, copied: Sequence[int], least: int) -> Itera
     if not all(_leads(access, dim) for access in accesses) or None in op.input_accesses:
         return
     factors = [cast(Access, access) for access in op.input_accesses[:2]]
-    if not all(dim in factors[index].used for index in copied):
+    if not all(dim in factors[index].used and _has_rows(op, index, dim) for index in copied):
         return
     extent, copies = op.extents[dim], tiled_steps(op, copied, True).scratch_bytes
     for size in range(1, extent // 2 + 1):
@@ -116,6 +117,11 @@ def _leads(access: Access, dim: int) -> bool:
     return dim not in access.used or (
         access.rows[0].dim == dim and all(dim not in row.used for row in access.rows[1:])
     )
+
+
+def _has_rows(op: ContractOp, index: int, dim: int) -> bool:
+    """Whether a factor has all rows of a dimension: a chunk knows of no padding behind them."""
+    return op.extents[dim] <= cast(ShapedType, op.inputs[index].type).get_shape()[0]
 
 
 def _passes(op: ContractOp, factor: Access) -> int:

@@ -58,6 +58,7 @@ from gradir.passes.regions import captured_inside
 from gradir.passes.replayable import check_can_be_kept, check_replayable
 from gradir.passes.snapshot_schedules import choose_steps
 from gradir.passes.snapshots import Change, Snapshots, SnapshotTape
+from gradir.passes.verify_flow import constant_integer
 
 INDEX = IndexType()
 
@@ -155,8 +156,8 @@ class Segments:
     even: bool
 
     @staticmethod
-    def of(outer: Differentiator, op: scf.ForOp, emitter: Emitter) -> Segments:
-        whole, size, count = Bounds.of(outer, op), loop_policy(op).count, trips(op)
+    def of(op: scf.ForOp, whole: Bounds, emitter: Emitter) -> Segments:
+        size, count = loop_policy(op).count, trips(op)
         integers = Integers(op.lb.type, emitter)
         stride = integers.value(integers.multiply(whole.numbers()[2], size))
         return Segments(whole, stride, count is not None and count % size == 0)
@@ -176,7 +177,7 @@ class Segments:
 
 def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Segmented:
     outside = outer.forward_emitter(op)
-    segments = Segments.of(outer, op, outside)
+    segments = Segments.of(op, _checked(outer, op, outside), outside)
     initial = [outer.primal(op.iter_args[k]) for k in changing]
     types = [v.type for v in initial]
     count = trips(op)
@@ -206,7 +207,7 @@ def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int])
 
 def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Scheduled:
     outside = outer.forward_emitter(op)
-    count = named(_trip_count(Bounds.of(outer, op), outside), "count")
+    count = named(_trip_count(_checked(outer, op, outside), outside), "count")
     initial = [outer.primal(op.iter_args[k]) for k in changing]
     types = [v.type for v in initial]
     slots = loop_policy(op).count
@@ -237,14 +238,32 @@ def _trip_count(bounds: Bounds, emitter: Emitter) -> SSAValue:
     whole = Integers(bounds.low.type, emitter)
     low, high, step = bounds.numbers()
     length = whole.subtract(high, low)
-    # rounded up
-    count = length if step == 1 else whole.divide(
-        whole.subtract(whole.add(length, step), 1), step
-    )  # fmt: skip
-    if isinstance(count, int):
-        return Integers(INDEX, emitter).constant(max(count, 0))
-    found = emitter.insert(arith.MaxSIOp(count, whole.constant(0))).result
+    if isinstance(length, int) and isinstance(step, int):
+        return Integers(INDEX, emitter).constant(max(-(-length // step), 0))
+    if step == 1:
+        found = emitter.insert(arith.MaxSIOp(whole.value(length), whole.constant(0))).result
+        return cast_integer(found, INDEX, emitter)
+    # steps that fit in between, as numbers without a sign: nothing overflows
+    between = whole.value(whole.subtract(length, 1))
+    steps = emitter.insert(arith.DivUIOp(between, bounds.step)).result
+    some = compare(bounds.low, "slt", bounds.high, emitter)
+    count = whole.value(whole.add(steps, 1))
+    found = emitter.insert(arith.SelectOp(some, count, whole.constant(0))).result
     return cast_integer(found, INDEX, emitter)
+
+
+def _checked(outer: Differentiator, op: scf.ForOp, emitter: Emitter) -> Bounds:
+    """The bounds of a loop, with a step that is refused where the loop would refuse it."""
+    bounds = Bounds.of(outer, op)
+    if constant_integer(bounds.step) is not None:
+        return bounds
+    # as a loop does: one that runs once with any step above 0
+    whole = Integers(bounds.step.type, emitter)
+    body = Block(arg_types=[bounds.step.type] * 2)
+    body.add_op(scf.YieldOp(bounds.step))
+    zero, one = whole.constant(0), whole.constant(1)
+    made = emitter.insert(scf.ForOp(zero, one, bounds.step, [one], Region(body)))
+    return Bounds(bounds.low, bounds.high, named(made.results[0], "step"))
 
 
 def _advance(
@@ -304,7 +323,7 @@ class _Backward:
         """The loop over segments, last first."""
         outer, op, emitter = self.outer, self.op, self.outer.emitter
         tape = saved.snapshots.in_backward()
-        segments = Segments.of(outer, op, emitter)
+        segments = Segments.of(op, Bounds.of(outer, op), emitter)
         block = Block(arg_types=[op.lb.type, *(v.type for v in self.given), tape.type])
         name_all(block.args, ["back", *self.names(), "tape"])
         number, *given, top = block.args

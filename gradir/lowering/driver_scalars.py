@@ -150,8 +150,7 @@ class ScalarCode:
         self.work.by_one(place.use(writes=True))
         count, limit = self.names[op.count], records.limit.value.data
         capacity = memory.load("i64", 1, memory.address("i64", place.pointer, CAPACITY))
-        row = memory.address("i64", place.pointer, ROW)
-        memory.store("i64", 1, row, count)
+        memory.store("i64", 1, memory.address("i64", place.pointer, ROW), count)
         full = text.emit(f"icmp uge i64 {count}, {capacity}")
         numbers = (
             *(count, records.stride.value.data, records.size.value.data),
@@ -165,6 +164,7 @@ class ScalarCode:
                 f"call void @gradir_grow(ptr {place.pointer}, {arguments}, ptr {self.error()})"
             )
         self.work.by_all(place.use(writes=False))
+        row = memory.address("i64", place.pointer, ROW)
         self.names[op.row] = memory.load("i64", 1, row)
 
     def unless_failed(self, condition: str, records: SSAValue) -> str:

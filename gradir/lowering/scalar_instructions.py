@@ -173,18 +173,29 @@ class Instructions:
         """From one float kind to another, rounded once to nearest even."""
         if source == target:
             return operand
-        if FLOAT_BITS[source] < FLOAT_BITS[target] or (source, target) == ("f64", "f32"):
-            if (source, target) in (("f16", "f64"), ("bf16", "f64")):
-                operand, source = self.cast("fpext", source, "f32", lanes, operand), "f32"
-            opcode = "fpext" if FLOAT_BITS[source] < FLOAT_BITS[target] else "fptrunc"
-            return self.cast(opcode, source, target, lanes, operand)
+        if FLOAT_BITS[source] == 16:
+            operand, source = self._to_single(source, lanes, operand), "f32"
+            if target == "f32":
+                return operand
+        if target in ("f32", "f64"):
+            return self.cast(
+                "fpext" if source == "f32" else "fptrunc", source, target, lanes, operand
+            )
         if source == "f64":
             operand = self._round_to_odd(lanes, operand)
-        elif source != "f32":
-            operand = self.cast("fpext", source, "f32", lanes, operand)
         if target == "bf16":
             return self._to_bfloat(lanes, operand)
         return self.cast("fptrunc", "f32", target, lanes, operand)
+
+    def _to_single(self, kind: str, lanes: int, operand: str) -> str:
+        """f16 or bf16 to f32. bf16 as integers: of an extension LLVM would compute a floor in bf16,
+        which it rounds by a function that is not there."""
+        if kind == "f16":
+            return self.cast("fpext", kind, "f32", lanes, operand)
+        short = self.cast("bitcast", "bf16", "i16", lanes, operand)
+        wide = self.cast("zext", "i16", "i32", lanes, short)
+        bits = self.binary("shl", "i32", lanes, wide, splat_literal("i32", lanes, "16"))
+        return self.cast("bitcast", "i32", "f32", lanes, bits)
 
     def _to_bfloat(self, lanes: int, operand: str) -> str:
         """f32 to bf16 in integers: the instruction of AVX-512 flushes subnormal numbers."""

@@ -23,6 +23,7 @@ from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import LocatedError
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.scalar_instructions import kind_of, llvm_type
+from gradir.passes.verify_flow import constant_integer
 
 
 def value_type(value: SSAValue) -> str:
@@ -108,11 +109,21 @@ class ControlFlow:
     def _iteration(self, op: scf.ForOp) -> list[str]:
         """One iteration; gives the counter and what is carried to the next."""
         block = op.body.block
-        index, *carried = block.args
         self.emit_ops(block)
-        following = self._passed(_terminator(block).operands, carried)
-        step = f"{self.type_of(index)} {self.names[index]}, {self.names[op.step]}"
-        return [self.f.emit(f"add nsw {step}"), *following]
+        following = self._passed(_terminator(block).operands, block.args[1:])
+        return [self._next(op), *following]
+
+    def _next(self, op: scf.ForOp) -> str:
+        """The counter of the next iteration; the upper bound, where it would overflow."""
+        f, type_ = self.f, self.type_of(op.body.block.args[0])
+        index, upper, step = (self.names[v] for v in (op.body.block.args[0], op.ub, op.step))
+        if _cannot_pass(int(type_[1:]), constant_integer(op.ub), constant_integer(op.step)):
+            return f.emit(f"add nsw {type_} {index}, {step}")
+        # not negative as a number without a sign, as the counter is below the bound
+        left = f.emit(f"sub {type_} {upper}, {index}")
+        is_last = f.emit(f"icmp ule {type_} {left}, {step}")
+        following = f.emit(f"add {type_} {index}, {step}")
+        return f.emit(f"select i1 {is_last}, {type_} {upper}, {type_} {following}")
 
     def _iterations(self, op: scf.ForOp, ahead: IterationBlock) -> list[str]:
         """The same for as many iterations as are computed ahead together."""
@@ -245,6 +256,13 @@ class ControlFlow:
         scf.ExecuteRegionOp: emit_execute_region,
         scf.IndexSwitchOp: emit_index_switch,
     }
+
+
+def _cannot_pass(bits: int, upper: int | None, step: int | None) -> bool:
+    """Whether a number below a bound and a step more than that is no more than `bits` hold."""
+    if step is None or upper is None:
+        return step == 1
+    return upper - 1 + step < 1 << bits - 1
 
 
 def _terminator(block: Block) -> Operation:

@@ -1,0 +1,67 @@
+"""Loops whose steps are not known before they run: steps that are none, counters that overflow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradir
+from gradir.errors import ExecutionError
+from gradir.testing import check_grads
+
+LOOP = """
+func.func @f(%x: f64, %low: T, %high: T, %step: T) -> f64 {
+  %y = scf.for %i = %low to %high step %step iter_args(%a = %x) -> (f64) : T {
+    %b = math.sin %a : f64
+    scf.yield %b : f64
+  } {grad.loop = #grad.loop<POLICY>}
+  func.return %y : f64
+}
+"""
+POLICIES = ("store_all", "every = 2", "binomial = 2")
+
+
+def loop(policy: str, type_: str = "index") -> gradir.Module:
+    text = LOOP.replace("POLICY", policy).replace("T", type_)
+    return gradir.parse(text.replace(" : index {", " {"))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("step", [0, -1])
+def test_steps_that_are_none(policy: str, step: int) -> None:
+    """Also where the policy replaces the loop by others; `step` is what the caller gave."""
+    given = (0.5, 0, 5, step)
+    module = loop(policy).gradient("f", mode="grad", of=[0])
+    error = rf"^<string>:3:3: scf.for: step must be positive, got {step}$"
+    with pytest.raises(ExecutionError, match=error):
+        gradir.interpret(module, "f_grad", *given)
+    with pytest.raises(ExecutionError, match=error):
+        gradir.compile(module, "f_grad")(*given)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("bounds", [(0, 7, 2), (3, 3, 2), (-5, 6, 3), (4, -4, 3), (0, 6, 9)])
+def test_steps_that_are_known_late(policy: str, bounds: tuple[int, int, int]) -> None:
+    check_grads((loop(policy), "f"), [np.float64(0.5), *map(np.int64, bounds)])
+
+
+@pytest.mark.parametrize("policy", ["store_all", "binomial = 2"])
+@pytest.mark.parametrize(
+    ("type_", "bounds", "trips"),
+    [
+        *(("index", (0, 2**63 - 1, 2**62), 2), ("index", (2**63 - 9, 2**63 - 1, 3), 3)),
+        *(("i32", (0, 2**31 - 1, 2**30), 2), ("i32", (2**31 - 3, 2**31 - 1, 2), 1)),
+    ],
+)
+def test_counters_stop_at_the_largest_number(
+    policy: str, type_: str, bounds: tuple[int, int, int], trips: int
+) -> None:
+    module = loop(policy, type_).gradient("f", mode="grad", of=[0])
+    wanted, slope = np.float64(0.5), np.float64(1.0)
+    for _ in range(trips):
+        wanted, slope = np.sin(wanted), slope * np.cos(wanted)
+    for results in (
+        gradir.interpret(module, "f_grad", 0.5, *bounds),
+        gradir.compile(module, "f_grad")(0.5, *bounds),
+    ):
+        np.testing.assert_allclose(results, [wanted, slope], rtol=1e-14)

@@ -1,0 +1,71 @@
+"""Tapes that grow in loops whose phases several threads share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradir
+from gradir.errors import ExecutionError
+
+# far more than one thread alone would do
+SHAPE = (300, 40)
+FOR = """
+func.func @f(%x: T, %n: index) -> tensor<f64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (T) {
+    %s = array.sin %a : T
+    %q = array.multiply %s, %x : T
+    scf.yield %q : T
+  }
+  %y = array.sum %r : T -> tensor<f64>
+  func.return %y : tensor<f64>
+}
+"""
+WHILE = """
+func.func @f(%x: T, %n: index) -> tensor<f64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %i, %r = scf.while (%k = %c0, %a = %x) : (index, T) -> (index, T) {
+    %go = arith.cmpi slt, %k, %n : index
+    scf.condition(%go) %k, %a : index, T
+  } do {
+  ^bb0(%k: index, %a: T):
+    %s = array.sin %a : T
+    %q = array.multiply %s, %x : T
+    %j = arith.addi %k, %c1 : index
+    scf.yield %j, %q : index, T
+  } attributes {grad.loop = #grad.loop<store_all>}
+  %y = array.sum %r : T -> tensor<f64>
+  func.return %y : tensor<f64>
+}
+"""
+
+
+def gradient(text: str, limit: int | None = None) -> gradir.Module:
+    text = text.replace("T", "tensor<300x40xf64>")
+    return gradir.parse(text).gradient("f", mode="grad", of=[0], memory_limit=limit)
+
+
+@pytest.mark.parametrize("text", [FOR, WHILE], ids=["for", "while"])
+def test_bits(text: str) -> None:
+    module = gradient(text)
+    x = np.random.default_rng(0).normal(size=SHAPE)
+    results = [gradir.compile(module, "f_grad", threads=k)(x, 7) for k in (1, 2, 3)]
+    for ours, wanted in zip(results[0], gradir.interpret(module, "f_grad", x, 7), strict=True):
+        np.testing.assert_allclose(ours, wanted, rtol=1e-10, atol=1e-300)
+    for other in results[1:]:
+        for one, two in zip(results[0], other, strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(two).tobytes()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_no_room(threads: int) -> None:
+    """All threads leave the loop, which alone would never end, and the next call runs."""
+    fn = gradir.compile(gradient(WHILE, 3_000_000), "f_grad", threads=threads)
+    x = np.random.default_rng(0).normal(size=SHAPE)
+    for _ in range(2):
+        with pytest.raises(ExecutionError, match=r"the tape's limit is \d+ bytes, needed \d+"):
+            fn(x, 2**62)
+        assert np.isfinite(fn(x, 3)[0])

@@ -39,11 +39,13 @@ class Candidate:
     """A set of forward values to keep, and the seconds of recomputation that this costs.
 
     `at_least`: bytes that it is sure to take (kept_bytes.py, and tape_bounds.py for tapes).
+    `about`: those that it takes by an estimate, which picks what to measure.
     """
 
     kept: Kept
     cost: float
     at_least: int = 0
+    about: int = 0
 
 
 def candidates(derived: Derived, mode: str, costs: Costs, most: int) -> list[Candidate]:
@@ -56,7 +58,20 @@ def candidates(derived: Derived, mode: str, costs: Costs, most: int) -> list[Can
     made = map(family.candidate, dict.fromkeys(family.sets()))
     # of those that differ in numbers only, one
     found = {(c.cost, frozenset(filter(held_bytes, c.kept))): c for c in reversed(list(made))}
-    return spread(sorted(reversed(found.values()), key=lambda c: (c.cost, -c.at_least)), most)
+    ordered = sorted(reversed(found.values()), key=lambda c: (c.cost, -c.at_least))
+    front = _promising(ordered)
+    others = [c for c in ordered if c not in front]
+    picked = [*spread(front, most), *spread(others, max(most - len(front), 0))]
+    return [c for c in ordered if c in picked]
+
+
+def _promising(ordered: list[Candidate]) -> list[Candidate]:
+    """Those of which none that is cheaper takes as little, by the estimate."""
+    front = ordered[:1]
+    for candidate in ordered[1:]:
+        if candidate.about < front[-1].about:
+            front.append(candidate)
+    return front
 
 
 _T = TypeVar("_T")
@@ -113,7 +128,8 @@ class _Family:
         plan = rematerialization(self.derived, lambda value: value not in kept, self.mode)
         of_tapes = (self.tapes.all if self.mode == "split" else self.tapes.together)(plan.stored)
         sure = self.sure.at_least(kept - self.returned)
-        return Candidate(kept, self._seconds(plan), max(sure, of_tapes, self.tapes.largest))
+        at_least = max(sure, of_tapes, self.tapes.largest)
+        return Candidate(kept, self._seconds(plan), at_least, _estimate(plan))
 
     def cost(self, kept: Kept) -> float:
         """The seconds of what is recomputed if these values are kept."""
@@ -153,6 +169,27 @@ class _Family:
                     if result in self.read:
                         found.append(result)
         return frozenset(found)
+
+
+def _estimate(plan: Rematerialization) -> int:
+    """The bytes of what is stored, and of the most that is recomputed together: values of which
+    one is computed from the other."""
+    group = {value: value for value in plan.recomputed}
+
+    def first(value: SSAValue) -> SSAValue:
+        while group[value] is not value:
+            group[value] = value = group[group[value]]
+        return value
+
+    for value in plan.recomputed:
+        read = captured(value.owner) if isinstance(value.owner, Operation) else ()
+        for other in read:
+            if other in group:
+                group[first(other)] = first(value)
+    together: dict[SSAValue, int] = {}
+    for value in group:
+        together[first(value)] = together.get(first(value), 0) + held_bytes(value)
+    return total_bytes(plan.stored) + max(together.values(), default=0)
 
 
 def _is_constant_value(value: SSAValue) -> bool:

@@ -256,7 +256,9 @@ class Tapes:
                     s.copy(s.values[value], target)
                 else:
                     s.emit(memref.StoreOp.get(s.values[value], target, []), op)
-        self.place(op.result, self._add(op, count, 1))
+        # of a tape that grows what was reserved: after an error no row is used that has no room
+        before = count if store.type.records is not None else row
+        self.place(op.result, self._add(op, before, 1))
 
     def pop(self, op: TapePopOp) -> None:
         s, store = self.s, self.store(op.tape)

@@ -18,7 +18,7 @@ func.func @f(%x: T, %n: index) -> tensor<f64> {
     %s = array.sin %a : T
     %q = array.multiply %s, %x : T
     scf.yield %q : T
-  }
+  } {grad.loop = #grad.loop<store_all>}
   %y = array.sum %r : T -> tensor<f64>
   func.return %y : tensor<f64>
 }
@@ -60,12 +60,14 @@ def test_bits(text: str) -> None:
             assert np.asarray(one).tobytes() == np.asarray(two).tobytes()
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-def test_no_room(threads: int) -> None:
-    """All threads leave the loop, which alone would never end, and the next call runs."""
-    fn = gradir.compile(gradient(WHILE, 3_000_000), "f_grad", threads=threads)
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(("text", "trips"), [(FOR, 1000), (WHILE, 2**62)], ids=["for", "while"])
+def test_no_room(text: str, trips: int, threads: int) -> None:
+    """All threads leave the loop, the while of which would hardly end, no record is read that has
+    no room, and the next call runs."""
+    fn = gradir.compile(gradient(text, 3_000_000), "f_grad", threads=threads)
     x = np.random.default_rng(0).normal(size=SHAPE)
-    for _ in range(2):
+    for _ in range(30):
         with pytest.raises(ExecutionError, match=r"the tape's limit is \d+ bytes, needed \d+"):
-            fn(x, 2**62)
-        assert np.isfinite(fn(x, 3)[0])
+            fn(x, trips)
+    assert np.isfinite(fn(x, 3)[0])

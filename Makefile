@@ -68,6 +68,6 @@ $(INSTALLED): pyproject.toml
 	@touch $@
 
 $(PEERS): $(INSTALLED)
-	@echo "installing JAX and PyTorch in $(VENV)"
+	@echo "installing JAX, Numba and PyTorch in $(VENV)"
 	@$(PIP_INSTALL) --editable '.[dev,peers]'
 	@touch $@

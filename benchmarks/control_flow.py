@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,32 @@ def prepare_c(name: str, *inputs: float) -> harness.Call:
     return call
 
 
+def prepare_numba(make: Callable[[Any], Callable[..., Any]], *inputs: float) -> harness.Call:
+    """The call of a function that `make` compiles with Numba."""
+    function = make(harness.library("numba").njit)
+    return lambda: function(*inputs)
+
+
 # An ODE.
+
+
+def ode_for_numba(compiled: Any) -> Callable[..., Any]:
+    """The C function above, for Numba."""
+
+    @compiled
+    def ode(y: float, w: float) -> tuple[float, float, float]:
+        ys = np.empty(STEPS)
+        for i in range(STEPS):
+            ys[i] = y
+            y += STEP_SIZE * (w * math.sin(y) - y)
+        ct, w_ct = 1.0, 0.0
+        for i in range(STEPS - 1, -1, -1):
+            h = STEP_SIZE * ct
+            w_ct += h * math.sin(ys[i])
+            ct += h * (w * math.cos(ys[i]) - 1.0)
+        return y, ct, w_ct
+
+    return ode
 
 
 def prepare_ode_jax() -> harness.Call:
@@ -172,6 +198,29 @@ def prepare_leaves_jax() -> harness.Call:
     return call
 
 
+# Newton's iteration.
+
+
+def newton_for_numba(compiled: Any) -> Callable[..., Any]:
+    """The C function above, for Numba."""
+
+    @compiled
+    def newton(a: float) -> tuple[float, float]:
+        xs, x, n = np.empty(64), a, 0
+        while abs(x * x - a) > 1e-12:
+            xs[n] = x
+            n += 1
+            x = 0.5 * (x + a / x)
+        ct, a_ct = 1.0, 0.0
+        for k in range(n - 1, -1, -1):
+            half = 0.5 * ct
+            a_ct += half / xs[k]
+            ct = half - half * a / (xs[k] * xs[k])
+        return x, a_ct + ct
+
+    return newton
+
+
 # An LSTM.
 
 
@@ -240,6 +289,9 @@ def workloads(threads: int) -> Iterator[harness.Workload]:
         [
             harness.Contender("JAX scan", prepare_ode_jax, "jax"),
             harness.Contender("C by hand", lambda: prepare_c("ode", 2.0, 2.0)),
+            harness.Contender(
+                "Numba by hand", lambda: prepare_numba(ode_for_numba, 2.0, 2.0), "numba"
+            ),
             gradir("ode.mlir", scalars, [0, 1]),
             gradir("ode.mlir", scalars, [0, 1], limit=MEMORY_LIMIT),
         ],
@@ -267,6 +319,9 @@ def workloads(threads: int) -> Iterator[harness.Workload]:
         "Newton's iteration until it is exact, f64: value and gradient",
         [
             harness.Contender("C by hand", lambda: prepare_c("newton", 2.0)),
+            harness.Contender(
+                "Numba by hand", lambda: prepare_numba(newton_for_numba, 2.0), "numba"
+            ),
             gradir("newton.mlir", scalars[:1], [0]),
         ],
         reference="C by hand",

@@ -105,7 +105,7 @@ func.func @growing(%x: tensor<f64>, %n: index) -> (tensor<f64>, index) {
 // CHECK-NEXT:     %11 = loopnest.window %t at %10 : memref<?xi8> -> memref<i1>
 // CHECK-NEXT:     memref.store %true, %11[] : memref<i1>
 // CHECK-NEXT:     %12 = arith.constant 1 : index
-// CHECK-NEXT:     %13 = arith.addi %s, %12 : index
+// CHECK-NEXT:     %13 = arith.addi %3, %12 : index
 // CHECK-NEXT:     scf.yield %2, %13 : f64, index
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %14 = arith.constant -1 : index

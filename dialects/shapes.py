@@ -87,10 +87,6 @@ def is_scalar(type_: Attribute) -> bool:
     return is_float(type_) or isinstance(type_, IntegerType | IndexType)
 
 
-def is_float_tensor(type_: Attribute) -> bool:
-    return is_tensor(type_) and is_float(type_.element_type)
-
-
 def shape_of(type_: Attribute) -> tuple[int, ...]:
     return cast(AnyTensor, type_).get_shape()
 

@@ -132,8 +132,9 @@ class Plans:
 
     def _in_order(self) -> Iterator[Plan]:
         """The plans; what may be kept under a setting is found when no plan before is cheaper."""
-        waiting: list[tuple[float, int, int, Candidate | None]] = []
-        waiting = [(setting.cost, k, 0, None) for k, setting in enumerate(self.settings)]
+        waiting: list[tuple[float, int, int, Candidate | None]] = [
+            (setting.cost, k, 0, None) for k, setting in enumerate(self.settings)
+        ]
         number = 0
         while waiting:
             cost, setting, _, candidate = heappop(waiting)

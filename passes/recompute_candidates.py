@@ -131,11 +131,6 @@ class _Family:
         at_least = max(sure, of_tapes, self.tapes.largest)
         return Candidate(kept, self._seconds(plan), at_least, _estimate(plan))
 
-    def cost(self, kept: Kept) -> float:
-        """The seconds of what is recomputed if these values are kept."""
-        plan = rematerialization(self.derived, lambda value: value not in kept, self.mode)
-        return self._seconds(plan)
-
     def _seconds(self, plan: Rematerialization) -> float:
         ops = dict.fromkeys(value.owner for value in plan.recomputed)
         return sum(self.costs.of(op).seconds for op in ops if isinstance(op, Operation))

@@ -161,6 +161,13 @@ class _Code(FunctionText):
         head = f"define {linkage}{result} @{name}({parameters}) nounwind"
         return f"{head} {{\nentry:\n{self.text()}\n}}\n"
 
+    def predicate(self, name: str, parameters: str) -> str:
+        """The definition of a function that gives true at the end of this text, false at `no`."""
+        self.line("ret i1 true")
+        self.label("no")
+        self.line("ret i1 false")
+        return self.function("i1", name, parameters)
+
 
 def _place_of() -> str:
     """`@place_of`: the address of an array that is as its record says, else null."""
@@ -191,10 +198,7 @@ def _whole() -> str:
     value = f.emit(f"call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr {overflow})")
     f.line(f"store i64 {value}, ptr %place")
     f.require(f"icmp eq i32 {f.emit(f'load i32, ptr {overflow}')}, 0", "no")
-    f.line("ret i1 true")
-    f.label("no")
-    f.line("ret i1 false")
-    return f.function("i1", "whole", "ptr %object, ptr %place")
+    return f.predicate("whole", "ptr %object, ptr %place")
 
 
 def _store_number() -> str:
@@ -227,9 +231,7 @@ def _store_number() -> str:
     f.line("ret i1 true")
     f.label("real")
     _store_real(f, type_, number, place)
-    f.label("no")
-    f.line("ret i1 false")
-    return f.function("i1", "store_number", "ptr %object, ptr %array, ptr %slot")
+    return f.predicate("store_number", "ptr %object, ptr %array, ptr %slot")
 
 
 def _store_real(f: _Code, type_: str, number: str, place: str) -> None:
@@ -250,7 +252,6 @@ def _store_real(f: _Code, type_: str, number: str, place: str) -> None:
     f.line("ret i1 true")
     f.label("single")
     f.line(f"store float {f.emit(f'fptrunc double {value} to float')}, ptr %slot")
-    f.line("ret i1 true")
 
 
 def _place_of_input() -> str:
@@ -317,10 +318,7 @@ def _is_usable() -> str:
         stop = f.emit(f"getelementptr i8, ptr {start}, i64 {taken}")
         before = f.emit(f"icmp uge ptr {place}, {stop}")
         f.require(f"or i1 {before}, {f.emit(f'icmp uge ptr {start}, {end}')}", "no")
-    f.line("ret i1 true")
-    f.label("no")
-    f.line("ret i1 false")
-    return f.function("i1", "is_usable", "ptr %object, ptr %program, ptr %table, i64 %count")
+    return f.predicate("is_usable", "ptr %object, ptr %program, ptr %table, i64 %count")
 
 
 def _new_result() -> str:

@@ -101,14 +101,6 @@ def assembly(text: str, target: Target) -> str:
         return str(machine.emit_assembly(module))
 
 
-def optimized_ir(text: str, target: Target) -> str:
-    """The module after LLVM's optimizer."""
-    with _llvm_lock:
-        module = _parse(text, target)
-        _optimize(module, _machine(target))
-        return str(module)
-
-
 _initialized = False
 _library_numbers = itertools.count()
 

@@ -47,11 +47,6 @@ class NativeTape:
         return int(self.arrays[-1])
 
 
-def words_of(type_: TapeType) -> int:
-    """How many arrays a tape is handed over as."""
-    return 2 if type_.records is None else len(type_.columns) + 1
-
-
 def unboxed(
     given: Sequence[object], types: Sequence[TapeType | None], function: str
 ) -> Iterator[object]:

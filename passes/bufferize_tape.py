@@ -35,7 +35,8 @@ from gradir.dialects.tape import (
     record_bytes,
 )
 from gradir.passes.buffer_state import BufferState
-from gradir.passes.region_flow import ops_within, region_flow
+from gradir.passes.families import Families, tape_families
+from gradir.passes.region_flow import ops_within
 
 # Of the columns in a growing record.
 ALIGNMENT = 8
@@ -57,7 +58,7 @@ class Tapes:
 
     def __init__(self, s: BufferState):
         self.s = s
-        self._above: dict[SSAValue, SSAValue] = {}
+        self._families = Families()
         self._stores: dict[SSAValue, _Store] = {}
         # Of the tapes that are arguments and results (by number), the buffers that stand for them.
         self.arguments: dict[SSAValue, list[SSAValue]] = {}
@@ -69,28 +70,23 @@ class Tapes:
         """Find the families, and make their memory at the start of the function."""
         tapes: list[SSAValue] = []
         pushes: list[TapePushOp] = []
+        self._families = tape_families([block])
         for op in ops_within(block):
-            flow = region_flow(op)
-            for source, target in () if flow is None else flow.edges:
-                if is_tape(source.type):
-                    self._join(source, target)
-            if isinstance(op, TapePushOp | TapePopOp):
-                self._join(op.tape, op.result)
             if isinstance(op, TapePushOp):
                 pushes.append(op)
             if isinstance(op, TapeNewOp):
                 tapes.append(op.tape)
-        self._take_arguments({self._family(push.tape) for push in pushes})
+        self._take_arguments({self._families.of(push.tape) for push in pushes})
         self._make_results(block)
         for tape in tapes:
-            family = self._family(tape)
+            family = self._families.of(tape)
             if family not in self._stores:
                 self._stores[family] = self._make(tape.type, tape)
         for push in pushes:
             self.store(push.tape).pushes.append(push)
 
     def store(self, tape: SSAValue) -> _Store:
-        return self._stores[self._family(tape)]
+        return self._stores[self._families.of(tape)]
 
     def place(self, tape: SSAValue, count: SSAValue) -> None:
         """`tape` has `count` records now."""
@@ -104,16 +100,6 @@ class Tapes:
             if self.s.is_writable(buffer):
                 self.s.own(buffer)
         self.place(tape, count)
-
-    def _family(self, tape: SSAValue) -> SSAValue:
-        while (above := self._above.get(tape)) is not None:
-            tape = above
-        return tape
-
-    def _join(self, one: SSAValue, other: SSAValue) -> None:
-        one, other = self._family(one), self._family(other)
-        if one is not other:
-            self._above[other] = one
 
     # Tapes that come in and go out.
 
@@ -130,7 +116,7 @@ class Tapes:
         """The memory of the tapes that are arguments: the caller's, or a copy of what is there,
         for the families that get further records; those without a capacity get none."""
         for argument, slots in self.arguments.items():
-            type_, family = argument.type, self._family(argument)
+            type_, family = argument.type, self._families.of(argument)
             assert isinstance(type_, TapeType)
             store = _Store(type_, slots[:-1], [])
             if type_.records is None:
@@ -147,7 +133,7 @@ class Tapes:
         """A tape that is returned grows in the caller's buffers, or in memory that it keeps."""
         last = block.last_op
         for k, (value, slots) in self.results.items():
-            family = self._family(value)
+            family = self._families.of(value)
             if family in self._stores:
                 raise PassError(
                     "func.return: native code returns a tape once, and none that it was given",

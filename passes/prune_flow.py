@@ -18,6 +18,7 @@ from xdsl.traits import IsTerminator
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.tape import TapeNewOp, TapePopOp, TapePushOp, TapeSizeOp, TapeType, is_tape
 from gradir.passes.cleanup import has_no_effect
+from gradir.passes.families import Families
 from gradir.passes.region_flow import ops_within, region_flow, yielded
 
 
@@ -35,25 +36,6 @@ def prune_flow(blocks: Sequence[Block]) -> None:
     _narrow_tapes(blocks, marks)
 
 
-class _Families:
-    """Tapes that are the same tape at different times; what is pushed on one is popped from it."""
-
-    def __init__(self) -> None:
-        self.above: dict[SSAValue, SSAValue] = {}
-
-    def of(self, tape: SSAValue) -> SSAValue:
-        root = tape
-        while (above := self.above.get(root, root)) is not root:
-            root = above
-        while (above := self.above.get(tape, root)) is not root:
-            self.above[tape], tape = root, above
-        return root
-
-    def join(self, one: SSAValue, other: SSAValue) -> None:
-        """Make one family of two; its root is that of the other."""
-        self.above[self.of(one)] = self.of(other)
-
-
 class _Marks:
     """The values and ops that are needed, and the columns of each family of tapes."""
 
@@ -63,7 +45,8 @@ class _Marks:
         self.ops: set[Operation] = set()
         self.columns: dict[SSAValue, set[int]] = {}
         self.pushes: dict[SSAValue, list[TapePushOp]] = {}
-        self.families = _Families()
+        # what is pushed on one tape of a family is popped from another
+        self.families = Families()
         self.sources: dict[SSAValue, list[SSAValue]] = {}
         self.pending: list[SSAValue] = []
         ops = [op for block in blocks for op in ops_within(block)]

@@ -18,6 +18,7 @@ from gradir.dialects.tape import is_tape
 from gradir.passes.checkpoint_chain import Chain, Kept, total_bytes
 from gradir.passes.costs import Cost, Costs
 from gradir.passes.derived_functions import Derived
+from gradir.passes.families import Families
 from gradir.passes.kept_bytes import KeptBytes
 from gradir.passes.live_bytes import held_bytes
 from gradir.passes.policies import is_nearly_free, policy_named, rematerialization
@@ -169,21 +170,15 @@ class _Family:
 def _estimate(plan: Rematerialization) -> int:
     """The bytes of what is stored, and of the most that is recomputed together: values of which
     one is computed from the other."""
-    group = {value: value for value in plan.recomputed}
-
-    def first(value: SSAValue) -> SSAValue:
-        while group[value] is not value:
-            group[value] = value = group[group[value]]
-        return value
-
+    families = Families()
     for value in plan.recomputed:
-        read = captured(value.owner) if isinstance(value.owner, Operation) else ()
-        for other in read:
-            if other in group:
-                group[first(other)] = first(value)
+        for other in captured(value.owner) if isinstance(value.owner, Operation) else ():
+            if other in plan.recomputed:
+                families.join(other, value)
     together: dict[SSAValue, int] = {}
-    for value in group:
-        together[first(value)] = together.get(first(value), 0) + held_bytes(value)
+    for value in plan.recomputed:
+        root = families.of(value)
+        together[root] = together.get(root, 0) + held_bytes(value)
     return total_bytes(plan.stored) + max(together.values(), default=0)
 
 

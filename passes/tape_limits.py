@@ -9,11 +9,18 @@ from xdsl.rewriter import Rewriter
 
 from gradir.dialects.tape import TapeNewOp, TapeType
 from gradir.passes.derived_functions import Derived
+from gradir.passes.families import tape_families
 
 
 def limit_tapes(derived: Derived, left: int) -> None:
-    """Give each tape without a capacity its share of the bytes; a lower limit stays."""
-    tapes = [v for v in _values(derived) if _grows(v)]
+    """Give each tape without a capacity its share of the bytes; a lower limit stays.
+
+    What comes in or is returned lies in the caller's memory, and keeps its type.
+    """
+    families = tape_families([derived.forward, derived.backward])
+    outside = [*derived.forward.args, *derived.backward.args, *derived.results, *derived.grads]
+    given = {families.of(v) for v in outside}
+    tapes = [v for v in _values(derived) if _grows(v) and families.of(v) not in given]
     count = sum(isinstance(v.owner, TapeNewOp) for v in tapes)
     for tape in tapes:
         type_ = tape.type

@@ -238,3 +238,26 @@ def test_a_loop_with_effects_stores_all() -> None:
     derived = gradir.parse(text).gradient("f", mode="vjp", memory_limit=1 << 20)
     assert chosen(derived, "f_vjp") == ["store_all"]
     assert f"limit = {(1 << 20) - promised(derived, 'f_vjp')}>" in str(derived)
+
+
+def test_tapes_of_the_caller_keep_their_types() -> None:
+    """A derivative of a backward function takes a tape and gives its cotangent: neither is of the
+    memory that is limited, the tape between the two loops is."""
+    halves = gradir.parse(counted("store_all")).gradient("f", mode="split")
+    twice, limited = (
+        halves.gradient("f_bwd", mode="vjp", memory_limit=limit) for limit in (None, 4_000)
+    )
+    types = [
+        [str(t) for t in function_named(m.op, "f_bwd_vjp").function_type.inputs]
+        for m in (twice, limited)
+    ]
+    assert types[0] == types[1] and any("tape" in t for t in types[0])
+    left = 4_000 - promised(limited, "f_bwd_vjp")
+    assert str(limited).count(f"limit = {left}>") and "limit" not in str(twice)
+    x, n, ct = np.linspace(0.1, 0.9, 4), np.int64(5), np.ones(4)
+    _, *residuals = gradir.interpret(halves, "f_fwd", x, n)
+    given = [*residuals, ct, ct]
+    found, wanted = (gradir.interpret(m, "f_bwd_vjp", *given) for m in (limited, twice))
+    for one, other in zip(found, wanted, strict=True):
+        if isinstance(one, np.ndarray):
+            np.testing.assert_array_equal(one, other)

@@ -4,8 +4,9 @@ The forward code is cut where few bytes are alive. Of each block everything is k
 backward code reads, or all of it but what is nearly free; or, of a run of blocks, only what is
 alive at its start (Chen et al. 2016, "Training deep nets with sublinear memory cost"). For a limit
 on the bytes kept, and on those recomputed of one run, the cheapest plan is found; for a chain of at
-most MOST_BLOCKS values that is exact (as in Feng and Huang 2021, "Optimal gradient checkpoint
-search"), up to what fusion and scheduling make of the memory.
+most MOST_BLOCKS values, of which no place has more than WIDTH partial plans to follow, that is
+exact (as in Feng and Huang 2021, "Optimal gradient checkpoint search"), up to what fusion and
+scheduling make of the memory.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import runpy
 from itertools import combinations
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,48 @@ def test_minimum_against_all_sets(seed: int) -> None:
         f"%l = array.sum {value} : {matrix} -> tensor<f64>\nfunc.return %l : tensor<f64>\n}}"
     )
     assert minimum(module, "grad") <= 1.15 * brute_force(module)
+
+
+def layers(count: int) -> Module:
+    """x = tanh(x @ w), so many times, with one w."""
+    types = "tensor<32x16xf32>, tensor<16x16xf32> -> tensor<32x16xf32>"
+    lines = [
+        f"%m{k} = array.matmul %v{k}, %w : {types}\n%v{k + 1} = array.tanh %m{k} : {TALL}"
+        for k in range(count)
+    ]
+    body = "\n".join(lines)
+    return gradir.parse(
+        f"func.func @f(%v0: {TALL}, %w: tensor<16x16xf32>) -> tensor<f32> {{\n{body}\n"
+        f"%l = array.sum %v{count} : {TALL} -> tensor<f32>\nfunc.return %l : tensor<f32>\n}}"
+    )
+
+
+TALL = "tensor<32x16xf32>"
+LAYER_BYTES = 32 * 16 * 4
+
+
+def test_least_limit_of_a_long_chain() -> None:
+    """Runs of 24, 23, ..., 1 of 300 layers, of which the inputs are kept."""
+    from gradir.passes.checkpoint_chain import Chain
+    from gradir.passes.derived_functions import Derived
+    from gradir.passes.gradient import Derivation, gradient
+    from gradir.passes.policies import rematerialization
+
+    def check(derivation: Derivation) -> Derived:
+        derived, costs = derivation.derived(), derivation.program.costs
+        read = rematerialization(derived, lambda value: False, derivation.mode).stored
+        chain = Chain(derived.forward, list(read), frozenset(), costs)
+        assert chain.bytes >= 300 * LAYER_BYTES
+        assert chain.least() <= 1.12 * isqrt(2 * 300) * LAYER_BYTES
+        return derived
+
+    gradient(layers(300).op.clone(), "f", mode="grad", keep=check)
+
+
+@pytest.mark.slow
+def test_contributions_do_not_pile_up() -> None:
+    """Those of 40 layers to the gradient of the weight that they share."""
+    assert minimum(layers(40), "grad") <= (isqrt(2 * 40) + 4) * LAYER_BYTES
 
 
 def test_arena_of_a_deep_net() -> None:

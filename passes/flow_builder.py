@@ -21,6 +21,9 @@ class Integers:
     emitter: Emitter
 
     def constant(self, number: int) -> SSAValue:
+        """A number of the type, wrapped as its arithmetic wraps."""
+        most = largest_number(self.type)
+        number = (number + most + 1) % (2 * most + 2) - most - 1
         attr = IntegerAttr(number, cast(IntegerType, self.type))
         result = self.emitter.insert(arith.ConstantOp(attr)).result
         result.name_hint = f"c{number}" if number >= 0 else None
@@ -54,6 +57,18 @@ class Integers:
         if isinstance(a, int) and isinstance(b, int):
             return a // b
         return self.emitter.insert(arith.DivSIOp(self.value(a), self.value(b))).result
+
+    def divide_unsigned(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
+        """Of numbers without a sign; of plain numbers, which do not wrap, as they are."""
+        if b == 1 or (isinstance(a, int) and isinstance(b, int)):
+            return self.divide(a, b)
+        return self.emitter.insert(arith.DivUIOp(self.value(a), self.value(b))).result
+
+
+def largest_number(type_: Attribute) -> int:
+    """The largest number of an integer type, with a sign; an index has 64 bits."""
+    bits = type_.width.data if isinstance(type_, IntegerType) else 64
+    return 2 ** (bits - 1) - 1
 
 
 def cast_integer(value: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:

@@ -40,6 +40,7 @@ from gradir.passes.flow_builder import (
     cast_integer,
     compare,
     either,
+    largest_number,
     name_all,
     named,
 )
@@ -53,7 +54,7 @@ from gradir.passes.loop_rules import (
     take_over,
     taped_loop,
 )
-from gradir.passes.region_flow import times, trips, yielded
+from gradir.passes.region_flow import segment_size, times, trips, yielded
 from gradir.passes.regions import captured_inside
 from gradir.passes.replayable import check_can_be_kept, check_replayable
 from gradir.passes.snapshot_schedules import choose_steps
@@ -149,7 +150,8 @@ def _plain_body(outer: Differentiator, op: scf.ForOp, changing: Sequence[int]) -
 
 @dataclass(frozen=True)
 class Segments:
-    """The bounds of the loop over segments; `end` gives where the one from `start` ends."""
+    """The bounds of the loop over segments, of which no number overflows. All have the same length
+    if `even`."""
 
     whole: Bounds
     stride: SSAValue
@@ -157,10 +159,16 @@ class Segments:
 
     @staticmethod
     def of(op: scf.ForOp, whole: Bounds, emitter: Emitter) -> Segments:
-        size, count = loop_policy(op).count, trips(op)
-        integers = Integers(op.lb.type, emitter)
-        stride = integers.value(integers.multiply(whole.numbers()[2], size))
-        return Segments(whole, stride, count is not None and count % size == 0)
+        size, count = segment_size(op), trips(op)
+        integers, most = Integers(op.lb.type, emitter), largest_number(op.lb.type)
+        low, _, step = whole.numbers()
+        even = False
+        if isinstance(low, int) and isinstance(step, int) and count is not None:
+            even = count % size == 0 and low + count * step <= most
+        if not isinstance(step, int):
+            fitting = integers.value(integers.divide(most, step))
+            size = emitter.insert(arith.MinSIOp(integers.constant(size), fitting)).result
+        return Segments(whole, integers.value(integers.multiply(step, size)), even)
 
     @property
     def bounds(self) -> Bounds:
@@ -168,10 +176,13 @@ class Segments:
 
     def one(self, start: SSAValue, emitter: Emitter) -> Bounds:
         """The bounds of the iterations of a segment."""
-        end = emitter.insert(arith.AddiOp(start, self.stride)).result
+        length = self.stride
         if not self.even:
-            end = emitter.insert(arith.MinSIOp(end, self.whole.high)).result
-        end.name_hint = "end"
+            # as numbers without a sign: nothing overflows
+            left = named(emitter.insert(arith.SubiOp(self.whole.high, start)).result, "left")
+            length = emitter.insert(arith.MinUIOp(length, left)).result
+            length.name_hint = "length"
+        end = named(emitter.insert(arith.AddiOp(start, length)).result, "end")
         return Bounds(start, end, self.whole.step)
 
 
@@ -181,7 +192,7 @@ def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int])
     initial = [outer.primal(op.iter_args[k]) for k in changing]
     types = [v.type for v in initial]
     count = trips(op)
-    size = loop_policy(op).count
+    size = segment_size(op)
     snapshots = open_snapshots(outer, op, types, None if count is None else -(-count // size))
     block = Block(arg_types=[op.lb.type, *types, snapshots.type])
     start, *state, tape = block.args

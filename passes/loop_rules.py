@@ -193,7 +193,7 @@ def reversed_index(
     """
     low, high, step = bounds.numbers()
     whole = Integers(number.type, outside)
-    steps = whole.divide(whole.subtract(whole.subtract(high, low), 1), step)
+    steps = whole.divide_unsigned(whole.subtract(whole.subtract(high, low), 1), step)
     total = whole.add(low, whole.add(low, whole.multiply(steps, step)))
     here = Integers(number.type, emitter)
     return here.value(here.subtract(total, number))

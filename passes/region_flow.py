@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.loop_policy import loop_policy
+from gradir.passes.flow_builder import largest_number
 from gradir.passes.verify_flow import constant_integer
 
 Edge = tuple[SSAValue, SSAValue]
@@ -65,6 +66,15 @@ def trips(op: Operation) -> int | None:
     return max(0, -((low - high) // step))
 
 
+def segment_size(op: Operation) -> int:
+    """How many iterations of a loop `every = k` runs again together, if its step is constant: k,
+    or as many as the loop's integers can count through, which is as good."""
+    size = loop_policy(op).count
+    if not isinstance(op, scf.ForOp):
+        return size
+    return min(size, largest_number(op.lb.type) // (constant_integer(op.step) or 1))
+
+
 def executions_within(executions: int | None, op: Operation) -> int | None:
     """At most so often a block in an op runs while a tape lives that it pushes on, if the op runs
     `executions` times. Where iterations run again, with a tape of their own, those count."""
@@ -72,7 +82,7 @@ def executions_within(executions: int | None, op: Operation) -> int | None:
     match policy.kind.data:
         case "every":
             whole = trips(op)
-            return policy.count if whole is None else min(policy.count, whole)
+            return segment_size(op) if whole is None else min(segment_size(op), whole)
         case "binomial" | "online":
             return 1
         case _:

@@ -45,12 +45,13 @@ def test_steps_that_are_known_late(policy: str, bounds: tuple[int, int, int]) ->
     check_grads((loop(policy), "f"), [np.float64(0.5), *map(np.int64, bounds)])
 
 
-@pytest.mark.parametrize("policy", ["store_all", "binomial = 2"])
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
     ("type_", "bounds", "trips"),
     [
         *(("index", (0, 2**63 - 1, 2**62), 2), ("index", (2**63 - 9, 2**63 - 1, 3), 3)),
         *(("i32", (0, 2**31 - 1, 2**30), 2), ("i32", (2**31 - 3, 2**31 - 1, 2), 1)),
+        ("i64", (-(2**63), 2**63 - 1, 2**62), 4),
     ],
 )
 def test_counters_stop_at_the_largest_number(
@@ -65,3 +66,21 @@ def test_counters_stop_at_the_largest_number(
         gradir.compile(module, "f_grad")(0.5, *bounds),
     ):
         np.testing.assert_allclose(results, [wanted, slope], rtol=1e-14)
+
+
+@pytest.mark.parametrize("bounds", [(2**63 - 9, 2**63 - 1, 3), (-(2**63), 2**63 - 1, 2**62)])
+def test_constant_counters_near_the_largest_number(bounds: tuple[int, int, int]) -> None:
+    """Under every policy the same, also where k iterations would go beyond all numbers."""
+    names = dict(zip(("%low", "%high", "%step"), bounds, strict=True))
+    found: list[list[np.ndarray]] = []
+    for policy in (*POLICIES, f"every = {2**63 - 1}"):
+        text = LOOP.replace("POLICY", policy)
+        text = text.replace(", %low: T, %high: T, %step: T", "")
+        for name, number in names.items():
+            line = f"  {name} = arith.constant {number} : i64\n  %y ="
+            text = text.replace("  %y =", line, 1)
+        module = gradir.parse(text.replace("T", "i64")).gradient("f", mode="grad", of=[0])
+        found.append(gradir.interpret(module, "f_grad", 0.5))
+        assert found[-1] == found[0]
+        native = gradir.compile(module, "f_grad")(0.5)
+        np.testing.assert_allclose(native, found[0], rtol=1e-14)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -72,7 +74,7 @@ def test_counters_stop_at_the_largest_number(
 def test_constant_counters_near_the_largest_number(bounds: tuple[int, int, int]) -> None:
     """Under every policy the same, also where k iterations would go beyond all numbers."""
     names = dict(zip(("%low", "%high", "%step"), bounds, strict=True))
-    found: list[list[np.ndarray]] = []
+    found: list[tuple[Any, ...]] = []
     for policy in (*POLICIES, f"every = {2**63 - 1}"):
         text = LOOP.replace("POLICY", policy)
         text = text.replace(", %low: T, %high: T, %step: T", "")

@@ -124,9 +124,11 @@ class ScalarCode:
     def check_index(self, op: CheckIndexOp) -> None:
         self.work.by_all()
         index, bound, memory = self.names[op.index], op.bound.value.data, self.memory
-        negative = self.text.emit(f"icmp slt i64 {index}, 0")
-        from_end = memory.binary("add", "i64", 1, index, str(bound))
-        wrapped = memory.select("i64", 1, negative, from_end, index)
+        wrapped = index
+        if op.from_start is None:
+            negative = self.text.emit(f"icmp slt i64 {index}, 0")
+            from_end = memory.binary("add", "i64", 1, index, str(bound))
+            wrapped = memory.select("i64", 1, negative, from_end, index)
         wrong = self.text.emit(f"icmp uge i64 {wrapped}, {bound}")
         self.report(wrong, op.message.data, index, bound)
         above = memory.intrinsic("smax", "i64", 1, wrapped, "0")

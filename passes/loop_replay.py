@@ -44,7 +44,7 @@ from gradir.passes.flow_builder import (
     name_all,
     named,
 )
-from gradir.passes.loop_body import captured_active, keep_limit, tape_limit
+from gradir.passes.loop_body import captured_active, check_room, keep_limit, tape_limit
 from gradir.passes.loop_rules import (
     Bounds,
     active_values,
@@ -54,7 +54,7 @@ from gradir.passes.loop_rules import (
     take_over,
     taped_loop,
 )
-from gradir.passes.region_flow import segment_size, times, trips, yielded
+from gradir.passes.region_flow import segment_size, slot_count, times, trips, yielded
 from gradir.passes.regions import captured_inside
 from gradir.passes.replayable import check_can_be_kept, check_replayable
 from gradir.passes.snapshot_schedules import choose_steps
@@ -121,6 +121,7 @@ def open_snapshots(
     count: int | None,
 ) -> TapeThread:
     capacity = times(outer.executions, count)
+    check_room(op, capacity, columns)
     return outer.open_tape(TapeType.of(columns, capacity, tape_limit(op)))
 
 
@@ -221,7 +222,7 @@ def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int])
     count = named(_trip_count(_checked(outer, op, outside), outside), "count")
     initial = [outer.primal(op.iter_args[k]) for k in changing]
     types = [v.type for v in initial]
-    slots = loop_policy(op).count
+    slots = slot_count(op)
     snapshots = open_snapshots(outer, op, [INDEX, *types], slots)
     index = Integers(INDEX, outside)
     carried = [index.constant(0), index.constant(slots), *initial, snapshots.forward]

@@ -75,6 +75,13 @@ def segment_size(op: Operation) -> int:
     return min(size, largest_number(op.lb.type) // (constant_integer(op.step) or 1))
 
 
+def slot_count(op: Operation) -> int:
+    """How many snapshots a loop may keep: what its policy says, but none more than iterations."""
+    most = trips(op)
+    slots = loop_policy(op).count
+    return slots if most is None else max(min(slots, most), 1)
+
+
 def executions_within(executions: int | None, op: Operation) -> int | None:
     """At most so often a block in an op runs while a tape lives that it pushes on, if the op runs
     `executions` times. Where iterations run again, with a tape of their own, those count."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradir
-from gradir.errors import ExecutionError
+from gradir.errors import ExecutionError, PassError
 from gradir.testing import check_grads
 
 LOOP = """
@@ -86,3 +86,54 @@ def test_constant_counters_near_the_largest_number(bounds: tuple[int, int, int])
         assert found[-1] == found[0]
         native = gradir.compile(module, "f_grad")(0.5)
         np.testing.assert_allclose(native, found[0], rtol=1e-14)
+
+
+SLOTS = """
+func.func @f(%x: tensor<3xf64>, %n: index) -> tensor<3xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<3xf64>) {
+    %b = array.sin %a : tensor<3xf64>
+    scf.yield %b : tensor<3xf64>
+  } {grad.loop = #grad.loop<POLICY>}
+  func.return %y : tensor<3xf64>
+}
+"""
+WHILE = """
+func.func @f(%x: tensor<3xf64>, %n: index) -> tensor<3xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y, %k = scf.while (%a = %x, %i = %c0) : (tensor<3xf64>, index) -> (tensor<3xf64>, index) {
+    %more = arith.cmpi slt, %i, %n : index
+    scf.condition(%more) %a, %i : tensor<3xf64>, index
+  } do {
+  ^bb0(%a: tensor<3xf64>, %i: index):
+    %b = array.sin %a : tensor<3xf64>
+    %j = arith.addi %i, %c1 : index
+    scf.yield %b, %j : tensor<3xf64>, index
+  } attributes {grad.loop = #grad.loop<POLICY>}
+  func.return %y : tensor<3xf64>
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["binomial", "online", "every"])
+def test_more_slots_than_memory(kind: str) -> None:
+    """No more are planned than the loop has iterations; where these are not known, it is refused,
+    with the place of the loop."""
+    policy = f"{kind} = {10**14}"
+    text = SLOTS.replace("POLICY", policy)
+    seven = "  %seven = arith.constant 7 : index\n  %y ="
+    known = text.replace("to %n", "to %seven").replace("  %y =", seven)
+    derived = gradir.parse(known).gradient("f", mode="vjp")
+    given = np.linspace(0.1, 0.9, 3), 7, np.ones(3)
+    fn = gradir.compile(derived, "f_vjp")
+    assert fn.plan.peak_bytes < 1000
+    plain = gradir.parse(known.replace(policy, "store_all")).gradient("f", mode="vjp")
+    for one, other in zip(fn(*given), gradir.compile(plain, "f_vjp")(*given), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for each in (text, WHILE.replace("POLICY", policy))[: 1 + (kind != "binomial")]:
+        with pytest.raises(
+            PassError, match=rf"^<string>:5:3: error: grad.loop: {policy} keeps up to {10**14} rec"
+        ):
+            gradir.parse(each).gradient("f", mode="vjp")

@@ -14,8 +14,9 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from gradir.dialects.attribute_names import LIMIT_ATTRIBUTE, POLICY_ATTRIBUTE
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, loop_policy
+from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.tape import TapeType, cotangent_type, pop, push, record_bytes
 from gradir.dialects.value import Emitter
 from gradir.passes.differentiator import Differentiator, cotangent_hint
@@ -24,9 +25,6 @@ from gradir.passes.region_flow import trips
 from gradir.passes.regions import defined_inside, values_read_inside
 from gradir.passes.residuals import Makers, Residuals
 from gradir.passes.simplify import simplify_block
-
-LIMIT_ATTRIBUTE = "grad.tape_limit"
-"""On a loop: the bytes that each of its tapes may take."""
 
 MOST_BYTES = 1 << 47
 """More than any machine can address."""

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from xdsl.dialects import scf
 from xdsl.ir import Region, SSAValue
 
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.interfaces import Cotangents
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, loop_policy
+from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.derived_functions import DifferentiatedLoop
 from gradir.passes.differentiator import Differentiator, TapeThread, zero_of

@@ -22,8 +22,9 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.interfaces import Cotangents
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, loop_policy
+from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.tape import push
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import IntegerAttr
 
 import gradir
 from gradir import GradirError, Module, memory_limit
+from gradir.dialects.attribute_names import PEAK
 from gradir.dialects.policies import POLICIES
-from gradir.memory_limit import PEAK
 from gradir.passes.regions import MAX_REGION_DEPTH
 from gradir.symbols import function_named
 

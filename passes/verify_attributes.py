@@ -35,7 +35,8 @@ def _known_of(op: Operation) -> Sequence[str]:
 
 
 def _verify_signature(function: FuncOp) -> None:
-    arguments = () if function.is_declaration else function.body.block.args
+    first = function.body.first_block
+    arguments = () if first is None else first.args
     for k, given in enumerate(function.arg_attrs or ()):
         place: Place = arguments[k] if k < len(arguments) else function
         label = value_name(arguments[k]) if k < len(arguments) else f"argument {k}"

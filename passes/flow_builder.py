@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from gradir.dialects.value import Emitter
+from gradir.passes.verify_flow import constant_integer
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,31 @@ def compare(a: SSAValue, predicate: str, b: SSAValue | int, emitter: Emitter) ->
     """arith.cmpi, of a value and another or a number."""
     other = Integers(a.type, emitter).value(b)
     return emitter.insert(arith.CmpiOp(a, other, predicate)).result
+
+
+def known_number(value: SSAValue) -> SSAValue | int:
+    """The number of a constant, or the value itself."""
+    number = constant_integer(value)
+    return value if number is None else number
+
+
+def trip_count(low: SSAValue, high: SSAValue, step: SSAValue, emitter: Emitter) -> SSAValue:
+    """How many iterations a loop with these bounds has, an index."""
+    whole, index = Integers(low.type, emitter), IndexType()
+    first, end, stride = map(known_number, (low, high, step))
+    length = whole.subtract(end, first)
+    if isinstance(length, int) and isinstance(stride, int):
+        return Integers(index, emitter).constant(max(-(-length // stride), 0))
+    if stride == 1:
+        found = emitter.insert(arith.MaxSIOp(whole.value(length), whole.constant(0))).result
+        return cast_integer(found, index, emitter)
+    # steps that fit in between, as numbers without a sign: nothing overflows
+    between = whole.value(whole.subtract(length, 1))
+    steps = emitter.insert(arith.DivUIOp(between, step)).result
+    some = compare(low, "slt", high, emitter)
+    count = whole.value(whole.add(steps, 1))
+    found = emitter.insert(arith.SelectOp(some, count, whole.constant(0))).result
+    return cast_integer(found, index, emitter)
 
 
 def either(a: SSAValue, b: SSAValue, emitter: Emitter) -> SSAValue:

@@ -219,7 +219,7 @@ def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int])
 
 def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Scheduled:
     outside = outer.forward_emitter(op)
-    count = named(_trip_count(_checked(outer, op, outside), outside), "count")
+    count = named(_checked(outer, op, outside).trip_count(outside), "count")
     initial = [outer.primal(op.iter_args[k]) for k in changing]
     types = [v.type for v in initial]
     slots = slot_count(op)
@@ -243,25 +243,6 @@ def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int])
     outer.set_primal([op.results[k] for k in changing], results[2:-1])
     take_over([snapshots], results[-1:])
     return Scheduled(changing, SnapshotTape(snapshots), count, results[1])
-
-
-def _trip_count(bounds: Bounds, emitter: Emitter) -> SSAValue:
-    """How many iterations a loop has, an index."""
-    whole = Integers(bounds.low.type, emitter)
-    low, high, step = bounds.numbers()
-    length = whole.subtract(high, low)
-    if isinstance(length, int) and isinstance(step, int):
-        return Integers(INDEX, emitter).constant(max(-(-length // step), 0))
-    if step == 1:
-        found = emitter.insert(arith.MaxSIOp(whole.value(length), whole.constant(0))).result
-        return cast_integer(found, INDEX, emitter)
-    # steps that fit in between, as numbers without a sign: nothing overflows
-    between = whole.value(whole.subtract(length, 1))
-    steps = emitter.insert(arith.DivUIOp(between, bounds.step)).result
-    some = compare(bounds.low, "slt", bounds.high, emitter)
-    count = whole.value(whole.add(steps, 1))
-    found = emitter.insert(arith.SelectOp(some, count, whole.constant(0))).result
-    return cast_integer(found, INDEX, emitter)
 
 
 def _checked(outer: Differentiator, op: scf.ForOp, emitter: Emitter) -> Bounds:

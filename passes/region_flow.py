@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.loop_policy import loop_policy
+from gradir.dialects.tape import TapePushOp
 from gradir.passes.flow_builder import largest_number
 from gradir.passes.verify_flow import constant_integer
 
@@ -64,6 +65,17 @@ def trips(op: Operation) -> int | None:
     if low is None or high is None or step is None or step <= 0:
         return None
     return max(0, -((low - high) // step))
+
+
+def records_made(loop: scf.ForOp) -> Iterator[tuple[int, TapePushOp]]:
+    """The carried tapes on which each iteration leaves one more record, and how it is pushed; none
+    where the number of trips is constant, since the tape is as large as that needs."""
+    block = loop.body.block
+    if trips(loop) is not None:
+        return
+    for k, (argument, last) in enumerate(zip(block.args[1:], yielded(block), strict=True)):
+        if isinstance(push := last.owner, TapePushOp) and push.tape is argument:
+            yield k, push
 
 
 def segment_size(op: Operation) -> int:

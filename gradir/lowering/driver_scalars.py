@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.loopnest import CheckIndexOp
 from gradir.dialects.loopnest_buffers import (
+    BoundIfRoomOp,
     CheckOffsetOp,
     CheckStepOp,
     RecordsAtOp,
@@ -177,6 +178,11 @@ class ScalarCode:
         going = self.text.emit(f"icmp eq i64 {failed}, 0")
         return self.memory.binary("and", "i1", 1, condition, going)
 
+    def bound_if_room(self, op: BoundIfRoomOp) -> None:
+        going = self.unless_failed("true", op.records)
+        kind, low, high = kind_of(op.result.type), self.names[op.low], self.names[op.high]
+        self.names[op.result] = self.memory.select(kind, 1, going, high, low)
+
     def report(self, wrong: str, message: str, index: str, bound: int) -> None:
         """Store code, index and bound in the error record if `wrong` and none was stored yet."""
         memory, text = self.memory, self.text
@@ -210,4 +216,5 @@ class ScalarCode:
         CheckOffsetOp: check_offset,
         CheckStepOp: check_step,
         ReserveOp: reserve,
+        BoundIfRoomOp: bound_if_room,
     }

@@ -10,6 +10,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from gradir.dialects.shapes import as_integer_type
 from gradir.dialects.value import Emitter
 from gradir.passes.verify_flow import constant_integer
 
@@ -68,7 +69,8 @@ class Integers:
 
 def largest_number(type_: Attribute) -> int:
     """The largest number of an integer type, with a sign; an index has 64 bits."""
-    bits = type_.width.data if isinstance(type_, IntegerType) else 64
+    integer = as_integer_type(type_)
+    bits = 64 if integer is None else integer.width.data
     return 2 ** (bits - 1) - 1
 
 

@@ -44,7 +44,7 @@ from gradir.dialects.kinds import (
 )
 from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.nest_builder import Read, add_at, elementwise
-from gradir.dialects.nll import NllLossBackwardOp
+from gradir.dialects.nll import ClassIndexOp, NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
 from gradir.dialects.resampling import OPS as RESAMPLING_OPS
 from gradir.dialects.shapes import (
@@ -345,6 +345,7 @@ OPS: tuple[type[TensorOp], ...] = (
     AccumulateOp,
     TakeAlongAxisBackwardOp,
     NllLossBackwardOp,
+    ClassIndexOp,
     PolygammaOp,
     CopyToOp,
     DiagonalBackwardOp,

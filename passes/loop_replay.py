@@ -40,10 +40,11 @@ from gradir.passes.flow_builder import (
     cast_integer,
     compare,
     either,
+    largest_number,
     name_all,
     named,
 )
-from gradir.passes.loop_body import captured_active, keep_limit, tape_limit
+from gradir.passes.loop_body import captured_active, check_room, keep_limit, tape_limit
 from gradir.passes.loop_rules import (
     Bounds,
     active_values,
@@ -53,7 +54,7 @@ from gradir.passes.loop_rules import (
     take_over,
     taped_loop,
 )
-from gradir.passes.region_flow import times, trips, yielded
+from gradir.passes.region_flow import segment_size, slot_count, times, trips, yielded
 from gradir.passes.regions import captured_inside
 from gradir.passes.replayable import check_can_be_kept, check_replayable
 from gradir.passes.snapshot_schedules import choose_steps
@@ -120,6 +121,7 @@ def open_snapshots(
     count: int | None,
 ) -> TapeThread:
     capacity = times(outer.executions, count)
+    check_room(op, capacity, columns)
     return outer.open_tape(TapeType.of(columns, capacity, tape_limit(op)))
 
 
@@ -149,7 +151,8 @@ def _plain_body(outer: Differentiator, op: scf.ForOp, changing: Sequence[int]) -
 
 @dataclass(frozen=True)
 class Segments:
-    """The bounds of the loop over segments; `end` gives where the one from `start` ends."""
+    """The bounds of the loop over segments, of which no number overflows. All have the same length
+    if `even`."""
 
     whole: Bounds
     stride: SSAValue
@@ -157,10 +160,16 @@ class Segments:
 
     @staticmethod
     def of(op: scf.ForOp, whole: Bounds, emitter: Emitter) -> Segments:
-        size, count = loop_policy(op).count, trips(op)
-        integers = Integers(op.lb.type, emitter)
-        stride = integers.value(integers.multiply(whole.numbers()[2], size))
-        return Segments(whole, stride, count is not None and count % size == 0)
+        size, count = segment_size(op), trips(op)
+        integers, most = Integers(op.lb.type, emitter), largest_number(op.lb.type)
+        low, _, step = whole.numbers()
+        even = False
+        if isinstance(low, int) and isinstance(step, int) and count is not None:
+            even = count % size == 0 and low + count * step <= most
+        if not isinstance(step, int):
+            fitting = integers.value(integers.divide(most, step))
+            size = emitter.insert(arith.MinSIOp(integers.constant(size), fitting)).result
+        return Segments(whole, integers.value(integers.multiply(step, size)), even)
 
     @property
     def bounds(self) -> Bounds:
@@ -168,10 +177,13 @@ class Segments:
 
     def one(self, start: SSAValue, emitter: Emitter) -> Bounds:
         """The bounds of the iterations of a segment."""
-        end = emitter.insert(arith.AddiOp(start, self.stride)).result
+        length = self.stride
         if not self.even:
-            end = emitter.insert(arith.MinSIOp(end, self.whole.high)).result
-        end.name_hint = "end"
+            # as numbers without a sign: nothing overflows
+            left = named(emitter.insert(arith.SubiOp(self.whole.high, start)).result, "left")
+            length = emitter.insert(arith.MinUIOp(length, left)).result
+            length.name_hint = "length"
+        end = named(emitter.insert(arith.AddiOp(start, length)).result, "end")
         return Bounds(start, end, self.whole.step)
 
 
@@ -181,7 +193,7 @@ def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int])
     initial = [outer.primal(op.iter_args[k]) for k in changing]
     types = [v.type for v in initial]
     count = trips(op)
-    size = loop_policy(op).count
+    size = segment_size(op)
     snapshots = open_snapshots(outer, op, types, None if count is None else -(-count // size))
     block = Block(arg_types=[op.lb.type, *types, snapshots.type])
     start, *state, tape = block.args
@@ -207,10 +219,10 @@ def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int])
 
 def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Scheduled:
     outside = outer.forward_emitter(op)
-    count = named(_trip_count(_checked(outer, op, outside), outside), "count")
+    count = named(_checked(outer, op, outside).trip_count(outside), "count")
     initial = [outer.primal(op.iter_args[k]) for k in changing]
     types = [v.type for v in initial]
-    slots = loop_policy(op).count
+    slots = slot_count(op)
     snapshots = open_snapshots(outer, op, [INDEX, *types], slots)
     index = Integers(INDEX, outside)
     carried = [index.constant(0), index.constant(slots), *initial, snapshots.forward]
@@ -231,25 +243,6 @@ def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int])
     outer.set_primal([op.results[k] for k in changing], results[2:-1])
     take_over([snapshots], results[-1:])
     return Scheduled(changing, SnapshotTape(snapshots), count, results[1])
-
-
-def _trip_count(bounds: Bounds, emitter: Emitter) -> SSAValue:
-    """How many iterations a loop has, an index."""
-    whole = Integers(bounds.low.type, emitter)
-    low, high, step = bounds.numbers()
-    length = whole.subtract(high, low)
-    if isinstance(length, int) and isinstance(step, int):
-        return Integers(INDEX, emitter).constant(max(-(-length // step), 0))
-    if step == 1:
-        found = emitter.insert(arith.MaxSIOp(whole.value(length), whole.constant(0))).result
-        return cast_integer(found, INDEX, emitter)
-    # steps that fit in between, as numbers without a sign: nothing overflows
-    between = whole.value(whole.subtract(length, 1))
-    steps = emitter.insert(arith.DivUIOp(between, bounds.step)).result
-    some = compare(bounds.low, "slt", bounds.high, emitter)
-    count = whole.value(whole.add(steps, 1))
-    found = emitter.insert(arith.SelectOp(some, count, whole.constant(0))).result
-    return cast_integer(found, INDEX, emitter)
 
 
 def _checked(outer: Differentiator, op: scf.ForOp, emitter: Emitter) -> Bounds:

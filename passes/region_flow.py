@@ -16,6 +16,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.loop_policy import loop_policy
+from gradir.dialects.tape import TapePushOp
+from gradir.passes.flow_builder import largest_number
 from gradir.passes.verify_flow import constant_integer
 
 Edge = tuple[SSAValue, SSAValue]
@@ -65,6 +67,33 @@ def trips(op: Operation) -> int | None:
     return max(0, -((low - high) // step))
 
 
+def records_made(loop: scf.ForOp) -> Iterator[tuple[int, TapePushOp]]:
+    """The carried tapes on which each iteration leaves one more record, and how it is pushed; none
+    where the number of trips is constant, since the tape is as large as that needs."""
+    block = loop.body.block
+    if trips(loop) is not None:
+        return
+    for k, (argument, last) in enumerate(zip(block.args[1:], yielded(block), strict=True)):
+        if isinstance(push := last.owner, TapePushOp) and push.tape is argument:
+            yield k, push
+
+
+def segment_size(op: Operation) -> int:
+    """How many iterations of a loop `every = k` runs again together, if its step is constant: k,
+    or as many as the loop's integers can count through, which is as good."""
+    size = loop_policy(op).count
+    if not isinstance(op, scf.ForOp):
+        return size
+    return min(size, largest_number(op.lb.type) // (constant_integer(op.step) or 1))
+
+
+def slot_count(op: Operation) -> int:
+    """How many snapshots a loop may keep: what its policy says, but none more than iterations."""
+    most = trips(op)
+    slots = loop_policy(op).count
+    return slots if most is None else max(min(slots, most), 1)
+
+
 def executions_within(executions: int | None, op: Operation) -> int | None:
     """At most so often a block in an op runs while a tape lives that it pushes on, if the op runs
     `executions` times. Where iterations run again, with a tape of their own, those count."""
@@ -72,7 +101,7 @@ def executions_within(executions: int | None, op: Operation) -> int | None:
     match policy.kind.data:
         case "every":
             whole = trips(op)
-            return policy.count if whole is None else min(policy.count, whole)
+            return segment_size(op) if whole is None else min(segment_size(op), whole)
         case "binomial" | "online":
             return 1
         case _:

@@ -16,8 +16,9 @@ from xdsl.dialects.builtin import IntegerAttr
 
 import gradir
 from gradir import GradirError, Module, memory_limit
+from gradir.dialects.attribute_names import PEAK
 from gradir.dialects.policies import POLICIES
-from gradir.memory_limit import PEAK
+from gradir.passes.regions import MAX_REGION_DEPTH
 from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -76,6 +77,34 @@ def test_stages_differentiate_again(program: RandomProgram, choose: random.Rando
         results.append(gradir.interpret(second, "f_grad_vjp", *inputs(), *cotangents))
     for one, other in zip(*results, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def nested_stages(depth: int) -> str:
+    """Stages of an op each, one in the other."""
+    lines: list[str] = []
+    for k in range(depth):
+        lines += [f"%s{k} = grad.start_checkpoint %x{k} : T", f"%x{k + 1} = array.sin %s{k} : T"]
+    lines += [f"%x{k + 1} = grad.end_checkpoint %x{k} : T" for k in range(depth, 2 * depth)]
+    body = "\n".join([*lines, f"func.return %x{2 * depth} : T"])
+    text = f"func.func @f(%x0: T) -> T {{\n{body}\n}}"
+    return text.replace("T", "tensor<f64>")
+
+
+def test_stages_that_are_nested_deeply() -> None:
+    """As deep as regions in a text, and then an error at the start that is one too many."""
+    deepest = MAX_REGION_DEPTH - 2
+    outlined = gradir.parse(nested_stages(deepest)).run_passes("gradir-outline-checkpoints")
+    (sine,) = gradir.interpret(outlined, "f", np.array(0.5))
+    wanted = np.array(0.5)
+    for _ in range(deepest):
+        wanted = np.sin(wanted)
+    assert sine == wanted
+    line = 2 + 2 * deepest
+    too_many = gradir.parse(nested_stages(deepest + 1))
+    with pytest.raises(
+        GradirError, match=f"^<string>:{line}:1: .*nested too deeply: this one would be in 128"
+    ):
+        too_many.gradient("f")
 
 
 @pytest.mark.slow

@@ -113,8 +113,9 @@ _library_numbers = itertools.count()
 
 def _llvm() -> Any:
     global _initialized
-    from llvmlite import binding  # pyright: ignore[reportMissingTypeStubs]
+    from llvmlite import binding as untyped  # pyright: ignore[reportMissingTypeStubs]
 
+    binding: Any = untyped
     with _llvm_lock:
         if not _initialized:
             binding.initialize_native_target()

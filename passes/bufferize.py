@@ -92,7 +92,9 @@ class _Bufferizer:
         self._store_results(terminator, results)
         made = self._replace_function(inputs, len(s.block.args) - inputs)
         if in_out:
-            read = DenseArrayBase.from_list(i64, sorted(in_out.values()))
+            read = DenseArrayBase.from_list(
+                i64, sorted(s.block.args.index(results[r]) - inputs for r in in_out.values())
+            )
             made.attributes[READ_RESULTS] = read
 
     def _argument(self, argument: SSAValue) -> None:
@@ -340,7 +342,9 @@ class _Bufferizer:
         made.attributes["gradir.inputs"] = IntegerAttr(inputs, i64)
         made.attributes["gradir.results"] = IntegerAttr(results, i64)
         signature = self.function.function_type
-        for name, kinds in (("inputs", signature.inputs), ("results", signature.outputs)):
+        in_out = in_out_results(self.function)
+        passed = [t for k, t in enumerate(signature.inputs) if k not in in_out]
+        for name, kinds in (("inputs", passed), ("results", signature.outputs)):
             if any(isinstance(t, TapeType) for t in kinds):
                 tapes = (t if isinstance(t, TapeType) else UnitAttr() for t in kinds)
                 made.attributes[f"gradir.{name}_tapes"] = ArrayAttr(tapes)

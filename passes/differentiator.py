@@ -142,7 +142,9 @@ class Differentiator:
             if op is block.last_op and op.has_trait(IsTerminator):
                 continue
             rule = structural_rule(op)
-            if rule is not None and any(map(self.activity.is_active, op.results)):
+            # what is asked for in a stage may be all that is active of it
+            is_active = op in self.shared.opened or any(map(self.activity.is_active, op.results))
+            if rule is not None and is_active:
                 self.shared.saved[op] = rule.forward(self, op)
             else:
                 self.forward.add_op(copied(op, self.shared.primal))

@@ -58,6 +58,7 @@ def _function(
 ) -> FuncOp:
     source, block = analysis.source, Block()
     work = ForwardMode(program, analysis.activity, callees, block, analysis.executions)
+    work.opened = analysis.opened()
     for argument in analysis.block.args:
         work.add_argument(argument, argument.type, argument.name_hint)
     for target in analysis.wrt:
@@ -102,6 +103,8 @@ class ForwardMode:
         self.primal: dict[SSAValue, SSAValue] = {}
         self.tangent: dict[SSAValue, SSAValue] = {}
         self.given: dict[SSAValue, SSAValue] = {}
+        # stages that hold a value that was asked for: they are dissolved
+        self.opened: set[Operation] = set()
 
     # Values.
 
@@ -137,7 +140,9 @@ class ForwardMode:
         for op in block.ops:
             if op is block.last_op and op.has_trait(IsTerminator):
                 continue
-            if not any(map(self.activity.is_active, op.results)):
+            if op in self.opened:
+                self._dissolve(op)
+            elif not any(map(self.activity.is_active, op.results)):
                 self._copy(op)
             elif isinstance(op, CallOp):
                 self._call(op)
@@ -230,6 +235,14 @@ class ForwardMode:
             regions=regions,
         )
         self._take_over(op, Emitter(self.block, op.location).insert(made), passed)
+
+    def _dissolve(self, op: Operation) -> None:
+        block = op.regions[0].block
+        self.ops(block)
+        for result, value in zip(op.results, yielded(block), strict=True):
+            self.primal[result] = self.primal[value]
+            if (tangent := self.tangent.get(value)) is not None:
+                self.tangent[result] = tangent
 
     def _branches(self, op: Operation) -> None:
         flow = region_flow(op)

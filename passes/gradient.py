@@ -151,7 +151,7 @@ class FunctionDifferentiator:
         self._check_effects()
 
     def run(self, seed_with_ones: bool) -> Derived:
-        shared = Shared(self.program, self.activity, opened=self._opened())
+        shared = Shared(self.program, self.activity, opened=self.opened())
         asked = [t.value for t in self.wrt]
         sparse = [t.value for t in self.wrt if t.request == "slices"]
         work = Differentiator(
@@ -183,7 +183,7 @@ class FunctionDifferentiator:
                 if (problem := effect_problem(op, in_order)) is not None:
                     raise problem
 
-    def _opened(self) -> set[Operation]:
+    def opened(self) -> set[Operation]:
         """The stages around values that were asked for."""
         opened: set[Operation] = set()
         for target in (*self.wrt, *self.of):

@@ -18,7 +18,7 @@ from gradir.dialects.diagnostics import PassError
 from gradir.passes.targets import argument_attributes
 
 READ_RESULTS = "gradir.read_results"
-"""Of a function on buffers: the results of which the buffers are read, too."""
+"""Of a function on buffers: which of the buffers for results are read, too."""
 
 
 def in_out_attribute(result: int) -> dict[str, Attribute]:

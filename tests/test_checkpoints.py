@@ -578,3 +578,42 @@ def test_few_plans_are_those_that_save_memory(monkeypatch: pytest.MonkeyPatch) -
     all_stored = gradir.compile(module.gradient("f", mode="grad"), "f_grad").plan.peak_bytes
     monkeypatch.setattr(memory_limit, "OPS_TO_MEASURE", 0)
     assert minimum(module, "grad") < 0.3 * all_stored
+
+
+NAMED_STAGE = """
+func.func @f(%x: f64, %w: f64) -> f64 {
+  %y = grad.checkpoint -> (f64) {
+    %z = grad.checkpoint -> (f64) {
+      %a = math.sin %x : f64
+      %h = grad.name %a {name = "h"} : f64
+      %b = arith.mulf %h, %w : f64
+      %g = grad.name %b {name = "g"} : f64
+      grad.yield %g : f64
+    }
+    %c = math.sin %z : f64
+    grad.yield %c : f64
+  }
+  func.return %y : f64
+}"""
+
+
+@pytest.mark.parametrize("mode", ["vjp", "split", "jvp"])
+def test_names_in_stages(mode: str) -> None:
+    """Where no result of the stage is asked for, what is in it has a derivative all the same."""
+    module = gradir.parse(NAMED_STAGE)
+    x, w = 0.3, 0.7
+    wanted = {
+        ("h", "g"): w,
+        (0, "g"): w * np.cos(x),
+        (0, "h"): np.cos(x),
+        (1, "g"): np.sin(x),
+        ("h", 0): w * np.cos(w * np.sin(x)),
+    }
+    for (wrt, of), expected in wanted.items():
+        derived = module.gradient("f", wrt=[wrt], of=[of], mode=mode)
+        if mode == "split":
+            _, *residuals = gradir.interpret(derived, "f_fwd", x, w)
+            *_, found = gradir.interpret(derived, "f_bwd", *residuals, 1.0)
+        else:
+            *_, found = gradir.interpret(derived, f"f_{mode}", x, w, 1.0)
+        np.testing.assert_allclose(found, expected, err_msg=str((wrt, of)))

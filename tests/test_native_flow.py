@@ -532,3 +532,22 @@ def test_the_gradient_of_a_row_a_step_costs_a_row_a_step() -> None:
     ct = generator.normal(size=64)
     _, x_ct = function(generator.normal(size=(100, 64)), ct)
     np.testing.assert_array_equal(x_ct, np.broadcast_to(ct, (100, 64)))
+
+
+def test_snapshots_in_a_loop_of_growing_length() -> None:
+    """LLVM's value numbering gave up on such a program, and the process with it."""
+    module = gradir.parse("""
+func.func @f(%x: f64, %w: f64, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (f64) {
+    %q = scf.for %j = %c0 to %i step %c1 iter_args(%c = %a) -> (f64) {
+      %p = arith.mulf %c, %w : f64
+      scf.yield %p : f64
+    } {grad.loop = #grad.loop<binomial = 1>}
+    scf.yield %q : f64
+  }
+  func.return %r : f64
+}""").gradient("f", mode="grad")
+    y, x_ct, w_ct = gradir.compile(module, "f_grad")(2.0, 0.5, 4)
+    assert (float(y), float(x_ct), float(w_ct)) == (2 * 0.5**6, 0.5**6, 12 * 0.5**5)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradir
-from gradir.errors import ArgumentError, PassError
+from gradir.errors import ArgumentError, ArgumentTypeError, PassError
 
 RANDOM = np.random.default_rng(0)
 
@@ -191,3 +191,36 @@ def test_memory_limits_know_the_buffer() -> None:
     buffer = old.copy()
     gradir.compile(adding, "f_vjp")(w, x, ct, out=[None, buffer])
     np.testing.assert_array_equal(buffer, old + grad)
+
+
+@pytest.mark.parametrize("count", ["%three", "%n"])
+def test_with_a_tape_beside_it(count: str) -> None:
+    """A tape is one result and one argument, though several buffers stand for it."""
+    module = gradir.parse(f"""
+func.func @f(%x: f64, %n: index) -> f64 {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %three = arith.constant 3 : index
+  %y = scf.for %i = %zero to {count} step %one iter_args(%a = %x) -> (f64) {{
+    %b = math.sin %a : f64
+    %c = arith.mulf %a, %b : f64
+    scf.yield %c : f64
+  }}
+  func.return %y : f64
+}}""").gradient("f", req={0: "add"})
+    forward, backward = (gradir.compile(module, f"f_{half}") for half in ("fwd", "bwd"))
+    y, buffer = np.zeros(()), np.full((), 2.0)
+    count_of_results = len(forward(1.5, 3))
+    assert forward(1.5, 3, out=[y, *[None] * (count_of_results - 1)])[0] is y
+    _, *residuals = forward(1.5, 3)
+    backward(*residuals, 1.0, out=[buffer])
+    np.testing.assert_allclose(buffer - 2, 1.3632862, rtol=1e-6)
+    _, *others = gradir.interpret(module, "f_fwd", 1.5, 3)
+    (expected,) = gradir.interpret(module, "f_bwd", *others, 1.0, out=[np.full((), 2.0)])
+    np.testing.assert_allclose(buffer, expected)
+    with pytest.raises(ArgumentError, match=r"out: expected \d entries, one for each result"):
+        forward(1.5, 3, out=[None] * (count_of_results + 1))
+    with pytest.raises(ArgumentTypeError, match="expected None for a tape, got ndarray"):
+        forward(1.5, 3, out=[None] * (count_of_results - 1) + [y])
+    with pytest.raises(ArgumentError, match=rf"argument {len(residuals)} \(%y_ct\)"):
+        backward(*residuals, np.ones(2), out=[buffer])

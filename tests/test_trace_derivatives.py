@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -236,6 +236,12 @@ def test_errors_of_grad(function: Any, args: Any, message: str) -> None:
 def test_errors_of_argnums_and_aux() -> None:
     with pytest.raises(TraceError, match=r"argnums: expected numbers in \[-1, 1\), got 1"):
         gradir.grad(cubes, argnums=1)(X)
+    with pytest.raises(TraceError, match=r"argnums: expected an integer, or a tuple .* got 'x'"):
+        gradir.grad(lambda x: x, argnums=cast(Any, "x"))(1.0)
+    for derivative in (gradir.jvp, gradir.hvp):
+        with pytest.raises(TraceError, match=r"primals: expected a tuple .*, \(x,\)") as caught:
+            derivative(gnp.sum, cast(Any, np.ones(1)), cast(Any, np.ones(1)))
+        assert caught.value.diagnostic is not None and caught.value.diagnostic.file == __file__
     with pytest.raises(TraceError, match=r"must return \(a floating number, aux\)"):
         gradir.grad(cubes, has_aux=True)(X)
     with pytest.raises(ArgumentTypeError, match="expected a Python function"):

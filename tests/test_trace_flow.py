@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -219,6 +219,12 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: gradir.scan(lambda c, y: (c, y), 0, x, length=3), "scan: xs and length must say"),
     (lambda x: gradir.scan(lambda c, y: (c, y), 0), "scan: xs and length must say .* got none"),
     (lambda x: gradir.scan(lambda c, y: (c, y), 0, x[0]), "scan: xs must have rank >= 1, got"),
+    (
+        lambda x: gradir.fori_loop(0, 3, lambda i, y: y, x, policy=cast(Any, 8)),
+        'policy: expected text such as "every=8", got 8',
+    ),
+    (lambda x: gradir.cond(True, x, x), "cond: expected a Python function, got <traced array"),
+    (lambda x: gradir.while_loop(cast(Any, True), lambda y: y, x), "while_loop: expected a Python"),
 ]
 
 

@@ -161,7 +161,10 @@ def _leaves_of(arguments: Tree, argnums: int | Sequence[int], count: int) -> lis
     for child in arguments.children[0].children:
         starts.append(starts[-1] + child.count)
     found: list[int] = []
-    for k in [argnums] if isinstance(argnums, int) else argnums:
+    numbers: Sequence[object] = argnums if isinstance(argnums, list | tuple) else [argnums]
+    for k in numbers:
+        if isinstance(k, bool) or not isinstance(k, int):
+            raise refusal(f"argnums: expected an integer, or a tuple of integers, got {argnums!r}")
         if not -count <= k < count:
             raise refusal(f"argnums: expected numbers in [{-count}, {count}), got {k}")
         found += range(starts[k % count], starts[k % count + 1])
@@ -305,6 +308,9 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     `tangents` are nested like `primals`, and entries of integer ones are not read. The tangents of
     the results are nested like these, None at integer leaves.
     """
+    for what, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, list | tuple):
+            raise refusal(f"jvp: {what}: expected a tuple with an entry for each argument, (x,)")
     trace = tracing()
     if trace is None:
         return jit(partial(jvp, function))(tuple(primals), tuple(tangents))
@@ -322,6 +328,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     return _results(inner, results), moved
 
 
+@public
 def hvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of a function in its first argument, times a tangent: jvp of its gradient."""
     return jvp(grad(function), primals, tangents)[1]

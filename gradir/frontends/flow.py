@@ -39,6 +39,12 @@ LoopT = TypeVar("LoopT", scf.ForOp, scf.WhileOp)
 index = IndexType()
 
 
+def _require_functions(what: str, *functions: object) -> None:
+    for function in functions:
+        if not callable(function):
+            raise refusal(f"{what}: expected a Python function, got {function!r}")
+
+
 # Branches.
 
 
@@ -48,6 +54,7 @@ def cond(pred: Any, true_function: Function, false_function: Function, *operands
 
     Both return results of the same nesting, shapes and dtypes.
     """
+    _require_functions("cond", true_function, false_function)
     trace = tracing()
     if trace is None:
 
@@ -203,6 +210,7 @@ def while_loop(condition: Function, body: Function, init: Any, policy: str = "st
     `policy` says what the derivative keeps of the iterations: "store_all", "every=K", "online=S" or
     "binomial=S" (docs/control-flow.md).
     """
+    _require_functions("while_loop", condition, body)
     trace = tracing()
     if trace is None:
         return jit(partial(while_loop, condition, body, policy=policy))(init)
@@ -236,6 +244,7 @@ def fori_loop(
 
     The bounds are integers, Python's or traced; i is int64. `policy` as for while_loop.
     """
+    _require_functions("fori_loop", body)
     trace = tracing()
     if trace is None:
         return jit(partial(fori_loop, body=body, policy=policy))(lower, upper, init=init)
@@ -270,6 +279,7 @@ def scan(
     says how many; ys are the y, stacked along a new first axis. `reverse`: from last to first.
     `policy` as for while_loop; what it keeps of an iteration includes the ys so far.
     """
+    _require_functions("scan", function)
     trace = tracing()
     if trace is None:
         return jit(partial(scan, function, length=length, reverse=reverse, policy=policy))(init, xs)
@@ -357,6 +367,8 @@ def _length(arrays: Sequence[Tracer], length: int | None) -> int:
 
 def _with_policy(op: LoopT, policy: str) -> LoopT:
     """The loop, with its policy written on it; TraceError for one that there is not."""
+    if not isinstance(policy, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refusal(f'policy: expected text such as "every=8", got {policy!r}')
     kind, _, number = (part.strip() for part in policy.partition("="))
     try:
         count = int(number) if number else None

@@ -118,6 +118,11 @@ class Executable:
         self._is_lent = self._arena_bytes > KEPT_ARENA_BYTES or program.is_parallel
         # the words of memory that grows and belongs to a result
         self._grown = {kept: word for word, _, kept in program.growing if kept >= 0}
+        # where a result is a tape, how many arrays stand for each result
+        self._result_sizes = [
+            NativeTape.slots(type_, k in self._grown)
+            for k, type_ in enumerate(program.result_tapes)
+        ]
         self.host: HostCalls | None = None
         # results that are added to, so that their arrays must be given
         self.read_results: tuple[int, ...] = ()
@@ -147,6 +152,8 @@ class Executable:
         return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
+        if self._result_sizes and out is not None:
+            out = self._unboxed_out(out)
         if self.read_results:
             self._require_given(out)
         if self.program.input_tapes:
@@ -155,7 +162,7 @@ class Executable:
 
     def attempt(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
         """The call, if it can be made without a look at the arguments in Python, else None."""
-        if self.read_results or self.program.input_tapes:
+        if self.read_results or self.program.input_tapes or self._result_sizes:
             return None
         return self._call(arrays, out, None)
 
@@ -232,9 +239,23 @@ class Executable:
                 call.prepare()
                 results.append(NativeTape.grown(type_, memory, next(rest)))
             else:
-                own = tuple(islice(rest, len(type_.columns) + 1))
+                own = tuple(islice(rest, self._result_sizes[k]))
                 results.append(NativeTape(type_, own))
         return tuple(results)
+
+    def _unboxed_out(self, out: object) -> list[object]:
+        """An entry of `out` for each buffer. A tape is always new."""
+        flat: list[object] = []
+        entries = self._entries(out, len(self._result_sizes))
+        types = self.program.result_tapes
+        for k, (entry, size) in enumerate(zip(entries, self._result_sizes, strict=True)):
+            if types[k] is not None and entry is not None:
+                raise ArgumentTypeError(
+                    f"{self.name}: out[{self._out_index(len(flat))}]: expected None for a tape, "
+                    f"got {type(entry).__name__}"
+                )
+            flat += [entry] * size
+        return flat
 
     # Parts of a call.
 
@@ -294,11 +315,13 @@ class Executable:
                     f"a {self.results[k]}"
                 )
 
-    def _entries(self, out: object) -> Sequence[object]:
+    def _entries(self, out: object, count: int | None = None) -> Sequence[object]:
+        """The entries of `out`, one for each of `count` results, or for each buffer."""
         entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)
-        if len(entries) != len(self.results):
+        count = len(self.results) if count is None else count
+        if len(entries) != count:
             raise ArgumentError(
-                f"{self.name}: out: expected {len(self.results)} entries, one for each result, "
+                f"{self.name}: out: expected {count} entries, one for each result, "
                 f"got {len(entries)}"
             )
         return entries
@@ -306,14 +329,17 @@ class Executable:
     # Messages.
 
     def _input_place(self, index: int) -> str:
-        return f"{self.name}: argument {index} (%{self.inputs[index].name})"
+        """An argument by one of its buffers."""
+        types = self.program.input_tapes
+        place = place_of(index, [NativeTape.slots(t) for t in types]) if types else index
+        return f"{self.name}: argument {place} (%{self.inputs[index].name})"
 
     def _out_place(self, word: int) -> str:
         return f"{self.name}: out[{self._out_index(word - self._first_result)}]"
 
     def _out_index(self, word: int) -> int:
         """The place in `out` of the buffer of a result."""
-        return word
+        return place_of(word, self._result_sizes) if self._result_sizes else word
 
     def _overlap(self, table: Any, word: int, address: int, spec: ArraySpec) -> ArgumentError:
         places = [f"argument {k} (%{s.name})" for k, s in enumerate(self.inputs)]
@@ -343,6 +369,11 @@ class Executable:
         if bound < 0:
             return ExecutionError(_failure(message, index, bound))
         return IndexOutOfRange(f"{message}: index {index} is out of range for a size of {bound}")
+
+
+def place_of(buffer: int, sizes: Sequence[int]) -> int:
+    """Of entries of so many buffers each, the one that has the buffer."""
+    return next(k for k in range(len(sizes)) if buffer < sum(sizes[: k + 1]))
 
 
 def _failure(message: str, number: int, bound: int) -> str:

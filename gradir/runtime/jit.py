@@ -36,6 +36,12 @@ PASSES = (
     "simplify_cfg",
 )
 
+# NewGVN's search for operations of phis takes operands for safe by what it has found at another
+# place. Programs of nested loops end the process there, by an assertion of LLVM 22
+# (llvm-project issue 63335). It is a setting of the process; LLVM's default pipelines have no
+# NewGVN.
+OPTION = "--enable-phi-of-ops=false"
+
 # One thread at a time: LLVM's modules share one global context.
 _llvm_lock = threading.RLock()
 
@@ -107,12 +113,14 @@ _library_numbers = itertools.count()
 
 def _llvm() -> Any:
     global _initialized
-    from llvmlite import binding  # pyright: ignore[reportMissingTypeStubs]
+    from llvmlite import binding as untyped  # pyright: ignore[reportMissingTypeStubs]
 
+    binding: Any = untyped
     with _llvm_lock:
         if not _initialized:
             binding.initialize_native_target()
             binding.initialize_native_asmprinter()
+            binding.set_option("gradir", OPTION)
             _initialized = True
     return binding
 

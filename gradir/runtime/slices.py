@@ -14,7 +14,7 @@ from gradir.dialects.slice_type import is_slices
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.passes.in_out import in_out_results
 from gradir.row_slices import RowSlices
-from gradir.runtime.executable import Executable
+from gradir.runtime.executable import Executable, place_of
 
 Shapes = tuple[tuple[int, ...] | None, ...]
 """Of each argument or result: the shape of the whole where it is slices, else None."""
@@ -69,7 +69,7 @@ class SlicesExecutable(Executable):
     def _out_index(self, word: int) -> int:
         """The place in `out` of a buffer."""
         sizes = [1 if shape is None else 2 for shape in self.layout.results]
-        return next(k for k in range(len(sizes)) if word < sum(sizes[: k + 1]))
+        return place_of(super()._out_index(word), sizes)
 
     def _flat_out(self, out: object) -> list[object]:
         entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)

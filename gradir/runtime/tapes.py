@@ -41,6 +41,14 @@ class NativeTape:
     def grown(type_: TapeType, memory: GrownMemory, count: Array) -> NativeTape:
         return NativeTape(type_, (np.array(memory.address, np.int64), count), memory)
 
+    @staticmethod
+    def slots(type_: TapeType | None, grows: bool = False) -> int:
+        """How many arrays stand for a tape of the type, for an array where that is None. A result
+        that grows has one: the call finds its memory itself."""
+        if type_ is None or grows:
+            return 1
+        return 2 if type_.records is None else len(type_.columns) + 1
+
     @property
     def size(self) -> int:
         """The number of records."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.checkpoint import CheckpointOp
@@ -60,9 +60,23 @@ def trips(op: Operation) -> int | None:
     if not isinstance(op, scf.ForOp):
         return 1
     low, high, step = (constant_integer(b) for b in (op.lb, op.ub, op.step))
-    if low is None or high is None or step is None or step <= 0:
+    if step is None or step <= 0:
         return None
-    return max(0, -((low - high) // step))
+    distance = _distance(op.lb, op.ub) if low is None or high is None else high - low
+    return None if distance is None else max(0, -(-distance // step))
+
+
+def _distance(low: SSAValue, high: SSAValue) -> int | None:
+    """At most so far is a bound from another: `high` is `low + constant`, or less."""
+    match high.owner:
+        case arith.MinSIOp(lhs=one, rhs=other):
+            found = [d for v in (one, other) if (d := _distance(low, v)) is not None]
+            return min(found, default=None)
+        case arith.AddiOp(lhs=one, rhs=other):
+            others = [b for a, b in ((one, other), (other, one)) if a is low]
+            return constant_integer(others[0]) if others else None
+        case _:
+            return None
 
 
 def executions_within(executions: int | None, op: Operation) -> int | None:

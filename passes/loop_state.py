@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, Operation, SSAValue, Use
 from xdsl.traits import IsTerminator
 
@@ -22,7 +22,7 @@ from gradir.dialects.shapes import is_float, is_static, is_tensor
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import TapePushOp, is_tape, new_tape
 from gradir.dialects.value import Emitter
-from gradir.passes.flow_builder import named
+from gradir.passes.flow_builder import Integers, named
 from gradir.passes.region_flow import region_flow
 
 T = TypeVar("T")
@@ -88,8 +88,9 @@ def _nothing_of(type_: Attribute, emitter: Emitter) -> SSAValue:
         return new_tape(type_, emitter)
     if is_tensor(type_):
         return emitter.insert(tensor.EmptyOp([], type_)).tensor
-    number = FloatAttr(0.0, type_) if is_float(type_) else IntegerAttr(0, type_)
-    return emitter.insert(arith.ConstantOp(number)).result
+    if is_float(type_):
+        return emitter.insert(arith.ConstantOp(FloatAttr(0.0, type_))).result
+    return Integers(type_, emitter).constant(0)
 
 
 def _is_only_written(op: Operation, argument: SSAValue, arguments: Collection[SSAValue]) -> bool:
@@ -97,8 +98,6 @@ def _is_only_written(op: Operation, argument: SSAValue, arguments: Collection[SS
     pending, found = [argument], {argument}
     while pending:
         for use in pending.pop().uses:
-            if not op.is_ancestor(use.operation) or use.operation is op:
-                continue
             targets = _written(use)
             if targets is None:
                 return False

@@ -196,7 +196,7 @@ def test_snapshots_of_policies() -> None:
     tape of its iterations."""
     text = LOOP.text.replace("to %n step", "to %c3 step")
     segment = ["!grad.tape<tensor<f64>, capacity = 2>"]
-    expected = {
+    expected: dict[str, tuple[list[str], list[str]]] = {
         "every": (segment, ["tensor<2xf64>"]),
         "binomial": ([], ["tensor<2xi64>", "tensor<2xf64>"]),
     }

@@ -31,8 +31,8 @@ func.func @f(%x: tensor<f64>, %n: index) -> tensor<f64> {
 // CHECK-NEXT:   %3 = arith.divsi %2, %c4 : index
 // CHECK-NEXT:   %4 = arith.muli %3, %c4 : index
 // CHECK-NEXT:   %x_ct, %tape_4 = scf.for %back = %c0 to %n step %c4 iter_args(%a_ct = %y_ct, %tape_5 = %tape_1) -> (tensor<f64>, !grad.tape<tensor<f64>>) {
-// CHECK-NEXT:     %tape_6, %a_2 = grad.tape_pop %tape_5 : !grad.tape<tensor<f64>>
 // CHECK-NEXT:     %start_1 = arith.subi %4, %back : index
+// CHECK-NEXT:     %tape_6, %a_2 = grad.tape_pop %tape_5 : !grad.tape<tensor<f64>>
 // CHECK-NEXT:     %5 = arith.addi %start_1, %c4 : index
 // CHECK-NEXT:     %end_1 = arith.minsi %5, %n : index
 // CHECK-NEXT:     %tape_7 = grad.tape_new : !grad.tape<tensor<f64>, capacity = 4>

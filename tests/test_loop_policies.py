@@ -266,7 +266,7 @@ def test_a_while_has_no_count_to_plan_with() -> None:
 
 
 def test_tapes_are_no_snapshots() -> None:
-    """A loop that carries a tape itself cannot be run again from a snapshot."""
+    """A loop that takes records from a tape cannot be run again from a snapshot."""
     text = """
 func.func @f(%x: f64, %n: index) -> f64 {
   %c0 = arith.constant 0 : index
@@ -275,8 +275,9 @@ func.func @f(%x: f64, %n: index) -> f64 {
   %y, %t = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %t1 = %t0)
       -> (f64, !grad.tape<f64>) {
     %s = math.sin %a : f64
-    %t2 = grad.tape_push %t1, %s : !grad.tape<f64>
-    scf.yield %s, %t2 : f64, !grad.tape<f64>
+    %t2, %p = grad.tape_pop %t1 : !grad.tape<f64>
+    %q = arith.mulf %s, %p : f64
+    scf.yield %q, %t2 : f64, !grad.tape<f64>
   } {grad.loop = #grad.loop<every = 2>}
   func.return %y : f64
 }"""

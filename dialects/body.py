@@ -209,9 +209,10 @@ def load(source: Scalar, indices: Sequence[Scalar]) -> Scalar:
     return source.emit(loopnest.LoadOp(source.ssa, [i.ssa for i in indices]))
 
 
-def check_index(x: Scalar, bound: int, message: str) -> Scalar:
-    """x (i64) as an index in [0, bound): negative values count from the end; others are errors."""
-    return x.emit(loopnest.CheckIndexOp(x.ssa, bound, message))
+def check_index(x: Scalar, bound: int, message: str, from_start: bool = False) -> Scalar:
+    """x (i64) as an index in [0, bound): negative values count from the end unless `from_start`;
+    others are errors."""
+    return x.emit(loopnest.CheckIndexOp(x.ssa, bound, message, from_start))
 
 
 def cast(x: Scalar, target: Attribute, unsigned: bool = False, to_unsigned: bool = False) -> Scalar:

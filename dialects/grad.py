@@ -43,11 +43,19 @@ from gradir.dialects.kinds import (
     require_equal_types,
 )
 from gradir.dialects.loop_policy import LoopPolicyAttr
-from gradir.dialects.nest_builder import Read, add_at
-from gradir.dialects.nll import NllLossBackwardOp
+from gradir.dialects.nest_builder import Read, add_at, elementwise
+from gradir.dialects.nll import ClassIndexOp, NllLossBackwardOp
 from gradir.dialects.pooling import OPS as POOLING_OPS
 from gradir.dialects.resampling import OPS as RESAMPLING_OPS
-from gradir.dialects.shapes import agree_but_for, compatible, element_of, is_tensor, shape_of
+from gradir.dialects.shapes import (
+    agree_but_for,
+    compatible,
+    element_of,
+    is_float,
+    is_tensor,
+    shape_of,
+    tensor,
+)
 from gradir.dialects.slice_type import SlicesType, is_slices
 from gradir.dialects.slices import OPS as SLICES_OPS
 from gradir.dialects.slices import sum_type
@@ -198,6 +206,16 @@ class AccumulateOp(ElementwiseOp):
     def body(self, *xs: Scalar) -> Scalar:
         return reduce(b.add, xs)
 
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        # One by one, so that a contribution need not wait in memory for all others; rounded once.
+        element = element_of(self.y.type)
+        wide = b.compute_type(element) if is_float(element) else element
+        partial = tensor(shape_of(self.y.type), wide)
+        total = operands[0]
+        for x in operands[1:-1]:
+            [total] = elementwise(emitter, partial, [total, x], b.add)
+        return elementwise(emitter, self.y.type, [total, *operands[1:][-1:]], self.body)
+
     def numpy(self, *xs: Any) -> Any:
         return reduce(lambda x, y: x + y, xs)
 
@@ -327,6 +345,7 @@ OPS: tuple[type[TensorOp], ...] = (
     AccumulateOp,
     TakeAlongAxisBackwardOp,
     NllLossBackwardOp,
+    ClassIndexOp,
     PolygammaOp,
     CopyToOp,
     DiagonalBackwardOp,

@@ -12,8 +12,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-POLICY_ATTRIBUTE = "grad.loop"
-"""On a loop: its policy."""
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
 
 MOST = 2**63 - 1
 """The greatest number of a policy: it becomes an index of the program."""

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     StringAttr,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.dialects.utils import AbstractYieldOperation
@@ -24,6 +25,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -104,22 +106,30 @@ class LoadOp(IRDLOperation):
 class CheckIndexOp(IRDLOperation):
     """An index in [-bound, bound), from the end where negative, as one in [0, bound).
 
-    Outside of that the result is clamped and the call fails after the nest with an error that
-    gives `message` (the op and its location), the index and the bound. `bound` is positive.
+    With `from_start` none counts from the end. What is out of range is clamped, and the call fails
+    after the nest with an error that gives `message` (the op and its location), the index and the
+    bound. `bound` is positive.
     """
 
     name = "loopnest.check_index"
     index = operand_def(i64)
     bound = prop_def(IntegerAttr)
+    from_start = opt_prop_def(UnitAttr)
     message = prop_def(StringAttr)
     result = result_def(i64)
     traits = traits_def(Pure())
-    assembly_format = "$index `bound` $bound `message` $message attr-dict"
+    assembly_format = (
+        "$index `bound` $bound (`from_start` $from_start^)? `message` $message attr-dict"
+    )
 
-    def __init__(self, index: SSAValue, bound: int, message: str):
+    def __init__(self, index: SSAValue, bound: int, message: str, from_start: bool = False):
         super().__init__(
             operands=[index],
-            properties={"bound": IntegerAttr(bound, i64), "message": StringAttr(message)},
+            properties={
+                "bound": IntegerAttr(bound, i64),
+                "from_start": UnitAttr() if from_start else None,
+                "message": StringAttr(message),
+            },
             result_types=[i64],
         )
 

@@ -162,6 +162,29 @@ class ReserveOp(IRDLOperation):
 
 
 @irdl_op_definition
+class BoundIfRoomOp(IRDLOperation):
+    """The upper bound of a loop that writes or reads records: `low` where a reservation failed, so
+    that the loop has no trips.
+
+        %end = loopnest.bound_if_room %tape, %low, %high : memref<?xi8>, index
+    """
+
+    name = "loopnest.bound_if_room"
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+
+    records = operand_def(MemRefType)
+    low = operand_def(T)
+    high = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(MemoryReadEffect())
+    assembly_format = "$records `,` $low `,` $high attr-dict `:` type($records) `,` type($result)"
+
+    def __init__(self, records: SSAValue, low: SSAValue, high: SSAValue):
+        super().__init__(operands=[records, low, high], result_types=[high.type])
+
+
+@irdl_op_definition
 class WindowOp(IRDLOperation):
     """The elements of a buffer from `offset` on, in row-major order, as a buffer of its own.
 
@@ -192,5 +215,5 @@ class WindowOp(IRDLOperation):
 
 
 OPS: tuple[type[IRDLOperation], ...] = (
-    *(CheckOffsetOp, CheckStepOp, RecordsOp, RecordsAtOp, ReserveOp, WindowOp),
+    *(CheckOffsetOp, CheckStepOp, RecordsOp, RecordsAtOp, ReserveOp, BoundIfRoomOp, WindowOp),
 )

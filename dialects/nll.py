@@ -12,19 +12,22 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import f32, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.access import Access
 from gradir.dialects.array.comparison import AstypeOp, WhereOp
 from gradir.dialects.array.creation import IotaOp
-from gradir.dialects.array.indexing import TakeOp, wrapped
+from gradir.dialects.array.indexing import IndexingOp, TakeOp, check_not_empty, wrapped
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.attributes import Attributes, integer, number, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
+from gradir.dialects.loopnest import Output
+from gradir.dialects.nest_builder import Read, nest
 from gradir.dialects.shapes import (
     byte_size,
     compatible,
@@ -34,7 +37,7 @@ from gradir.dialects.shapes import (
     shape_of,
     tensor,
 )
-from gradir.dialects.value import Value
+from gradir.dialects.value import Emitter, Scalar, Value
 
 NLL_ATTRIBUTES = ("reduction", "ignore_index", "label_smoothing")
 REDUCTIONS = ("mean", "sum", "none")
@@ -109,15 +112,62 @@ def verify_settings(attributes: Attributes) -> None:
         raise VerifyException(f"label_smoothing must be in [0, 1], got {smoothing}")
 
 
+@irdl_op_definition
+class ClassIndexOp(IndexingOp):
+    """The targets as they are: each must be in [0, classes), else it is an error at run time.
+
+    Integers of any type and shape become i64. Negative ones do not count from the end.
+    """
+
+    name = "grad.class_index"
+    INACTIVE: ClassVar[bool] = True
+    INDICES: ClassVar[int] = 0
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("classes",)
+
+    targets = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_elements(operands[0], "integer")
+        classes = integer(attributes, "classes")
+        if classes < 0:
+            raise VerifyException(f"classes must not be negative, got {classes}")
+        check_not_empty(classes, operands[0])
+        return [tensor(shape_of(operands[0]), i64)]
+
+    @property
+    def classes(self) -> int:
+        return integer(self.attributes, "classes")
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        shape = shape_of(self.y.type)
+        here = Access.identity(len(shape))
+
+        def check(at: Scalar) -> Scalar:
+            return self.checked(at, self.classes, from_start=True)
+
+        reads = [Read(operands[0], here)]
+        return nest(emitter, shape, reads, [Output(self.y.type, here)], check)
+
+    def numpy(self, *arrays: Any) -> Any:
+        return wrapped(arrays[0], self.classes, from_start=True)
+
+
 class Rows:
     """What the loss needs of targets and weights: one entry per target."""
 
-    def __init__(self, op: NllForm, targets: Value, weights: Value | None, wide: Attribute):
+    def __init__(
+        self, op: NllForm, targets: Value, weights: Value | None, wide: Attribute, classes: int
+    ):
         # compared in i64: ignore_index need not be a value of the targets' type
         targets = narrowed(targets, tensor(targets.shape, i64))
         valid = targets.apply("not_equal", op.ignore_index)
         self.valid = valid
-        self.targets = WhereOp.on(valid, targets, targets.full(0))
+        safe = WhereOp.on(valid, targets, targets.full(0))
+        self.targets = ClassIndexOp.on(safe, classes=classes)
         row_type = tensor(targets.shape, wide)
         if weights is None:
             self.weights = AstypeOp.on(valid, type=row_type)
@@ -177,7 +227,7 @@ class NllLossBackwardOp(NllForm):
 
     def decompose(self, ct: Value, targets: Value, weights: Value | None = None) -> Value:
         shape, wide = shape_of(self.y.type), wide_element(ct.element)
-        rows = Rows(self, targets, weights, wide)
+        rows = Rows(self, targets, weights, wide, shape[class_axis(shape)])
         scale = widened(ct)
         if self.reduction == "mean":
             scale = scale / rows.total_weight()
@@ -186,9 +236,7 @@ class NllLossBackwardOp(NllForm):
         zero = scale.full(0)
         share = WhereOp.on(rows.valid, scale * rows.weights * (1 - self.smoothing), zero)
         axis = class_axis(shape)
-        # taken from the classes, a target is checked, and counts from the end if it is negative
-        classes = TakeOp.on(_counts(ct, [shape[axis]], 0), rows.targets, axis=0)
-        hit = along_classes(classes, shape).equal(_counts(ct, shape, axis))
+        hit = along_classes(rows.targets, shape).equal(_counts(ct, shape, axis))
         spread = along_classes(share, shape)
         result = WhereOp.on(hit, spread, spread.full(0))
         if self.smoothing:
@@ -227,6 +275,6 @@ def checked_targets(targets: Any, valid: Any, weights: Any, classes: int, dtype:
     """Targets in [0, classes) (0 where ignored), and their weights (0 where ignored), in NumPy."""
     import numpy
 
-    safe = wrapped(numpy.where(valid, targets, 0), classes)
+    safe = wrapped(numpy.where(valid, targets, 0), classes, from_start=True)
     picked = numpy.ones(safe.shape, dtype) if weights is None else weights[safe]
     return safe, numpy.where(valid, picked, 0)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from gradir.dialects.attribute_names import MEMORY_LIMIT
 from gradir.dialects.host_call import HostCallOp
 from gradir.host_calls import host_call_of
 from gradir.lowering.scratch import allocate_scratch
 from gradir.lowering.target import Target, host
-from gradir.memory_limit import MEMORY_LIMIT, check_limit
+from gradir.memory_limit import check_limit
 from gradir.pipeline import place_buffers, run_stages
 from gradir.runtime import executable
 from gradir.runtime.slices import SlicesExecutable, slices_layout

@@ -21,6 +21,8 @@ from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import LocatedError, location_text
 from gradir.dialects.shapes import element_of, shape_of
 from gradir.errors import ExecutionError, IndexOutOfRange
+from gradir.interpreter_tape import require_room
+from gradir.passes.region_flow import records_made
 from gradir.runtime.arrays import dtype_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -51,6 +53,8 @@ def _for(op: scf.ForOp, operands: Values) -> Steps:
         raise ExecutionError(f"{location_text(op)}scf.for: step must be positive, got {step}")
     dtype, carried = operands[0].dtype, operands[3:]
     block = _only_block(op.body, op)
+    for k, push in records_made(op):
+        require_room(push, carried[k], max(-((low - high) // step), 0))
     for index in range(low, high, step):
         carried = yield block, (np.array(index, dtype), *carried)
     return carried

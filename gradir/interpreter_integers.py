@@ -58,6 +58,14 @@ def _ceil(x: Any, y: Any) -> Any:
     return quotient + ((rest != 0) & (np.asarray(y) != 0) & ((rest < 0) == (np.asarray(y) < 0)))
 
 
+def _unsigned_minimum(x: Any, y: Any) -> Any:
+    return np.minimum(_unsigned(np.asarray(x)), _unsigned(np.asarray(y)))
+
+
+def _unsigned_maximum(x: Any, y: Any) -> Any:
+    return np.maximum(_unsigned(np.asarray(x)), _unsigned(np.asarray(y)))
+
+
 INTEGER_OPS: dict[type[Operation], Callable[..., Any]] = {
     arith.DivSIOp: _quotient,
     arith.DivUIOp: _unsigned_quotient,
@@ -65,4 +73,6 @@ INTEGER_OPS: dict[type[Operation], Callable[..., Any]] = {
     arith.RemUIOp: _unsigned_remainder,
     arith.FloorDivSIOp: _floor,
     arith.CeilDivSIOp: _ceil,
+    arith.MinUIOp: _unsigned_minimum,
+    arith.MaxUIOp: _unsigned_maximum,
 }

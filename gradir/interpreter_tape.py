@@ -40,10 +40,9 @@ def _new(op: TapeNewOp, operands: Sequence[Any]) -> Sequence[Any]:
     return [Tape(op.tape_type)]
 
 
-def _push(op: TapePushOp, operands: Sequence[Any]) -> Sequence[Any]:
-    tape, *record = operands
-    assert isinstance(tape, Tape)
-    size, capacity, limit = tape.size + 1, tape.type.records, tape.type.byte_limit
+def require_room(op: TapePushOp, tape: Tape, more: int) -> None:
+    """ExecutionError where a tape is not to hold so many more records, which are pushed by `op`."""
+    size, capacity, limit = tape.size + more, tape.type.records, tape.type.byte_limit
     if capacity is not None and size > capacity:
         raise ExecutionError(
             f"{location_text(op)}grad.tape_push: the tape holds {capacity} records"
@@ -53,7 +52,13 @@ def _push(op: TapePushOp, operands: Sequence[Any]) -> Sequence[Any]:
         raise ExecutionError(
             f"{location_text(op)}grad.tape_push: the tape's limit is {limit} bytes, needed {needed}"
         )
-    return [Tape(tape.type, size, tuple(record), tape)]
+
+
+def _push(op: TapePushOp, operands: Sequence[Any]) -> Sequence[Any]:
+    tape, *record = operands
+    assert isinstance(tape, Tape)
+    require_room(op, tape, 1)
+    return [Tape(tape.type, tape.size + 1, tuple(record), tape)]
 
 
 def _pop(op: TapePopOp, operands: Sequence[Any]) -> Sequence[Any]:

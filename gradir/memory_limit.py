@@ -22,8 +22,9 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from gradir.dialects.attribute_names import LOOPS, MEMORY_LIMIT, PEAK, POLICY_ATTRIBUTE
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.measured_memory import made_functions, measured_peak
 from gradir.passes.derived_functions import Derived
 from gradir.passes.gradient import Derivation, Mode
@@ -45,11 +46,6 @@ FEWEST, MOST = 6, 48
 # does: so many plans in all; and of each setting, if straight-line code is no SMALL part of it.
 MOST_WITH_LOOPS, FEWEST_OF_SETTING = 18, 3
 LOWERS, SMALL = 0.75, 0.05
-
-
-# On derived functions: the limit, the peak that was measured, and the policies that loops got, in
-# the order of the program.
-MEMORY_LIMIT, PEAK, LOOPS = "grad.memory_limit", "grad.peak_bytes", "grad.loops"
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from typing import NoReturn
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
 
-MAX_REGION_DEPTH = 128
-"""How many `{` may be open at once: regions inside regions."""
+from gradir.passes.regions import MAX_REGION_DEPTH
 
 MAX_BRACKET_DEPTH = 64
 """How many `(`, `[` and `<` may be open at once since the last open `{`."""

@@ -22,6 +22,7 @@ from xdsl.rewriter import Rewriter
 
 from gradir import api
 from gradir.dialects.array.creation import ConstantOp
+from gradir.dialects.attribute_names import NAME_ATTRIBUTE
 from gradir.dialects.shapes import element_of, is_float, is_tensor, shape_of, tensor
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, gradir_errors
 from gradir.passes.activity import carries_cotangent
@@ -287,6 +288,6 @@ def difference(
 
 def _argument_text(module: api.Module, name: str, index: int) -> str:
     function = function_named(module.op, name)
-    given = argument_attributes(function)[index].get("grad.name")
+    given = argument_attributes(function)[index].get(NAME_ATTRIBUTE)
     label = getattr(given, "data", None) or function.body.block.args[index].name_hint or str(index)
     return f"argument {index} (%{label})"

@@ -42,6 +42,7 @@ def bufferize_for(s: BufferState, op: scf.ForOp, run: Run) -> None:
         block.add_op(scf.YieldOp(*s.scalars(_terminator(body).operands)))
     low, high = (_wide(s, op, bound) for bound in (s.values[op.lb], s.values[op.ub]))
     step = _wide(s, op, _checked_step(s, op))
+    high = s.tapes.reserve_for(op, low, high, step)
     made = s.emit(scf.ForOp(low, high, step, s.scalars(op.iter_args), block), op)
     made.attributes |= op.attributes
     _map_results(s, op, made, [buffers.get(a) for a in carried])

@@ -12,12 +12,13 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from gradir.dialects.diagnostics import PassError, location_text
 from gradir.dialects.loopnest_buffers import (
+    BoundIfRoomOp,
     CheckOffsetOp,
     RecordsAtOp,
     RecordsOp,
@@ -34,9 +35,11 @@ from gradir.dialects.tape import (
     is_tape,
     record_bytes,
 )
+from gradir.dialects.value import Emitter
 from gradir.passes.buffer_state import BufferState
 from gradir.passes.families import Families, tape_families
-from gradir.passes.region_flow import ops_within
+from gradir.passes.flow_builder import trip_count
+from gradir.passes.region_flow import ops_within, records_made, trips
 
 # Of the columns in a growing record.
 ALIGNMENT = 8
@@ -203,6 +206,31 @@ class Tapes:
         """Another push of the block comes first."""
         first = self.s.live.first
         return any(q.parent is push.parent and first(q) < first(push) for q in store.pushes)
+
+    def reserve_for(
+        self, loop: scf.ForOp, low: SSAValue, high: SSAValue, step: SSAValue
+    ) -> SSAValue:
+        """In front of a loop whose number of trips is known only then: make room for all records
+        that it pushes; gives its upper bound, which lets it have no trips if there is no room."""
+        made = dict(records_made(loop))
+        for k, tape in enumerate(loop.iter_args):
+            if trips(loop) is not None or not is_tape(tape.type):
+                continue
+            store = self.store(tape)
+            if store.type.records is not None or not isinstance(store.buffers[0].owner, RecordsOp):
+                continue
+            if (push := made.get(k)) is not None:
+                count = trip_count(low, high, step, Emitter(self.s.block, loop.location))
+                self._reserve_all(push, store, self.s.values[tape], count)
+            bound = BoundIfRoomOp(store.buffers[0], low, high)
+            high = self.s.emit(bound, loop).results[0]
+        return high
+
+    def _reserve_all(
+        self, push: TapePushOp, store: _Store, before: SSAValue, count: SSAValue
+    ) -> None:
+        end = self.s.emit(arith.AddiOp(before, count), push).results[0]
+        self._reserved(push, store, self._add(push, end, -1))
 
     # Ops.
 

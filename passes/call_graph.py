@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from gradir.dialects.diagnostics import PassError
 
@@ -16,9 +16,9 @@ def functions_by_name(module: ModuleOp) -> dict[str, FuncOp]:
     return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
 
 
-def calls_in(function: FuncOp) -> Iterator[CallOp]:
-    """The calls in a function, also those in regions of its ops."""
-    return (op for op in function.walk() if isinstance(op, CallOp))
+def calls_in(root: Operation) -> Iterator[CallOp]:
+    """The calls in a function or another op, also those in regions of its ops."""
+    return (op for op in root.walk() if isinstance(op, CallOp))
 
 
 def called_name(call: CallOp) -> str:

@@ -100,7 +100,8 @@ class CheckpointRule:
         )
         missing = [v for v in plan.stored if v not in kept]
         for value in missing:
-            _check_replayable(value, value in source)
+            if value not in source:
+                raise _not_replayable(outer, op, value)
         results = _add_results(saved.forward, [saved.inside[source[v]] for v in missing])
         plan.run(kept | dict(zip(missing, results, strict=True)))
         for forward in reversed(list(inner.forward.ops)):
@@ -118,18 +119,20 @@ class CheckpointRule:
         return kept
 
 
-def _check_replayable(value: SSAValue, is_of_source: bool) -> None:
-    """PassError where a stage would have to run again what has effects.
+def _not_replayable(outer: Differentiator, stage: CheckpointOp, value: SSAValue) -> PassError:
+    """The error where a stage would have to run again what has effects.
 
     What the stage itself computes can be kept instead, but not what only derivatives need.
     """
     owner = value.owner
-    if not is_of_source and isinstance(owner, Operation):
-        raise PassError(
-            f"{owner.name}: has effects, so that a checkpoint stage cannot run it again; move it "
-            "out of the stage",
-            owner,
-        )
+    assert isinstance(owner, Operation)
+    inner = next(filter(outer.program.has_own_effect, owner.walk()), owner)
+    return PassError(
+        f"{inner.name}: has effects, so that a checkpoint stage cannot run it again; move it out "
+        "of the stage",
+        inner,
+        [("the stage that would run it again", stage)],
+    )
 
 
 def _add_results(op: CheckpointOp, values: Sequence[SSAValue]) -> Sequence[SSAValue]:

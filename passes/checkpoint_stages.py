@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import PassError, Place, value_name
 from gradir.dialects.grad import EndCheckpointOp, StartCheckpointOp
-from gradir.passes.regions import values_read
+from gradir.passes.regions import MAX_REGION_DEPTH, region_depth, values_read
 
 
 @dataclass(eq=False)
@@ -37,6 +37,7 @@ class Stages:
         self._all: list[Stage] = []
         for op in block.ops:
             self._place(op)
+        _check_depth(self._all, region_depth(block))
         place = {op: k for k, op in enumerate(block.ops)}
         for stage in self._all:
             stage.starts.sort(key=place.__getitem__)
@@ -90,6 +91,18 @@ class Stages:
         if last is not None and any(self.of_value(v) is stage for v in values_read(last)):
             return last
         return ops[-1] if ops else None
+
+
+def _check_depth(stages: Sequence[Stage], around: int) -> None:
+    """Each stage becomes a region, and regions do not nest without end."""
+    for stage in stages:
+        if around + stage.depth > MAX_REGION_DEPTH:
+            raise PassError(
+                f"grad.start_checkpoint: stages are nested too deeply: this one would be in "
+                f"{around + stage.depth - 1} regions, the limit is {MAX_REGION_DEPTH} within each "
+                f"other; end a stage before the next one starts",
+                stage.starts[0],
+            )
 
 
 def find(stage: Stage) -> Stage:

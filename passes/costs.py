@@ -113,15 +113,15 @@ class Costs:
 
 
 def _trips(op: Operation) -> int:
-    """How often an op runs its regions; of a segment of a loop, from a value to that and a
-    constant, at most."""
+    """How often an op runs its regions; of a segment of a loop, from a value to that and at
+    most a constant."""
     known = trips(op)
     if known is None and isinstance(op, scf.ForOp):
         high = op.ub.owner
-        if isinstance(high, arith.MinSIOp):
-            high = high.lhs.owner
         if isinstance(high, arith.AddiOp) and high.lhs is op.lb:
-            length, step = constant_integer(high.rhs), constant_integer(op.step)
+            left = high.rhs.owner
+            most = left.lhs if isinstance(left, arith.MinUIOp) else high.rhs
+            length, step = constant_integer(most), constant_integer(op.step)
             known = -(-length // step) if length and step else None
     return ASSUMED_TRIPS if known is None else known
 

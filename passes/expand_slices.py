@@ -18,6 +18,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from gradir.dialects.attribute_names import IN_OUT
 from gradir.dialects.checkpoint import CheckpointOp, YieldOp
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.grad import AccumulateOp, ZeroOp, accumulated
@@ -34,7 +35,7 @@ from gradir.dialects.slices import (
     scattered,
 )
 from gradir.dialects.value import Emitter, Value
-from gradir.passes.in_out import IN_OUT, in_out_attribute
+from gradir.passes.in_out import in_out_attribute
 
 # Ops that only hand values on.
 _CARRIERS = (

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from gradir.dialects.shapes import as_integer_type
 from gradir.dialects.value import Emitter
+from gradir.passes.verify_flow import constant_integer
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,9 @@ class Integers:
     emitter: Emitter
 
     def constant(self, number: int) -> SSAValue:
+        """A number of the type, wrapped as its arithmetic wraps."""
+        most = largest_number(self.type)
+        number = (number + most + 1) % (2 * most + 2) - most - 1
         attr = IntegerAttr(number, cast(IntegerType, self.type))
         result = self.emitter.insert(arith.ConstantOp(attr)).result
         result.name_hint = f"c{number}" if number >= 0 else None
@@ -55,6 +60,19 @@ class Integers:
             return a // b
         return self.emitter.insert(arith.DivSIOp(self.value(a), self.value(b))).result
 
+    def divide_unsigned(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
+        """Of numbers without a sign; of plain numbers, which do not wrap, as they are."""
+        if b == 1 or (isinstance(a, int) and isinstance(b, int)):
+            return self.divide(a, b)
+        return self.emitter.insert(arith.DivUIOp(self.value(a), self.value(b))).result
+
+
+def largest_number(type_: Attribute) -> int:
+    """The largest number of an integer type, with a sign; an index has 64 bits."""
+    integer = as_integer_type(type_)
+    bits = 64 if integer is None else integer.width.data
+    return 2 ** (bits - 1) - 1
+
 
 def cast_integer(value: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:
     """An index as an integer of another type, or the other way."""
@@ -67,6 +85,31 @@ def compare(a: SSAValue, predicate: str, b: SSAValue | int, emitter: Emitter) ->
     """arith.cmpi, of a value and another or a number."""
     other = Integers(a.type, emitter).value(b)
     return emitter.insert(arith.CmpiOp(a, other, predicate)).result
+
+
+def known_number(value: SSAValue) -> SSAValue | int:
+    """The number of a constant, or the value itself."""
+    number = constant_integer(value)
+    return value if number is None else number
+
+
+def trip_count(low: SSAValue, high: SSAValue, step: SSAValue, emitter: Emitter) -> SSAValue:
+    """How many iterations a loop with these bounds has, an index."""
+    whole, index = Integers(low.type, emitter), IndexType()
+    first, end, stride = map(known_number, (low, high, step))
+    length = whole.subtract(end, first)
+    if isinstance(length, int) and isinstance(stride, int):
+        return Integers(index, emitter).constant(max(-(-length // stride), 0))
+    if stride == 1:
+        found = emitter.insert(arith.MaxSIOp(whole.value(length), whole.constant(0))).result
+        return cast_integer(found, index, emitter)
+    # steps that fit in between, as numbers without a sign: nothing overflows
+    between = whole.value(whole.subtract(length, 1))
+    steps = emitter.insert(arith.DivUIOp(between, step)).result
+    some = compare(low, "slt", high, emitter)
+    count = whole.value(whole.add(steps, 1))
+    found = emitter.insert(arith.SelectOp(some, count, whole.constant(0))).result
+    return cast_integer(found, index, emitter)
 
 
 def either(a: SSAValue, b: SSAValue, emitter: Emitter) -> SSAValue:

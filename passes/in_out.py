@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from gradir.dialects.attribute_names import IN_OUT
 from gradir.dialects.diagnostics import PassError
 from gradir.passes.targets import argument_attributes
 
-IN_OUT = "grad.in_out"
 READ_RESULTS = "gradir.read_results"
 """Of a function on buffers: the results of which the buffers are read, too."""
 

@@ -223,6 +223,11 @@ def _quotient(a: int, b: int) -> int | None:
     return a // b if a >= 0 and b > 0 else None
 
 
+def _unsigned_minimum(a: int, b: int) -> int | None:
+    """Of sizes, which have no sign."""
+    return min(a, b) if a >= 0 and b >= 0 else None
+
+
 def _remainder(a: int, b: int) -> int | None:
     return a % b if a >= 0 and b > 0 else None
 
@@ -259,6 +264,7 @@ _RULES: dict[type[Operation], Rule] = {
     arith.MuliOp: _arithmetic(lambda a, b: a * b),
     arith.MaxSIOp: _arithmetic(max),
     arith.MinSIOp: _arithmetic(min),
+    arith.MinUIOp: _arithmetic(_unsigned_minimum),
     arith.DivSIOp: _arithmetic(_quotient),
     arith.DivUIOp: _arithmetic(_quotient),
     arith.RemSIOp: _arithmetic(_remainder),

@@ -14,7 +14,9 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from gradir.dialects.attribute_names import LIMIT_ATTRIBUTE, POLICY_ATTRIBUTE
 from gradir.dialects.diagnostics import PassError
+from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.tape import TapeType, cotangent_type, pop, push, record_bytes
 from gradir.dialects.value import Emitter
 from gradir.passes.differentiator import Differentiator, cotangent_hint
@@ -24,8 +26,8 @@ from gradir.passes.regions import defined_inside, values_read_inside
 from gradir.passes.residuals import Makers, Residuals
 from gradir.passes.simplify import simplify_block
 
-LIMIT_ATTRIBUTE = "grad.tape_limit"
-"""On a loop: the bytes that each of its tapes may take."""
+MOST_BYTES = 1 << 47
+"""More than any machine can address."""
 
 
 @dataclass
@@ -115,6 +117,7 @@ def keep_residuals(
     pushed = [value for value in residuals.kept if value not in stored]
     if pushed:
         columns = [v.type for v in pushed]
+        check_room(op, inner.executions, columns)
         tape = inner.open_tape(TapeType.of(columns, inner.executions, tape_limit(op)))
         if (loop := inner.shared.loops.get(op)) is not None:
             loop.record_bytes += record_bytes(tape.type)
@@ -164,6 +167,19 @@ def tape_limit(op: Operation) -> int | None:
             raise PassError(
                 f"{op.name}: {LIMIT_ATTRIBUTE} must be a number of bytes, got {other}", op
             )
+
+
+def check_room(op: Operation, records: int | None, columns: Sequence[Attribute]) -> None:
+    """PassError where what a policy keeps of a loop cannot be in any memory, however few its
+    iterations turn out to be: its place is planned before."""
+    policy = loop_policy(op)
+    size = record_bytes(TapeType.of(columns)) if columns else 0
+    if policy.kind.data != "store_all" and records is not None and records * size > MOST_BYTES:
+        raise PassError(
+            f"{POLICY_ATTRIBUTE}: {policy.kind.data} = {policy.count} keeps up to "
+            f"{records} records of {size} bytes, more than any memory holds; use a smaller number",
+            op,
+        )
 
 
 def keep_limit(made: Operation, op: Operation) -> None:

@@ -22,8 +22,9 @@ from math import comb, isqrt
 from xdsl.dialects import scf
 from xdsl.ir import Operation
 
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.checkpoint import CheckpointOp
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.tape import TapeType, record_bytes
 from gradir.passes.costs import ASSUMED_TRIPS, Costs
 from gradir.passes.derived_functions import DifferentiatedLoop, Program

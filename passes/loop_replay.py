@@ -40,7 +40,7 @@ from gradir.passes.flow_builder import (
     name_all,
     named,
 )
-from gradir.passes.loop_body import captured_active, keep_limit
+from gradir.passes.loop_body import captured_active, check_room, keep_limit
 from gradir.passes.loop_rules import (
     Bounds,
     active_values,
@@ -50,7 +50,7 @@ from gradir.passes.loop_rules import (
     taped_loop,
 )
 from gradir.passes.loop_state import LoopState
-from gradir.passes.region_flow import trips, yielded
+from gradir.passes.region_flow import slot_count, yielded
 from gradir.passes.regions import captured_inside
 from gradir.passes.replayable import check_can_be_kept, check_replayable
 from gradir.passes.segments import Segments, SegmentStates, open_segments
@@ -173,9 +173,10 @@ def _forward_binomial(
     outer: Differentiator, op: scf.ForOp, changing: list[int], state: LoopState
 ) -> Scheduled:
     outside = outer.forward_emitter(op)
-    count = named(_trip_count(_checked(outer, op, outside), outside), "count")
+    count = named(_checked(outer, op, outside).trip_count(outside), "count")
     initial = [outer.primal(op.iter_args[k]) for k in changing]
-    slots = _useful_slots(op)
+    slots = slot_count(op)
+    check_room(op, slots, [INDEX, *state.types])
     snapshots = SnapshotStack.stack(state.types, state.names, slots, outside)
     index = Integers(INDEX, outside)
     carried = [index.constant(0), index.constant(slots), *initial, *snapshots.values()]
@@ -197,31 +198,6 @@ def _forward_binomial(
     end = 2 + len(initial)
     outer.set_primal([op.results[k] for k in changing], results[2:end])
     return Scheduled(changing, state, snapshots.with_values(results[end:]), count, results[1])
-
-
-def _useful_slots(op: scf.ForOp) -> int:
-    """No more than there are iterations, where that is known."""
-    slots, known = loop_policy(op).count, trips(op)
-    return slots if known is None else max(min(slots, known), 1)
-
-
-def _trip_count(bounds: Bounds, emitter: Emitter) -> SSAValue:
-    """How many iterations a loop has, an index."""
-    whole = Integers(bounds.low.type, emitter)
-    low, high, step = bounds.numbers()
-    length = whole.subtract(high, low)
-    if isinstance(length, int) and isinstance(step, int):
-        return Integers(INDEX, emitter).constant(max(-(-length // step), 0))
-    if step == 1:
-        found = emitter.insert(arith.MaxSIOp(whole.value(length), whole.constant(0))).result
-        return cast_integer(found, INDEX, emitter)
-    # steps that fit in between, as numbers without a sign: nothing overflows
-    between = whole.value(whole.subtract(length, 1))
-    steps = emitter.insert(arith.DivUIOp(between, bounds.step)).result
-    some = compare(bounds.low, "slt", bounds.high, emitter)
-    count = whole.value(whole.add(steps, 1))
-    found = emitter.insert(arith.SelectOp(some, count, whole.constant(0))).result
-    return cast_integer(found, INDEX, emitter)
 
 
 def _checked(outer: Differentiator, op: scf.ForOp, emitter: Emitter) -> Bounds:

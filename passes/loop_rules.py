@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from xdsl.dialects import scf
 from xdsl.ir import Region, SSAValue
 
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.interfaces import Cotangents
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, loop_policy
+from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.derived_functions import DifferentiatedLoop
 from gradir.passes.differentiator import Differentiator, TapeThread, zero_of
-from gradir.passes.flow_builder import Integers
+from gradir.passes.flow_builder import Integers, known_number, trip_count
 from gradir.passes.loop_body import (
     Body,
     Step,
@@ -38,7 +39,6 @@ from gradir.passes.loop_body import (
 from gradir.passes.loop_state import LoopState
 from gradir.passes.region_flow import yielded
 from gradir.passes.residuals import Makers
-from gradir.passes.verify_flow import constant_integer
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,11 @@ class Bounds:
         return Bounds(*(outer.primal(b) for b in (op.lb, op.ub, op.step)))
 
     def numbers(self) -> list[SSAValue | int]:
-        known = [(b, constant_integer(b)) for b in (self.low, self.high, self.step)]
-        return [value if number is None else number for value, number in known]
+        return [known_number(b) for b in (self.low, self.high, self.step)]
+
+    def trip_count(self, emitter: Emitter) -> SSAValue:
+        """How many iterations a loop has, an index."""
+        return trip_count(self.low, self.high, self.step, emitter)
 
 
 @dataclass
@@ -195,7 +198,7 @@ def reversed_index(
     """
     low, high, step = bounds.numbers()
     whole = Integers(number.type, outside)
-    steps = whole.divide(whole.subtract(whole.subtract(high, low), 1), step)
+    steps = whole.divide_unsigned(whole.subtract(whole.subtract(high, low), 1), step)
     total = whole.add(low, whole.add(low, whole.multiply(steps, step)))
     here = Integers(number.type, emitter)
     return here.value(here.subtract(total, number))

@@ -2,23 +2,27 @@
 
 Checkpoint stages are regions; ops whose derivative is that of the simpler ops they consist of are
 these simpler ops, so that what the backward code reads of them is kept rather than computed again.
+Functions with effects that a stage calls are part of the stage, which keeps what must not be
+computed again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.interfaces import TensorOp
-from gradir.passes.call_graph import called_name, calls_in, functions_by_name
+from gradir.passes.call_graph import called_name, callee_of, calls_in, functions_by_name
 from gradir.passes.cleanup import blocks_inside_out
 from gradir.passes.decompose import decompose_block
+from gradir.passes.derived_functions import Program
 from gradir.passes.infer_shapes import is_open
-from gradir.passes.inline import inline
+from gradir.passes.inline import inline, inline_call
 from gradir.passes.outline_checkpoints import has_markers, outline_checkpoints
 
 
@@ -39,6 +43,7 @@ def prepared(module: ModuleOp, function: str, flat: bool = False) -> Generator[N
             outline_checkpoints(copy)
             for block in blocks_inside_out(copy):
                 decompose_block(block, is_taken_apart)
+        _inline_effects(module, [copy for _, copy in swapped])
         if flat and function in functions_by_name(module):
             inline(module, function)
         yield
@@ -68,7 +73,21 @@ def _unprepared(functions: dict[str, FuncOp], name: str, anyway: bool) -> list[F
 
 
 def _needs_work(function: FuncOp) -> bool:
-    return has_markers(function) or any(map(is_taken_apart, function.walk()))
+    if has_markers(function) or any(map(is_taken_apart, function.walk())):
+        return True
+    return any(isinstance(op, CheckpointOp) and any(calls_in(op)) for op in function.walk())
+
+
+def _inline_effects(module: ModuleOp, functions: Sequence[FuncOp]) -> None:
+    """Inline what stages call that must not run twice, but for what has a vjp of its own."""
+    program = Program(module)
+    for function in functions:
+        stages = [op for op in function.walk() if isinstance(op, CheckpointOp)]
+        pending = list(dict.fromkeys(call for stage in stages for call in calls_in(stage)))
+        while pending:
+            call = pending.pop()
+            if called_name(call) not in program.custom and program.has_own_effect(call):
+                pending += inline_call(call, callee_of(program.functions, call))
 
 
 def _swap(old: FuncOp, new: FuncOp) -> None:

@@ -147,9 +147,7 @@ class _Family:
             for count in range(len(self.residuals)):
                 yield from map(frozenset, combinations(self.residuals, count))
         chain = Chain(self.derived.forward, self.residuals, self.cheap, self.costs)
-        for k in range(1, LIMITS):
-            if (kept := chain.solve(chain.bytes * k // LIMITS)) is not None:
-                yield kept
+        yield from chain.plans(LIMITS)
 
     def _nearly_free(self) -> Kept:
         """Residuals that cheap ops make of arguments and other residuals."""

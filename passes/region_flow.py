@@ -7,7 +7,7 @@ name it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.loop_policy import loop_policy
+from gradir.dialects.tape import TapePushOp
+from gradir.passes.flow_builder import largest_number
 from gradir.passes.verify_flow import constant_integer
 
 Edge = tuple[SSAValue, SSAValue]
@@ -67,16 +69,53 @@ def trips(op: Operation) -> int | None:
 
 
 def _distance(low: SSAValue, high: SSAValue) -> int | None:
-    """At most so far is a bound from another: `high` is `low + constant`, or less."""
+    """At most so far is a bound from another: `high` is `low + length`, or less."""
     match high.owner:
         case arith.MinSIOp(lhs=one, rhs=other):
-            found = [d for v in (one, other) if (d := _distance(low, v)) is not None]
-            return min(found, default=None)
+            return _least(_distance(low, v) for v in (one, other))
         case arith.AddiOp(lhs=one, rhs=other):
-            others = [b for a, b in ((one, other), (other, one)) if a is low]
-            return constant_integer(others[0]) if others else None
+            return _least(_most(b) for a, b in ((one, other), (other, one)) if a is low)
         case _:
             return None
+
+
+def _most(length: SSAValue) -> int | None:
+    """A length is at most so much."""
+    if isinstance(owner := length.owner, arith.MinUIOp):
+        numbers = (constant_integer(v) for v in (owner.lhs, owner.rhs))
+        return _least(n for n in numbers if n is not None and n >= 0)
+    return constant_integer(length)
+
+
+def _least(numbers: Iterable[int | None]) -> int | None:
+    return min((n for n in numbers if n is not None), default=None)
+
+
+def records_made(loop: scf.ForOp) -> Iterator[tuple[int, TapePushOp]]:
+    """The carried tapes on which each iteration leaves one more record, and how it is pushed; none
+    where the number of trips is constant, since the tape is as large as that needs."""
+    block = loop.body.block
+    if trips(loop) is not None:
+        return
+    for k, (argument, last) in enumerate(zip(block.args[1:], yielded(block), strict=True)):
+        if isinstance(push := last.owner, TapePushOp) and push.tape is argument:
+            yield k, push
+
+
+def segment_size(op: Operation) -> int:
+    """How many iterations of a loop `every = k` runs again together, if its step is constant: k,
+    or as many as the loop's integers can count through, which is as good."""
+    size = loop_policy(op).count
+    if not isinstance(op, scf.ForOp):
+        return size
+    return min(size, largest_number(op.lb.type) // (constant_integer(op.step) or 1))
+
+
+def slot_count(op: Operation) -> int:
+    """How many snapshots a loop may keep: what its policy says, but none more than iterations."""
+    most = trips(op)
+    slots = loop_policy(op).count
+    return slots if most is None else max(min(slots, most), 1)
 
 
 def executions_within(executions: int | None, op: Operation) -> int | None:
@@ -86,7 +125,7 @@ def executions_within(executions: int | None, op: Operation) -> int | None:
     match policy.kind.data:
         case "every":
             whole = trips(op)
-            return policy.count if whole is None else min(policy.count, whole)
+            return segment_size(op) if whole is None else min(segment_size(op), whole)
         case "binomial" | "online":
             return 1
         case _:

@@ -6,6 +6,18 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
+MAX_REGION_DEPTH = 128
+"""How many regions may stand in each other: what text that is parsed may have, and xDSL's recursive
+walks can take."""
+
+
+def region_depth(block: Block) -> int:
+    """In how many regions the ops of a block stand."""
+    depth, op = 0, block.parent_op()
+    while op is not None:
+        depth, op = depth + 1, op.parent_op()
+    return depth
+
 
 def defining_block(value: SSAValue) -> Block | None:
     """The block that a value is an argument of, or is computed in."""

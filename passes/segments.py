@@ -15,21 +15,21 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
 
-from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.tape import TapeType, pop, push
 from gradir.dialects.value import Emitter
 from gradir.passes.differentiator import Differentiator, TapeThread
-from gradir.passes.flow_builder import Integers, cast_integer, named
-from gradir.passes.loop_body import tape_limit
+from gradir.passes.flow_builder import Integers, cast_integer, largest_number, named
+from gradir.passes.loop_body import check_room, tape_limit
 from gradir.passes.loop_rules import Bounds, take_over
 from gradir.passes.loop_state import LoopState
-from gradir.passes.region_flow import trips
+from gradir.passes.region_flow import segment_size, trips
 from gradir.passes.snapshots import Rows
 
 
 @dataclass(frozen=True)
 class Segments:
-    """The bounds of the loop over segments; `end` gives where the one from `start` ends."""
+    """The bounds of the loop over segments, of which no number overflows. All have the same length
+    if `even`."""
 
     whole: Bounds
     stride: SSAValue
@@ -37,12 +37,16 @@ class Segments:
 
     @staticmethod
     def of(op: scf.ForOp, whole: Bounds, emitter: Emitter) -> Segments:
-        size, count = loop_policy(op).count, trips(op)
-        integers = Integers(op.lb.type, emitter)
-        numbers = whole.numbers()
-        stride = integers.value(integers.multiply(numbers[2], size))
-        exact = all(isinstance(number, int) for number in numbers)
-        return Segments(whole, stride, exact and count is not None and count % size == 0)
+        size, count = segment_size(op), trips(op)
+        integers, most = Integers(op.lb.type, emitter), largest_number(op.lb.type)
+        low, high, step = whole.numbers()
+        even = False
+        if isinstance(low, int) and isinstance(high, int) and isinstance(step, int):
+            even = count is not None and count % size == 0 and low + count * step <= most
+        if not isinstance(step, int):
+            fitting = integers.value(integers.divide(most, step))
+            size = emitter.insert(arith.MinSIOp(integers.constant(size), fitting)).result
+        return Segments(whole, integers.value(integers.multiply(step, size)), even)
 
     @property
     def bounds(self) -> Bounds:
@@ -50,10 +54,13 @@ class Segments:
 
     def one(self, start: SSAValue, emitter: Emitter) -> Bounds:
         """The bounds of the iterations of a segment."""
-        end = emitter.insert(arith.AddiOp(start, self.stride)).result
+        length = self.stride
         if not self.even:
-            end = emitter.insert(arith.MinSIOp(end, self.whole.high)).result
-        end.name_hint = "end"
+            # as numbers without a sign: nothing overflows
+            left = named(emitter.insert(arith.SubiOp(self.whole.high, start)).result, "left")
+            length = emitter.insert(arith.MinUIOp(length, left)).result
+            length.name_hint = "length"
+        end = named(emitter.insert(arith.AddiOp(start, length)).result, "end")
         return Bounds(start, end, self.whole.step)
 
     def number(self, start: SSAValue, emitter: Emitter) -> SSAValue:
@@ -186,6 +193,6 @@ def open_segments(
     count, outside = trips(op), outer.forward_emitter(op)
     if count is None and state.needed:
         return SegmentTape(outer.open_tape(TapeType.of(state.types, None, tape_limit(op))))
-    size = loop_policy(op).count
-    rows = max(-(-(count or 0) // size), 1)
+    rows = max(-(-(count or 0) // segment_size(op)), 1)
+    check_room(op, rows, state.types)
     return SegmentRows(Rows.empty(state.types, state.names, rows, outside))

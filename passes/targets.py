@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from gradir.dialects.attribute_names import INACTIVE_ATTRIBUTE, NAME_ATTRIBUTE
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import PassError, value_name
 from gradir.dialects.grad import NameOp
@@ -48,7 +49,7 @@ def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[
         chosen = [
             a
             for a, given in zip(arguments, attributes, strict=True)
-            if carries_cotangent(a) and "grad.inactive" not in given
+            if carries_cotangent(a) and INACTIVE_ATTRIBUTE not in given
         ]
         for argument in chosen:
             _check_type("wrt", function, argument)
@@ -145,7 +146,7 @@ def named_values(
     attributes = argument_attributes(function) if attributes is None else attributes
     found: dict[str, SSAValue] = {}
     for argument, given in zip(function.body.block.args, attributes, strict=True):
-        if isinstance(label := given.get("grad.name"), StringAttr):
+        if isinstance(label := given.get(NAME_ATTRIBUTE), StringAttr):
             _add_name(found, label.data, argument, function)
     for op in _ops_of(function):
         if isinstance(op, NameOp):
@@ -169,7 +170,7 @@ def _ops_of(function: FuncOp) -> Iterator[Operation]:
 def _check_names(function: FuncOp, attributes: Sequence[dict[str, Attribute]]) -> None:
     """PassError for an argument whose name is no string, whether it is asked for or not."""
     for argument, given in zip(function.body.block.args, attributes, strict=True):
-        label = given.get("grad.name")
+        label = given.get(NAME_ATTRIBUTE)
         if label is not None and not isinstance(label, StringAttr):
             raise PassError(f"grad.name: a name must be a string, got {label}", argument)
 

@@ -27,6 +27,7 @@ from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.derivative import DerivativeOp
 from gradir.dialects.diagnostics import VerifyError, value_name
 from gradir.dialects.shapes import can_be, is_tensor, require_size
+from gradir.passes.verify_attributes import verify_attributes
 from gradir.passes.verify_custom_vjp import Declared, verify_custom_vjp
 from gradir.passes.verify_flow import verify_flow
 from gradir.passes.verify_tensor import verify_tensor
@@ -247,7 +248,8 @@ def _children(op: Operation) -> Iterator[Operation]:
 
 
 def _check_own_rules(op: Operation, around: _Verifier) -> None:
-    """Check the constraints, traits and `verify_` of `op`."""
+    """Check the attributes, constraints, traits and `verify_` of `op`."""
+    verify_attributes(op)
     if isinstance(op, CallOp):
         # xDSL's own check searches the module, once per call
         _check_call(op, around.symbols)

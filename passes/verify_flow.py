@@ -1,6 +1,6 @@
 """What gradir-verify checks of `scf` ops beyond their own rules: that every value which goes into a
 region, around a loop or out of a region keeps its type, that a constant step is positive, and that
-loop policies are some, on loops.
+loop policies are some.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import VerifyError
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
+from gradir.dialects.loop_policy import LoopPolicyAttr
 
 
 def verify_flow(op: Operation) -> None:
@@ -27,8 +28,6 @@ def verify_flow(op: Operation) -> None:
 
 
 def _verify_policy(op: Operation, policy: Attribute) -> None:
-    if not isinstance(op, scf.ForOp | scf.WhileOp):
-        raise VerifyError(f"{op.name}: {POLICY_ATTRIBUTE} must stand on scf.for or scf.while", op)
     if not isinstance(policy, LoopPolicyAttr):
         raise VerifyError(
             f"{op.name}: {POLICY_ATTRIBUTE} must be a policy such as #grad.loop<every = 2>, got "

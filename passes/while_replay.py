@@ -22,14 +22,15 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.interfaces import Cotangents
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, loop_policy
+from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.tape import push
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.differentiator import Differentiator, copied
 from gradir.passes.flow_builder import Integers, compare, name_all, named
-from gradir.passes.loop_body import keep_limit
+from gradir.passes.loop_body import check_room, keep_limit
 from gradir.passes.loop_replay import (
     Replayed,
     Scheduled,
@@ -187,6 +188,7 @@ class _Online:
         self.changing = list(range(len(loop.passed)))
         self.state = state
         count = loop_policy(op).count
+        check_room(op, count, [INDEX, INDEX, *state.types])
         self.snapshots = SnapshotSlots.empty(state.types, state.names, count, outside)
         times = Integers(INDEX, outside).constant(1)
         self.initial = [times, *self.snapshots.with_order()]

@@ -313,7 +313,8 @@ def _evaluate(op: Operation, values: dict[SSAValue, Array], grid: Array) -> Arra
         return xs[0][tuple(xs[1:])]
     if isinstance(op, CheckIndexOp):
         bound = op.bound.value.data
-        return np.clip(np.where(xs[0] < 0, xs[0] + bound, xs[0]), 0, bound - 1)
+        counted = 0 if op.from_start else bound
+        return np.clip(np.where(xs[0] < 0, xs[0] + counted, xs[0]), 0, bound - 1)
     with np.errstate(all="ignore"):
         return _arithmetic(op, xs).astype(dtype)
 

@@ -432,8 +432,8 @@ _LIKELIHOODS: list[tuple[tuple[int, ...], list[Array], dict[str, Plain]]] = [
     ((3, 4), [integers(0, 3, 1), _WEIGHTS], {"reduction": "sum", "label_smoothing": 0.3}),
     ((3, 4), [integers(0, -1, 1), _WEIGHTS], {"ignore_index": -1}),
     ((3, 4), [integers(0, 255, 1), _WEIGHTS], {"ignore_index": 255, "label_smoothing": 0.1}),
-    ((3, 4), [integers(0, -100, -2, dtype=np.int32)], {"label_smoothing": 0.2}),
-    ((3, 4), [integers(-4, -1, 2)], {"reduction": "none", "label_smoothing": 1.0}),
+    ((3, 4), [integers(0, -100, 2, dtype=np.int32)], {"label_smoothing": 0.2}),
+    ((3, 4), [integers(0, 3, 2)], {"reduction": "none", "label_smoothing": 1.0}),
     ((4,), [integers(2)], {}),
     ((2, 4, 3), [integers([[0, 3, -100], [1, 1, 2]]), _WEIGHTS], {"reduction": "none"}),
     ((2, 4, 3), [integers([[0, 3, -100], [1, 1, 2]], dtype=np.int8)], {"label_smoothing": 0.1}),
@@ -460,6 +460,9 @@ def _grad() -> list[Case]:
         operands = [ct, *others]
         return Case("grad.nll_loss_backward", operands, attributes, reference,
                     results=[(shape, None)])  # fmt: skip
+
+    def classes(targets: Array, classes: int) -> Array:
+        return targets.astype(np.int64)
 
     def scatter(shape: tuple[int, ...], indices: Array, **axis: int) -> Case:
         reference = take_along_axis_backward(shape)
@@ -493,6 +496,8 @@ def _grad() -> list[Case]:
         scatter((3,), integers([2, 2], dtype=np.int32)),
         scatter((0, 2), np.zeros((0, 2), np.int64)),
         *(backward(*row) for row in _LIKELIHOODS),
+        Case("grad.class_index", [integers(0, 3, 1, dtype=np.int8)], {"classes": 4}, classes),
+        Case("grad.class_index", [np.zeros((0, 2), np.uint8)], {"classes": 0}, classes),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import runpy
 from itertools import combinations
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from xdsl.dialects.builtin import IntegerAttr
 
 import gradir
 from gradir import GradirError, Module, memory_limit
+from gradir.dialects.attribute_names import PEAK
 from gradir.dialects.policies import POLICIES
-from gradir.memory_limit import PEAK
+from gradir.passes.regions import MAX_REGION_DEPTH
 from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -75,6 +77,34 @@ def test_stages_differentiate_again(program: RandomProgram, choose: random.Rando
         results.append(gradir.interpret(second, "f_grad_vjp", *inputs(), *cotangents))
     for one, other in zip(*results, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def nested_stages(depth: int) -> str:
+    """Stages of an op each, one in the other."""
+    lines: list[str] = []
+    for k in range(depth):
+        lines += [f"%s{k} = grad.start_checkpoint %x{k} : T", f"%x{k + 1} = array.sin %s{k} : T"]
+    lines += [f"%x{k + 1} = grad.end_checkpoint %x{k} : T" for k in range(depth, 2 * depth)]
+    body = "\n".join([*lines, f"func.return %x{2 * depth} : T"])
+    text = f"func.func @f(%x0: T) -> T {{\n{body}\n}}"
+    return text.replace("T", "tensor<f64>")
+
+
+def test_stages_that_are_nested_deeply() -> None:
+    """As deep as regions in a text, and then an error at the start that is one too many."""
+    deepest = MAX_REGION_DEPTH - 2
+    outlined = gradir.parse(nested_stages(deepest)).run_passes("gradir-outline-checkpoints")
+    (sine,) = gradir.interpret(outlined, "f", np.array(0.5))
+    wanted = np.array(0.5)
+    for _ in range(deepest):
+        wanted = np.sin(wanted)
+    assert sine == wanted
+    line = 2 + 2 * deepest
+    too_many = gradir.parse(nested_stages(deepest + 1))
+    with pytest.raises(
+        GradirError, match=f"^<string>:{line}:1: .*nested too deeply: this one would be in 128"
+    ):
+        too_many.gradient("f")
 
 
 @pytest.mark.slow
@@ -232,6 +262,48 @@ def test_minimum_against_all_sets(seed: int) -> None:
         f"%l = array.sum {value} : {matrix} -> tensor<f64>\nfunc.return %l : tensor<f64>\n}}"
     )
     assert minimum(module, "grad") <= 1.15 * brute_force(module)
+
+
+def layers(count: int) -> Module:
+    """x = tanh(x @ w), so many times, with one w."""
+    types = "tensor<32x16xf32>, tensor<16x16xf32> -> tensor<32x16xf32>"
+    lines = [
+        f"%m{k} = array.matmul %v{k}, %w : {types}\n%v{k + 1} = array.tanh %m{k} : {TALL}"
+        for k in range(count)
+    ]
+    body = "\n".join(lines)
+    return gradir.parse(
+        f"func.func @f(%v0: {TALL}, %w: tensor<16x16xf32>) -> tensor<f32> {{\n{body}\n"
+        f"%l = array.sum %v{count} : {TALL} -> tensor<f32>\nfunc.return %l : tensor<f32>\n}}"
+    )
+
+
+TALL = "tensor<32x16xf32>"
+LAYER_BYTES = 32 * 16 * 4
+
+
+def test_least_limit_of_a_long_chain() -> None:
+    """Runs of 24, 23, ..., 1 of 300 layers, of which the inputs are kept."""
+    from gradir.passes.checkpoint_chain import Chain
+    from gradir.passes.derived_functions import Derived
+    from gradir.passes.gradient import Derivation, gradient
+    from gradir.passes.policies import rematerialization
+
+    def check(derivation: Derivation) -> Derived:
+        derived, costs = derivation.derived(), derivation.program.costs
+        read = rematerialization(derived, lambda value: False, derivation.mode).stored
+        chain = Chain(derived.forward, list(read), frozenset(), costs)
+        assert chain.bytes >= 300 * LAYER_BYTES
+        assert chain.least() <= 1.12 * isqrt(2 * 300) * LAYER_BYTES
+        return derived
+
+    gradient(layers(300).op.clone(), "f", mode="grad", keep=check)
+
+
+@pytest.mark.slow
+def test_contributions_do_not_pile_up() -> None:
+    """Those of 40 layers to the gradient of the weight that they share."""
+    assert minimum(layers(40), "grad") <= (isqrt(2 * 40) + 4) * LAYER_BYTES
 
 
 def test_arena_of_a_deep_net() -> None:

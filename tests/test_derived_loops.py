@@ -16,7 +16,8 @@ from xdsl.dialects.func import FuncOp
 
 import gradir
 from gradir import GradirError, Module
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.memory_limit import PEAK
 from gradir.passes.region_flow import trips
 from gradir.symbols import function_named
@@ -221,13 +222,16 @@ func.func @f(%x: f64, %start: index, %n: index) -> f64 {
   %c10 = arith.constant 10 : index
   %0 = arith.addi %start, %c10 : index
   %end = arith.minsi %n, %0 : index
+  %left = arith.subi %n, %start : index
+  %length = arith.minui %c10, %left : index
+  %1 = arith.addi %start, %length : index
   %y = scf.for %i = %start to END step %c3 iter_args(%a = %x) -> (f64) {
     %s = math.sin %a : f64
     scf.yield %s : f64
   }
   func.return %y : f64
 }"""
-    for end, expected in (("%end", 4), ("%0", 4), ("%n", None)):
+    for end, expected in (("%end", 4), ("%0", 4), ("%1", 4), ("%n", None)):
         loops = gradir.parse(text.replace("END", end)).op.walk()
         assert [trips(op) for op in loops if isinstance(op, scf.ForOp)] == [expected]
 

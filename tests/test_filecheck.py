@@ -9,26 +9,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from in_process import InProcess, run_lines
 
 FOLDER = Path(__file__).parent / "filecheck"
 FILES = sorted(FOLDER.rglob("*.mlir"))
 
-_RUN = re.compile(r"^\s*// RUN:(.*)$", re.MULTILINE)
-
-
 # Under `pytest -n` the folders run side by side instead.
 JOBS = 1 if "PYTEST_XDIST_WORKER" in os.environ else 2
-# The fast tests take some folders with few files; the others start a process for each file as well.
-QUICK_FOLDERS = {"bufferize", "fusion", "simplify", "verify"}
-FOLDERS = [
-    pytest.param(
-        folder, marks=() if folder.name in QUICK_FOLDERS else pytest.mark.slow, id=folder.name
-    )
-    for folder in sorted({file.parent for file in FILES})
-]
+FOLDERS = sorted({file.parent for file in FILES})
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_lit(folder: Path) -> None:
     """Every file in a folder under tests/filecheck passes."""
     lit = [sys.executable, "-c", "from lit.main import main; main()"]
@@ -36,12 +27,6 @@ def test_lit(folder: Path) -> None:
         [*lit, str(folder), "-v", f"-j{JOBS}"], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stdout + result.stderr
-
-
-def run_lines(text: str) -> list[str]:
-    """The commands of the RUN lines; a line that ends in a backslash goes on in the next one."""
-    lines: list[str] = [line.strip() for line in _RUN.findall(text)]
-    return "\n".join(lines).replace("\\\n", "").split("\n")
 
 
 def is_checked(command: str) -> bool:
@@ -70,3 +55,30 @@ def test_is_checked() -> None:
     assert not is_checked("gradir-opt %s")
     assert not is_checked("gradir-opt %s | filecheck %s | cat")
     assert run_lines("// RUN: a \\\n// RUN: | filecheck %s\n") == ["a | filecheck %s"]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("gradir-opt %s | filecheck %s", None),
+        ("gradir-opt %s | filecheck %s --check-prefix=WRONG", "filecheck ended with exit code 1"),
+        ("gradir-opt %s -p csee", "gradir-opt ended with exit code 1"),
+        ("not gradir-opt %s", "gradir-opt ended with exit code 0"),
+        ("not gradir-opt %s -p csee 2>&1 | filecheck %s --check-prefix=ERROR", None),
+        ("not gradir-opt %s -p csee | filecheck %s --check-prefix=ERROR", "filecheck ended"),
+        ("ALIAS %s --split-input-file | filecheck %s", None),
+    ],
+)
+def test_complaints(line: str, complaint: str | None, tmp_path: Path) -> None:
+    """The test format fails a RUN line whose tools fail, and no other."""
+    file = tmp_path / "t.mlir"
+    file.write_text(
+        "func.func @f() {\n  func.return\n}\n// CHECK: @f\n// WRONG: @g\n// ERROR: csee\n"
+    )
+    found = InProcess({"ALIAS": "gradir-opt"}).complaint(line, str(file))
+    assert (found is None) if complaint is None else (found is not None and complaint in found)
+
+
+def test_other_tools_are_refused() -> None:
+    with pytest.raises(ValueError, match="one of gradir-opt, gradir-run, filecheck expected, got"):
+        InProcess({}).complaint("sed s/a/b/ %s | filecheck %s", __file__)

@@ -236,12 +236,9 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
         np.testing.assert_allclose(x_ct, np.cos(X * X) * 2 * X)
 
 
-def test_stages_with_effects_further_down_are_refused() -> None:
-    """In functions that a stage calls, which it would call again."""
-    register_cube(backward=cube_backward)
-    text = (
-        program().replace("@f", "@g")
-        + """
+IN_A_CALLEE = (
+    program().replace("@f", "@g")
+    + """
 func.func @h(%x: tensor<4xf64>) -> tensor<4xf64> {
   %y = func.call @g(%x) : (tensor<4xf64>) -> tensor<4xf64>
   func.return %y : tensor<4xf64>
@@ -253,13 +250,51 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
   %y = grad.end_checkpoint %b : tensor<4xf64>
   func.return %y : tensor<4xf64>
 }"""
-    )
-    module = gradir.parse(text)
-    with pytest.raises(PassError, match=r"func\.call: has effects, so that a checkpoint stage"):
-        module.gradient("f", mode="vjp")
+)
+
+
+@pytest.mark.parametrize("policy", ["keep_all", "keep_none"])
+def test_a_stage_keeps_what_a_callee_got_from_the_host(policy: str) -> None:
+    """As it keeps what a call in the stage itself gave; the module stays as it was."""
+    seen = register_cube(backward=cube_backward)
+    module = gradir.parse(IN_A_CALLEE)
+    before = str(module)
+    derived = module.gradient("f", mode="vjp", policy=policy)
+    assert str(module) == before
+    region = gradir.parse(IN_A_CALLEE).run_passes("gradir-outline-checkpoints")
+    regions = region.gradient("f", mode="vjp", policy=policy)
+    b, slope = np.sin(X) ** 3, 3 * np.sin(X) ** 2 * np.cos(X)
+    wanted = np.cos(b * X) * (slope * X + b)
+    for each in (derived, regions):
+        for run in runs(each, "f_vjp"):
+            seen.clear()
+            np.testing.assert_allclose(run(X, np.ones(4))[1], wanted)
+            assert len(seen) == 1
     register_cube(backward=cube_backward, pure=True)
-    pure = gradir.parse(text.replace('"cube"', '"cube", pure'))
+    pure = gradir.parse(IN_A_CALLEE.replace('"cube"', '"cube", pure'))
     check_grads(pure, [X], function="f", order=1)
+
+
+@pytest.mark.parametrize("policy", ["keep_all", "keep_none"])
+def test_stages_with_effects_further_down_are_refused(policy: str) -> None:
+    """In branches of a stage, of which nothing is kept, also where a function has the branch."""
+    register_cube(backward=cube_backward)
+    branch = """%c = arith.constant true
+  %b = scf.if %c -> (tensor<4xf64>) {
+    %r = grad.host_call %a {callee = "cube"} : (tensor<4xf64>) -> tensor<4xf64>
+    scf.yield %r : tensor<4xf64>
+  } else {
+    scf.yield %a : tensor<4xf64>
+  }"""
+    lines = IN_A_CALLEE.split("\n")
+    lines[3] = branch
+    with pytest.raises(PassError) as caught:
+        gradir.parse("\n".join(lines)).gradient("f", mode="vjp", policy=policy)
+    first, *notes = str(caught.value).split("\n<string>")
+    assert first.startswith(
+        "<string>:6:5: error: grad.host_call: has effects, so that a checkpoint"
+    )
+    assert [note.partition(": ")[0] for note in notes] == [":20:3"]
 
 
 def test_loops_that_run_again_take_no_effects() -> None:

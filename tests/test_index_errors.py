@@ -77,6 +77,27 @@ def test_the_op_that_was_written(op: str, run: Any):
         assert str(caught.value) == wanted
 
 
+@pytest.mark.parametrize("run", [gradir.interpret, run_native])
+def test_no_class_counts_from_the_end(run: Any):
+    """Also where only the derivative looks at the targets, and among many."""
+    text = LOSS.format(op="nn.cross_entropy").replace("<2x3x", "<200x3x").replace("<2x", "<200x")
+    module = gradir.parse(text).gradient("f", wrt=[0], mode="split")
+    backward = module.run_passes("gradir-decompose")
+    targets = np.arange(200) % 3
+    arrays = [np.ones((200, 3)), targets, np.ones(3)]
+    _, *residuals = run(module, "f_fwd", *arrays)
+    given = [r if r.dtype.kind == "f" else targets for r in residuals]
+    targets[150] = -1
+    message = r"(cross_entropy|nll_loss_backward): index -1 is out of range for a size of 3"
+    for each, function, inputs in (
+        (module, "f_fwd", arrays),
+        (module, "f_bwd", [*given, np.float64(1)]),
+        (backward, "f_bwd", [*given, np.float64(1)]),
+    ):
+        with pytest.raises(IndexOutOfRange, match=message):
+            run(each, function, *inputs)
+
+
 LARGE = {
     "array.gather_nd": """func.func @f(%t: tensor<900x400x1xi64>) -> tensor<900x400xf32> {
   %x = array.full {value = 1.0} : tensor<900x3xf32>

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import gradir
-from gradir.errors import ExecutionError
+from gradir.errors import ExecutionError, PassError
 from gradir.testing import check_grads
 
 LOOP = """
@@ -45,12 +47,13 @@ def test_steps_that_are_known_late(policy: str, bounds: tuple[int, int, int]) ->
     check_grads((loop(policy), "f"), [np.float64(0.5), *map(np.int64, bounds)])
 
 
-@pytest.mark.parametrize("policy", ["store_all", "binomial = 2"])
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
     ("type_", "bounds", "trips"),
     [
         *(("index", (0, 2**63 - 1, 2**62), 2), ("index", (2**63 - 9, 2**63 - 1, 3), 3)),
         *(("i32", (0, 2**31 - 1, 2**30), 2), ("i32", (2**31 - 3, 2**31 - 1, 2), 1)),
+        ("i64", (-(2**63), 2**63 - 1, 2**62), 4),
     ],
 )
 def test_counters_stop_at_the_largest_number(
@@ -65,3 +68,72 @@ def test_counters_stop_at_the_largest_number(
         gradir.compile(module, "f_grad")(0.5, *bounds),
     ):
         np.testing.assert_allclose(results, [wanted, slope], rtol=1e-14)
+
+
+@pytest.mark.parametrize("bounds", [(2**63 - 9, 2**63 - 1, 3), (-(2**63), 2**63 - 1, 2**62)])
+def test_constant_counters_near_the_largest_number(bounds: tuple[int, int, int]) -> None:
+    """Under every policy the same, also where k iterations would go beyond all numbers."""
+    names = dict(zip(("%low", "%high", "%step"), bounds, strict=True))
+    found: list[tuple[Any, ...]] = []
+    for policy in (*POLICIES, f"every = {2**63 - 1}"):
+        text = LOOP.replace("POLICY", policy)
+        text = text.replace(", %low: T, %high: T, %step: T", "")
+        for name, number in names.items():
+            line = f"  {name} = arith.constant {number} : i64\n  %y ="
+            text = text.replace("  %y =", line, 1)
+        module = gradir.parse(text.replace("T", "i64")).gradient("f", mode="grad", of=[0])
+        found.append(gradir.interpret(module, "f_grad", 0.5))
+        assert found[-1] == found[0]
+        native = gradir.compile(module, "f_grad")(0.5)
+        np.testing.assert_allclose(native, found[0], rtol=1e-14)
+
+
+SLOTS = """
+func.func @f(%x: tensor<3xf64>, %n: index) -> tensor<3xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<3xf64>) {
+    %b = array.sin %a : tensor<3xf64>
+    scf.yield %b : tensor<3xf64>
+  } {grad.loop = #grad.loop<POLICY>}
+  func.return %y : tensor<3xf64>
+}
+"""
+WHILE = """
+func.func @f(%x: tensor<3xf64>, %n: index) -> tensor<3xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y, %k = scf.while (%a = %x, %i = %c0) : (tensor<3xf64>, index) -> (tensor<3xf64>, index) {
+    %more = arith.cmpi slt, %i, %n : index
+    scf.condition(%more) %a, %i : tensor<3xf64>, index
+  } do {
+  ^bb0(%a: tensor<3xf64>, %i: index):
+    %b = array.sin %a : tensor<3xf64>
+    %j = arith.addi %i, %c1 : index
+    scf.yield %b, %j : tensor<3xf64>, index
+  } attributes {grad.loop = #grad.loop<POLICY>}
+  func.return %y : tensor<3xf64>
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["binomial", "online", "every"])
+def test_more_slots_than_memory(kind: str) -> None:
+    """No more are planned than the loop has iterations; where these are not known, it is refused,
+    with the place of the loop."""
+    policy = f"{kind} = {10**14}"
+    text = SLOTS.replace("POLICY", policy)
+    seven = "  %seven = arith.constant 7 : index\n  %y ="
+    known = text.replace("to %n", "to %seven").replace("  %y =", seven)
+    derived = gradir.parse(known).gradient("f", mode="vjp")
+    given = np.linspace(0.1, 0.9, 3), 7, np.ones(3)
+    fn = gradir.compile(derived, "f_vjp")
+    assert fn.plan.peak_bytes < 1000
+    plain = gradir.parse(known.replace(policy, "store_all")).gradient("f", mode="vjp")
+    for one, other in zip(fn(*given), gradir.compile(plain, "f_vjp")(*given), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for each in (text, WHILE.replace("POLICY", policy))[: 1 + (kind != "binomial")]:
+        with pytest.raises(
+            PassError, match=rf"^<string>:5:3: error: grad.loop: {policy} keeps up to {10**14} rec"
+        ):
+            gradir.parse(each).gradient("f", mode="vjp")

@@ -17,8 +17,9 @@ from xdsl.ir import Attribute
 
 import gradir
 from gradir import GradirError, Module
+from gradir.dialects.attribute_names import LOOPS, PEAK
 from gradir.measured_memory import measured_peak
-from gradir.memory_limit import LOOPS, PEAK, Plans
+from gradir.memory_limit import Plans
 from gradir.passes.derived_functions import Derived
 from gradir.passes.gradient import Derivation, Mode, gradient
 from gradir.passes.loop_choices import least_runs

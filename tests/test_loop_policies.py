@@ -19,7 +19,8 @@ from xdsl.ir import Block, Region
 import gradir
 from gradir import GradirError, Module
 from gradir.dialects.array.elementwise import BY_NAME
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.tape import TapeNewOp
 from gradir.dialects.value import Emitter
 from gradir.interpreter import interpret

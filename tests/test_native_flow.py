@@ -13,7 +13,8 @@ from flow_programs import flow_program
 from xdsl.dialects import scf
 
 import gradir
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange, PassError
 from gradir.lowering import spmd
 from gradir.passes.verify import verify

@@ -456,6 +456,10 @@ def test_astype():
         Case("nn.nll_loss", [(2, 3), np.array([0, 3])]),
         Case("nn.cross_entropy", [(2, 3), np.array([-4, 0]), (3,)]),
         Case("grad.nll_loss_backward", [(), np.array([0, 3])], results=[((2, 3), None)]),
+        Case("nn.nll_loss", [(2, 3), np.array([0, -1])]),
+        Case("nn.cross_entropy", [(2, 3), np.array([-1, 0], np.int8)], {"ignore_index": -2}),
+        Case("grad.nll_loss_backward", [(), np.array([0, -1])], results=[((2, 3), None)]),
+        Case("grad.class_index", [np.array([0, -1])], {"classes": 3}),
     ],
     ids=str,
 )

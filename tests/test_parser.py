@@ -34,9 +34,10 @@ from gradir.errors import (
     translate,
 )
 from gradir.parser import MAX_DENSE_ELEMENTS, parse_module
+from gradir.passes.regions import MAX_REGION_DEPTH
 from gradir.passes.verify import dominator_tree, verify
 from gradir.registry import make_context
-from gradir.source_text import MAX_REGION_DEPTH, decode
+from gradir.source_text import decode
 
 ATTRIBUTES = r"""#map = affine_map<(d0, d1)[s0] -> (d0 + s0 * 2, d1 floordiv 3)>
 !pair = tuple<f32, i64>

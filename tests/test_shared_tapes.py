@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 
 import gradir
 from gradir.errors import ExecutionError
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 # far more than one thread alone would do
 SHAPE = (300, 40)
@@ -61,13 +68,57 @@ def test_bits(text: str) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize(("text", "trips"), [(FOR, 1000), (WHILE, 2**62)], ids=["for", "while"])
+@pytest.mark.parametrize(("text", "trips"), [(FOR, 2**62), (WHILE, 2**62)], ids=["for", "while"])
 def test_no_room(text: str, trips: int, threads: int) -> None:
-    """All threads leave the loop, the while of which would hardly end, no record is read that has
-    no room, and the next call runs."""
+    """All threads leave the loop, which would hardly end, no record is read that has no room, and
+    the next call runs."""
     fn = gradir.compile(gradient(text, 3_000_000), "f_grad", threads=threads)
     x = np.random.default_rng(0).normal(size=SHAPE)
     for _ in range(30):
         with pytest.raises(ExecutionError, match=r"the tape's limit is \d+ bytes, needed \d+"):
             fn(x, trips)
     assert np.isfinite(fn(x, 3)[0])
+
+
+def test_no_room_from_the_start() -> None:
+    """Where it is known in front of a loop that its tape will find no room, no trip runs; the last
+    one that fits does, also behind another loop on a tape of its own."""
+    seen: list[float] = []
+
+    def note(x: Array) -> Array:
+        seen.append(float(x))
+        return x
+
+    def backward(ct: Array, x: Array, y: Array) -> Array:
+        del x, y
+        return ct
+
+    gradir.register_host_function("note", note, backward=backward)
+    text = FOR.replace("array.sum %r : T -> tensor<f64>", "grad.barrier %r : T")
+    for old, new in (
+        ("%s = array.sin %a : T", '%s = grad.host_call %a {callee = "note"} : (T) -> T'),
+        ("%q = array.multiply %s, %x : T", "%q = array.sin %s : T"),
+    ):
+        text = text.replace(old, new)
+    module = gradir.parse(text.replace("T", "tensor<f64>")).gradient(
+        "f", mode="grad", of=[0], memory_limit=1000
+    )
+    runs: list[Callable[..., Any]] = [
+        gradir.compile(module, "f_grad", threads=1),
+        partial(gradir.interpret, module, "f_grad"),
+    ]
+    for run in runs:
+        with pytest.raises(ExecutionError) as caught:
+            run(np.array(0.5), 1000)
+        found = re.search(r"the tape's limit is (\d+) bytes, needed (\d+)$", str(caught.value))
+        assert found and not seen
+        size = int(found[2]) // 1000
+        fitting = int(found[1]) // size
+        run(np.array(0.5), fitting)
+        assert len(seen) == fitting
+        seen.clear()
+        with pytest.raises(ExecutionError, match=f"needed {size * (fitting + 1)}$"):
+            run(np.array(0.5), fitting + 1)
+        assert not seen
+        with pytest.raises(ExecutionError, match="needed "):
+            run(np.array(0.5), 2**63 - 1)

@@ -55,18 +55,19 @@ class IndexingOp(TensorOp):
         """What an index error says first."""
         return f"{location_text(self)}{self.source_name}"
 
-    def checked(self, at: Scalar, bound: int) -> Scalar:
-        """An element of the indices as an index in [0, bound)."""
+    def checked(self, at: Scalar, bound: int, from_start: bool = False) -> Scalar:
+        """An element of the indices as an index in [0, bound); negative ones count from the end
+        unless `from_start`."""
         if bound == 0:
             return b.index(at, 0)  # never run: nothing can index an empty axis
         wide = b.cast(at, i64, b.is_unsigned(element_of(self.operands[self.INDICES].type)))
-        return b.check_index(wide, bound, self.message)
+        return b.check_index(wide, bound, self.message, from_start)
 
 
-def wrapped(indices: Any, bound: int) -> Any:
+def wrapped(indices: Any, bound: int, from_start: bool = False) -> Any:
     """NumPy indices as ones in [0, bound); IndexError at the first that is out of range."""
     wide: Any = indices.astype("int64")
-    outside = wide[(wide < -bound) | (wide >= bound)]
+    outside = wide[(wide < (0 if from_start else -bound)) | (wide >= bound)]
     if outside.size:
         raise IndexError(f"index {outside[0]} is out of range for a size of {bound}")
     return wide + bound * (wide < 0)

@@ -45,7 +45,7 @@ class NllLossOp(NllForm):
     """Negative log likelihood: -weights[t] * log_probs[n, t] for each target t.
 
     log_probs [C], [N, C] or [N, C, d...], targets the same without C, weights [C] or absent.
-    Targets equal to `ignore_index` (any integer) count nothing; others outside of [-C, C) are an
+    Targets equal to `ignore_index` (any integer) count nothing; others outside of [0, C) are an
     error at run time. "mean" divides by the sum of the weights of the counted targets: nan of
     none, with gradient 0. vjp: grad.nll_loss_backward(ct, targets, weights)
     """
@@ -71,7 +71,7 @@ class NllLossOp(NllForm):
     def decompose(self, log_probs: Value, targets: Value, weights: Value | None = None) -> Value:
         shape, wide = log_probs.shape, wide_element(log_probs.element)
         axis = class_axis(shape)
-        rows = Rows(self, targets, weights, wide)
+        rows = Rows(self, targets, weights, wide, shape[axis])
         lp = widened(log_probs)
         column = [1 if d == axis else n for d, n in enumerate(shape)]
         picked = TakeAlongAxisOp.on(lp, reshaped(rows.targets, column), axis=axis)

@@ -19,7 +19,8 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.dynamic_slices import DynamicUpdateSliceOp
 from gradir.dialects.array.indexing import TakeOp
 from gradir.dialects.array.movement import ExpandDimsOp
-from gradir.dialects.loop_policy import POLICY_ATTRIBUTE, LoopPolicyAttr
+from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.shapes import is_bool, is_float
 from gradir.dialects.shapes import tensor as tensor_type
 from gradir.frontends.jit import jit

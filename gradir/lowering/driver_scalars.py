@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.loopnest import CheckIndexOp
 from gradir.dialects.loopnest_buffers import (
+    BoundIfRoomOp,
     CheckOffsetOp,
     CheckStepOp,
     RecordsAtOp,
@@ -124,9 +125,11 @@ class ScalarCode:
     def check_index(self, op: CheckIndexOp) -> None:
         self.work.by_all()
         index, bound, memory = self.names[op.index], op.bound.value.data, self.memory
-        negative = self.text.emit(f"icmp slt i64 {index}, 0")
-        from_end = memory.binary("add", "i64", 1, index, str(bound))
-        wrapped = memory.select("i64", 1, negative, from_end, index)
+        wrapped = index
+        if op.from_start is None:
+            negative = self.text.emit(f"icmp slt i64 {index}, 0")
+            from_end = memory.binary("add", "i64", 1, index, str(bound))
+            wrapped = memory.select("i64", 1, negative, from_end, index)
         wrong = self.text.emit(f"icmp uge i64 {wrapped}, {bound}")
         self.report(wrong, op.message.data, index, bound)
         above = memory.intrinsic("smax", "i64", 1, wrapped, "0")
@@ -175,6 +178,11 @@ class ScalarCode:
         going = self.text.emit(f"icmp eq i64 {failed}, 0")
         return self.memory.binary("and", "i1", 1, condition, going)
 
+    def bound_if_room(self, op: BoundIfRoomOp) -> None:
+        going = self.unless_failed("true", op.records)
+        kind, low, high = kind_of(op.result.type), self.names[op.low], self.names[op.high]
+        self.names[op.result] = self.memory.select(kind, 1, going, high, low)
+
     def report(self, wrong: str, message: str, index: str, bound: int) -> None:
         """Store code, index and bound in the error record if `wrong` and none was stored yet."""
         memory, text = self.memory, self.text
@@ -208,4 +216,5 @@ class ScalarCode:
         CheckOffsetOp: check_offset,
         CheckStepOp: check_step,
         ReserveOp: reserve,
+        BoundIfRoomOp: bound_if_room,
     }

@@ -65,16 +65,18 @@ entry:
   %old = load ptr, ptr %records, align 8
   %capacity = load i64, ptr %place, align 8
   %wanted = add i64 %count, 1
-  %needed = mul i64 %wanted, %size
-  %exceeds = icmp ugt i64 %needed, %limit
+  %counted = call i64 @llvm.umax.i64(i64 %size, i64 1)
+  %most = udiv i64 %limit, %counted
+  %exceeds = icmp ugt i64 %wanted, %most
+  %countable = udiv i64 {2**63 - 1}, %counted
+  %shown = call i64 @llvm.umin.i64(i64 %wanted, i64 %countable)
+  %needed = mul i64 %shown, %size
   br i1 %exceeds, label %refuse, label %grow
 grow:
   %double = shl i64 %capacity, 1
   %first = udiv i64 {FIRST_BYTES}, %stride
   %larger = call i64 @llvm.umax.i64(i64 %double, i64 %first)
   %largest = call i64 @llvm.umax.i64(i64 %larger, i64 %wanted)
-  %counted = call i64 @llvm.umax.i64(i64 %size, i64 1)
-  %most = udiv i64 %limit, %counted
   %new = call i64 @llvm.umin.i64(i64 %largest, i64 %most)
   %bytes = mul i64 %new, %stride
   %memory = call ptr @gradir_realloc(ptr %old, i64 %bytes)

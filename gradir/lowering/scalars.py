@@ -234,9 +234,11 @@ class BodyEmitter:
         bound = op.bound.value.data
         type_ = llvm_type("i64", lanes)
         zero, size, last = (memory.number("i64", lanes, v) for v in (0, bound, bound - 1))
-        negative = memory.f.emit(f"icmp slt {type_} {index.name}, {zero}")
-        from_end = memory.binary("add", "i64", lanes, index.name, size)
-        wrapped = memory.select("i64", lanes, negative, from_end, index.name)
+        wrapped = index.name
+        if op.from_start is None:
+            negative = memory.f.emit(f"icmp slt {type_} {index.name}, {zero}")
+            from_end = memory.binary("add", "i64", lanes, index.name, size)
+            wrapped = memory.select("i64", lanes, negative, from_end, index.name)
         wrong = memory.f.emit(f"icmp uge {type_} {wrapped}, {size}")
         if lanes > 1 and self.surroundings.mask is not None:
             wrong = memory.binary("and", "i1", lanes, wrong, self.surroundings.mask)

@@ -19,35 +19,37 @@ func.func @f(%x: tensor<f64>, %n: index) -> tensor<f64> {
 // CHECK-NEXT:   %tape = grad.tape_new : !grad.tape<tensor<f64>>
 // CHECK-NEXT:   %y, %tape_1 = scf.for %start = %c0 to %n step %c4 iter_args(%a = %x, %tape_2 = %tape) -> (tensor<f64>, !grad.tape<tensor<f64>>) {
 // CHECK-NEXT:     %tape_3 = grad.tape_push %tape_2, %a : !grad.tape<tensor<f64>>
-// CHECK-NEXT:     %0 = arith.addi %start, %c4 : index
-// CHECK-NEXT:     %end = arith.minsi %0, %n : index
-// CHECK-NEXT:     %1 = scf.for %i = %start to %end step %c1 iter_args(%a_1 = %a) -> (tensor<f64>) {
+// CHECK-NEXT:     %left = arith.subi %n, %start : index
+// CHECK-NEXT:     %length = arith.minui %c4, %left : index
+// CHECK-NEXT:     %end = arith.addi %start, %length : index
+// CHECK-NEXT:     %0 = scf.for %i = %start to %end step %c1 iter_args(%a_1 = %a) -> (tensor<f64>) {
 // CHECK-NEXT:       %s = array.sin %a_1 : tensor<f64>
 // CHECK-NEXT:       scf.yield %s : tensor<f64>
 // CHECK-NEXT:     }
-// CHECK-NEXT:     scf.yield %1, %tape_3 : tensor<f64>, !grad.tape<tensor<f64>>
+// CHECK-NEXT:     scf.yield %0, %tape_3 : tensor<f64>, !grad.tape<tensor<f64>>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %2 = arith.subi %n, %c1 : index
-// CHECK-NEXT:   %3 = arith.divsi %2, %c4 : index
-// CHECK-NEXT:   %4 = arith.muli %3, %c4 : index
+// CHECK-NEXT:   %1 = arith.subi %n, %c1 : index
+// CHECK-NEXT:   %2 = arith.divui %1, %c4 : index
+// CHECK-NEXT:   %3 = arith.muli %2, %c4 : index
 // CHECK-NEXT:   %x_ct, %tape_4 = scf.for %back = %c0 to %n step %c4 iter_args(%a_ct = %y_ct, %tape_5 = %tape_1) -> (tensor<f64>, !grad.tape<tensor<f64>>) {
-// CHECK-NEXT:     %start_1 = arith.subi %4, %back : index
+// CHECK-NEXT:     %start_1 = arith.subi %3, %back : index
 // CHECK-NEXT:     %tape_6, %a_2 = grad.tape_pop %tape_5 : !grad.tape<tensor<f64>>
-// CHECK-NEXT:     %5 = arith.addi %start_1, %c4 : index
-// CHECK-NEXT:     %end_1 = arith.minsi %5, %n : index
+// CHECK-NEXT:     %left_1 = arith.subi %n, %start_1 : index
+// CHECK-NEXT:     %length_1 = arith.minui %c4, %left_1 : index
+// CHECK-NEXT:     %end_1 = arith.addi %start_1, %length_1 : index
 // CHECK-NEXT:     %tape_7 = grad.tape_new : !grad.tape<tensor<f64>, capacity = 4>
-// CHECK-NEXT:     %6, %tape_8 = scf.for %i_1 = %start_1 to %end_1 step %c1 iter_args(%a_3 = %a_2, %tape_9 = %tape_7) -> (tensor<f64>, !grad.tape<tensor<f64>, capacity = 4>) {
+// CHECK-NEXT:     %4, %tape_8 = scf.for %i_1 = %start_1 to %end_1 step %c1 iter_args(%a_3 = %a_2, %tape_9 = %tape_7) -> (tensor<f64>, !grad.tape<tensor<f64>, capacity = 4>) {
 // CHECK-NEXT:       %s_1 = array.sin %a_3 : tensor<f64>
 // CHECK-NEXT:       %tape_10 = grad.tape_push %tape_9, %a_3 : !grad.tape<tensor<f64>, capacity = 4>
 // CHECK-NEXT:       scf.yield %s_1, %tape_10 : tensor<f64>, !grad.tape<tensor<f64>, capacity = 4>
 // CHECK-NEXT:     }
-// CHECK-NEXT:     %7, %tape_11 = scf.for %back_1 = %start_1 to %end_1 step %c1 iter_args(%s_ct = %a_ct, %tape_12 = %tape_8) -> (tensor<f64>, !grad.tape<tensor<f64>, capacity = 4>) {
+// CHECK-NEXT:     %5, %tape_11 = scf.for %back_1 = %start_1 to %end_1 step %c1 iter_args(%s_ct = %a_ct, %tape_12 = %tape_8) -> (tensor<f64>, !grad.tape<tensor<f64>, capacity = 4>) {
 // CHECK-NEXT:       %tape_13, %a_4 = grad.tape_pop %tape_12 : !grad.tape<tensor<f64>, capacity = 4>
-// CHECK-NEXT:       %8 = array.cos %a_4 : tensor<f64>
-// CHECK-NEXT:       %a_ct_1 = array.multiply %s_ct, %8 : tensor<f64>
+// CHECK-NEXT:       %6 = array.cos %a_4 : tensor<f64>
+// CHECK-NEXT:       %a_ct_1 = array.multiply %s_ct, %6 : tensor<f64>
 // CHECK-NEXT:       scf.yield %a_ct_1, %tape_13 : tensor<f64>, !grad.tape<tensor<f64>, capacity = 4>
 // CHECK-NEXT:     }
-// CHECK-NEXT:     scf.yield %7, %tape_6 : tensor<f64>, !grad.tape<tensor<f64>>
+// CHECK-NEXT:     scf.yield %5, %tape_6 : tensor<f64>, !grad.tape<tensor<f64>>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y, %x_ct : tensor<f64>, tensor<f64>
 // CHECK-NEXT: }

@@ -91,36 +91,43 @@ func.func @growing(%x: tensor<f64>, %n: index) -> (tensor<f64>, index) {
 // CHECK-NEXT:   %c0 = arith.constant 0 : index
 // CHECK-NEXT:   %c1 = arith.constant 1 : index
 // CHECK-NEXT:   %true = arith.constant true
-// CHECK-NEXT:   %y, %u = scf.for %i = %c0 to %n_1 step %c1 iter_args(%a = %1, %s = %0) -> (f64, index) {
-// CHECK-NEXT:     %2 = arith.addf %a, %a : f64
-// CHECK-NEXT:     %3 = loopnest.reserve %t[%s] message "{{.*}}tapes.mlir:31:5: grad.tape_push: the tape" : memref<?xi8>
-// CHECK-NEXT:     %4 = arith.constant 16 : index
-// CHECK-NEXT:     %5 = arith.muli %3, %4 : index
-// CHECK-NEXT:     %6 = loopnest.window %t at %5 : memref<?xi8> -> memref<f64>
-// CHECK-NEXT:     memref.store %2, %6[] : memref<f64>
-// CHECK-NEXT:     %7 = arith.constant 16 : index
-// CHECK-NEXT:     %8 = arith.muli %3, %7 : index
-// CHECK-NEXT:     %9 = arith.constant 8 : index
-// CHECK-NEXT:     %10 = arith.addi %8, %9 : index
-// CHECK-NEXT:     %11 = loopnest.window %t at %10 : memref<?xi8> -> memref<i1>
-// CHECK-NEXT:     memref.store %true, %11[] : memref<i1>
-// CHECK-NEXT:     %12 = arith.constant 1 : index
-// CHECK-NEXT:     %13 = arith.addi %3, %12 : index
-// CHECK-NEXT:     scf.yield %2, %13 : f64, index
+// CHECK-NEXT:   %c0_1 = arith.constant 0 : index
+// CHECK-NEXT:   %2 = arith.maxsi %n_1, %c0_1 : index
+// CHECK-NEXT:   %3 = arith.addi %0, %2 : index
+// CHECK-NEXT:   %4 = arith.constant -1 : index
+// CHECK-NEXT:   %5 = arith.addi %3, %4 : index
+// CHECK-NEXT:   %6 = loopnest.reserve %t[%5] message "{{.*}}tapes.mlir:31:5: grad.tape_push: the tape" : memref<?xi8>
+// CHECK-NEXT:   %7 = loopnest.bound_if_room %t, %c0, %n_1 : memref<?xi8>, index
+// CHECK-NEXT:   %y, %u = scf.for %i = %c0 to %7 step %c1 iter_args(%a = %1, %s = %0) -> (f64, index) {
+// CHECK-NEXT:     %8 = arith.addf %a, %a : f64
+// CHECK-NEXT:     %9 = loopnest.reserve %t[%s] message "{{.*}}tapes.mlir:31:5: grad.tape_push: the tape" : memref<?xi8>
+// CHECK-NEXT:     %10 = arith.constant 16 : index
+// CHECK-NEXT:     %11 = arith.muli %9, %10 : index
+// CHECK-NEXT:     %12 = loopnest.window %t at %11 : memref<?xi8> -> memref<f64>
+// CHECK-NEXT:     memref.store %8, %12[] : memref<f64>
+// CHECK-NEXT:     %13 = arith.constant 16 : index
+// CHECK-NEXT:     %14 = arith.muli %9, %13 : index
+// CHECK-NEXT:     %15 = arith.constant 8 : index
+// CHECK-NEXT:     %16 = arith.addi %14, %15 : index
+// CHECK-NEXT:     %17 = loopnest.window %t at %16 : memref<?xi8> -> memref<i1>
+// CHECK-NEXT:     memref.store %true, %17[] : memref<i1>
+// CHECK-NEXT:     %18 = arith.constant 1 : index
+// CHECK-NEXT:     %19 = arith.addi %9, %18 : index
+// CHECK-NEXT:     scf.yield %8, %19 : f64, index
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %14 = arith.constant -1 : index
-// CHECK-NEXT:   %15 = arith.addi %u, %14 : index
-// CHECK-NEXT:   %16 = loopnest.check_offset %15 bound 281474976710656 : i64 plain message "{{.*}}tapes.mlir:35:3: grad.tape_pop: the tape has no records left"
-// CHECK-NEXT:   %17 = arith.constant 16 : index
-// CHECK-NEXT:   %18 = arith.muli %16, %17 : index
-// CHECK-NEXT:   %19 = loopnest.window %t at %18 : memref<?xi8> -> memref<f64>
-// CHECK-NEXT:   %p = memref.load %19[] : memref<f64>
-// CHECK-NEXT:   %20 = arith.constant 16 : index
-// CHECK-NEXT:   %21 = arith.muli %16, %20 : index
-// CHECK-NEXT:   %22 = arith.constant 8 : index
-// CHECK-NEXT:   %23 = arith.addi %21, %22 : index
-// CHECK-NEXT:   %24 = loopnest.window %t at %23 : memref<?xi8> -> memref<i1>
-// CHECK-NEXT:   %q = memref.load %24[] : memref<i1>
+// CHECK-NEXT:   %20 = arith.constant -1 : index
+// CHECK-NEXT:   %21 = arith.addi %u, %20 : index
+// CHECK-NEXT:   %22 = loopnest.check_offset %21 bound 281474976710656 : i64 plain message "{{.*}}tapes.mlir:35:3: grad.tape_pop: the tape has no records left"
+// CHECK-NEXT:   %23 = arith.constant 16 : index
+// CHECK-NEXT:   %24 = arith.muli %22, %23 : index
+// CHECK-NEXT:   %25 = loopnest.window %t at %24 : memref<?xi8> -> memref<f64>
+// CHECK-NEXT:   %p = memref.load %25[] : memref<f64>
+// CHECK-NEXT:   %26 = arith.constant 16 : index
+// CHECK-NEXT:   %27 = arith.muli %22, %26 : index
+// CHECK-NEXT:   %28 = arith.constant 8 : index
+// CHECK-NEXT:   %29 = arith.addi %27, %28 : index
+// CHECK-NEXT:   %30 = loopnest.window %t at %29 : memref<?xi8> -> memref<i1>
+// CHECK-NEXT:   %q = memref.load %30[] : memref<i1>
 // CHECK-NEXT:   memref.store %p, %result0[] : memref<f64>
 // CHECK-NEXT:   memref.store %u, %result1[] : memref<index>
 // CHECK-NEXT:   func.return

@@ -17,6 +17,7 @@ func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, 
   %taken = grad.take_along_axis_backward %ct, %i {axis = 1} : tensor<2x3xf32>, tensor<2x3xi64> -> tensor<2x4xf32>
   %nll = grad.nll_loss_backward %l, %t : tensor<f32>, tensor<2xi64> -> tensor<2x4xf32>
   %weighted = grad.nll_loss_backward %l, %t, %w {reduction = "sum", ignore_index = 0, label_smoothing = 0.5} : tensor<f32>, tensor<2xi64>, tensor<4xf32> -> tensor<2x4xf32>
+  %classes = grad.class_index %t {classes = 4} : tensor<2xi64> -> tensor<2xi64>
   func.return %taken, %nll, %weighted : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
 }
 
@@ -36,5 +37,6 @@ func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, 
 // CHECK-NEXT:   %taken = grad.take_along_axis_backward %ct, %i {axis = 1} : tensor<2x3xf32>, tensor<2x3xi64> -> tensor<2x4xf32>
 // CHECK-NEXT:   %nll = grad.nll_loss_backward %l, %t : tensor<f32>, tensor<2xi64> -> tensor<2x4xf32>
 // CHECK-NEXT:   %weighted = grad.nll_loss_backward %l, %t, %w {reduction = "sum", ignore_index = 0, label_smoothing = 0.5} : tensor<f32>, tensor<2xi64>, tensor<4xf32> -> tensor<2x4xf32>
+// CHECK-NEXT:   %classes = grad.class_index %t {classes = 4} : tensor<2xi64> -> tensor<2xi64>
 // CHECK-NEXT:   func.return %taken, %nll, %weighted : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
 // CHECK-NEXT: }

@@ -133,3 +133,19 @@ func.func @f(%l: tensor<f32>, %t: tensor<4xi64>) {
   %0 = grad.nll_loss_backward %l, %t {label_smoothing = 2.0} : tensor<f32>, tensor<4xi64> -> tensor<4x3xf32>
   func.return
 }
+
+// -----
+
+func.func @classes(%t: tensor<4xf32>) -> tensor<4xi64> {
+  // expected-error @+1 {{grad.class_index: elements must be integer, got tensor<4xf32>}}
+  %0 = grad.class_index %t {classes = 3} : tensor<4xf32> -> tensor<4xi64>
+  func.return %0 : tensor<4xi64>
+}
+
+// -----
+
+func.func @no_class(%t: tensor<4xi64>) -> tensor<4xi64> {
+  // expected-error @+1 {{grad.class_index: classes must not be negative, got -1}}
+  %0 = grad.class_index %t {classes = -1} : tensor<4xi64> -> tensor<4xi64>
+  func.return %0 : tensor<4xi64>
+}

@@ -68,15 +68,16 @@ func.func @nll_loss(%x: tensor<4x3xf32>, %t: tensor<4xi64>) -> tensor<f32> {
 // CHECK-NEXT:   %1 = array.not_equal %t, %0 : tensor<4xi64>, tensor<4xi64> -> tensor<4xi1>
 // CHECK-NEXT:   %2 = array.full {value = 0} : tensor<4xi64>
 // CHECK-NEXT:   %3 = array.where %1, %t, %2 : tensor<4xi1>, tensor<4xi64>, tensor<4xi64> -> tensor<4xi64>
-// CHECK-NEXT:   %4 = array.astype %1 : tensor<4xi1> -> tensor<4xf32>
-// CHECK-NEXT:   %5 = array.reshape %3 : tensor<4xi64> -> tensor<4x1xi64>
-// CHECK-NEXT:   %6 = array.take_along_axis %x, %5 {axis = 1, gradir.source = "nn.nll_loss"} : tensor<4x3xf32>, tensor<4x1xi64> -> tensor<4x1xf32>
-// CHECK-NEXT:   %7 = array.reshape %6 : tensor<4x1xf32> -> tensor<4xf32>
-// CHECK-NEXT:   %8 = array.multiply %7, %4 : tensor<4xf32>
-// CHECK-NEXT:   %9 = array.full {value = -1.0} : tensor<4xf32>
-// CHECK-NEXT:   %10 = array.multiply %8, %9 : tensor<4xf32>
-// CHECK-NEXT:   %11 = array.full {value = 0.0} : tensor<4xf32>
-// CHECK-NEXT:   %12 = array.where %1, %10, %11 : tensor<4xi1>, tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
-// CHECK-NEXT:   %y = array.sum %12 : tensor<4xf32> -> tensor<f32>
+// CHECK-NEXT:   %4 = grad.class_index %3 {classes = 3, gradir.source = "nn.nll_loss"} : tensor<4xi64> -> tensor<4xi64>
+// CHECK-NEXT:   %5 = array.astype %1 : tensor<4xi1> -> tensor<4xf32>
+// CHECK-NEXT:   %6 = array.reshape %4 : tensor<4xi64> -> tensor<4x1xi64>
+// CHECK-NEXT:   %7 = array.take_along_axis %x, %6 {axis = 1, gradir.source = "nn.nll_loss"} : tensor<4x3xf32>, tensor<4x1xi64> -> tensor<4x1xf32>
+// CHECK-NEXT:   %8 = array.reshape %7 : tensor<4x1xf32> -> tensor<4xf32>
+// CHECK-NEXT:   %9 = array.multiply %8, %5 : tensor<4xf32>
+// CHECK-NEXT:   %10 = array.full {value = -1.0} : tensor<4xf32>
+// CHECK-NEXT:   %11 = array.multiply %9, %10 : tensor<4xf32>
+// CHECK-NEXT:   %12 = array.full {value = 0.0} : tensor<4xf32>
+// CHECK-NEXT:   %13 = array.where %1, %11, %12 : tensor<4xi1>, tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+// CHECK-NEXT:   %y = array.sum %13 : tensor<4xf32> -> tensor<f32>
 // CHECK-NEXT:   func.return %y : tensor<f32>
 // CHECK-NEXT: }

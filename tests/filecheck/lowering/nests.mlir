@@ -142,10 +142,13 @@ func.func @markers(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     %3 = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:     loopnest.yield %3 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %s = loopnest.nest [4] (%4 = %c[d0] : tensor<4xf32>, %5 = %x[d0] : tensor<4xf32>, %6 = %z[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
-// CHECK-NEXT:     %7 = arith.addf %4, %5 : f32
-// CHECK-NEXT:     %8 = arith.addf %7, %6 : f32
-// CHECK-NEXT:     loopnest.yield %8 : f32
+// CHECK-NEXT:   %4 = loopnest.nest [4] (%5 = %c[d0] : tensor<4xf32>, %6 = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+// CHECK-NEXT:     %7 = arith.addf %5, %6 : f32
+// CHECK-NEXT:     loopnest.yield %7 : f32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   %s = loopnest.nest [4] (%8 = %4[d0] : tensor<4xf32>, %9 = %z[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+// CHECK-NEXT:     %10 = arith.addf %8, %9 : f32
+// CHECK-NEXT:     loopnest.yield %10 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %s : tensor<4xf32>
 // CHECK-NEXT: }

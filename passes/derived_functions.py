@@ -131,13 +131,13 @@ class Program:
 class DifferentiatedLoop:
     """A loop of the source through which cotangents flow, and its policy.
 
-    `state` are the types of the carried values that change; `record_bytes` what an iteration puts
-    on a tape of the loop, loops in it aside.
+    `state` are the types of the carried values that a snapshot has; None if no value changes.
+    `record_bytes` is what an iteration puts on a tape of the loop, loops in it aside.
     """
 
     op: scf.ForOp | scf.WhileOp
     policy: LoopPolicyAttr
-    state: Sequence[Attribute]
+    state: Sequence[Attribute] | None
     record_bytes: int = 0
 
 

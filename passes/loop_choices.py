@@ -5,7 +5,8 @@ A loop without a policy of its own goes down a ladder. It begins where every ite
 record; then come `every = k`, with the k that takes the fewest bytes, and binomial schedules with
 fewer and fewer slots. Where the number of iterations is not known, records would take memory
 without bound, so the ladder begins at a schedule with slots: `online` of a scf.while, `binomial` of
-a scf.for. Loops that must not run again, or carry what cannot be kept, store everything.
+a scf.for. Loops that must not run again, or carry what cannot be kept, store everything, and so do
+those of unknown length that push on a tape of the program, which grows whatever they do.
 
 Bytes and seconds are estimates, which give the settings an order; what a setting takes is measured
 (gradir/memory_limit.py).
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 from math import comb, isqrt
 
 from xdsl.dialects import scf
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.checkpoint import CheckpointOp
@@ -29,6 +30,7 @@ from gradir.passes.costs import ASSUMED_TRIPS, Costs
 from gradir.passes.derived_functions import DifferentiatedLoop, Program
 from gradir.passes.region_flow import trips
 from gradir.passes.replayable import LoopOp, can_be_kept, op_with_effects
+from gradir.passes.tape_limits import grows
 
 SLOTS = (256, 128, 64, 32, 16, 8, 4, 2, 1)
 """The slots of the schedules on a ladder."""
@@ -257,22 +259,25 @@ def _loop(program: Program, loop: DifferentiatedLoop, costs: Costs) -> _Loop:
     known = trips(loop.op)
     count = ASSUMED_TRIPS if known is None else known
     seconds = costs.of(loop.op).seconds / max(count, 1)
-    state = record_bytes(TapeType.of(loop.state)) if _is_kept(loop.state) else 0
+    state = record_bytes(TapeType.of(loop.state)) if loop.state and _is_kept(loop) else 0
     rungs = _ladder(program, loop, known)
     return _Loop(loop.op, count, seconds, state, loop.record_bytes, rungs)
 
 
-def _is_kept(state: Sequence[Attribute]) -> bool:
-    return bool(state) and all(map(can_be_kept, state))
+def _is_kept(loop: DifferentiatedLoop) -> bool:
+    return loop.state is not None and all(map(can_be_kept, loop.state))
 
 
 def _ladder(program: Program, loop: DifferentiatedLoop, known: int | None) -> list[Rung]:
     """The rungs that a loop may stand on."""
     op = loop.op
-    may_run_again = _is_kept(loop.state) and op_with_effects(program, op) is None
+    may_run_again = _is_kept(loop) and op_with_effects(program, op) is None
     if _own_policy(op) is not None or not may_run_again:
         return [Rung("store_all")]
     if known is not None and known <= 1:
+        return [Rung("store_all")]
+    if known is None and any(map(grows, op.results)):
+        # no schedule bounds what such a loop leaves behind
         return [Rung("store_all")]
     kind = "online" if isinstance(op, scf.WhileOp) else "binomial"
     count = ASSUMED_TRIPS if known is None else known

@@ -1,11 +1,10 @@
 """Differentiation of scf.for under `#grad.loop<every = k>` and `#grad.loop<binomial = slots>`.
 
-Both keep carried values of some iterations, as snapshots on a tape, and run iterations again from
-there.
+Both keep carried values of some iterations, as snapshots, and run iterations again from there.
 
-every = k: the forward loop becomes a loop over segments of k iterations, which pushes the carried
-values in front of each. The backward loop over segments pops them, runs the segment with a tape,
-and takes it back.
+every = k: the forward loop becomes a loop over segments of k iterations, which keeps the carried
+values in front of each (segments.py). The backward loop over segments reads them, runs the segment
+with a tape, and takes it back.
 
 binomial = s: the backward loop looks at the last snapshot, of iteration `at`. If it is of the last
 iteration that is left, or no slot is free, it runs up to that iteration and takes it back; else it
@@ -20,15 +19,13 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.loop_policy import loop_policy
-from gradir.dialects.tape import TapeType, pop, push
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.differentiator import (
     Differentiator,
-    TapeThread,
     copied,
     cotangent_hint,
     splice,
@@ -40,25 +37,25 @@ from gradir.passes.flow_builder import (
     cast_integer,
     compare,
     either,
-    largest_number,
     name_all,
     named,
 )
-from gradir.passes.loop_body import captured_active, check_room, keep_limit, tape_limit
+from gradir.passes.loop_body import captured_active, check_room, keep_limit
 from gradir.passes.loop_rules import (
     Bounds,
     active_values,
     reversed_index,
     reversed_loop,
     reversible_body,
-    take_over,
     taped_loop,
 )
-from gradir.passes.region_flow import segment_size, slot_count, times, trips, yielded
+from gradir.passes.loop_state import LoopState
+from gradir.passes.region_flow import slot_count, yielded
 from gradir.passes.regions import captured_inside
 from gradir.passes.replayable import check_can_be_kept, check_replayable
+from gradir.passes.segments import Segments, SegmentStates, open_segments
 from gradir.passes.snapshot_schedules import choose_steps
-from gradir.passes.snapshots import Change, Snapshots, SnapshotTape
+from gradir.passes.snapshots import SnapshotStack
 from gradir.passes.verify_flow import constant_integer
 
 INDEX = IndexType()
@@ -66,19 +63,22 @@ INDEX = IndexType()
 
 @dataclass
 class Segmented:
-    """A loop of which segments run again: the carried values that change, the tape of snapshots."""
+    """A loop of which segments run again: the carried values that change, what is needed of them,
+    and what the segments start from."""
 
     changing: list[int]
-    snapshots: TapeThread
+    state: LoopState
+    snapshots: SegmentStates
 
 
 @dataclass
 class Scheduled:
-    """A loop that is taken back by the binomial schedule: the carried values that change, the
-    snapshots, how many iterations there are and how many slots are free."""
+    """A loop that is taken back by the binomial schedule: the carried values that change, what is
+    needed of them, the snapshots, how many iterations there are and how many slots are free."""
 
     changing: list[int]
-    snapshots: Snapshots
+    state: LoopState
+    snapshots: SnapshotStack
     count: SSAValue
     free: SSAValue
 
@@ -86,16 +86,17 @@ class Scheduled:
 Replayed = Segmented | Scheduled
 
 
-def forward_replayed(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Replayed | None:
+def forward_replayed(
+    outer: Differentiator, op: scf.ForOp, changing: list[int], state: LoopState
+) -> Replayed | None:
     """Append the loop, and the keeping of snapshots."""
     check_replayable(outer.program, op)
-    for k in changing:
-        check_can_be_kept(op, op.iter_args[k])
+    for argument in state.kept(state.arguments):
+        check_can_be_kept(op, argument)
     if not changing:
         return None
-    if loop_policy(op).kind.data == "every":
-        return _forward_segments(outer, op, changing)
-    return _forward_binomial(outer, op, changing)
+    forward = _forward_segments if loop_policy(op).kind.data == "every" else _forward_binomial
+    return forward(outer, op, changing, state)
 
 
 def backward_replayed(
@@ -108,21 +109,10 @@ def backward_replayed(
     captured = captured_active(outer, op)
     given = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in active]
     given += [outer.sum_so_far(c).ssa for c in captured]
-    work = _Backward(outer, op, saved.changing, active, captured, given)
+    work = _Backward(outer, op, saved.changing, saved.state, active, captured, given)
     results = work.segments(saved) if isinstance(saved, Segmented) else work.scheduled(saved)
     targets = [*(op.iter_args[k] for k in active), *captured]
     return [(v, emitter.value(r)) for v, r in zip(targets, results, strict=True)]
-
-
-def open_snapshots(
-    outer: Differentiator,
-    op: scf.ForOp | scf.WhileOp,
-    columns: Sequence[Attribute],
-    count: int | None,
-) -> TapeThread:
-    capacity = times(outer.executions, count)
-    check_room(op, capacity, columns)
-    return outer.open_tape(TapeType.of(columns, capacity, tape_limit(op)))
 
 
 def _plain_body(outer: Differentiator, op: scf.ForOp, changing: Sequence[int]) -> Block:
@@ -149,100 +139,65 @@ def _plain_body(outer: Differentiator, op: scf.ForOp, changing: Sequence[int]) -
 # Segments.
 
 
-@dataclass(frozen=True)
-class Segments:
-    """The bounds of the loop over segments, of which no number overflows. All have the same length
-    if `even`."""
-
-    whole: Bounds
-    stride: SSAValue
-    even: bool
-
-    @staticmethod
-    def of(op: scf.ForOp, whole: Bounds, emitter: Emitter) -> Segments:
-        size, count = segment_size(op), trips(op)
-        integers, most = Integers(op.lb.type, emitter), largest_number(op.lb.type)
-        low, _, step = whole.numbers()
-        even = False
-        if isinstance(low, int) and isinstance(step, int) and count is not None:
-            even = count % size == 0 and low + count * step <= most
-        if not isinstance(step, int):
-            fitting = integers.value(integers.divide(most, step))
-            size = emitter.insert(arith.MinSIOp(integers.constant(size), fitting)).result
-        return Segments(whole, integers.value(integers.multiply(step, size)), even)
-
-    @property
-    def bounds(self) -> Bounds:
-        return Bounds(self.whole.low, self.whole.high, self.stride)
-
-    def one(self, start: SSAValue, emitter: Emitter) -> Bounds:
-        """The bounds of the iterations of a segment."""
-        length = self.stride
-        if not self.even:
-            # as numbers without a sign: nothing overflows
-            left = named(emitter.insert(arith.SubiOp(self.whole.high, start)).result, "left")
-            length = emitter.insert(arith.MinUIOp(length, left)).result
-            length.name_hint = "length"
-        end = named(emitter.insert(arith.AddiOp(start, length)).result, "end")
-        return Bounds(start, end, self.whole.step)
-
-
-def _forward_segments(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Segmented:
+def _forward_segments(
+    outer: Differentiator, op: scf.ForOp, changing: list[int], state: LoopState
+) -> Segmented:
     outside = outer.forward_emitter(op)
     segments = Segments.of(op, _checked(outer, op, outside), outside)
     initial = [outer.primal(op.iter_args[k]) for k in changing]
-    types = [v.type for v in initial]
-    count = trips(op)
-    size = segment_size(op)
-    snapshots = open_snapshots(outer, op, types, None if count is None else -(-count // size))
-    block = Block(arg_types=[op.lb.type, *types, snapshots.type])
-    start, *state, tape = block.args
-    name_all(
-        block.args, ["start", *(op.body.block.args[1 + k].name_hint for k in changing), "tape"]
-    )
+    kept = open_segments(outer, op, state)
+    own, own_names = kept.forward()
+    block = Block(arg_types=[op.lb.type, *(v.type for v in (*initial, *own))])
+    start, *carried = block.args
+    name_all(block.args, ["start", *(a.name_hint for a in state.arguments), *own_names])
+    values, own = carried[: len(initial)], carried[len(initial) :]
     emitter = Emitter(block, op.location)
-    pushed = named(push(tape, state, emitter), "tape")
+    own = kept.keep(segments, start, state.kept(values), own, emitter)
     bounds = segments.one(start, emitter)
     body = Region(_plain_body(outer, op, changing))
-    inner = emitter.insert(scf.ForOp(bounds.low, bounds.high, bounds.step, state, body))
-    emitter.insert(scf.YieldOp(*inner.results, pushed))
+    inner = emitter.insert(scf.ForOp(bounds.low, bounds.high, bounds.step, values, body))
+    emitter.insert(scf.YieldOp(*inner.results, *own))
     over = segments.bounds
-    before = [*initial, snapshots.forward]
+    before = [*initial, *kept.forward()[0]]
     made = outside.insert(scf.ForOp(over.low, over.high, over.step, before, Region(block)))
-    outer.set_primal([op.results[k] for k in changing], made.results[:-1])
-    take_over([snapshots], made.results[-1:])
-    return Segmented(changing, snapshots)
+    results, own = made.results[: len(initial)], made.results[len(initial) :]
+    outer.set_primal([op.results[k] for k in changing], results)
+    name_all(own, own_names)
+    return Segmented(changing, state, kept.after(own))
 
 
 # The binomial schedule.
 
 
-def _forward_binomial(outer: Differentiator, op: scf.ForOp, changing: list[int]) -> Scheduled:
+def _forward_binomial(
+    outer: Differentiator, op: scf.ForOp, changing: list[int], state: LoopState
+) -> Scheduled:
     outside = outer.forward_emitter(op)
     count = named(_checked(outer, op, outside).trip_count(outside), "count")
     initial = [outer.primal(op.iter_args[k]) for k in changing]
-    types = [v.type for v in initial]
     slots = slot_count(op)
-    snapshots = open_snapshots(outer, op, [INDEX, *types], slots)
+    check_room(op, slots, [INDEX, *state.types])
+    snapshots = SnapshotStack.stack(state.types, state.names, slots, outside)
     index = Integers(INDEX, outside)
-    carried = [index.constant(0), index.constant(slots), *initial, snapshots.forward]
-    names = [op.body.block.args[1 + k].name_hint for k in changing]
-    loop = WhileBuilder(carried, ["at", "free", *names, "tape"], op.location)
+    carried = [index.constant(0), index.constant(slots), *initial, *snapshots.values()]
+    names = [*(a.name_hint for a in state.arguments), *snapshots.names()]
+    loop = WhileBuilder(carried, ["at", "free", *names], op.location)
     loop.run_while(lambda carried, there: compare(carried[0], "slt", count, there))
-    at, free, *state, tape = loop.arguments
+    at, free, *others = loop.arguments
+    values, here = others[: len(initial)], snapshots.with_values(others[len(initial) :])
     emitter = loop.emitter
-    pushed = named(push(tape, [at, *state], emitter), "tape")
+    kept = here.pushed(free, at, state.kept(values), emitter).values()
     index = Integers(INDEX, emitter)
     left = named(index.value(index.subtract(free, 1)), "free")
     length = named(index.value(index.subtract(count, at)), "length")
     is_full, is_single = (compare(v, "eq", k, emitter) for v, k in ((left, 0), (length, 1)))
     to_the_end = either(is_full, is_single, emitter)
     steps = choose_steps(to_the_end, length, length, free, emitter)
-    after, here = _advance(outer, op, changing, at, steps, state, emitter)
-    results = loop.finish([here, left, *after, pushed], outside)
-    outer.set_primal([op.results[k] for k in changing], results[2:-1])
-    take_over([snapshots], results[-1:])
-    return Scheduled(changing, SnapshotTape(snapshots), count, results[1])
+    after, following = _advance(outer, op, changing, at, steps, values, emitter)
+    results = loop.finish([following, left, *after, *kept], outside)
+    end = 2 + len(initial)
+    outer.set_primal([op.results[k] for k in changing], results[2:end])
+    return Scheduled(changing, state, snapshots.with_values(results[end:]), count, results[1])
 
 
 def _checked(outer: Differentiator, op: scf.ForOp, emitter: Emitter) -> Bounds:
@@ -300,6 +255,7 @@ class _Backward:
     outer: Differentiator
     op: scf.ForOp
     changing: list[int]
+    state: LoopState
     active: list[int]
     captured: list[SSAValue]
     given: list[SSAValue]
@@ -309,30 +265,29 @@ class _Backward:
         values = [*(arguments[k] for k in self.active), *self.captured]
         return [cotangent_hint(v) for v in values]
 
-    def state_names(self) -> list[str | None]:
-        return [self.op.body.block.args[1 + k].name_hint for k in self.changing]
-
     def segments(self, saved: Segmented) -> list[SSAValue]:
         """The loop over segments, last first."""
-        outer, op, emitter = self.outer, self.op, self.outer.emitter
-        tape = saved.snapshots.in_backward()
+        outer, op, emitter, kept = self.outer, self.op, self.outer.emitter, saved.snapshots
         segments = Segments.of(op, Bounds.of(outer, op), emitter)
-        block = Block(arg_types=[op.lb.type, *(v.type for v in self.given), tape.type])
-        name_all(block.args, ["back", *self.names(), "tape"])
-        number, *given, top = block.args
+        before = [*self.given, *kept.backward()]
+        block = Block(arg_types=[op.lb.type, *(v.type for v in before)])
+        own_names = [v.name_hint for v in kept.backward()]
+        name_all(block.args, ["back", *self.names(), *own_names])
+        number, *carried = block.args
+        given, own = carried[: len(self.given)], carried[len(self.given) :]
         inside = Emitter(block, op.location)
-        rest, state = pop(top, inside)
-        name_all([rest, *state], ["tape", *self.state_names()])
         start = named(reversed_index(segments.bounds, number, emitter, inside), "start")
+        values, own = kept.take(segments, start, own, inside)
+        name_all(values, self.state.names)
         bounds = segments.one(start, inside)
-        results = self._take_back_segment(bounds, list(state), given, inside)
-        inside.insert(scf.YieldOp(*results, rest))
+        state = self.state.filled(values, inside)
+        results = self._take_back_segment(bounds, state, given, inside)
+        inside.insert(scf.YieldOp(*results, *own))
         over = segments.bounds
-        before = [*self.given, tape]
         made = emitter.insert(scf.ForOp(over.low, over.high, over.step, before, Region(block)))
         keep_limit(made, op)
-        take_over([saved.snapshots], made.results[-1:], backward=True)
-        return list(made.results[:-1])
+        kept.finish(made.results[len(self.given) :])
+        return list(made.results[: len(self.given)])
 
     def _take_back_segment(
         self,
@@ -362,15 +317,16 @@ class _Backward:
     def scheduled(self, saved: Scheduled) -> list[SSAValue]:
         """The loop that looks at the last snapshot until nothing is left."""
         outer, op, emitter, snapshots = self.outer, self.op, self.outer.emitter, saved.snapshots
-        kept, kept_names = snapshots.carried()
-        carried = [saved.count, saved.free, *self.given, *kept]
-        loop = WhileBuilder(carried, ["left", "free", *self.names(), *kept_names], op.location)
+        carried = [saved.count, saved.free, *self.given, *snapshots.values()]
+        names = ["left", "free", *self.names(), *snapshots.names()]
+        loop = WhileBuilder(carried, names, op.location)
         loop.run_while(lambda carried, there: compare(carried[0], "sgt", 0, there))
         left, free, *others = loop.arguments
-        given, kept = others[: len(self.given)], others[len(self.given) :]
+        given, here = others[: len(self.given)], snapshots.with_values(others[len(self.given) :])
         inside = loop.emitter
-        at, state, kept = snapshots.last(kept, free, inside)
-        name_all([at, *state], ["at", *self.state_names()])
+        at, values = here.last(free, inside)
+        name_all([at, *values], ["at", *self.state.names])
+        state = self.state.filled(values, inside)
         index = Integers(INDEX, inside)
         length = named(index.value(index.subtract(left, at)), "length")
         is_single = named(compare(length, "eq", 1, inside), "is_single")
@@ -379,16 +335,14 @@ class _Backward:
         to_the_last = index.value(index.subtract(length, 1))
         slots = named(index.value(index.add(free, 1)), "slots")
         steps = choose_steps(is_leaf, to_the_last, length, slots, inside)
-        after, here = _advance(outer, op, self.changing, at, steps, state, inside)
-        change = Change([at, *state], is_single, [here, *after], is_leaf)
-        kept = snapshots.updated(kept, free, change, inside)
-        changed = self._take_back_one(is_leaf, here, after, [left, *given], inside)
+        after, number = _advance(outer, op, self.changing, at, steps, state, inside)
+        kept = here.pushed_unless(is_leaf, free, number, self.state.kept(after), inside)
+        changed = self._take_back_one(is_leaf, number, after, [left, *given], inside)
         more = index.value(index.add(free, 1))
         fewer = index.value(index.subtract(free, 1))
         held = inside.insert(arith.SelectOp(is_leaf, free, fewer)).result
         free_then = inside.insert(arith.SelectOp(is_single, more, held)).result
-        results = loop.finish([changed[0], free_then, *changed[1:], *kept], emitter)
-        snapshots.finish(results[2 + len(self.given) :])
+        results = loop.finish([changed[0], free_then, *changed[1:], *kept.values()], emitter)
         return results[2 : 2 + len(self.given)]
 
     def _take_back_one(

@@ -36,6 +36,7 @@ from gradir.passes.loop_body import (
     keep_limit,
     keep_residuals,
 )
+from gradir.passes.loop_state import LoopState
 from gradir.passes.region_flow import yielded
 from gradir.passes.residuals import Makers
 
@@ -78,12 +79,13 @@ class ForRule:
 
     def forward(self, outer: Differentiator, op: scf.ForOp) -> object:
         changing = changing_values(outer, op)
-        state = [op.iter_args[k].type for k in changing]
-        outer.shared.loops[op] = DifferentiatedLoop(op, loop_policy(op), state)
+        state = LoopState.of(op, [op.body.block.args[1 + k] for k in changing])
+        types = state.types if changing else None
+        outer.shared.loops[op] = DifferentiatedLoop(op, loop_policy(op), types)
         if loop_policy(op).kind.data != "store_all":
             from gradir.passes.loop_replay import forward_replayed
 
-            return forward_replayed(outer, op, changing)
+            return forward_replayed(outer, op, changing, state)
         initial = [outer.primal(op.iter_args[k]) for k in changing]
         results, saved = taped_loop(outer, op, changing, Bounds.of(outer, op), initial)
         outer.set_primal([op.results[k] for k in changing], results)

@@ -7,11 +7,11 @@ name it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.checkpoint import CheckpointOp
@@ -62,9 +62,33 @@ def trips(op: Operation) -> int | None:
     if not isinstance(op, scf.ForOp):
         return 1
     low, high, step = (constant_integer(b) for b in (op.lb, op.ub, op.step))
-    if low is None or high is None or step is None or step <= 0:
+    if step is None or step <= 0:
         return None
-    return max(0, -((low - high) // step))
+    distance = _distance(op.lb, op.ub) if low is None or high is None else high - low
+    return None if distance is None else max(0, -(-distance // step))
+
+
+def _distance(low: SSAValue, high: SSAValue) -> int | None:
+    """At most so far is a bound from another: `high` is `low + length`, or less."""
+    match high.owner:
+        case arith.MinSIOp(lhs=one, rhs=other):
+            return _least(_distance(low, v) for v in (one, other))
+        case arith.AddiOp(lhs=one, rhs=other):
+            return _least(_most(b) for a, b in ((one, other), (other, one)) if a is low)
+        case _:
+            return None
+
+
+def _most(length: SSAValue) -> int | None:
+    """A length is at most so much."""
+    if isinstance(owner := length.owner, arith.MinUIOp):
+        numbers = (constant_integer(v) for v in (owner.lhs, owner.rhs))
+        return _least(n for n in numbers if n is not None and n >= 0)
+    return constant_integer(length)
+
+
+def _least(numbers: Iterable[int | None]) -> int | None:
+    return min((n for n in numbers if n is not None), default=None)
 
 
 def records_made(loop: scf.ForOp) -> Iterator[tuple[int, TapePushOp]]:

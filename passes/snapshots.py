@@ -1,118 +1,146 @@
 """Where a loop keeps snapshots of its carried values, for its backward code to run again from.
 
-A `SnapshotTape` is a stack, on a tape: enough where each snapshot is newer than all that are kept.
-`SnapshotSlots` are the rows of stacked tensors, one for each carried value, so that a snapshot
-between others can give way to a new one: its row is written over. Two small tables are carried
-along: the iterations of the snapshots in order, and the rows in which they are, then the free rows.
+They are the rows of stacked tensors, one for each carried value, and a table of the iterations that
+they are of. In a `SnapshotStack` they lie in order, which is enough where each snapshot is newer
+than all that are kept. In `SnapshotSlots` a snapshot between others can give way to a new one: its
+row is written over, and a second table says in which row each is, then which rows are free.
+
+Tensors, not tapes: the backward loop reads a row wherever it is, so that the loops that work on
+snapshots can run iterations again in their turn, when a derivative is differentiated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, cast
+from dataclasses import dataclass, replace
+from typing import Self, cast
 
 from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, TensorType, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from gradir.dialects.shapes import element_of, is_element, is_tensor, shape_of
-from gradir.dialects.tape import pop, push
 from gradir.dialects.value import Emitter
-from gradir.passes.differentiator import TapeThread
 from gradir.passes.flow_builder import Integers, cast_integer, compare, name_all, named
-from gradir.passes.loop_rules import take_over
 from gradir.passes.snapshot_schedules import online_place
 
 INDEX = IndexType()
 
 
-class Snapshots(Protocol):
-    """What the backward loop needs: values that it carries, and what it does with the last
-    snapshot. `free` says for how many more there is room."""
+@dataclass(frozen=True)
+class Rows:
+    """A stacked tensor for each of some values: numbers, or tensors of static shape."""
 
-    def carried(self) -> tuple[list[SSAValue], list[str | None]]:
-        """What the loop starts from, and names."""
-        ...
+    types: Sequence[Attribute]
+    columns: list[SSAValue]
 
-    def last(
-        self, carried: Sequence[SSAValue], free: SSAValue, emitter: Emitter
-    ) -> tuple[SSAValue, list[SSAValue], list[SSAValue]]:
-        """The iteration of the last snapshot, the values in it, and what is carried then."""
-        ...
+    @staticmethod
+    def empty(
+        types: Sequence[Attribute], names: Sequence[str | None], count: int, emitter: Emitter
+    ) -> Rows:
+        """`count` rows. What has not been written is never read."""
+        columns = [
+            named(_nothing(_stacked(type_, count), emitter), _column_name(name))
+            for type_, name in zip(types, names, strict=True)
+        ]
+        return Rows(types, columns)
 
-    def updated(
-        self, carried: Sequence[SSAValue], free: SSAValue, change: Change, emitter: Emitter
-    ) -> list[SSAValue]:
-        """What is carried after a change."""
-        ...
+    def names(self) -> list[str | None]:
+        return [v.name_hint for v in self.columns]
 
-    def finish(self, carried: Sequence[SSAValue]) -> None:
-        """Say what is left behind the loop."""
-        ...
+    def with_columns(self, columns: Sequence[SSAValue]) -> Rows:
+        return Rows(self.types, list(columns))
+
+    def written(self, row: SSAValue, values: Sequence[SSAValue], emitter: Emitter) -> Rows:
+        """With values in a row."""
+        pairs = zip(values, self.columns, strict=True)
+        return self.with_columns([named(_put(v, c, row, emitter), c.name_hint) for v, c in pairs])
+
+    def read(self, row: SSAValue, emitter: Emitter) -> list[SSAValue]:
+        """The values in a row."""
+        pairs = zip(self.columns, self.types, strict=True)
+        return [_row(column, row, type_, emitter) for column, type_ in pairs]
 
 
 @dataclass(frozen=True)
-class Change:
-    """What becomes of the last snapshot, `old`, which goes where `drops`; `new` comes on top of it
-    unless `keeps_none`. Both are iterations and the values in front of them."""
+class SnapshotStack:
+    """Snapshots in rows, in order, at most `slots` of them; `at` are their iterations.
 
-    old: Sequence[SSAValue]
-    drops: SSAValue
-    new: Sequence[SSAValue]
-    keeps_none: SSAValue
-
-
-@dataclass(frozen=True)
-class SnapshotTape:
-    """Snapshots on a tape of records of an iteration and the carried values before it."""
-
-    tape: TapeThread
-
-    def carried(self) -> tuple[list[SSAValue], list[str | None]]:
-        return [self.tape.in_backward()], ["tape"]
-
-    def last(
-        self, carried: Sequence[SSAValue], free: SSAValue, emitter: Emitter
-    ) -> tuple[SSAValue, list[SSAValue], list[SSAValue]]:
-        rest, (at, *state) = pop(carried[0], emitter)
-        return at, state, [named(rest, "tape")]
-
-    def updated(
-        self, carried: Sequence[SSAValue], free: SSAValue, change: Change, emitter: Emitter
-    ) -> list[SSAValue]:
-        kept = _push_unless(change.drops, carried[0], change.old, emitter)
-        return [_push_unless(change.keeps_none, kept, change.new, emitter)]
-
-    def finish(self, carried: Sequence[SSAValue]) -> None:
-        take_over([self.tape], carried, backward=True)
-
-
-def _push_unless(
-    condition: SSAValue, tape: SSAValue, columns: Sequence[SSAValue], emitter: Emitter
-) -> SSAValue:
-    as_it_is, pushed = Block(), Block()
-    Emitter(as_it_is, emitter.location).insert(scf.YieldOp(tape))
-    inside = Emitter(pushed, emitter.location)
-    inside.insert(scf.YieldOp(push(tape, columns, inside)))
-    made = scf.IfOp(condition, [tape.type], Region(as_it_is), Region(pushed))
-    return named(emitter.insert(made).results[0], "tape")
-
-
-@dataclass(frozen=True)
-class SnapshotSlots:
-    """Snapshots in the rows of stacked tensors, `slots` of them.
-
-    `at`: the iterations of the snapshots in order; two places more are for `keep`. `order`: the
-    row of each, then the free rows; one place more. `columns`: the stacked tensors, of values of
-    `types`.
+    What is carried by loops that change them are `values`. `free` says for how many more there is
+    room: the last one is at the place `slots - 1 - free`.
     """
 
     slots: int
-    types: Sequence[Attribute]
     at: SSAValue
+    rows: Rows
+
+    @staticmethod
+    def stack(
+        types: Sequence[Attribute], names: Sequence[str | None], slots: int, emitter: Emitter
+    ) -> SnapshotStack:
+        """Room for snapshots of values of these types."""
+        at = named(_nothing(TensorType(i64, [slots]), emitter), "at")
+        return SnapshotStack(slots, at, Rows.empty(types, names, slots, emitter))
+
+    def values(self) -> list[SSAValue]:
+        """What changes as snapshots come and go."""
+        return [self.at, *self.rows.columns]
+
+    def names(self) -> list[str | None]:
+        return [v.name_hint for v in self.values()]
+
+    def with_values(self, values: Sequence[SSAValue]) -> Self:
+        return replace(self, at=values[0], rows=self.rows.with_columns(values[1:]))
+
+    def row_of(self, place: SSAValue, emitter: Emitter) -> SSAValue:
+        """The row of the snapshot at a place in the order."""
+        return place
+
+    def last(self, free: SSAValue, emitter: Emitter) -> tuple[SSAValue, list[SSAValue]]:
+        """The iteration of the last snapshot, and the values in it. It stays where it is, until
+        something is put in its row."""
+        index = Integers(INDEX, emitter)
+        place = named(index.value(index.subtract(self.slots - 1, free)), "place")
+        number = _at(self.at, place, emitter)
+        return number, self.rows.read(self.row_of(place, emitter), emitter)
+
+    def pushed(
+        self, free: SSAValue, number: SSAValue, state: Sequence[SSAValue], emitter: Emitter
+    ) -> Self:
+        """With a snapshot of an iteration on top."""
+        index = Integers(INDEX, emitter)
+        place = named(index.value(index.subtract(self.slots, free)), "place")
+        row = self.row_of(place, emitter)
+        written = _inserted(number, self.at, place, emitter)
+        return replace(self, at=written, rows=self.rows.written(row, state, emitter))
+
+    def pushed_unless(
+        self,
+        condition: SSAValue,
+        free: SSAValue,
+        number: SSAValue,
+        state: Sequence[SSAValue],
+        emitter: Emitter,
+    ) -> Self:
+        same, more = Block(), Block()
+        Emitter(same, emitter.location).insert(scf.YieldOp(*self.values()))
+        inside = Emitter(more, emitter.location)
+        inside.insert(scf.YieldOp(*self.pushed(free, number, state, inside).values()))
+        types = [v.type for v in self.values()]
+        made = emitter.insert(scf.IfOp(condition, types, Region(same), Region(more)))
+        name_all(made.results, self.names())
+        return self.with_values(made.results)
+
+
+@dataclass(frozen=True)
+class SnapshotSlots(SnapshotStack):
+    """Snapshots in rows in any order.
+
+    `at`: two places more are for `keep`. `order`: the row of each snapshot, then the free rows; one
+    place more. It changes in the forward code alone.
+    """
+
     order: SSAValue
-    columns: list[SSAValue]
 
     @staticmethod
     def empty(
@@ -131,23 +159,18 @@ class SnapshotSlots:
         first, end, one = (index.constant(k) for k in (0, slots, 1))
         made = emitter.insert(scf.ForOp(first, end, one, [order], Region(block)))
         order = named(made.results[0], "order")
-        columns = [
-            named(_nothing(_stacked(type_, slots), emitter), _column_name(name))
-            for type_, name in zip(types, names, strict=True)
-        ]
-        return SnapshotSlots(slots, types, at, order, columns)
+        return SnapshotSlots(slots, at, Rows.empty(types, names, slots, emitter), order)
 
-    def with_values(self, values: Sequence[SSAValue]) -> SnapshotSlots:
+    def row_of(self, place: SSAValue, emitter: Emitter) -> SSAValue:
+        return named(_at(self.order, place, emitter), "slot")
+
+    def with_order(self) -> list[SSAValue]:
+        """What changes in the forward code."""
+        return [self.at, self.order, *self.rows.columns]
+
+    def with_order_as(self, values: Sequence[SSAValue]) -> SnapshotSlots:
         at, order, *columns = values
-        return SnapshotSlots(self.slots, self.types, at, order, columns)
-
-    def values(self) -> list[SSAValue]:
-        return [self.at, self.order, *self.columns]
-
-    def names(self) -> list[str | None]:
-        return [v.name_hint for v in self.values()]
-
-    # Forward.
+        return replace(self, at=at, order=order, rows=self.rows.with_columns(columns))
 
     def keep(
         self, number: SSAValue, state: Sequence[SSAValue], times: SSAValue, emitter: Emitter
@@ -169,7 +192,7 @@ class SnapshotSlots:
         name_all(made.results, ["place", "times"])
         place, times = made.results
         is_kept = named(compare(place, "slt", slots, emitter), "is_kept")
-        here = self.with_values([at, *self.values()[1:]])
+        here = replace(self, at=at)
         return here._replaced(is_kept, place, held, state, emitter), times
 
     def _replaced(
@@ -183,7 +206,7 @@ class SnapshotSlots:
         """Where the condition holds, take out the snapshot at a place, and put in a new one behind
         the last, of which the iteration stands at place `held` already."""
         changed, same = Block(), Block()
-        Emitter(same, emitter.location).insert(scf.YieldOp(*self.values()))
+        Emitter(same, emitter.location).insert(scf.YieldOp(*self.with_order()))
         inside = Emitter(changed, emitter.location)
         slot = named(_at(self.order, place, inside), "slot")
         order = _inserted(slot, self.order, held, inside)
@@ -198,57 +221,12 @@ class SnapshotSlots:
         there.insert(scf.YieldOp(*moved))
         made = inside.insert(scf.ForOp(place, held, one, [self.at, order], Region(block)))
         name_all(made.results, ["at", "order"])
-        rows = self._written(slot, state, inside)
-        inside.insert(scf.YieldOp(*made.results, *rows))
-        types = [v.type for v in self.values()]
+        rows = self.rows.written(slot, state, inside)
+        inside.insert(scf.YieldOp(*made.results, *rows.columns))
+        types = [v.type for v in self.with_order()]
         after = emitter.insert(scf.IfOp(condition, types, Region(changed), Region(same)))
-        name_all(after.results, self.names())
-        return self.with_values(after.results)
-
-    def _written(
-        self, slot: SSAValue, state: Sequence[SSAValue], emitter: Emitter
-    ) -> list[SSAValue]:
-        pairs = zip(state, self.columns, strict=True)
-        return [named(_put(v, c, slot, emitter), c.name_hint) for v, c in pairs]
-
-    # Backward.
-
-    def carried(self) -> tuple[list[SSAValue], list[str | None]]:
-        return [self.at, *self.columns], [v.name_hint for v in (self.at, *self.columns)]
-
-    def last(
-        self, carried: Sequence[SSAValue], free: SSAValue, emitter: Emitter
-    ) -> tuple[SSAValue, list[SSAValue], list[SSAValue]]:
-        at, *columns = carried
-        index = Integers(INDEX, emitter)
-        place = named(index.value(index.subtract(self.slots - 1, free)), "place")
-        number = _at(at, place, emitter)
-        slot = named(_at(self.order, place, emitter), "slot")
-        rows = [_row(c, slot, t, emitter) for c, t in zip(columns, self.types, strict=True)]
-        return number, rows, list(carried)
-
-    def updated(
-        self, carried: Sequence[SSAValue], free: SSAValue, change: Change, emitter: Emitter
-    ) -> list[SSAValue]:
-        """The last snapshot stays where it is, until something is put in its row."""
-        at, *columns = carried
-        here = self.with_values([at, self.order, *columns])
-        same, more = Block(), Block()
-        Emitter(same, emitter.location).insert(scf.YieldOp(*carried))
-        inside = Emitter(more, emitter.location)
-        index = Integers(INDEX, inside)
-        place = named(index.value(index.subtract(self.slots, free)), "place")
-        slot = named(_at(self.order, place, inside), "slot")
-        number, *state = change.new
-        written = _inserted(number, at, place, inside)
-        inside.insert(scf.YieldOp(written, *here._written(slot, state, inside)))
-        types = [v.type for v in carried]
-        made = emitter.insert(scf.IfOp(change.keeps_none, types, Region(same), Region(more)))
-        name_all(made.results, self.carried()[1])
-        return list(made.results)
-
-    def finish(self, carried: Sequence[SSAValue]) -> None:
-        """Nobody goes on with the rows."""
+        name_all(after.results, [v.name_hint for v in self.with_order()])
+        return self.with_order_as(after.results)
 
 
 # Rows of stacked tensors.

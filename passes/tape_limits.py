@@ -20,7 +20,7 @@ def limit_tapes(derived: Derived, left: int) -> None:
     families = tape_families([derived.forward, derived.backward])
     outside = [*derived.forward.args, *derived.backward.args, *derived.results, *derived.grads]
     given = {families.of(v) for v in outside}
-    tapes = [v for v in _values(derived) if _grows(v) and families.of(v) not in given]
+    tapes = [v for v in _values(derived) if grows(v) and families.of(v) not in given]
     count = sum(isinstance(v.owner, TapeNewOp) for v in tapes)
     for tape in tapes:
         type_ = tape.type
@@ -31,7 +31,8 @@ def limit_tapes(derived: Derived, left: int) -> None:
         Rewriter.replace_value_with_new_type(tape, TapeType.of(list(type_.columns), None, limit))
 
 
-def _grows(value: SSAValue) -> bool:
+def grows(value: SSAValue) -> bool:
+    """It is a tape without a capacity."""
     return isinstance(value.type, TapeType) and value.type.records is None
 
 

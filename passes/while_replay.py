@@ -36,12 +36,12 @@ from gradir.passes.loop_replay import (
     Scheduled,
     Segmented,
     backward_replayed,
-    open_snapshots,
 )
-from gradir.passes.loop_rules import take_over
+from gradir.passes.loop_state import LoopState
 from gradir.passes.region_flow import yielded
 from gradir.passes.regions import captured_inside
 from gradir.passes.replayable import check_can_be_kept, check_replayable
+from gradir.passes.segments import open_segments
 from gradir.passes.snapshots import SnapshotSlots
 from gradir.passes.while_loop import WhileLoop
 
@@ -58,14 +58,16 @@ class ReplayedWhile:
     snapshots: Replayed
 
 
-def forward_replayed_while(outer: Differentiator, loop: WhileLoop) -> ReplayedWhile:
+def forward_replayed_while(
+    outer: Differentiator, loop: WhileLoop, state: LoopState
+) -> ReplayedWhile:
     """Append the loop, and the keeping of snapshots."""
     op, outside = loop.op, outer.forward_emitter(loop.op)
     check_replayable(outer.program, op)
-    for q in loop.passed:
-        check_can_be_kept(op, op.results[q])
+    for argument in state.kept(state.arguments):
+        check_can_be_kept(op, argument)
     first, same = _as_for(outer.activity, loop)
-    keeper = (_Online if loop_policy(op).kind.data == "online" else _Every)(outer, loop)
+    keeper = (_Online if loop_policy(op).kind.data == "online" else _Every)(outer, loop, state)
     results = _forward_loop(outer, loop, keeper)
     passed = len(loop.passed)
     count, own = named(results[passed], "count"), results[passed + 1 :]
@@ -151,66 +153,67 @@ def _mirror(activity: Activity, old: SSAValue, new: SSAValue) -> None:
 
 
 class _Every:
-    """Keeps a snapshot before each k-th iteration, on a tape."""
+    """Keeps a snapshot before each k-th iteration."""
 
-    def __init__(self, outer: Differentiator, loop: WhileLoop):
-        op = loop.op
+    def __init__(self, outer: Differentiator, loop: WhileLoop, state: LoopState):
         self.changing = list(range(len(loop.passed)))
-        self.count = loop_policy(op).count
-        columns = [op.results[q].type for q in loop.passed]
-        self.snapshots = open_snapshots(outer, op, columns, None)
-        self.initial: list[SSAValue] = [self.snapshots.forward]
-        self.names: list[str | None] = ["tape"]
+        self.state = state
+        self.count = loop_policy(loop.op).count
+        self.snapshots = open_segments(outer, loop.op, state)
+        self.initial, self.names = self.snapshots.forward()
 
     def keep(
         self,
         number: SSAValue,
-        state: Sequence[SSAValue],
+        values: Sequence[SSAValue],
         own: Sequence[SSAValue],
         emitter: Emitter,
     ) -> list[SSAValue]:
         """Keep what an iteration starts from, or not; returns the keeper's values."""
+        if not own:
+            return []
         is_next = _is_multiple(number, Integers(INDEX, emitter).constant(self.count), emitter)
-        return [_push_if(is_next, own[0], state, emitter)]
+        return [_push_if(is_next, own[0], self.state.kept(values), emitter)]
 
     def replayed(self, own: Sequence[SSAValue], count: SSAValue, emitter: Emitter) -> Replayed:
         """What the backward code starts from when the loop has run."""
-        take_over([self.snapshots], own)
-        return Segmented(self.changing, self.snapshots)
+        return Segmented(self.changing, self.state, self.snapshots.after(own))
 
 
 class _Online:
     """Keeps snapshots in slots, by the online schedule."""
 
-    def __init__(self, outer: Differentiator, loop: WhileLoop):
+    def __init__(self, outer: Differentiator, loop: WhileLoop, state: LoopState):
         op, outside = loop.op, outer.forward_emitter(loop.op)
         self.changing = list(range(len(loop.passed)))
-        types = [op.results[q].type for q in loop.passed]
-        names = [loop.after.args[q].name_hint for q in loop.passed]
-        check_room(op, loop_policy(op).count, [INDEX, INDEX, *types])
-        self.snapshots = SnapshotSlots.empty(types, names, loop_policy(op).count, outside)
+        self.state = state
+        count = loop_policy(op).count
+        check_room(op, count, [INDEX, INDEX, *state.types])
+        self.snapshots = SnapshotSlots.empty(state.types, state.names, count, outside)
         times = Integers(INDEX, outside).constant(1)
-        self.initial = [times, *self.snapshots.values()]
-        self.names = ["times", *self.snapshots.names()]
+        self.initial = [times, *self.snapshots.with_order()]
+        self.names = [v.name_hint for v in self.initial]
+        self.names[0] = "times"
 
     def keep(
         self,
         number: SSAValue,
-        state: Sequence[SSAValue],
+        values: Sequence[SSAValue],
         own: Sequence[SSAValue],
         emitter: Emitter,
     ) -> list[SSAValue]:
-        times, *values = own
-        here = self.snapshots.with_values(values)
-        here, times = here.keep(number, state, times, emitter)
-        return [times, *here.values()]
+        times, *rows = own
+        here = self.snapshots.with_order_as(rows)
+        here, times = here.keep(number, self.state.kept(values), times, emitter)
+        return [times, *here.with_order()]
 
     def replayed(self, own: Sequence[SSAValue], count: SSAValue, emitter: Emitter) -> Replayed:
         index = Integers(INDEX, emitter)
         slots = index.constant(self.snapshots.slots)
         held = named(emitter.insert(arith.MinSIOp(count, slots)).result, "held")
         free = named(index.value(index.subtract(slots, held)), "free")
-        return Scheduled(self.changing, self.snapshots.with_values(own[1:]), count, free)
+        kept = self.snapshots.with_order_as(own[1:])
+        return Scheduled(self.changing, self.state, kept, count, free)
 
 
 def _is_multiple(number: SSAValue, of: SSAValue, emitter: Emitter) -> SSAValue:

@@ -37,6 +37,7 @@ from gradir.passes.loop_body import (
     keep_residuals,
 )
 from gradir.passes.loop_rules import take_over
+from gradir.passes.loop_state import LoopState
 from gradir.passes.region_flow import yielded
 from gradir.passes.residuals import Makers
 from gradir.passes.verify_flow import constant_integer
@@ -79,10 +80,11 @@ class WhileRule:
     def forward(self, outer: Differentiator, op: scf.WhileOp) -> SavedWhile | ReplayedWhile:
         _check_policy(op)
         loop = analyzed(outer, op)
-        state = [op.results[q].type for q in loop.passed]
-        outer.shared.loops[op] = DifferentiatedLoop(op, loop_policy(op), state)
+        state = LoopState.of(op, [loop.after.args[q] for q in loop.passed])
+        types = state.types if loop.passed else None
+        outer.shared.loops[op] = DifferentiatedLoop(op, loop_policy(op), types)
         if loop_policy(op).kind.data != "store_all":
-            return forward_replayed_while(outer, loop)
+            return forward_replayed_while(outer, loop, state)
         inductions = _inductions(loop)
         counter = next((i for i in inductions if _counts(i)), None)
         before, after = (outer.region(block, op) for block in (loop.before, loop.after))

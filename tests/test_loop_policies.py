@@ -187,17 +187,25 @@ def tapes_of(module: Module, function: str) -> list[str]:
     return [str(op.tape.type) for op in ops if isinstance(op, TapeNewOp)]
 
 
-def test_tapes_of_policies() -> None:
-    """Snapshots are the carried values; only a segment has a tape of its iterations."""
+def rows_of(module: Module) -> list[str]:
+    empty = (op for op in module.op.walk() if isinstance(op, tensor.EmptyOp))
+    return [str(op.tensor.type) for op in empty]
+
+
+def test_snapshots_of_policies() -> None:
+    """Snapshots are the carried values, in rows where their number is known; only a segment has a
+    tape of its iterations."""
     text = LOOP.text.replace("to %n step", "to %c3 step")
-    scalar = "tensor<f64>"
-    tapes = {
-        "every": [f"<{scalar}, capacity = 2>", f"<{scalar}, capacity = 2>"],
-        "binomial": [f"<index, {scalar}, capacity = 2>"],
+    segment = ["!grad.tape<tensor<f64>, capacity = 2>"]
+    expected: dict[str, tuple[list[str], list[str]]] = {
+        "every": (segment, ["tensor<2xf64>"]),
+        "binomial": ([], ["tensor<2xi64>", "tensor<2xf64>"]),
     }
-    for kind, expected in tapes.items():
+    for kind, (tapes, rows) in expected.items():
         module = with_policy(text, kind, 2).gradient("f", mode="vjp")
-        assert tapes_of(module, "f_vjp") == [f"!grad.tape{tape}" for tape in expected]
+        assert (tapes_of(module, "f_vjp"), rows_of(module)) == (tapes, rows)
+    unknown = with_policy(LOOP.text, "every", 2).gradient("f", mode="vjp")
+    assert tapes_of(unknown, "f_vjp") == ["!grad.tape<tensor<f64>>", *segment]
 
 
 COUNTED = """
@@ -224,9 +232,7 @@ def test_snapshots_of_an_online_schedule() -> None:
     the carried value. The counter, of which the derivative has no use, is not in them."""
     text = COUNTED.replace("tensor<f64>", "tensor<500xf64>")
     module = with_policy(text, "online", 6).gradient("f", mode="vjp")
-    empty = (op for op in module.op.walk() if isinstance(op, tensor.EmptyOp))
-    shapes = [str(op.tensor.type) for op in empty]
-    assert shapes == ["tensor<8xi64>", "tensor<7xi64>", "tensor<6x500xf64>"]
+    assert rows_of(module) == ["tensor<8xi64>", "tensor<7xi64>", "tensor<6x500xf64>"]
     peak = gradir.compile(module, "f_vjp").plan.peak_bytes
     assert 7 * 4000 <= peak <= 7 * 4000 + 512
 
@@ -261,7 +267,7 @@ def test_a_while_has_no_count_to_plan_with() -> None:
 
 
 def test_tapes_are_no_snapshots() -> None:
-    """A loop that carries a tape itself cannot be run again from a snapshot."""
+    """A loop that takes records from a tape cannot be run again from a snapshot."""
     text = """
 func.func @f(%x: f64, %n: index) -> f64 {
   %c0 = arith.constant 0 : index
@@ -270,8 +276,9 @@ func.func @f(%x: f64, %n: index) -> f64 {
   %y, %t = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %t1 = %t0)
       -> (f64, !grad.tape<f64>) {
     %s = math.sin %a : f64
-    %t2 = grad.tape_push %t1, %s : !grad.tape<f64>
-    scf.yield %s, %t2 : f64, !grad.tape<f64>
+    %t2, %p = grad.tape_pop %t1 : !grad.tape<f64>
+    %q = arith.mulf %s, %p : f64
+    scf.yield %q, %t2 : f64, !grad.tape<f64>
   } {grad.loop = #grad.loop<every = 2>}
   func.return %y : f64
 }"""

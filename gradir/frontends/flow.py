@@ -277,7 +277,7 @@ def scan(
 
     x are the slices of the arrays `xs` along their first axis, None without any, where `length`
     says how many; ys are the y, stacked along a new first axis. `reverse`: from last to first.
-    `policy` as for while_loop; what it keeps of an iteration includes the ys so far.
+    `policy` as for while_loop; the ys so far are in no snapshot.
     """
     _require_functions("scan", function)
     trace = tracing()

@@ -32,8 +32,8 @@ func.func @f(%x: tensor<f64>, %n: index) -> tensor<f64> {
 // CHECK-NEXT:   %2 = arith.divui %1, %c4 : index
 // CHECK-NEXT:   %3 = arith.muli %2, %c4 : index
 // CHECK-NEXT:   %x_ct, %tape_4 = scf.for %back = %c0 to %n step %c4 iter_args(%a_ct = %y_ct, %tape_5 = %tape_1) -> (tensor<f64>, !grad.tape<tensor<f64>>) {
-// CHECK-NEXT:     %tape_6, %a_2 = grad.tape_pop %tape_5 : !grad.tape<tensor<f64>>
 // CHECK-NEXT:     %start_1 = arith.subi %3, %back : index
+// CHECK-NEXT:     %tape_6, %a_2 = grad.tape_pop %tape_5 : !grad.tape<tensor<f64>>
 // CHECK-NEXT:     %left_1 = arith.subi %n, %start_1 : index
 // CHECK-NEXT:     %length_1 = arith.minui %c4, %left_1 : index
 // CHECK-NEXT:     %end_1 = arith.addi %start_1, %length_1 : index
@@ -56,7 +56,7 @@ func.func @f(%x: tensor<f64>, %n: index) -> tensor<f64> {
 
 // -----
 
-// At most three snapshots at once, on a tape that is a stack: the last one is run on from, or an
+// At most three snapshots at once, in rows that are a stack: the last one is run on from, or an
 // iteration is taken back.
 func.func @f(%x: tensor<f64>, %n: index) -> tensor<f64> {
   %c0 = arith.constant 0 : index
@@ -71,126 +71,131 @@ func.func @f(%x: tensor<f64>, %n: index) -> tensor<f64> {
 //      CHECK: func.func @f_vjp(%x: tensor<f64>, %n: index, %y_ct: tensor<f64>) -> (tensor<f64>, tensor<f64>) {
 // CHECK-NEXT:   %c0 = arith.constant 0 : index
 // CHECK-NEXT:   %count = arith.maxsi %n, %c0 : index
-// CHECK-NEXT:   %tape = grad.tape_new : !grad.tape<index, tensor<f64>, capacity = 3>
+// CHECK-NEXT:   %at = tensor.empty() : tensor<3xi64>
+// CHECK-NEXT:   %a_snapshots = tensor.empty() : tensor<3xf64>
 // CHECK-NEXT:   %c3 = arith.constant 3 : index
-// CHECK-NEXT:   %at, %free, %y, %tape_1 = scf.while (%at_1 = %c0, %free_1 = %c3, %a = %x, %tape_2 = %tape) : (index, index, tensor<f64>, !grad.tape<index, tensor<f64>, capacity = 3>) -> (index, index, tensor<f64>, !grad.tape<index, tensor<f64>, capacity = 3>) {
-// CHECK-NEXT:     %0 = arith.cmpi slt, %at_1, %count : index
-// CHECK-NEXT:     scf.condition(%0) %at_1, %free_1, %a, %tape_2 : index, index, tensor<f64>, !grad.tape<index, tensor<f64>, capacity = 3>
+// CHECK-NEXT:   %at_1, %free, %y, %at_2, %a_snapshots_1 = scf.while (%at_3 = %c0, %free_1 = %c3, %a = %x, %at_4 = %at, %a_snapshots_2 = %a_snapshots) : (index, index, tensor<f64>, tensor<3xi64>, tensor<3xf64>) -> (index, index, tensor<f64>, tensor<3xi64>, tensor<3xf64>) {
+// CHECK-NEXT:     %0 = arith.cmpi slt, %at_3, %count : index
+// CHECK-NEXT:     scf.condition(%0) %at_3, %free_1, %a, %at_4, %a_snapshots_2 : index, index, tensor<f64>, tensor<3xi64>, tensor<3xf64>
 // CHECK-NEXT:   } do {
-// CHECK-NEXT:   ^bb0(%at_2: index, %free_2: index, %a_1: tensor<f64>, %tape_3: !grad.tape<index, tensor<f64>, capacity = 3>):
-// CHECK-NEXT:     %tape_4 = grad.tape_push %tape_3, %at_2, %a_1 : !grad.tape<index, tensor<f64>, capacity = 3>
+// CHECK-NEXT:   ^bb0(%at_5: index, %free_2: index, %a_1: tensor<f64>, %at_6: tensor<3xi64>, %a_snapshots_3: tensor<3xf64>):
+// CHECK-NEXT:     %place = arith.subi %c3, %free_2 : index
+// CHECK-NEXT:     %1 = arith.index_cast %at_5 : index to i64
+// CHECK-NEXT:     %at_7 = tensor.insert %1 into %at_6[%place] : tensor<3xi64>
+// CHECK-NEXT:     %a_snapshots_4 = tensor.insert_slice %a_1 into %a_snapshots_3[%place] [1] [1] : tensor<f64> into tensor<3xf64>
 // CHECK-NEXT:     %c1 = arith.constant 1 : index
 // CHECK-NEXT:     %free_3 = arith.subi %free_2, %c1 : index
-// CHECK-NEXT:     %length = arith.subi %count, %at_2 : index
-// CHECK-NEXT:     %1 = arith.cmpi eq, %free_3, %c0 : index
-// CHECK-NEXT:     %2 = arith.cmpi eq, %length, %c1 : index
-// CHECK-NEXT:     %3 = arith.ori %1, %2 : i1
-// CHECK-NEXT:     %steps = scf.if %3 -> (index) {
+// CHECK-NEXT:     %length = arith.subi %count, %at_5 : index
+// CHECK-NEXT:     %2 = arith.cmpi eq, %free_3, %c0 : index
+// CHECK-NEXT:     %3 = arith.cmpi eq, %length, %c1 : index
+// CHECK-NEXT:     %4 = arith.ori %2, %3 : i1
+// CHECK-NEXT:     %steps = scf.if %4 -> (index) {
 // CHECK-NEXT:       scf.yield %length : index
 // CHECK-NEXT:     } else {
-// CHECK-NEXT:       %4 = arith.addi %free_2, %c1 : index
-// CHECK-NEXT:       %t, %beta = scf.while (%t_1 = %c1, %beta_1 = %4) : (index, index) -> (index, index) {
-// CHECK-NEXT:         %5 = arith.cmpi slt, %beta_1, %length : index
-// CHECK-NEXT:         scf.condition(%5) %t_1, %beta_1 : index, index
+// CHECK-NEXT:       %5 = arith.addi %free_2, %c1 : index
+// CHECK-NEXT:       %t, %beta = scf.while (%t_1 = %c1, %beta_1 = %5) : (index, index) -> (index, index) {
+// CHECK-NEXT:         %6 = arith.cmpi slt, %beta_1, %length : index
+// CHECK-NEXT:         scf.condition(%6) %t_1, %beta_1 : index, index
 // CHECK-NEXT:       } do {
 // CHECK-NEXT:       ^bb0(%t_2: index, %beta_2: index):
 // CHECK-NEXT:         %t_3 = arith.addi %t_2, %c1 : index
-// CHECK-NEXT:         %6 = arith.addi %free_2, %t_3 : index
-// CHECK-NEXT:         %7 = arith.muli %beta_2, %6 : index
-// CHECK-NEXT:         %8 = arith.divsi %7, %t_3 : index
-// CHECK-NEXT:         scf.yield %t_3, %8 : index, index
+// CHECK-NEXT:         %7 = arith.addi %free_2, %t_3 : index
+// CHECK-NEXT:         %8 = arith.muli %beta_2, %7 : index
+// CHECK-NEXT:         %9 = arith.divsi %8, %t_3 : index
+// CHECK-NEXT:         scf.yield %t_3, %9 : index, index
 // CHECK-NEXT:       }
-// CHECK-NEXT:       %9 = arith.addi %free_2, %t : index
-// CHECK-NEXT:       %10 = arith.muli %beta, %free_2 : index
-// CHECK-NEXT:       %11 = arith.divsi %10, %9 : index
-// CHECK-NEXT:       %12 = arith.muli %beta, %t : index
-// CHECK-NEXT:       %13 = arith.divsi %12, %9 : index
-// CHECK-NEXT:       %14 = arith.subi %t, %c1 : index
-// CHECK-NEXT:       %15 = arith.muli %13, %14 : index
-// CHECK-NEXT:       %16 = arith.subi %9, %c1 : index
-// CHECK-NEXT:       %17 = arith.divsi %15, %16 : index
-// CHECK-NEXT:       %18 = arith.subi %length, %11 : index
-// CHECK-NEXT:       %19 = arith.maxsi %17, %18 : index
-// CHECK-NEXT:       %20 = arith.maxsi %19, %c1 : index
-// CHECK-NEXT:       scf.yield %20 : index
+// CHECK-NEXT:       %10 = arith.addi %free_2, %t : index
+// CHECK-NEXT:       %11 = arith.muli %beta, %free_2 : index
+// CHECK-NEXT:       %12 = arith.divsi %11, %10 : index
+// CHECK-NEXT:       %13 = arith.muli %beta, %t : index
+// CHECK-NEXT:       %14 = arith.divsi %13, %10 : index
+// CHECK-NEXT:       %15 = arith.subi %t, %c1 : index
+// CHECK-NEXT:       %16 = arith.muli %14, %15 : index
+// CHECK-NEXT:       %17 = arith.subi %10, %c1 : index
+// CHECK-NEXT:       %18 = arith.divsi %16, %17 : index
+// CHECK-NEXT:       %19 = arith.subi %length, %12 : index
+// CHECK-NEXT:       %20 = arith.maxsi %18, %19 : index
+// CHECK-NEXT:       %21 = arith.maxsi %20, %c1 : index
+// CHECK-NEXT:       scf.yield %21 : index
 // CHECK-NEXT:     }
-// CHECK-NEXT:     %here = arith.addi %at_2, %steps : index
-// CHECK-NEXT:     %21 = scf.for %i = %at_2 to %here step %c1 iter_args(%a_2 = %a_1) -> (tensor<f64>) {
+// CHECK-NEXT:     %here = arith.addi %at_5, %steps : index
+// CHECK-NEXT:     %22 = scf.for %i = %at_5 to %here step %c1 iter_args(%a_2 = %a_1) -> (tensor<f64>) {
 // CHECK-NEXT:       %s = array.sin %a_2 : tensor<f64>
 // CHECK-NEXT:       scf.yield %s : tensor<f64>
 // CHECK-NEXT:     }
-// CHECK-NEXT:     scf.yield %here, %free_3, %21, %tape_4 : index, index, tensor<f64>, !grad.tape<index, tensor<f64>, capacity = 3>
+// CHECK-NEXT:     scf.yield %here, %free_3, %22, %at_7, %a_snapshots_4 : index, index, tensor<f64>, tensor<3xi64>, tensor<3xf64>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %left, %free_4, %a_ct, %tape_5 = scf.while (%left_1 = %count, %free_5 = %free, %a_ct_1 = %y_ct, %tape_6 = %tape_1) : (index, index, tensor<f64>, !grad.tape<index, tensor<f64>, capacity = 3>) -> (index, index, tensor<f64>, !grad.tape<index, tensor<f64>, capacity = 3>) {
-// CHECK-NEXT:     %22 = arith.cmpi sgt, %left_1, %c0 : index
-// CHECK-NEXT:     scf.condition(%22) %left_1, %free_5, %a_ct_1, %tape_6 : index, index, tensor<f64>, !grad.tape<index, tensor<f64>, capacity = 3>
+// CHECK-NEXT:   %left, %free_4, %a_ct, %at_8, %a_snapshots_5 = scf.while (%left_1 = %count, %free_5 = %free, %a_ct_1 = %y_ct, %at_9 = %at_2, %a_snapshots_6 = %a_snapshots_1) : (index, index, tensor<f64>, tensor<3xi64>, tensor<3xf64>) -> (index, index, tensor<f64>, tensor<3xi64>, tensor<3xf64>) {
+// CHECK-NEXT:     %23 = arith.cmpi sgt, %left_1, %c0 : index
+// CHECK-NEXT:     scf.condition(%23) %left_1, %free_5, %a_ct_1, %at_9, %a_snapshots_6 : index, index, tensor<f64>, tensor<3xi64>, tensor<3xf64>
 // CHECK-NEXT:   } do {
-// CHECK-NEXT:   ^bb0(%left_2: index, %free_6: index, %a_ct_2: tensor<f64>, %tape_7: !grad.tape<index, tensor<f64>, capacity = 3>):
-// CHECK-NEXT:     %tape_8, %at_3, %a_3 = grad.tape_pop %tape_7 : !grad.tape<index, tensor<f64>, capacity = 3>
-// CHECK-NEXT:     %length_1 = arith.subi %left_2, %at_3 : index
+// CHECK-NEXT:   ^bb0(%left_2: index, %free_6: index, %a_ct_2: tensor<f64>, %at_10: tensor<3xi64>, %a_snapshots_7: tensor<3xf64>):
+// CHECK-NEXT:     %c2 = arith.constant 2 : index
+// CHECK-NEXT:     %place_1 = arith.subi %c2, %free_6 : index
+// CHECK-NEXT:     %24 = tensor.extract %at_10[%place_1] : tensor<3xi64>
+// CHECK-NEXT:     %at_11 = arith.index_cast %24 : i64 to index
+// CHECK-NEXT:     %a_3 = tensor.extract_slice %a_snapshots_7[%place_1] [1] [1] : tensor<3xf64> to tensor<f64>
+// CHECK-NEXT:     %length_1 = arith.subi %left_2, %at_11 : index
 // CHECK-NEXT:     %c1_1 = arith.constant 1 : index
 // CHECK-NEXT:     %is_single = arith.cmpi eq, %length_1, %c1_1 : index
-// CHECK-NEXT:     %23 = arith.cmpi eq, %free_6, %c0 : index
-// CHECK-NEXT:     %takes_back = arith.ori %is_single, %23 : i1
-// CHECK-NEXT:     %24 = arith.subi %length_1, %c1_1 : index
+// CHECK-NEXT:     %25 = arith.cmpi eq, %free_6, %c0 : index
+// CHECK-NEXT:     %takes_back = arith.ori %is_single, %25 : i1
+// CHECK-NEXT:     %26 = arith.subi %length_1, %c1_1 : index
 // CHECK-NEXT:     %slots = arith.addi %free_6, %c1_1 : index
 // CHECK-NEXT:     %steps_1 = scf.if %takes_back -> (index) {
-// CHECK-NEXT:       scf.yield %24 : index
+// CHECK-NEXT:       scf.yield %26 : index
 // CHECK-NEXT:     } else {
-// CHECK-NEXT:       %25 = arith.addi %slots, %c1_1 : index
-// CHECK-NEXT:       %t_4, %beta_3 = scf.while (%t_5 = %c1_1, %beta_4 = %25) : (index, index) -> (index, index) {
-// CHECK-NEXT:         %26 = arith.cmpi slt, %beta_4, %length_1 : index
-// CHECK-NEXT:         scf.condition(%26) %t_5, %beta_4 : index, index
+// CHECK-NEXT:       %27 = arith.addi %slots, %c1_1 : index
+// CHECK-NEXT:       %t_4, %beta_3 = scf.while (%t_5 = %c1_1, %beta_4 = %27) : (index, index) -> (index, index) {
+// CHECK-NEXT:         %28 = arith.cmpi slt, %beta_4, %length_1 : index
+// CHECK-NEXT:         scf.condition(%28) %t_5, %beta_4 : index, index
 // CHECK-NEXT:       } do {
 // CHECK-NEXT:       ^bb0(%t_6: index, %beta_5: index):
 // CHECK-NEXT:         %t_7 = arith.addi %t_6, %c1_1 : index
-// CHECK-NEXT:         %27 = arith.addi %slots, %t_7 : index
-// CHECK-NEXT:         %28 = arith.muli %beta_5, %27 : index
-// CHECK-NEXT:         %29 = arith.divsi %28, %t_7 : index
-// CHECK-NEXT:         scf.yield %t_7, %29 : index, index
+// CHECK-NEXT:         %29 = arith.addi %slots, %t_7 : index
+// CHECK-NEXT:         %30 = arith.muli %beta_5, %29 : index
+// CHECK-NEXT:         %31 = arith.divsi %30, %t_7 : index
+// CHECK-NEXT:         scf.yield %t_7, %31 : index, index
 // CHECK-NEXT:       }
-// CHECK-NEXT:       %30 = arith.addi %slots, %t_4 : index
-// CHECK-NEXT:       %31 = arith.muli %beta_3, %slots : index
-// CHECK-NEXT:       %32 = arith.divsi %31, %30 : index
-// CHECK-NEXT:       %33 = arith.muli %beta_3, %t_4 : index
-// CHECK-NEXT:       %34 = arith.divsi %33, %30 : index
-// CHECK-NEXT:       %35 = arith.subi %t_4, %c1_1 : index
-// CHECK-NEXT:       %36 = arith.muli %34, %35 : index
-// CHECK-NEXT:       %37 = arith.subi %30, %c1_1 : index
-// CHECK-NEXT:       %38 = arith.divsi %36, %37 : index
-// CHECK-NEXT:       %39 = arith.subi %length_1, %32 : index
-// CHECK-NEXT:       %40 = arith.maxsi %38, %39 : index
-// CHECK-NEXT:       %41 = arith.maxsi %40, %c1_1 : index
-// CHECK-NEXT:       scf.yield %41 : index
+// CHECK-NEXT:       %32 = arith.addi %slots, %t_4 : index
+// CHECK-NEXT:       %33 = arith.muli %beta_3, %slots : index
+// CHECK-NEXT:       %34 = arith.divsi %33, %32 : index
+// CHECK-NEXT:       %35 = arith.muli %beta_3, %t_4 : index
+// CHECK-NEXT:       %36 = arith.divsi %35, %32 : index
+// CHECK-NEXT:       %37 = arith.subi %t_4, %c1_1 : index
+// CHECK-NEXT:       %38 = arith.muli %36, %37 : index
+// CHECK-NEXT:       %39 = arith.subi %32, %c1_1 : index
+// CHECK-NEXT:       %40 = arith.divsi %38, %39 : index
+// CHECK-NEXT:       %41 = arith.subi %length_1, %34 : index
+// CHECK-NEXT:       %42 = arith.maxsi %40, %41 : index
+// CHECK-NEXT:       %43 = arith.maxsi %42, %c1_1 : index
+// CHECK-NEXT:       scf.yield %43 : index
 // CHECK-NEXT:     }
-// CHECK-NEXT:     %here_1 = arith.addi %at_3, %steps_1 : index
-// CHECK-NEXT:     %a_4 = scf.for %i_1 = %at_3 to %here_1 step %c1_1 iter_args(%a_5 = %a_3) -> (tensor<f64>) {
+// CHECK-NEXT:     %here_1 = arith.addi %at_11, %steps_1 : index
+// CHECK-NEXT:     %a_4 = scf.for %i_1 = %at_11 to %here_1 step %c1_1 iter_args(%a_5 = %a_3) -> (tensor<f64>) {
 // CHECK-NEXT:       %s_1 = array.sin %a_5 : tensor<f64>
 // CHECK-NEXT:       scf.yield %s_1 : tensor<f64>
 // CHECK-NEXT:     }
-// CHECK-NEXT:     %tape_9 = scf.if %is_single -> (!grad.tape<index, tensor<f64>, capacity = 3>) {
-// CHECK-NEXT:       scf.yield %tape_8 : !grad.tape<index, tensor<f64>, capacity = 3>
+// CHECK-NEXT:     %at_12, %a_snapshots_8 = scf.if %takes_back -> (tensor<3xi64>, tensor<3xf64>) {
+// CHECK-NEXT:       scf.yield %at_10, %a_snapshots_7 : tensor<3xi64>, tensor<3xf64>
 // CHECK-NEXT:     } else {
-// CHECK-NEXT:       %42 = grad.tape_push %tape_8, %at_3, %a_3 : !grad.tape<index, tensor<f64>, capacity = 3>
-// CHECK-NEXT:       scf.yield %42 : !grad.tape<index, tensor<f64>, capacity = 3>
-// CHECK-NEXT:     }
-// CHECK-NEXT:     %tape_10 = scf.if %takes_back -> (!grad.tape<index, tensor<f64>, capacity = 3>) {
-// CHECK-NEXT:       scf.yield %tape_9 : !grad.tape<index, tensor<f64>, capacity = 3>
-// CHECK-NEXT:     } else {
-// CHECK-NEXT:       %43 = grad.tape_push %tape_9, %here_1, %a_4 : !grad.tape<index, tensor<f64>, capacity = 3>
-// CHECK-NEXT:       scf.yield %43 : !grad.tape<index, tensor<f64>, capacity = 3>
+// CHECK-NEXT:       %place_2 = arith.subi %c3, %free_6 : index
+// CHECK-NEXT:       %44 = arith.index_cast %here_1 : index to i64
+// CHECK-NEXT:       %at_13 = tensor.insert %44 into %at_10[%place_2] : tensor<3xi64>
+// CHECK-NEXT:       %a_snapshots_9 = tensor.insert_slice %a_4 into %a_snapshots_7[%place_2] [1] [1] : tensor<f64> into tensor<3xf64>
+// CHECK-NEXT:       scf.yield %at_13, %a_snapshots_9 : tensor<3xi64>, tensor<3xf64>
 // CHECK-NEXT:     }
 // CHECK-NEXT:     %left_3, %a_ct_3 = scf.if %takes_back -> (index, tensor<f64>) {
-// CHECK-NEXT:       %44 = array.cos %a_4 : tensor<f64>
-// CHECK-NEXT:       %a_ct_4 = array.multiply %a_ct_2, %44 : tensor<f64>
+// CHECK-NEXT:       %45 = array.cos %a_4 : tensor<f64>
+// CHECK-NEXT:       %a_ct_4 = array.multiply %a_ct_2, %45 : tensor<f64>
 // CHECK-NEXT:       scf.yield %here_1, %a_ct_4 : index, tensor<f64>
 // CHECK-NEXT:     } else {
 // CHECK-NEXT:       scf.yield %left_2, %a_ct_2 : index, tensor<f64>
 // CHECK-NEXT:     }
-// CHECK-NEXT:     %45 = arith.subi %free_6, %c1_1 : index
-// CHECK-NEXT:     %46 = arith.select %takes_back, %free_6, %45 : index
-// CHECK-NEXT:     %47 = arith.select %is_single, %slots, %46 : index
-// CHECK-NEXT:     scf.yield %left_3, %47, %a_ct_3, %tape_10 : index, index, tensor<f64>, !grad.tape<index, tensor<f64>, capacity = 3>
+// CHECK-NEXT:     %46 = arith.subi %free_6, %c1_1 : index
+// CHECK-NEXT:     %47 = arith.select %takes_back, %free_6, %46 : index
+// CHECK-NEXT:     %48 = arith.select %is_single, %slots, %47 : index
+// CHECK-NEXT:     scf.yield %left_3, %48, %a_ct_3, %at_12, %a_snapshots_8 : index, index, tensor<f64>, tensor<3xi64>, tensor<3xf64>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y, %a_ct : tensor<f64>, tensor<f64>
 // CHECK-NEXT: }

@@ -22,6 +22,7 @@ from gradir.passes.cleanup import has_no_effect, remove_dead_ops
 from gradir.passes.costs import Costs
 from gradir.passes.effects import check_arguments
 from gradir.passes.in_out import in_out_attribute
+from gradir.passes.joins import remove_joins
 from gradir.passes.prune_flow import prune_flow
 from gradir.passes.residuals import is_constant, replace_uses_within
 from gradir.passes.targets import argument_attributes
@@ -187,6 +188,8 @@ class Derived:
         ends = [e for t in self.tapes for e in (t.forward, t.in_backward())]
         returned = ReturnOp(*self.results, *self.grads, *ends)
         self.backward.add_op(returned)
+        for block in (self.forward, self.backward):
+            remove_joins(block)
         simplify(self.backward)
         remove_dead_ops(self.forward)
         prune_flow([self.forward, self.backward])

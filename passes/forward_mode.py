@@ -30,6 +30,7 @@ from gradir.passes.custom_vjp import refuse_forward_mode
 from gradir.passes.decompose import decompose_block
 from gradir.passes.derived_functions import Program, function_around
 from gradir.passes.gradient import FunctionDifferentiator
+from gradir.passes.joins import JoinOp, remove_joins
 from gradir.passes.prepare import is_taken_apart
 from gradir.passes.region_flow import region_flow, times, trips, yielded
 from gradir.passes.simplify import simplify_block
@@ -74,6 +75,7 @@ def _function(
     results = [work.primal[r] for r in program.results(source)]
     tangents = [work.tangent_or_zero(t.value, emitter) for t in analysis.of]
     emitter.insert(ReturnOp(*results, *tangents))
+    remove_joins(block)
     simplify_block(block)
     name = f"{source.sym_name.data}_jvp{ending}"
     return function_around(name, block, argument_attributes(source))
@@ -172,7 +174,9 @@ class ForwardMode:
         tangents = [self.tangent.get(o) for o in op.operands]
         wanted = [self.activity.is_active(r) for r in op.results]
         emitter = Emitter(self.block, op.location)
-        self.set_tangents(op.results, pushed_forward(copy, tangents, wanted, emitter), emitter)
+        if not isinstance(op, JoinOp):
+            tangents = pushed_forward(copy, tangents, wanted, emitter)
+        self.set_tangents(op.results, tangents, emitter)
 
     def _call(self, op: CallOp) -> None:
         """A call of @g_jvp: tangents of the active arguments to those of the active results."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -20,13 +21,16 @@ from gradir.passes.call_graph import (
     functions_by_name,
     only_block,
 )
+from gradir.passes.joins import join
 
 
-def inline(module: ModuleOp, function: str | None = None, every: bool = False) -> None:
+def inline(
+    module: ModuleOp, function: str | None = None, every: bool = False, joined: bool = False
+) -> None:
     """Inline all calls in `@function` (all functions where None); PassError at recursion.
 
     Calls of a function that has a vjp of its own stay, since their derivative would be lost, but
-    where `every` call is to be inlined.
+    where `every` call is to be inlined. `joined`: as for `inline_call`.
     """
     functions = functions_by_name(module)
     kept = (
@@ -40,24 +44,28 @@ def inline(module: ModuleOp, function: str | None = None, every: bool = False) -
     # so that a callee, where it is inlined itself, is flat before it is copied
     ordered = callees_first(functions, chosen, kept)
     for caller in ordered if function is None else chosen:
-        _flatten(functions, caller, kept)
+        _flatten(functions, caller, kept, joined)
 
 
-def _flatten(functions: dict[str, FuncOp], caller: FuncOp, kept: set[str]) -> None:
+def _flatten(functions: dict[str, FuncOp], caller: FuncOp, kept: set[str], joined: bool) -> None:
     """Replace each call by a copy of the callee's body, then the calls in that copy."""
     pending = list(calls_in(caller))
     while pending:
         call = pending.pop()
         if called_name(call) not in kept:
-            pending += inline_call(call, callee_of(functions, call))
+            pending += inline_call(call, callee_of(functions, call), joined)
 
 
-def inline_call(call: CallOp, callee: FuncOp) -> list[CallOp]:
-    """Replace one call; returns the calls that this brought in."""
+def inline_call(call: CallOp, callee: FuncOp, joined: bool = False) -> list[CallOp]:
+    """Replace one call; returns the calls that this brought in.
+
+    `joined`: for a derivative whose sums are those of the call (joins.py).
+    """
     block, body = call.parent, only_block(callee)
     assert block is not None
     brought: list[CallOp] = []
-    mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, call.operands, strict=True))
+    handed_in = _handed_on(call.operands, call, joined)
+    mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, handed_in, strict=True))
     for op in body.ops:
         if op is body.last_op:
             break
@@ -68,11 +76,17 @@ def inline_call(call: CallOp, callee: FuncOp) -> list[CallOp]:
             brought += [inner for inner in copy.walk() if isinstance(inner, CallOp)]
     last = body.last_op
     assert last is not None
-    for result, returned in zip(call.results, last.operands, strict=True):
-        result.replace_all_uses_with(mapping[returned])
+    returned = _handed_on([mapping[value] for value in last.operands], call, joined)
+    for result, value in zip(call.results, returned, strict=True):
+        result.replace_all_uses_with(value)
     call.detach()
     call.erase()
     return brought
+
+
+def _handed_on(values: Sequence[SSAValue], call: CallOp, joined: bool) -> Sequence[SSAValue]:
+    """The values, or joins of them: the last one first, so that cotangents come in their order."""
+    return [join(v, call) for v in reversed(values)][::-1] if joined else values
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def prepared(module: ModuleOp, function: str, flat: bool = False) -> Generator[N
                 decompose_block(block, is_taken_apart)
         _inline_effects(module, [copy for _, copy in swapped])
         if flat and function in functions_by_name(module):
-            inline(module, function)
+            inline(module, function, joined=True)
         yield
     finally:
         for original, copy in swapped:
@@ -87,7 +87,7 @@ def _inline_effects(module: ModuleOp, functions: Sequence[FuncOp]) -> None:
         while pending:
             call = pending.pop()
             if called_name(call) not in program.custom and program.has_own_effect(call):
-                pending += inline_call(call, callee_of(program.functions, call))
+                pending += inline_call(call, callee_of(program.functions, call), joined=True)
 
 
 def _swap(old: FuncOp, new: FuncOp) -> None:

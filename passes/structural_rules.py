@@ -10,6 +10,7 @@ from gradir.dialects.checkpoint import CheckpointOp
 from gradir.passes.branch_rules import BranchRule, ExecuteRegionRule
 from gradir.passes.calls import CallRule
 from gradir.passes.checkpoint_rule import CheckpointRule
+from gradir.passes.joins import JoinOp, JoinRule
 from gradir.passes.loop_rules import ForRule
 from gradir.passes.structural import StructuralRule
 from gradir.passes.while_rule import WhileRule
@@ -22,4 +23,5 @@ RULES: dict[type[Operation], StructuralRule] = {
     scf.ForOp: ForRule(),
     scf.WhileOp: WhileRule(),
     CheckpointOp: CheckpointRule(),
+    JoinOp: JoinRule(),
 }

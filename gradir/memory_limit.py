@@ -37,7 +37,7 @@ from gradir.passes.recompute_candidates import (
     spread,
     straight_bytes,
 )
-from gradir.passes.tape_limits import limit_tapes
+from gradir.passes.tape_limits import has_growing, limit_tapes
 
 # Of a program of n ops, OPS_TO_MEASURE / n plans are measured.
 OPS_TO_MEASURE = 24_000
@@ -60,9 +60,11 @@ class MemoryLimit:
         plans = Plans(derivation)
         chosen = plans.within(self.bytes)
         if chosen is None:
+            least = plans.least()
+            tapes = " and what grows on tapes" if has_growing(plans.derived(least.setting)) else ""
             raise PassError(
                 f"gradir-gradient: memory_limit of {self.bytes} bytes is infeasible: minimum is "
-                f"{plans.minimum()} bytes",
+                f"{plans.peak(least)} bytes{tapes}",
                 derivation.source,
             )
         peak = plans.peak(chosen)
@@ -170,15 +172,18 @@ class Plans:
     def within(self, limit: int) -> Plan | None:
         """The cheapest plan that fits."""
         possible = (plan for plan in self if plan.candidate.at_least <= limit)
-        return next((plan for plan in possible if self.peak(plan) <= limit), None)
+        found = next((plan for plan in possible if self.peak(plan) <= limit), None)
+        if found is None and self.peak(least := self.least()) <= limit:
+            # what later passes remove may count in `at_least`
+            return least
+        return found
 
-    def minimum(self) -> int:
-        """The lowest peak; those that keep least are looked at first."""
-        least: int | None = None
+    def least(self) -> Plan:
+        """The plan with the lowest peak; those that keep least are looked at first."""
+        least: Plan | None = None
         for plan in sorted(self, key=lambda plan: plan.candidate.at_least):
-            if least is None or plan.candidate.at_least < least:
-                peak = self.peak(plan)
-                least = peak if least is None else min(least, peak)
+            if least is None or plan.candidate.at_least < self.peak(least) > self.peak(plan):
+                least = plan
         assert least is not None
         return least
 

@@ -13,14 +13,8 @@ from gradir.passes.families import tape_families
 
 
 def limit_tapes(derived: Derived, left: int) -> None:
-    """Give each tape without a capacity its share of the bytes; a lower limit stays.
-
-    What comes in or is returned lies in the caller's memory, and keeps its type.
-    """
-    families = tape_families([derived.forward, derived.backward])
-    outside = [*derived.forward.args, *derived.backward.args, *derived.results, *derived.grads]
-    given = {families.of(v) for v in outside}
-    tapes = [v for v in _values(derived) if grows(v) and families.of(v) not in given]
+    """Give each tape without a capacity its share of the bytes; a lower limit stays."""
+    tapes = _growing(derived)
     count = sum(isinstance(v.owner, TapeNewOp) for v in tapes)
     for tape in tapes:
         type_ = tape.type
@@ -29,6 +23,20 @@ def limit_tapes(derived: Derived, left: int) -> None:
         own = type_.byte_limit
         limit = share if own is None else min(share, own)
         Rewriter.replace_value_with_new_type(tape, TapeType.of(list(type_.columns), None, limit))
+
+
+def has_growing(derived: Derived) -> bool:
+    """Whether a derivative has a tape of its own without a capacity."""
+    return bool(_growing(derived))
+
+
+def _growing(derived: Derived) -> list[SSAValue]:
+    """The tapes without a capacity, but for what comes in or is returned: that lies in the caller's
+    memory, and keeps its type."""
+    families = tape_families([derived.forward, derived.backward])
+    outside = [*derived.forward.args, *derived.backward.args, *derived.results, *derived.grads]
+    given = {families.of(v) for v in outside}
+    return [v for v in _values(derived) if grows(v) and families.of(v) not in given]
 
 
 def grows(value: SSAValue) -> bool:

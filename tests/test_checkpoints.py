@@ -221,7 +221,7 @@ def check_bounds(module: Module) -> None:
         for plan in plans:
             assert plan.candidate.at_least <= plans.peak(plan)
         peaks = sorted({plans.peak(plan) for plan in plans})
-        assert plans.within(peaks[0] - 1) is None and plans.minimum() == peaks[0]
+        assert plans.within(peaks[0] - 1) is None and plans.peak(plans.least()) == peaks[0]
         chosen = [plans.within(peak) for peak in peaks]
         assert None not in chosen
         found = [(plans.peak(p), -p.candidate.cost) for p in chosen if p is not None]

@@ -261,3 +261,15 @@ def test_tapes_of_the_caller_keep_their_types() -> None:
     found, wanted = (gradir.interpret(m, "f_bwd_vjp", *given) for m in (limited, twice))
     for k in (0, -1):  # between them is the tape
         np.testing.assert_array_equal(found[k], wanted[k])
+
+
+def test_bounds_refuse_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound that is too high, say of a tape that a later pass removes, hides no plan."""
+    module = gradir.parse(counted("store_all"))
+    least = minimum(module, "f", "grad")
+
+    def too_high(bounds: object, kept: object) -> int:
+        return 10**9
+
+    monkeypatch.setattr("gradir.passes.kept_bytes.KeptBytes.at_least", too_high)
+    assert promised(module.gradient("f", mode="grad", memory_limit=least), "f_grad") == least

@@ -6,6 +6,7 @@ that the planned peak is the whole truth.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -17,6 +18,7 @@ from xdsl.passes import ModulePass
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp
 from gradir.lowering.contractions import contract_scratch_bytes
+from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.nests import nest_scratch_bytes
 from gradir.lowering.target import Target, host
 from gradir.passes.plan_memory import check_on_buffers
@@ -33,11 +35,15 @@ def allocate_scratch(module: ModuleOp, target: Target, threads: int | None = Non
                 function,
             )
         check_on_buffers(function, "gradir-allocate-scratch")
+    # of equal ops, one is planned
+    sizes: dict[Hashable, int] = {}
     for op in list(module.walk()):
         if isinstance(op, LoopOp) and op.outputs and not op.scratch:
-            size = _scratch_bytes(op, target, threads)
-            if size:
-                _attach(op, size)
+            key = kernel_key(op, op.operands)
+            if key not in sizes:
+                sizes[key] = _scratch_bytes(op, target, threads)
+            if sizes[key]:
+                _attach(op, sizes[key])
 
 
 def _scratch_bytes(op: LoopOp, target: Target, threads: int | None) -> int:

@@ -210,8 +210,8 @@ def _body_results(
 def while_loop(condition: Function, body: Function, init: Any, policy: str = "store_all") -> Any:
     """`body` applied to `init`, and to what it returns, as long as `condition` of that is true.
 
-    `policy` says what the derivative keeps of the iterations: "store_all", "every=K", "online=S" or
-    "binomial=S" (docs/control-flow.md).
+    `policy` says what the derivative keeps of the iterations: "store_all", "every=K" or "online=S"
+    (docs/control-flow.md).
     """
     _require_functions("while_loop", condition, body)
     trace = tracing()
@@ -247,7 +247,8 @@ def fori_loop(
 ) -> Any:
     """`body(i, x)` for i from `lower` up to `upper - 1`, x being `init` and then what it returns.
 
-    The bounds are integers, Python's or traced; i is int64. `policy` as for while_loop.
+    The bounds are integers, Python's or traced; i is int64. `policy` says what the derivative keeps
+    of the iterations: "store_all", "every=K" or "binomial=S", which "online=S" is here too.
     """
     _require_functions("fori_loop", body)
     trace = tracing()
@@ -283,7 +284,7 @@ def scan(
 
     x are the slices of the arrays `xs` along their first axis, None without any, where `length`
     says how many; ys are the y, stacked along a new first axis. `reverse`: from last to first.
-    `policy` as for while_loop; the ys so far are in no snapshot.
+    `policy` as for fori_loop; the ys so far are in no snapshot.
     """
     _require_functions("scan", function)
     trace = tracing()

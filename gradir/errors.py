@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.utils import exceptions as xdsl_exceptions
 
 from gradir.diagnostics import Diagnostic, Sources, diagnostic_of, render
 from gradir.dialects import diagnostics as located
+
+_NO_PLACE = UnknownLoc()
 
 
 class GradirError(Exception):
@@ -76,13 +80,22 @@ _KINDS: tuple[tuple[type[Exception], type[GradirError]], ...] = (
 )
 
 
-def translate(error: Exception, sources: Sources | None = None) -> GradirError | None:
-    """The GradirError that says what `error` says; None if `error` is not about the program."""
+def translate(
+    error: Exception, sources: Sources | None = None, place: LocationAttr = _NO_PLACE
+) -> GradirError | None:
+    """The GradirError that says what `error` says; None if `error` is not about the program.
+
+    `place` is that of errors which have none of their own.
+    """
     if isinstance(error, GradirError):
         return error
     if isinstance(error, RecursionError):
-        diagnostic = Diagnostic("error", "the program is nested too deeply for this pass")
-        return PassError(render(diagnostic, Sources()), diagnostic)
+        message = (
+            "the program is nested too deeply for Python's recursion limit, "
+            f"{sys.getrecursionlimit()} (sys.setrecursionlimit)"
+        )
+        diagnostic = diagnostic_of(located.LocatedError(message, place))
+        return PassError(render(diagnostic, sources or Sources()), diagnostic)
     kind = next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), None)
     if kind is None:
         return None
@@ -91,15 +104,17 @@ def translate(error: Exception, sources: Sources | None = None) -> GradirError |
 
 
 @contextmanager
-def gradir_errors(sources: Sources | None = None) -> Generator[None]:
-    """Turn errors about the program that are raised inside into GradirErrors.
+def gradir_errors(
+    sources: Sources | None = None, place: LocationAttr = _NO_PLACE
+) -> Generator[None]:
+    """Turn errors about the program that are raised inside into GradirErrors, as `translate` does.
 
     Other exceptions pass: they are bugs, and their traceback is wanted.
     """
     try:
         yield
     except Exception as error:
-        ours = translate(error, sources)
+        ours = translate(error, sources, place)
         if ours is None or ours is error:
             raise
         # `from None`: the inner traceback tells a user nothing about his program

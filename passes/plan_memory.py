@@ -38,6 +38,10 @@ class PlannedBuffer:
     last: int
 
 
+MOST_BYTES = 2**63 - 1
+"""Offsets into an arena are numbers of i64."""
+
+
 @dataclass(frozen=True)
 class MemoryPlan:
     """Where each buffer of a function lives. `peak_bytes` is the size of the arena."""
@@ -68,6 +72,12 @@ def _plan_function(function: FuncOp) -> MemoryPlan:
     block = function.body.block
     ranges = _live_ranges(block)
     plan = assign_offsets(ranges)
+    if plan.peak_bytes > MOST_BYTES:
+        raise PassError(
+            f"@{function.sym_name.data}: needs {plan.peak_bytes} bytes, more than can be "
+            "addressed; give loops a policy (grad.loop), or a memory_limit",
+            function,
+        )
     arena_type = MemRefType(i8, [plan.peak_bytes])
     arena = block.insert_arg(arena_type, 0)
     arena.name_hint = "arena"

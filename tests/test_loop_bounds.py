@@ -137,3 +137,21 @@ def test_more_slots_than_memory(kind: str) -> None:
             PassError, match=rf"^<string>:5:3: error: grad.loop: {policy} keeps up to {10**14} rec"
         ):
             gradir.parse(each).gradient("f", mode="vjp")
+
+
+def test_a_tape_that_no_address_reaches_the_end_of() -> None:
+    """Two loops of 2**31 iterations, one in the other; under a limit such a program compiles."""
+    starts = "".join(
+        f"%y{k} = scf.for %i{k} = %zero to %n step %one iter_args(%x{k + 1} = %x{k}) -> (f64) {{\n"
+        for k in range(2)
+    )
+    module = gradir.parse(
+        "func.func @f(%x0: f64) -> f64 {\n%zero = arith.constant 0 : index\n"
+        "%one = arith.constant 1 : index\n%n = arith.constant 2147483648 : index\n"
+        f"{starts}%s = math.sin %x2 : f64\nscf.yield %s : f64\n}}\n"
+        "scf.yield %y1 : f64\n}\nfunc.return %y0 : f64\n}"
+    )
+    with pytest.raises(gradir.GradirError, match=r"^<string>:1:1: error: @f_grad: needs \d+ bytes"):
+        gradir.compile(module.gradient("f", mode="grad"), "f_grad")
+    limited = module.gradient("f", mode="grad", memory_limit=100_000)
+    assert "grad.peak_bytes" in str(limited)

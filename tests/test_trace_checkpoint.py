@@ -15,7 +15,8 @@ import pytest
 import gradir
 import gradir.numpy as gnp
 from gradir.dialects.policies import POLICIES
-from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
+from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, TraceError
+from gradir.passes.regions import MAX_REGION_DEPTH
 from gradir.testing import check_grads
 
 Array = np.ndarray[Any, Any]
@@ -197,6 +198,29 @@ def test_errors() -> None:
 
 
 @pytest.mark.slow
+def test_stages_that_are_nested_deeply() -> None:
+    """As deep as regions in a text, and then an error at the stage that is one too many."""
+
+    def nested(depth: int, frames: int = 0) -> Any:
+        def below(function: Any, x: Any, frames: int) -> Any:
+            return below(function, x, frames - 1) if frames else function(x)
+
+        function: Any = gnp.sin
+        for _ in range(depth):
+            function = partial(gradir.checkpoint(below), function, frames=frames)
+        return function
+
+    deepest = MAX_REGION_DEPTH - 2
+    assert str(gradir.trace(nested(deepest), X[0])).count("grad.checkpoint") == deepest
+    for function, message in (
+        (nested(deepest + 1), "one would be in 128 regions, the limit is 128 within each other"),
+        (nested(deepest, 10), "nested too deeply for Python's recursion limit"),
+    ):
+        with pytest.raises(GradirError, match=message) as caught:
+            gradir.trace(function, X[0])
+        assert caught.value.diagnostic is not None and caught.value.diagnostic.file == __file__
+
+
 def test_memory_limit_of_a_traced_function() -> None:
     module = gradir.trace(network(plain), X, WEIGHTS)
     most = gradir.compile(module.gradient("f", mode="grad"), "f_grad", threads=1).plan.peak_bytes

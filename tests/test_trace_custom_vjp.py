@@ -86,6 +86,16 @@ def test_arguments_and_results_are_nested() -> None:
     np.testing.assert_allclose(b_ct, 100 * ct * X)
 
 
+def test_none_is_a_cotangent_of_zero_in_nested_arguments_too() -> None:
+    @gradir.custom_vjp
+    def g(p: Any) -> Any:
+        return p["a"] * p["b"]
+
+    g.defvjp(lambda p: (g(p), p["a"]), lambda a, ct: ({"a": None, "b": ct * a},))
+    found = gradir.grad(lambda p: gnp.sum(g(p)))({"a": X, "b": X + 1})
+    assert (found["a"] == 0).all() and (found["b"] == X).all()
+
+
 def made(forward: Any, backward: Any) -> Any:
     @gradir.custom_vjp
     def f(x: Any) -> Any:
@@ -102,6 +112,8 @@ ERRORS: list[tuple[Any, Any, str]] = [
     (lambda x: (x, x), lambda r, ct: ((ct, ct),), "a cotangent must be nested like its argument"),
     (lambda x: (x, x), lambda r, ct: (ct[0],), r"must be float64\[3\], got float64\[\]"),
     (lambda x: (x[0], x), lambda r, ct: (ct,), "must return first what is returned by @f"),
+    (lambda: X, lambda r, ct: (ct,), "custom_vjp: <lambda> is called with 1 argument: too many"),
+    (lambda x: (x, x), lambda ct: (ct,), "custom_vjp: <lambda> is called with 2 arguments"),
 ]
 
 

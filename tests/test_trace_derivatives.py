@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any, cast
 
 import numpy as np
@@ -233,6 +234,30 @@ def test_errors_of_grad(function: Any, args: Any, message: str) -> None:
         gradir.grad(function)(*args)
 
 
+def test_functions_that_do_not_take_the_arguments() -> None:
+    one: Any = lambda a: gnp.sum(a)  # noqa: E731
+    two: Any = lambda a, b: gnp.sum(a * b)  # noqa: E731
+    calls: list[tuple[str, Any]] = [
+        ("grad", lambda x: gradir.grad(two)(x)),
+        ("grad", lambda x: gradir.grad(one)(x, k=2.0)),
+        ("vjp", lambda x: gradir.vjp(two, x)),
+        ("jvp", lambda x: gradir.jvp(two, (x,), (x,))),
+        ("jit", lambda x: gradir.jit(two)(x)),
+        ("checkpoint", lambda x: gradir.checkpoint(two)(x)),
+    ]
+    for what, call in calls:
+        for run in (lambda call=call: call(X), lambda call=call: gradir.trace(call, X)):
+            with pytest.raises(TraceError, match=rf"{what}: <lambda> is called with") as caught:
+                run()
+            assert caught.value.diagnostic is not None and caught.value.diagnostic.file == __file__
+
+    @wraps(two)
+    def wrapper(a: Any) -> Any:
+        return two(a, 3.0)
+
+    assert (gradir.grad(wrapper)(X) == 3).all()
+
+
 def test_errors_of_argnums_and_aux() -> None:
     with pytest.raises(TraceError, match=r"argnums: expected numbers in \[-1, 1\), got 1"):
         gradir.grad(cubes, argnums=1)(X)
@@ -255,13 +280,15 @@ def test_vjp() -> None:
     y, back = gradir.vjp(lambda a, b, k: {"p": a * b, "s": a.sum(), "k": k}, X, X + 1, 3)
     np.testing.assert_allclose(y["p"], X * (X + 1))
     assert y["k"] == 3
-    for scale in (1.0, 2.0):
-        a_ct, b_ct, k_ct = back({"p": scale * X, "s": 1.0, "k": None or 0})
+    for scale, seed in ((1.0, 0), (2.0, None)):
+        a_ct, b_ct, k_ct = back({"p": scale * X, "s": 1.0, "k": seed})
         np.testing.assert_allclose(a_ct, scale * X * (X + 1) + 1)
         np.testing.assert_allclose(b_ct, scale * X * X)
         assert k_ct is None
     with pytest.raises(TraceError, match="the cotangents must be nested like the results"):
         back(X)
+    with pytest.raises(TraceError, match=r"None only at integers, got None for float64\[\]"):
+        back({"p": X, "s": None, "k": None})
 
 
 def test_vjp_inside_of_a_trace() -> None:
@@ -301,7 +328,7 @@ def test_jvp() -> None:
         return {"y": gnp.tanh(w["w"] @ x), "k": k}
 
     v, dw = np.cos(X), np.sin(W)
-    out, moved = gradir.jvp(f, (X, 3, {"w": W}), (v, 0, {"w": dw}))
+    out, moved = gradir.jvp(f, (X, 3, {"w": W}), (v, None, {"w": dw}))
     np.testing.assert_allclose(out["y"], np.tanh(W @ X))
     np.testing.assert_allclose(moved["y"], (1 - out["y"] ** 2) * (W @ v + dw @ X))
     assert out["k"] == 3 and moved["k"] is None

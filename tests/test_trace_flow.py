@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -223,6 +224,23 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
         lambda x: gradir.fori_loop(0, 3, lambda i, y: y, x, policy=cast(Any, 8)),
         'policy: expected text such as "every=8", got 8',
     ),
+    (
+        lambda x: gradir.cond(True, lambda y: y, lambda: x, x),
+        "cond: <lambda> is called with 1 argument: too many positional arguments",
+    ),
+    (
+        lambda x: gradir.while_loop(lambda y, z: True, lambda y: y, x),
+        "while_loop: <lambda> is called with 1 argument: missing a required argument: 'z'",
+    ),
+    (
+        lambda x: gradir.while_loop(lambda y: True, lambda: x, x),
+        "while_loop: <lambda> is called with 1 argument: too many",
+    ),
+    (lambda x: gradir.fori_loop(0, 3, gnp.sin, x), "fori_loop: sin is called with 2 arguments"),
+    (
+        lambda x: gradir.scan(partial(cast(Any, lambda c, y, z: (c, y)), w=1), 0, x),
+        "scan: <lambda> is called with 3 arguments: missing a required argument: 'z'",
+    ),
     (lambda x: gradir.cond(True, x, x), "cond: expected a Python function, got <traced array"),
     (lambda x: gradir.while_loop(cast(Any, True), lambda y: y, x), "while_loop: expected a Python"),
 ]
@@ -233,6 +251,15 @@ def test_errors(function: Callable[..., Any], message: str) -> None:
     with pytest.raises(TraceError, match=message) as caught:
         gradir.trace(function, X)
     assert caught.value.diagnostic is not None and caught.value.diagnostic.file == __file__
+
+
+def test_an_error_of_the_callback_itself_is_not_changed() -> None:
+    def body(i: Any, y: Any) -> Any:
+        return (lambda a, b: a)(y)  # pyright: ignore[reportCallIssue]
+
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'b'") as caught:
+        gradir.fori_loop(0, 3, body, X)
+    assert not isinstance(caught.value, gradir.GradirError)
 
 
 def test_a_value_that_leaves_the_body_by_another_way() -> None:

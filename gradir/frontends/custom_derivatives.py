@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block
 from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.shapes import element_of, is_float
 from gradir.errors import ArgumentTypeError
+from gradir.frontends.callbacks import called
 from gradir.frontends.jit import jit
 from gradir.frontends.places import location, public, refusal
 from gradir.frontends.promotion import converted
@@ -24,7 +25,7 @@ from gradir.frontends.spec import type_text
 from gradir.frontends.trace import Traced, function_name, traced
 from gradir.frontends.tracer import Tracer
 from gradir.frontends.tracing import Trace, element, filled, lifted, tracing
-from gradir.frontends.trees import Tree, flatten
+from gradir.frontends.trees import Tree, flatten, leaves_like
 from gradir.symbols import function_named
 
 
@@ -89,7 +90,7 @@ class CustomVjp:
         self, trace: Trace, function: Callable[..., Any], args: Sequence[Any], name: str
     ) -> Traced:
         """A function of its own, which the one that is traced may call."""
-        inner = traced(function, args, outer=trace, name=name)
+        inner = traced("custom_vjp", function, args, outer=trace, name=name)
         if inner.captured:
             raise refusal(
                 f"custom_vjp: @{inner.name} must not use traced arrays from around it, got "
@@ -104,7 +105,7 @@ class CustomVjp:
 def _pair(forward: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(forward)
     def checked(*args: Any) -> Any:
-        found = forward(*args)
+        found = called("custom_vjp", forward, *args)
         if not (isinstance(found, tuple) and len(cast(Any, found)) == 2):
             raise refusal("custom_vjp: the forward function must return (results, residuals)")
         return cast(Any, found)
@@ -143,7 +144,8 @@ class _Backward:
         count, rest = self.residuals.count, iter(leaves)
         residuals = self.residuals.build([next(rest) for _ in range(count)])
         seeds = [next(rest) if is_float(element_of(t)) else None for t in self.outputs]
-        found = self.function(residuals, self.inner.results.build(seeds))
+        seeded = self.inner.results.build(seeds)
+        found = called("custom_vjp", self.function, residuals, seeded)
         arguments = self.inner.arguments.children[0].children
         if not isinstance(found, tuple) or len(cast(Any, found)) != len(arguments):
             raise refusal(
@@ -159,12 +161,10 @@ class _Backward:
 def _cotangents(value: Any, tree: Tree, primals: Sequence[Tracer]) -> list[Tracer]:
     """The cotangents of the floating leaves of an argument; zeros for None."""
     active = [k for k, p in enumerate(primals) if is_float(element(p))]
-    if value is None:
-        return [filled(0, primals[k].type) for k in active]
-    leaves, found = flatten(value)
-    if found != tree:
+    leaves = [None] * tree.count if value is None else leaves_like(value, tree)
+    if leaves is None:
         raise refusal("custom_vjp: a cotangent must be nested like its argument")
-    made = [lifted(leaves[k]) for k in active]
+    made = [filled(0, primals[k].type) if leaves[k] is None else lifted(leaves[k]) for k in active]
     for k, place in enumerate(active):
         if made[k].weak:
             made[k] = converted(made[k], element(primals[place]))

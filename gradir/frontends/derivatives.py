@@ -26,7 +26,7 @@ from gradir.frontends.spec import type_text
 from gradir.frontends.trace import Traced, function_name, traced
 from gradir.frontends.tracer import Tracer
 from gradir.frontends.tracing import Trace, lifted, tracing
-from gradir.frontends.trees import LEAF, Tree, flatten
+from gradir.frontends.trees import LEAF, Tree, flatten, leaves_like
 from gradir.gradient_pass import apply_gradient
 from gradir.passes.call_graph import callees_first, functions_by_name
 from gradir.symbols import function_named
@@ -78,7 +78,7 @@ def value_and_grad(
     def both(*args: Any, **kwargs: Any) -> Any:
         trace = tracing()
         assert trace is not None
-        inner = traced(function, args, kwargs, outer=trace)
+        inner = traced("grad", function, args, kwargs, outer=trace)
         _require_number(inner, has_aux)
         wrt = _leaves_of(inner.arguments, argnums, len(args))
         _require_floating(inner, wrt)
@@ -232,9 +232,12 @@ def _chosen(
     given: Any, tree: Tree, places: Sequence[int], types: Sequence[Attribute], what: str
 ) -> list[Any]:
     """Those leaves of (co)tangents that are of floating values; Python numbers get the types."""
-    leaves, found = flatten(given)
-    if found != tree:
+    leaves = leaves_like(given, tree)
+    if leaves is None:
         raise refusal(what)
+    for k in places:
+        if leaves[k] is None:
+            raise refusal(f"{what}, None only at integers, got None for {type_text(types[k])}")
     return [_typed(leaves[k], types[k]) for k in places]
 
 
@@ -258,11 +261,11 @@ def vjp(
     """The results of the function, and a function from their cotangents to those of the primals.
 
     The cotangents are nested like the results and have their types; entries of integer results are
-    not read. The result has an entry for each primal, nested like it, None at integer leaves. What
-    the backward function reads is computed once, here.
+    not read, and may be None. The result has an entry for each primal, nested like it, None at
+    integer leaves. What the backward function reads is computed once, here.
     """
     trace = tracing()
-    inner = traced(function, primals, outer=trace)
+    inner = traced("vjp", function, primals, outer=trace)
     wrt, of = _floating(inner)
     types = _signature(inner).outputs.data
     forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
@@ -305,8 +308,8 @@ def _runner(trace: Trace | None, inner: Traced) -> Callable[[FuncOp, Sequence[An
 def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The results of the function, and their tangents for tangents of the primals (forward mode).
 
-    `tangents` are nested like `primals`, and entries of integer ones are not read. The tangents of
-    the results are nested like these, None at integer leaves.
+    `tangents` are nested like `primals`, and entries of integer ones are not read, and may be
+    None. The tangents of the results are nested like these, None at integer leaves.
     """
     for what, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, list | tuple):
@@ -314,7 +317,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     trace = tracing()
     if trace is None:
         return jit(partial(jvp, function))(tuple(primals), tuple(tangents))
-    inner = traced(function, primals, outer=trace)
+    inner = traced("jvp", function, primals, outer=trace)
     wrt, of = _floating(inner)
     [made] = _differentiated(trace, inner, Options("jvp"), wrt, of)
     what = "jvp: the tangents must be nested like the primals"

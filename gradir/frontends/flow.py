@@ -23,6 +23,7 @@ from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.shapes import is_bool, is_float
 from gradir.dialects.shapes import tensor as tensor_type
+from gradir.frontends.callbacks import called
 from gradir.frontends.jit import jit
 from gradir.frontends.places import public, refusal
 from gradir.frontends.promotion import converted, kind_of
@@ -85,7 +86,9 @@ class _Branch:
     def __init__(self, trace: Trace, function: Function, operands: Sequence[Any]):
         self.trace = trace
         with trace.region(Block()) as self.block:
-            self.values, self.tree = yielded(function(*operands), "a branch of cond")
+            self.values, self.tree = yielded(
+                called("cond", function, *operands), "a branch of cond"
+            )
 
     def agree(self, other: _Branch) -> None:
         """Weak results take the types of the other branch's."""
@@ -207,8 +210,8 @@ def _body_results(
 def while_loop(condition: Function, body: Function, init: Any, policy: str = "store_all") -> Any:
     """`body` applied to `init`, and to what it returns, as long as `condition` of that is true.
 
-    `policy` says what the derivative keeps of the iterations: "store_all", "every=K", "online=S" or
-    "binomial=S" (docs/control-flow.md).
+    `policy` says what the derivative keeps of the iterations: "store_all", "every=K" or "online=S"
+    (docs/control-flow.md).
     """
     _require_functions("while_loop", condition, body)
     trace = tracing()
@@ -216,13 +219,15 @@ def while_loop(condition: Function, body: Function, init: Any, policy: str = "st
         return jit(partial(while_loop, condition, body, policy=policy))(init)
 
     def step(values: list[Tracer], tree: Tree) -> Yielded:
-        return yielded(body(tree.build(values)), "the body of while_loop")
+        result = called("while_loop", body, tree.build(values))
+        return yielded(result, "the body of while_loop")
 
     values, tree = _carried(trace, init, step, "while_loop")
     types = [v.ssa.type for v in values]
     with trace.region(Block(arg_types=types)) as before:
         handed = _tracers(trace, before, values)
-        goes_on = _truth(trace, condition(tree.build(handed)), "while_loop: the condition")
+        result = called("while_loop", condition, tree.build(handed))
+        goes_on = _truth(trace, result, "while_loop: the condition")
         trace.emit(scf.ConditionOp(goes_on, *before.args))
     with trace.region(Block(arg_types=types)) as after:
         handed = _tracers(trace, after, values)
@@ -242,7 +247,8 @@ def fori_loop(
 ) -> Any:
     """`body(i, x)` for i from `lower` up to `upper - 1`, x being `init` and then what it returns.
 
-    The bounds are integers, Python's or traced; i is int64. `policy` as for while_loop.
+    The bounds are integers, Python's or traced; i is int64. `policy` says what the derivative keeps
+    of the iterations: "store_all", "every=K" or "binomial=S", which "online=S" is here too.
     """
     _require_functions("fori_loop", body)
     trace = tracing()
@@ -250,7 +256,8 @@ def fori_loop(
         return jit(partial(fori_loop, body=body, policy=policy))(lower, upper, init=init)
 
     def step(i: Tracer, values: list[Tracer], tree: Tree) -> Yielded:
-        return yielded(body(i, tree.build(values)), "the body of fori_loop")
+        result = called("fori_loop", body, i, tree.build(values))
+        return yielded(result, "the body of fori_loop")
 
     bounds = [_index(trace, b, "fori_loop: bounds") for b in (lower, upper)]
     values, tree = _carried(trace, init, _with_counter(step), "fori_loop")
@@ -277,7 +284,7 @@ def scan(
 
     x are the slices of the arrays `xs` along their first axis, None without any, where `length`
     says how many; ys are the y, stacked along a new first axis. `reverse`: from last to first.
-    `policy` as for while_loop; the ys so far are in no snapshot.
+    `policy` as for fori_loop; the ys so far are in no snapshot.
     """
     _require_functions("scan", function)
     trace = tracing()
@@ -327,7 +334,7 @@ class _ScanBody:
         self.outputs: Tree = LEAF
 
     def __call__(self, at: Tracer, values: list[Tracer], tree: Tree) -> Yielded:
-        result = self.function(tree.build(values), self.rows.at(at))
+        result = called("scan", self.function, tree.build(values), self.rows.at(at))
         if not (isinstance(result, tuple) and len(cast(Any, result)) == 2):
             raise refusal("scan: the function must return (carry, y)")
         carry, y = cast(tuple[Any, Any], result)

@@ -12,7 +12,8 @@ import numpy as np
 
 from gradir.api import compile
 from gradir.errors import ArgumentTypeError
-from gradir.frontends.places import public
+from gradir.frontends.callbacks import called
+from gradir.frontends.places import at, place_of_user, public
 from gradir.frontends.spec import Spec, spec_of
 from gradir.frontends.trace import Traced, traced
 from gradir.frontends.tracing import is_number, tracing
@@ -48,7 +49,8 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if tracing() is not None:
-            return self._function(*args, **kwargs)
+            with at(place_of_user()):
+                return called("jit", self._function, *args, **kwargs)
         leaves, tree = flatten((args, kwargs))
         return self._compiled(leaves, tree, args, kwargs)(leaves)
 
@@ -68,7 +70,8 @@ class Jitted:
             with self._lock:
                 found = self._made.get(key)
                 if found is None:
-                    made = traced(self._function, args, kwargs)
+                    with at(place_of_user()):
+                        made = traced("jit", self._function, args, kwargs)
                     executable = compile(made.module, made.name, self._threads)
                     found = self._made[key] = Compiled(made, executable)
         return found

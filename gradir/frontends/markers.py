@@ -12,6 +12,7 @@ from gradir.dialects.checkpoint import CheckpointOp, YieldOp
 from gradir.dialects.grad import NameOp, NoGradOp
 from gradir.dialects.policies import POLICIES
 from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.frontends.callbacks import called
 from gradir.frontends.places import public
 from gradir.frontends.trace import yielded
 from gradir.frontends.tracer import Tracer
@@ -39,8 +40,8 @@ def checkpoint(function: Callable[..., Any] | None = None, policy: str = "keep_n
     def stage(*args: Any, **kwargs: Any) -> Any:
         trace = tracing()
         if trace is None:
-            return function(*args, **kwargs)
-        return _staged(trace, policy, lambda: function(*args, **kwargs))
+            return called("checkpoint", function, *args, **kwargs)
+        return _staged(trace, policy, partial(called, "checkpoint", function, *args, **kwargs))
 
     return stage
 

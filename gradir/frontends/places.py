@@ -76,7 +76,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         if code.co_filename.startswith(_PACKAGE):
             return function(*args, **kwargs)
         place, variable = _place(code.co_filename, code, frame.f_lasti)
-        with at(place), gradir_errors(SOURCES):
+        with at(place), gradir_errors(SOURCES, place):
             try:
                 result = function(*args, **kwargs)
             except ArgumentError as error:
@@ -88,6 +88,16 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         return result
 
     return call
+
+
+def place_of_user() -> LocationAttr:
+    """The place in the innermost frame that is not gradir's."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    if frame is None:
+        return _NO_PLACE
+    return _place(frame.f_code.co_filename, frame.f_code, frame.f_lasti)[0]
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.api import Module
 from gradir.collector import paused_gc
 from gradir.errors import ArgumentTypeError, gradir_errors
-from gradir.frontends.places import SOURCES, at, location_of_function, public
+from gradir.frontends.callbacks import called
+from gradir.frontends.places import SOURCES, at, location, location_of_function, public
 from gradir.frontends.spec import spec_of
 from gradir.frontends.tracer import Tracer
 from gradir.frontends.tracing import Trace, lifted, running
@@ -52,17 +53,21 @@ def trace(function: Callable[..., Any], *specs: Any) -> Module:
     or @main of a lambda. Python's own `if` and loops run while tracing; those that depend on values
     are `gradir.cond`, `gradir.scan` and the like. Raises TraceError at what cannot be traced.
     """
-    return traced(function, specs).module
+    return traced("trace", function, specs).module
 
 
 def traced(
+    what: str,
     function: Callable[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any] | None = None,
     outer: Trace | None = None,
     name: str | None = None,
 ) -> Traced:
-    """`trace` with the nesting of arguments and results; within an outer trace, if it is given."""
+    """`trace` with the nesting of arguments and results; within an outer trace, if it is given.
+
+    `what` is the function of gradir that errors name.
+    """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
     leaves, tree = flatten((tuple(args), dict(kwargs or {})))
@@ -75,10 +80,10 @@ def traced(
         arguments.append(Tracer(trace, ssa, weak))
         arguments[-1].named(label)
     place = location_of_function(function)
-    with gradir_errors(SOURCES), paused_gc():
+    with gradir_errors(SOURCES, location()), paused_gc():
         with running(trace):
             by_position, by_keyword = tree.build(arguments)
-            result = function(*by_position, **by_keyword)
+            result = called(what, function, *by_position, **by_keyword)
             with at(place):
                 values, results = yielded(result, "the traced function")
                 trace.emit(ReturnOp(*map(trace.use, values)))

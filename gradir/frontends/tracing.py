@@ -28,6 +28,7 @@ from gradir.dialects.shapes import AnyTensor, element_of, is_bool, is_float, ten
 from gradir.frontends.places import location, refusal
 from gradir.frontends.spec import DEFAULTS, element_named, type_text
 from gradir.frontends.tracer import Tracer
+from gradir.passes.regions import MAX_REGION_DEPTH
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -94,7 +95,13 @@ class Trace:
 
     @contextmanager
     def region(self, block: Block) -> Generator[Block]:
-        """What is emitted inside goes to this block."""
+        """What is emitted inside goes to this block, which is that of a region."""
+        around = len(self.blocks) + 1  # and that of the module
+        if around >= MAX_REGION_DEPTH:
+            raise refusal(
+                f"regions are nested too deeply: this one would be in {around} regions, the limit "
+                f"is {MAX_REGION_DEPTH} within each other"
+            )
         self.blocks.append(block)
         try:
             yield block

@@ -72,6 +72,33 @@ def flatten(value: object) -> tuple[list[Any], Tree]:
     return leaves, _flatten(value, leaves)
 
 
+def leaves_like(value: object, tree: Tree) -> list[Any] | None:
+    """The leaves of a value that is nested like the tree; None where it is not.
+
+    None in the place of a leaf is that leaf.
+    """
+    leaves, found = flatten(value)
+    return _placed(iter(leaves), found, tree)
+
+
+def _placed(leaves: Iterator[Any], found: Tree, tree: Tree) -> list[Any] | None:
+    if found == tree:
+        return [next(leaves) for _ in range(tree.count)]
+    if tree == LEAF and found.kind is type(None):
+        return [None]
+    if (found.kind, found.keys) != (tree.kind, tree.keys):
+        return None
+    if len(found.children) != len(tree.children):
+        return None
+    made: list[Any] = []
+    for child, wanted in zip(found.children, tree.children, strict=True):
+        part = _placed(leaves, child, wanted)
+        if part is None:
+            return None
+        made += part
+    return made
+
+
 def _flatten(value: object, leaves: list[Any]) -> Tree:
     if value is None:
         return Tree(type(None))

@@ -254,7 +254,7 @@ class Tapes:
         if not all(map(s.is_writable, store.buffers)):
             raise PassError(
                 "grad.tape_push: native code adds no record to a tape without a capacity that is "
-                "an argument",
+                "an argument; give its type a capacity",
                 op,
             )
         if not self._is_last(store, op):

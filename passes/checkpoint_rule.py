@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.scf import ExecuteRegionOp
 from xdsl.ir import Operation, OpResult, SSAValue, SSAValues
 
 from gradir.dialects.checkpoint import CheckpointOp, YieldOp
@@ -21,7 +22,8 @@ from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.value import Value
 from gradir.passes.differentiator import Differentiator
 from gradir.passes.policies import policy_named
-from gradir.passes.regions import captured
+from gradir.passes.region_flow import yielded
+from gradir.passes.regions import captured, is_defined_in
 from gradir.passes.rematerialize import Rematerialization
 from gradir.passes.residuals import is_constant
 from gradir.passes.simplify import simplify_block
@@ -47,7 +49,20 @@ class CheckpointRule:
         copy.location = op.location
         outer.forward.add_op(copy)
         outer.set_primal(op.results, copy.results)
+        self._join_equal(outer, op)
         return SavedStage(copy, inside)
+
+    def _join_equal(self, outer: Differentiator, op: CheckpointOp) -> None:
+        """An output that is a value from outside, or another output, shares its contributions.
+
+        So they are added in the order that they would have without the stage.
+        """
+        same, first = outer.shared.same, dict[SSAValue, SSAValue]()
+        for result, value in zip(op.results, map(_made, op.yielded), strict=True):
+            if not is_defined_in(value, op):
+                same[result] = value
+            elif outer.activity.is_active(result) and first.setdefault(value, result) != result:
+                same[result] = first[value]
 
     def backward(
         self, outer: Differentiator, op: CheckpointOp, saved: SavedStage, cts: Cotangents
@@ -117,6 +132,13 @@ class CheckpointRule:
             if any(outer.backward.is_ancestor(use.operation) for use in result.uses):
                 kept[outer.primal(value)] = result
         return kept
+
+
+def _made(value: SSAValue) -> SSAValue:
+    """What a result of a region that runs once is inside of it."""
+    while isinstance(value, OpResult) and isinstance(value.op, CheckpointOp | ExecuteRegionOp):
+        value = yielded(value.op.regions[0].block)[value.index]
+    return value
 
 
 def _not_replayable(outer: Differentiator, stage: CheckpointOp, value: SSAValue) -> PassError:

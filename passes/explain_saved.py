@@ -1,4 +1,7 @@
-"""What a derivative keeps of its forward code, and why: one line a value, for a person to read."""
+"""What a derivative keeps of its forward code, and why: one line a value, for a person to read.
+
+A tape without a capacity grows while the program runs, so that its bytes are those of a record.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,24 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import file_location, location_of, value_name
+from gradir.dialects.tape import TapeType, record_bytes
 from gradir.passes.costs import Cost, Costs
 from gradir.passes.derived_functions import Derived
 from gradir.passes.live_bytes import held_bytes
 from gradir.passes.residuals import is_constant
+from gradir.passes.tape_limits import grows
 
 
 @dataclass(frozen=True)
 class Saved:
     """A value of the forward code that the backward code reads.
 
-    `reader` is the first op that does; `cost` that of the op that makes the value, None of an
-    argument.
+    `bytes` are those of all of it, None of a tape that grows. `reader` is the first op that reads
+    it; `cost` that of the op that makes the value, None of an argument.
     """
 
     value: SSAValue
-    bytes: int
+    bytes: int | None
     reader: Operation
     readers: int
     cost: Cost | None
@@ -48,11 +53,16 @@ def explain(derived: Derived, costs: Costs) -> str:
     rows += [_row(each, derived) for each in saved]
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["  ".join(text.ljust(w) for text, w in zip(r, widths, strict=True)) for r in rows]
-    total = sum(each.bytes for each in saved if each.cost is not None)
-    name = derived.source.sym_name.data
-    head = f"@{name}: {len(saved)} values are kept, {total} bytes of them beside arguments"
+    head = f"@{derived.source.sym_name.data}: {len(saved)} values are kept, {_total(saved)}"
     lines += [f"{loop.op.name}{_at(loop.op)}: {loop.policy}" for loop in derived.loops]
     return "\n".join([head, *(f"  {line.rstrip()}" for line in lines)])
+
+
+def _total(saved: Sequence[Saved]) -> str:
+    """The bytes of what the forward code makes, and what is not among them."""
+    made = [each.bytes for each in saved if each.cost is not None]
+    others = " and tapes that grow" if None in made else ""
+    return f"{sum(filter(None, made))} bytes of them beside arguments{others}"
 
 
 def _is_kept(value: SSAValue, forward: Block) -> bool:
@@ -65,7 +75,8 @@ def _is_kept(value: SSAValue, forward: Block) -> bool:
 def _saved(value: SSAValue, readers: Sequence[Operation], costs: Costs) -> Saved:
     owner = value.owner
     cost = costs.of(owner) if isinstance(owner, Operation) else None
-    return Saved(value, held_bytes(value), readers[0], len(readers), cost)
+    size = None if grows(value) else held_bytes(value)
+    return Saved(value, size, readers[0], len(readers), cost)
 
 
 def _row(saved: Saved, derived: Derived) -> tuple[str, str, str, str, str]:
@@ -76,7 +87,14 @@ def _row(saved: Saved, derived: Derived) -> tuple[str, str, str, str, str]:
         made += ", a result too" if saved.value in derived.results else ""
     others = f" and {saved.readers - 1} more" if saved.readers > 1 else ""
     read = f"{saved.reader.name}{_at(saved.reader)}{others}"
-    return str(saved.bytes), value_name(saved.value), made, read, _cost_text(saved.cost)
+    return _bytes_text(saved), value_name(saved.value), made, read, _cost_text(saved.cost)
+
+
+def _bytes_text(saved: Saved) -> str:
+    type_ = saved.value.type
+    if saved.bytes is None and isinstance(type_, TapeType):
+        return f"{record_bytes(type_)} a record"
+    return str(saved.bytes)
 
 
 def _at(op: Operation) -> str:

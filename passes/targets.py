@@ -130,6 +130,7 @@ def _named(
     """The argument with attribute grad.name, or the result of the marker of that name."""
     names = named_values(function, attributes)
     if name not in names:
+        _check_not_in_region(function, name, what)
         known = ", ".join(names) or "none"
         raise PassError(
             f"{what}: no value of @{_name(function)} is named {name!r}; names: {known} "
@@ -137,6 +138,23 @@ def _named(
             function,
         )
     return Target(names[name], name)
+
+
+def _check_not_in_region(function: FuncOp, name: str, what: str) -> None:
+    """PassError where a loop or a branch gives the name: there is such a value each time that the
+    region runs, and none if it does not."""
+    for op in function.walk():
+        if not isinstance(op, NameOp) or op.label != name:
+            continue
+        around = op.parent_op()
+        while isinstance(around, CheckpointOp):
+            around = around.parent_op()
+        if around is not None and around is not function:
+            raise PassError(
+                f"grad.name: {what}: {name!r} is in a region of {around.name}, whose values cannot "
+                "be asked for; yield the value and name the result, or name what goes in",
+                op,
+            )
 
 
 def named_values(

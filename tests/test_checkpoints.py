@@ -90,6 +90,43 @@ def nested_stages(depth: int) -> str:
     return text.replace("T", "tensor<f64>")
 
 
+def test_stages_that_pass_values_on() -> None:
+    """An output from outside of the stage, or given twice: sums in the order without the stage."""
+    text = """func.func @f(%x: TYPE, %w: TYPE) -> (TYPE, TYPE) {
+      %y:4 = STAGE -> (TYPE, TYPE, TYPE, TYPE) {
+        %i:2 = STAGE -> (TYPE, TYPE) {
+          %q = array.multiply %x, %w : TYPE
+          YIELD %q, %w : TYPE, TYPE
+        }
+        %j = scf.execute_region -> (TYPE) {
+          scf.yield %i#1 : TYPE
+        }
+        %a = array.exp %i#0 : TYPE
+        YIELD %a, %x, %a, %j : TYPE, TYPE, TYPE, TYPE
+      }
+      %m1 = array.multiply %y#0, %x : TYPE
+      %m2 = array.multiply %y#1, %y#2 : TYPE
+      %m3 = array.multiply %m1, %y#0 : TYPE
+      %m4 = array.multiply %m2, %y#3 : TYPE
+      %m5 = array.multiply %w, %y#2 : TYPE
+      %m6 = array.multiply %m3, %y#1 : TYPE
+      %s1 = array.add %m4, %m5 : TYPE
+      %s2 = array.add %s1, %m6 : TYPE
+      %s3 = array.multiply %s2, %w : TYPE
+      func.return %s3, %y#2 : TYPE, TYPE
+    }"""
+    text = text.replace("TYPE", "tensor<64xf32>")
+    staged = gradir.parse(text.replace("STAGE", "grad.checkpoint").replace("YIELD", "grad.yield"))
+    plain = gradir.parse(text.replace("STAGE", "scf.execute_region").replace("YIELD", "scf.yield"))
+    x, w, *cts = np.random.default_rng(0).uniform(0.3, 1.7, (4, 64)).astype(np.float32)
+    for of, given in (None, cts), ([1], cts[:1]):
+        wanted, ours = (
+            gradir.interpret(m.gradient("f", mode="vjp", of=of), "f_vjp", x, w, *given)
+            for m in (plain, staged)
+        )
+        assert_same_bits(ours, wanted)
+
+
 def test_stages_that_are_nested_deeply() -> None:
     """As deep as regions in a text, and then an error at the start that is one too many."""
     deepest = MAX_REGION_DEPTH - 2

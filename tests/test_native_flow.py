@@ -368,6 +368,30 @@ def test_snapshots_go_from_function_to_function(name: str, policy: str) -> None:
             np.testing.assert_array_equal(ours, theirs)
 
 
+def test_loops_in_loops_of_unknown_length_in_two_functions() -> None:
+    """What the inner loop keeps of each of its runs goes through a tape of the outer one."""
+    text = f"""func.func @f(%x: f64, %n: index) -> f64 {{{HEAD}
+      %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (f64) {{
+        %q = scf.for %j = %c0 to %i step %c1 iter_args(%b = %a) -> (f64) {{
+          %s = math.sin %b : f64
+          %p = arith.mulf %s, %x : f64
+          scf.yield %p : f64
+        }} {{grad.loop = #grad.loop<binomial = 2>}}
+        scf.yield %q : f64
+      }}
+      func.return %r : f64
+    }}"""
+    split = gradir.parse(text).gradient("f")
+    forward = gradir.compile(split, "f_fwd", threads=1)
+    backward = gradir.compile(split, "f_bwd", threads=1)
+    for count in (0, 5):
+        _, *tapes = gradir.interpret(split, "f_fwd", 1.5, count)
+        (wanted,) = gradir.interpret(split, "f_bwd", *tapes, 1.0)
+        _, *residuals = forward(1.5, count)
+        for _ in range(2):
+            np.testing.assert_allclose(backward(*residuals, 1.0), [wanted], rtol=1e-13)
+
+
 @pytest.mark.parametrize("bound", ["", ", capacity = 3", ", capacity = 0"])
 def test_records_without_bytes(bound: str) -> None:
     """They are counted like others; a tape for none holds none."""

@@ -122,3 +122,24 @@ def test_no_room_from_the_start() -> None:
         assert not seen
         with pytest.raises(ExecutionError, match="needed "):
             run(np.array(0.5), 2**63 - 1)
+
+
+def test_no_trips_and_no_room() -> None:
+    """A limit of no bytes holds no records, which is enough, and the memory stays the call's."""
+    tape = "!grad.tape<f64, limit = 0>"
+    text = f"""func.func @f(%x: f64, %n: index) -> index {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %t = grad.tape_new : {tape}
+      %u = scf.for %i = %c0 to %n step %c1 iter_args(%s = %t) -> ({tape}) {{
+        %v = grad.tape_push %s, %x : {tape}
+        scf.yield %v : {tape}
+      }}
+      %k = grad.tape_size %u : {tape}
+      func.return %k : index
+    }}"""
+    function = gradir.compile(gradir.parse(text), "f")
+    for _ in range(3):
+        assert function(1.0, 0) == (0,)
+        with pytest.raises(ExecutionError, match="the tape's limit is 0 bytes, needed 8"):
+            function(1.0, 1)

@@ -28,6 +28,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from gradir import registry
 from gradir.collector import paused_gc
 from gradir.diagnostics import Diagnostic, Sources, render
+from gradir.dialects.derivative import DerivativeOp
 from gradir.errors import ArgumentError, GradirError, ParseError, gradir_errors
 from gradir.parser import parse_module
 from gradir.passes.derived_functions import Derived, Program
@@ -157,6 +158,8 @@ class GradirOpt(xDSLOptMain):
             self.pipeline.apply(self.ctx, module)
         finally:
             OBSERVERS.remove(observe)
+        if any(isinstance(op, DerivativeOp) for op in module.walk()):
+            tables.append("a derivative waits for shapes: add gradir-specialize to the pipeline\n")
         return "\n".join(tables) or "no gradir-gradient in the pipeline\n"
 
     def _writes_to_standard_output(self) -> bool:

@@ -78,7 +78,9 @@ grow:
   %larger = call i64 @llvm.umax.i64(i64 %double, i64 %first)
   %largest = call i64 @llvm.umax.i64(i64 %larger, i64 %wanted)
   %new = call i64 @llvm.umin.i64(i64 %largest, i64 %most)
-  %bytes = mul i64 %new, %stride
+  ; realloc would free memory for none; a limit of 0 leaves room for one, as at the start
+  %room = call i64 @llvm.umax.i64(i64 %new, i64 1)
+  %bytes = mul i64 %room, %stride
   %memory = call ptr @gradir_realloc(ptr %old, i64 %bytes)
   %got = icmp ne ptr %memory, null
   br i1 %got, label %keep, label %refuse

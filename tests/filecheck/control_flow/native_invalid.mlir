@@ -38,7 +38,7 @@ func.func @axis(%x: tensor<8x2xf64>, %k: index) -> index {
 // -----
 
 func.func @given(%t: !grad.tape<f64>, %x: f64) -> index {
-  // expected-error @+1 {{grad.tape_push: native code adds no record to a tape without a capacity that is an argument}}
+  // expected-error @+1 {{grad.tape_push: native code adds no record to a tape without a capacity that is an argument; give its type a capacity}}
   %u = grad.tape_push %t, %x : !grad.tape<f64>
   %n = grad.tape_size %u : !grad.tape<f64>
   func.return %n : index

@@ -75,3 +75,32 @@ func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}) -> tensor<4
   %c = array.less %h, %w : tensor<4xf64>, tensor<4xf64> -> tensor<4xi1>
   func.return %c : tensor<4xi1>
 }
+
+// -----
+
+func.func @f(%x: f64, %w: f64 {grad.name = "w"}) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (f64) {
+    // expected-error @+1 {{grad.name: of: 'h' is in a region of scf.for, whose values cannot be asked for; yield the value and name the result, or name what goes in}}
+    %h = grad.name %a {name = "h"} : f64
+    %s = arith.mulf %h, %w : f64
+    scf.yield %s : f64
+  }
+  func.return %r : f64
+}
+
+// -----
+
+func.func @f(%x: f64) -> f64 {
+  %r = scf.execute_region -> f64 {
+    %y = grad.checkpoint -> (f64) {
+      // expected-error @+1 {{grad.name: wrt: 'w' is in a region of scf.execute_region, whose values cannot be asked for}}
+      %w = grad.name %x {name = "w"} : f64
+      grad.yield %w : f64
+    }
+    scf.yield %y : f64
+  }
+  func.return %r : f64
+}

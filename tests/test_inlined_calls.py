@@ -71,8 +71,9 @@ def test_second_order() -> None:
     """The second derivation under a limit has the bits of one without."""
     first = gradir.parse(CALLS).gradient("f", mode="grad")
     x = np.random.default_rng(0).normal(size=40)
-    wanted, found = (
-        gradir.interpret(first.gradient("f_grad", mode="grad", of=[1], **o), "f_grad_grad", x, 0.9)
-        for o in ({}, {"memory_limit": 1_000_000})
-    )
+    second = [
+        first.gradient("f_grad", mode="grad", of=[1], memory_limit=limit)
+        for limit in (None, 1_000_000)
+    ]
+    wanted, found = (gradir.interpret(m, "f_grad_grad", x, 0.9) for m in second)
     assert [np.asarray(v).tobytes() for v in found] == [np.asarray(v).tobytes() for v in wanted]

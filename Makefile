@@ -25,13 +25,13 @@ demo: $(INSTALLED) ## Train a digits classifier, then show and run the same prog
 	$(BIN)/gradir-run examples/digits_mlp.mlir --function main --random-inputs 0
 
 test: lint ## Run every check: style, types, all tests
-	$(RUN) -m pytest --quiet --numprocesses auto
+	$(RUN) -m pytest --quiet --numprocesses auto --dist worksteal
 
 test-peers: $(PEERS) ## Compare every op with PyTorch and JAX (installs them)
-	$(RUN) -m pytest --quiet --numprocesses auto tests/peers
+	$(RUN) -m pytest --quiet --numprocesses auto --dist worksteal tests/peers
 
 check: lint ## Run the fast checks, under 90 seconds: all but the tests marked slow
-	$(RUN) -m pytest --quiet --numprocesses auto -m "not slow"
+	$(RUN) -m pytest --quiet --numprocesses auto --dist worksteal -m "not slow"
 
 lint: $(INSTALLED) ## Check style and types
 	$(RUN) -m ruff check --quiet

@@ -598,6 +598,7 @@ def test_limits_that_are_no_bytes(limit: Any) -> None:
         module.gradient("f", mode="grad", memory_limit=limit)
 
 
+@pytest.mark.slow
 def test_few_plans_are_those_that_save_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long program few plans are measured, of which some keep few bytes at a time."""
     kind = "tensor<512x16xf32>"

@@ -221,6 +221,7 @@ def test_stages_that_are_nested_deeply() -> None:
         assert caught.value.diagnostic is not None and caught.value.diagnostic.file == __file__
 
 
+@pytest.mark.slow
 def test_memory_limit_of_a_traced_function() -> None:
     module = gradir.trace(network(plain), X, WEIGHTS)
     most = gradir.compile(module.gradient("f", mode="grad"), "f_grad", threads=1).plan.peak_bytes

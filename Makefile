@@ -11,9 +11,14 @@ BENCHMARKS := mlp matmul convolution black_scholes control_flow remat call_overh
 # Errors are shown, progress is not.
 PIP_INSTALL := $(RUN) -m pip install --quiet --quiet --disable-pip-version-check
 
+# Options of `make fuzz`, each one optional.
+FUZZ_OPTIONS = $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
+  $(if $(PROGRAMS),--programs $(PROGRAMS)) $(if $(MUTANTS),--mutants $(MUTANTS)) \
+  $(if $(LEVEL),--level $(LEVEL)) $(if $(CASE),--case $(CASE)) $(if $(JOBS),--jobs $(JOBS))
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-peers check lint bench docs format clean
+.PHONY: help demo test test-peers check lint fuzz bench docs format clean
 
 help: ## List the commands
 	@echo "usage: make COMMAND"
@@ -37,6 +42,9 @@ lint: $(INSTALLED) ## Check style and types
 	$(RUN) -m ruff check --quiet
 	$(RUN) -m ruff format --check --quiet
 	$(RUN) -m basedpyright
+
+fuzz: $(INSTALLED) ## Look for faults with random programs: MINUTES=10 SEED=0 PROGRAMS= MUTANTS= LEVEL= CASE= JOBS=
+	PYTHONPATH=tests $(RUN) -m fuzz $(strip $(FUZZ_OPTIONS))
 
 bench: $(PEERS) ## Time gradir against JAX, PyTorch and NumPy (installs the first two)
 	@status=0; for name in $(BENCHMARKS); do \

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import cast
 
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
     DenseArrayBase,
-    Float64Type,
+    DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 Attributes = Mapping[str, Attribute]
@@ -42,8 +43,28 @@ def attribute(value: Plain) -> Attribute:
             return ArrayAttr(IntegerAttr(int(v), i64) for v in value)
 
 
+def is_splat(constant: DenseIntOrFPElementsAttr) -> bool:
+    """Every element has the same bits: 0.0 and -0.0 are two."""
+    data = constant.data.data
+    size = constant.get_element_type().compile_time_size
+    return data[size:] == data[:-size]
+
+
+LARGEST = 1 << 62
+"""What integers among attributes must be less than, so that places are counted without overflow."""
+
+
 def integers(attributes: Attributes, name: str, default: Sequence[int] | None) -> list[int] | None:
     """A list of integers written as one number, `[1, 2]` or `array<i64: 1, 2>`."""
+    found = _integers(attributes, name, default)
+    for n in found or ():
+        # a default may be an extent that is not known
+        if abs(n) >= LARGEST and name in attributes:
+            raise VerifyException(f"{name} must be less than 2**62, got {n}")
+    return found
+
+
+def _integers(attributes: Attributes, name: str, default: Sequence[int] | None) -> list[int] | None:
     match attributes.get(name):
         case None:
             return None if default is None else list(default)
@@ -111,20 +132,44 @@ def text(
     return found
 
 
-def plain_text(value: Attribute) -> str:
-    """`value` as in `{name = value}`, without the types that parsing fills in."""
+def print_attributes(printer: Printer, attributes: Attributes) -> None:
+    """Print ` {name = value, ...}`, without the types that parsing fills in."""
+
+    def print_entry(name: str) -> None:
+        printer.print_identifier_or_string_literal(name)
+        printer.print_string(" = ")
+        _print_plain(printer, attributes[name])
+
+    printer.print_string(" ")
+    with printer.in_braces():
+        printer.print_list(attributes, print_entry)
+
+
+def _print_plain(printer: Printer, value: Attribute) -> None:
     match value:
         case IntegerAttr() if value.type == i64:
-            return str(value.value.data)
-        case FloatAttr() if isinstance(value.type, Float64Type) and isfinite(value.value.data):
-            return repr(float(value.value.data)) if _reads_back(value.value.data) else str(value)
+            printer.print_string(str(value.value.data))
+        case FloatAttr() if value.type == f64 and _reads_back(value.value.data):
+            printer.print_string(repr(float(value.value.data)))
         case ArrayAttr():
-            entries = value.data
-            return "[" + ", ".join(plain_text(e) for e in entries) + "]"
+            with printer.in_square_brackets():
+                printer.print_list(value.data, lambda entry: _print_plain(printer, entry))
         case _:
-            return str(value)
+            printer.print_attribute(value)
 
 
 def _reads_back(value: float) -> bool:
     """MLIR reads `0.5` and `1.5e-07`, but not `1e-07`."""
-    return "." in repr(float(value))
+    return isfinite(value) and "." in repr(float(value))
+
+
+def splat_number(dense: DenseIntOrFPElementsAttr) -> float | None:
+    """The number of which every element is a copy, bit for bit; None where there is none."""
+    if not dense.data.data or not is_splat(dense):
+        return None
+    return cast(float, next(iter(dense.iter_values())))
+
+
+def numbers_of(dense: DenseIntOrFPElementsAttr) -> list[float]:
+    """All elements of a dense tensor, as integers or floats."""
+    return list(cast(Iterable[float], dense.iter_values()))

@@ -15,15 +15,17 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     Signedness,
     f32,
     i1,
     i32,
 )
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects import loopnest, special
+from gradir.dialects.elementwise_arith import comparison, made
 from gradir.dialects.rounding import rounded
 from gradir.dialects.shapes import as_integer_type, is_float
 from gradir.dialects.value import Scalar
@@ -40,9 +42,12 @@ def literal(near: Scalar, number: float, type_: Attribute) -> Scalar:
         value: Attribute = FloatAttr(rounded(number, type_), type_)  # pyright: ignore[reportArgumentType,reportCallIssue]
     else:
         integer = as_integer_type(type_)
-        assert integer is not None
-        value = IntegerAttr(int(number), integer, truncate_bits=True)
-    return near.emit(arith.ConstantOp(value))
+        value = (
+            IntegerAttr(int(number), IndexType())
+            if integer is None
+            else IntegerAttr(int(number), integer, truncate_bits=True)
+        )
+    return near.constant(value)
 
 
 def _by_type(on_float: Callable[..., Any], on_integer: Callable[..., Any] | None):
@@ -55,11 +60,11 @@ def _by_type(on_float: Callable[..., Any], on_integer: Callable[..., Any] | None
 
 
 def _compare(float_predicate: str, integer_predicate: str):
-    def floats(x: SSAValue, y: SSAValue) -> arith.CmpfOp:
-        return arith.CmpfOp(x, y, float_predicate)
+    def floats(x: SSAValue, y: SSAValue) -> Operation:
+        return comparison(arith.CmpfOp, x, y, float_predicate)
 
-    def integers(x: SSAValue, y: SSAValue) -> arith.CmpiOp:
-        return arith.CmpiOp(x, y, integer_predicate)
+    def integers(x: SSAValue, y: SSAValue) -> Operation:
+        return comparison(arith.CmpiOp, x, y, integer_predicate)
 
     return _by_type(floats, integers)
 
@@ -131,6 +136,7 @@ ARITHMETIC: dict[str, Callable[..., Scalar]] = {
     "greater": greater,
     "greater_equal": greater_equal,
     "equal": equal,
+    "not_equal": not_equal,
 }
 
 
@@ -196,7 +202,7 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
 
 def select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """x where the condition holds, else y."""
-    return x.emit(arith.SelectOp(condition.ssa, x.ssa, y.ssa))
+    return x.emit(made(arith.SelectOp, [condition.ssa, x.ssa, y.ssa], x.ssa.type))
 
 
 def index(near: Scalar, dim: int) -> Scalar:
@@ -229,11 +235,15 @@ def cast(x: Scalar, target: Attribute, unsigned: bool = False, to_unsigned: bool
         return _resize_float(x, target)
     if is_float(source):
         to_integer = arith.FPToUIOp if to_unsigned else arith.FPToSIOp
-        return x.emit(to_integer(x.ssa, target))  # pyright: ignore[reportArgumentType]
+        return _convert(to_integer, x, target)
     if is_float(target):
         to_float = arith.UIToFPOp if unsigned or source == i1 else arith.SIToFPOp
-        return x.emit(to_float(x.ssa, target))  # pyright: ignore[reportArgumentType]
+        return _convert(to_float, x, target)
     return _resize_integer(x, target, unsigned)
+
+
+def _convert(op: type[Operation], x: Scalar, target: Attribute) -> Scalar:
+    return x.emit(made(op, [x.ssa], x.of_type(target)))
 
 
 def _resize_float(x: Scalar, target: Attribute) -> Scalar:
@@ -243,7 +253,7 @@ def _resize_float(x: Scalar, target: Attribute) -> Scalar:
     if source.bitwidth == target.bitwidth:
         return _resize_float(_resize_float(x, f32), target)
     resize = arith.ExtFOp if source.bitwidth < target.bitwidth else arith.TruncFOp
-    return x.emit(resize(x.ssa, target))  # pyright: ignore[reportArgumentType]
+    return _convert(resize, x, target)
 
 
 def _resize_integer(x: Scalar, target: Attribute, unsigned: bool) -> Scalar:
@@ -251,9 +261,9 @@ def _resize_integer(x: Scalar, target: Attribute, unsigned: bool) -> Scalar:
     width, wanted = as_integer_type(source), as_integer_type(target)
     assert width is not None and wanted is not None
     if width.width.data > wanted.width.data:
-        return x.emit(arith.TruncIOp(x.ssa, wanted))
+        return _convert(arith.TruncIOp, x, wanted)
     extend = arith.ExtUIOp if unsigned or source == i1 else arith.ExtSIOp
-    return x.emit(extend(x.ssa, wanted))
+    return _convert(extend, x, wanted)
 
 
 def compute_type(element: Attribute) -> Attribute:

@@ -33,7 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.attributes import plain_text
+from gradir.dialects.attributes import print_attributes
 
 MODES = ("vjp", "grad", "jvp")
 """The modes whose results have types that follow from the function's."""
@@ -139,8 +139,8 @@ class DerivativeOp(IRDLOperation):
         printer.print_attribute(self.callee)
         with printer.in_parens():
             printer.print_list(self.arguments, printer.print_ssa_value)
-        entries = (f"{k} = {plain_text(v)}" for k, v in self.attributes.items())
-        printer.print_string(" {" + ", ".join(entries) + "} : ")
+        print_attributes(printer, self.attributes)
+        printer.print_string(" : ")
         types = [value.type for value in self.arguments], [value.type for value in self.outputs]
         printer.print_attribute(FunctionType.from_lists(*types))
 

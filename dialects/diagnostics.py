@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     NameLoc,
     UnknownLoc,
+    UnregisteredOp,
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException, VerifyException
@@ -106,7 +107,7 @@ def value_name(value: SSAValue) -> str:
     if value.name_hint is not None:
         return f"%{value.name_hint}"
     if isinstance(value, OpResult):
-        return f"result {value.index} of {value.owner.name}"
+        return f"result {value.index} of {kind_name(value.owner)}"
     if isinstance(value, BlockArgument):
         owner = value.owner.parent_op()
         return f"argument {value.index} of {'a block' if owner is None else op_name(owner)}"
@@ -117,7 +118,12 @@ def op_name(op: Operation) -> str:
     """An operation as a message names it: its symbol if it has one, `@f`, else its name."""
     symbol = op.get_attr_or_prop("sym_name")
     data = getattr(symbol, "data", None)
-    return f"@{data}" if isinstance(data, str) else op.name
+    return f"@{data}" if isinstance(data, str) else kind_name(op)
+
+
+def kind_name(op: Operation) -> str:
+    """The name of an operation's kind, also if that is not registered."""
+    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
 
 def location_text(op: Operation) -> str:

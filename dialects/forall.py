@@ -57,6 +57,7 @@ from gradir.dialects.loopnest_body import (
     StoreOp,
     YieldOp,
 )
+from gradir.dialects.loopnest_checks import require_count
 
 # Control flow that a program may have, and what ends its regions.
 CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
@@ -126,6 +127,7 @@ class ForallOp(IRDLOperation):
             raise VerifyException(
                 f"{self.name}: bounds must not be negative, got {list(self.extents)}"
             )
+        require_count(self, self.extents)
         for type_ in (*self.inputs.types, *self.output_types):
             if not isinstance(type_, TensorType | MemRefType):
                 raise VerifyException(f"{self.name}: expected tensors or buffers, got {type_}")

@@ -21,7 +21,7 @@ from gradir.dialects import checkpoint, custom_vjp, derivative, host_call, loopn
 from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.array import linear_systems, scans
-from gradir.dialects.array.creation import CreationOp, FullOp
+from gradir.dialects.array.creation import CreationOp, FullOp, numpy_dtype
 from gradir.dialects.array.elementwise import splat_of
 from gradir.dialects.array.indexing import (
     IndexingOp,
@@ -34,6 +34,7 @@ from gradir.dialects.attention import OPS as ATTENTION_OPS
 from gradir.dialects.attributes import Attributes, text
 from gradir.dialects.convolution import GRAD_OPS as CONVOLUTIONS
 from gradir.dialects.gamma import PolygammaOp
+from gradir.dialects.gate import GateOp
 from gradir.dialects.interfaces import Cotangents, TensorOp, added_to, written_tensor
 from gradir.dialects.kinds import (
     ElementwiseOp,
@@ -51,10 +52,8 @@ from gradir.dialects.shapes import (
     agree_but_for,
     compatible,
     element_of,
-    is_float,
     is_tensor,
     shape_of,
-    tensor,
 )
 from gradir.dialects.slice_type import SlicesType, is_slices
 from gradir.dialects.slices import OPS as SLICES_OPS
@@ -162,10 +161,11 @@ class ZeroOp(CreationOp):
 class AccumulateOp(ElementwiseOp):
     """The sum of all operands from left to right: the contributions to one cotangent.
 
-    Operands stand in reverse program order of their users. The gradient pass, which makes these
-    sums, leaves symbolic zeros out of them; one that is written is added like any other number.
-    Row slices are concatenated; next to tensors they are added after these, row by row, in order.
-    vjp: ct for each
+    Operands stand in reverse program order of their users. It is rounded after each addition, so
+    that a sum of the first ones may be made elsewhere, in a stage or in a loop, with the same bits.
+    The gradient pass, which makes these sums, leaves symbolic zeros out of them; one that is
+    written is added like any other number. Row slices are concatenated, up to the first tensor, to
+    which they are added row by row, as are those behind it. vjp: ct for each
     """
 
     name = "grad.accumulate"
@@ -197,9 +197,6 @@ class AccumulateOp(ElementwiseOp):
         if self.y.type != expected:
             raise VerifyException(f"{self.name}: result type must be {expected}, got {self.y.type}")
 
-    def prints_one_type(self) -> bool:
-        return all(o.type == self.y.type for o in self.operands)
-
     def vjp(self, ct: Value, y: Value, *xs: Value) -> Cotangents:
         return [ct] * len(xs)
 
@@ -207,17 +204,17 @@ class AccumulateOp(ElementwiseOp):
         return reduce(b.add, xs)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        # One by one, so that a contribution need not wait in memory for all others; rounded once.
-        element = element_of(self.y.type)
-        wide = b.compute_type(element) if is_float(element) else element
-        partial = tensor(shape_of(self.y.type), wide)
-        total = operands[0]
-        for x in operands[1:-1]:
-            [total] = elementwise(emitter, partial, [total, x], b.add)
-        return elementwise(emitter, self.y.type, [total, *operands[1:][-1:]], self.body)
+        # one by one, so that a contribution need not wait in memory for all others
+        total, *others = operands
+        if not others:
+            return elementwise(emitter, self.y.type, [total], self.body)
+        for x in others:
+            [total] = elementwise(emitter, self.y.type, [total, x], self.body)
+        return [total]
 
     def numpy(self, *xs: Any) -> Any:
-        return reduce(lambda x, y: x + y, xs)
+        dtype = numpy_dtype(element_of(self.y.type))
+        return reduce(lambda x, y: (x + y).astype(dtype).astype(x.dtype), xs)
 
     def simplify(self, *xs: Value) -> Value | None:
         # 0 + 0 is 0, but -0 + 0 is not -0: next to anything else a zero stays
@@ -305,18 +302,24 @@ def accumulated(contributions: Sequence[Value]) -> Value:
     """The cotangent of a value, from its contributions in reverse program order.
 
     What does not contribute (`zero`) is no part of the sum. Scalars are added by arith.addf. What
-    writes into zeros is written to the sum of the others, so that reading one element in a loop
-    does not cost a tensor.
+    writes into zeros is written to the sum of those before it, so that reading one element in a
+    loop does not cost a tensor. The order is never another: the first contributions may come as
+    one, from a region that they flow through.
     """
     kept = [c for c in contributions if not _is_zero(c)] or list(contributions[:1])
     if isinstance(kept[0], Scalar):
         return reduce(b.add, cast(list[Scalar], kept))
-    written = [c for c in kept if _is_written_to_zeros(c)]
-    full = [c for c in kept if not _is_written_to_zeros(c)] or [written.pop(0)]
-    total = full[0] if len(full) == 1 else AccumulateOp.on(*full)
-    for part in written:
-        total = added_to(cast(Operation, part.ssa.owner), total)
-    return total
+    full = kept[:1]
+    for part in kept[1:]:
+        if _is_written_to_zeros(part) and not all(is_slices(c.ssa.type) for c in full):
+            full = [added_to(cast(Operation, part.ssa.owner), _sum(full))]
+        else:
+            full.append(part)
+    return _sum(full)
+
+
+def _sum(contributions: Sequence[Value]) -> Value:
+    return contributions[0] if len(contributions) == 1 else AccumulateOp.on(*contributions)
 
 
 def _is_written_to_zeros(value: Value) -> bool:
@@ -338,6 +341,7 @@ OPS: tuple[type[TensorOp], ...] = (
     NoGradOp,
     NameOp,
     NegateGradientOp,
+    GateOp,
     StartCheckpointOp,
     EndCheckpointOp,
     BarrierOp,

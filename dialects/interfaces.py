@@ -18,9 +18,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.attributes import Attributes, Plain, attribute, plain_text
+from gradir.dialects.attributes import Attributes, Plain, attribute, print_attributes
 from gradir.dialects.shapes import (
     compatible,
     element_of,
@@ -33,6 +34,16 @@ from gradir.dialects.shapes import (
 from gradir.dialects.value import SOURCE_ATTRIBUTE, Emitter, Value
 
 Cotangents = Sequence[Value | None]
+
+
+def has_trait(op: Operation, trait: type[OpTrait]) -> bool:
+    """An op is known to have a trait; of an op that is not registered nothing is known."""
+    return op.has_trait(trait, value_if_unregistered=False)
+
+
+def is_terminator(op: Operation) -> bool:
+    """An op ends its block; one that is not registered does if it stands there."""
+    return op.next_op is None and op.has_trait(IsTerminator)
 
 
 class TensorOp(IRDLOperation, ABC):
@@ -209,15 +220,15 @@ class TensorOp(IRDLOperation, ABC):
     # Text: `array.sum %x {axis = [1]} : tensor<2x3xf32> -> tensor<2xf32>`.
 
     def prints_one_type(self) -> bool:
-        """One type is written for all operands and results."""
-        return self.SAME_TYPE
+        """One type is written for all operands and results; of some, not all extents are known."""
+        values = (*self.operands, *self.results)
+        return self.SAME_TYPE and all(v.type == values[0].type for v in values)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" " if self.operands else "")
         printer.print_list(self.operands, printer.print_ssa_value)
         if self.attributes:
-            entries = (f"{k} = {plain_text(v)}" for k, v in self.attributes.items())
-            printer.print_string(" {" + ", ".join(entries) + "}")
+            print_attributes(printer, self.attributes)
         printer.print_string(" : ")
         results = [r.type for r in self.results]
         if not self.prints_one_type() and self.operands:
@@ -267,7 +278,7 @@ Addition = Callable[..., Value]
 # The files that register them; they are read when a rule is first asked for.
 _RULE_FILES = ("gradir.dialects.scalar_rules", "gradir.dialects.tensor_rules")
 _VJP_RULES: dict[type[Operation], VjpRule] = {}
-_OF_SCALARS: set[type[Operation]] = set()
+_ELEMENTWISE: set[type[Operation]] = set()
 _APPLIES: dict[type[Operation], Callable[[Any], bool]] = {}
 _INACTIVE: set[type[Operation]] = set()
 _SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
@@ -278,19 +289,23 @@ _ADDITIONS: dict[type[Operation], Addition] = {}
 def register_vjp(
     op_class: type[Operation],
     rule: VjpRule,
-    of_scalars: bool = False,
     applies: Callable[[Any], bool] | None = None,
 ) -> None:
     """Give an op of another dialect a derivative: `rule(op, cts, results, operands)`.
 
-    With `of_scalars`, only where no operand and no result is a tensor; with `applies`, where that
-    holds of an op.
+    With `applies`, only where that holds of an op.
     """
     _VJP_RULES[op_class] = rule
     if applies is not None:
         _APPLIES[op_class] = applies
-    if of_scalars:
-        _OF_SCALARS.add(op_class)
+
+
+def register_elementwise(op_class: type[Operation]) -> None:
+    """Say of an op of another dialect that on tensors it is the op on numbers, on each element.
+
+    What is registered for it holds of numbers and tensors, and of nothing else.
+    """
+    _ELEMENTWISE.add(op_class)
 
 
 def register_inactive(op_class: type[Operation]) -> None:
@@ -335,16 +350,23 @@ def vjp_rule(op: Operation) -> VjpRule | None:
         return cast(VjpRule, type(op).vjp_all) if op.has_vjp() else None
     _load_rules()
     applies = _APPLIES.get(type(op))
-    if is_of_scalars(op) is False or (applies is not None and not applies(op)):
+    if foreign_type(op) is not None or (applies is not None and not applies(op)):
         return None
     return _VJP_RULES.get(type(op))
 
 
-def is_of_scalars(op: Operation) -> bool | None:
-    """Whether an op that has a derivative on scalars alone is one on scalars; None for others."""
-    if type(op) not in _OF_SCALARS:
+def is_elementwise(op: Operation) -> bool:
+    """An op of another dialect that means the same on numbers and on elements of tensors."""
+    _load_rules()
+    return type(op) in _ELEMENTWISE
+
+
+def foreign_type(op: Operation) -> Attribute | None:
+    """Of an elementwise op, a type in it that is neither a number nor a tensor; else None."""
+    if type(op) not in _ELEMENTWISE:
         return None
-    return all(is_scalar(v.type) for v in (*op.operands, *op.results))
+    types = (v.type for v in (*op.operands, *op.results))
+    return next((t for t in types if not (is_scalar(t) or is_tensor(t))), None)
 
 
 def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
@@ -356,7 +378,7 @@ def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
         return op.simplify(*operands)
     _load_rules()
     function = _SIMPLIFICATIONS.get(type(op))
-    return None if function is None or is_of_scalars(op) is False else function(op, *operands)
+    return None if function is None or foreign_type(op) else function(op, *operands)
 
 
 def written_tensor(op: Operation) -> SSAValue | None:

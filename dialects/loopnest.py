@@ -71,6 +71,13 @@ from gradir.dialects.loopnest_body import (
     YieldOp,
     scalar_type,
 )
+from gradir.dialects.loopnest_checks import (
+    require_count,
+    require_pad,
+    verify_factors,
+    verify_starts,
+    verify_yielded,
+)
 from gradir.dialects.loopnest_text import parse_loop_header, print_loop, subscripts
 
 __all__ = [
@@ -247,7 +254,9 @@ class LoopOp(IRDLOperation, ABC):
             raise VerifyException(f"{self.name}: one access and pad per input expected")
         if not len(self.output_maps) == len(self.combiners) == len(self.output_types):
             raise VerifyException(f"{self.name}: one access and combiner per output expected")
+        require_count(self, self.extents)
         self._verify_accesses(rank)
+        verify_starts(self)
         self._verify_body()
 
     def _verify_accesses(self, rank: int) -> None:
@@ -261,6 +270,7 @@ class LoopOp(IRDLOperation, ABC):
             shape = cast(ShapedType, type_).get_shape()
             if access is None:
                 continue
+            require_pad(self, pad, type_)
             if access.num_dims != rank or len(access.rows) != len(shape):
                 raise VerifyException(
                     f"{self.name}: {len(shape)} subscripts over {rank} loops expected for {type_}, "
@@ -271,6 +281,8 @@ class LoopOp(IRDLOperation, ABC):
                     f"{self.name}: subscripts must stay inside {type_} over bounds "
                     f"{list(self.extents)}, got {subscripts(access)}"
                 )
+        if any(row.symbol is not None for access in inputs if access for row in access.rows):
+            raise VerifyException(f"{self.name}: only subscripts of outputs can be symbols")
         for combiner in self.output_combiners:
             if combiner not in COMBINERS:
                 known = ", ".join(COMBINERS[1:])
@@ -293,11 +305,14 @@ class LoopOp(IRDLOperation, ABC):
                     f"{self.name}: loopnest.index must be below {len(self.extents)}, "
                     f"got {op.dim.value.data}"
                 )
+            if isinstance(op, LoadOp) and op.source not in self.body.block.args:
+                raise VerifyException(f"{self.name}: loopnest.load must read an input")
         if len(self.yielded) != len(self.output_types) + symbols:
             raise VerifyException(
                 f"{self.name}: the body must yield {len(self.output_types)} values and {symbols} "
                 f"indices, got {len(self.yielded)}"
             )
+        verify_yielded(self)
 
     def body_argument_types(self) -> list[Attribute]:
         """The types that the body's block arguments must have."""
@@ -385,6 +400,7 @@ class ContractOp(LoopOp):
         fewest = 1 if self.roles is not None else 3
         if len(self.inputs) < 2 or len(self.extents) < fewest or None in self.input_accesses[:2]:
             raise VerifyException(f"{self.name}: two subscripted factors over m, n, k expected")
+        verify_factors(self)
         roles = self.dim_roles
         if len(roles) != len(self.extents) or not re.fullmatch("[bmn]*k+", roles):
             raise VerifyException(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import (
+    IndexType,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -100,6 +101,20 @@ class LoadOp(IRDLOperation):
         rank = len(cast(ShapedType, self.source.type).get_shape())
         if len(self.indices) != rank:
             raise VerifyException(f"{self.name}: {rank} indices expected, got {len(self.indices)}")
+        element = scalar_type(cast(ShapedType, self.source.type).element_type)
+        if self.result.type != element:
+            raise VerifyException(
+                f"{self.name}: expected a result of {element} from {self.source.type}, "
+                f"got {self.result.type}"
+            )
+
+
+def require_bound(op: Operation, bound: IntegerAttr[IntegerType | IndexType]) -> None:
+    """VerifyException for the bound of an index check that leaves no index."""
+    if not 0 < bound.value.data < 1 << 63:
+        raise VerifyException(
+            f"{op.name}: bound must be positive and below 2**63, got {bound.value.data}"
+        )
 
 
 @irdl_op_definition
@@ -132,6 +147,9 @@ class CheckIndexOp(IRDLOperation):
             },
             result_types=[i64],
         )
+
+    def verify_(self) -> None:
+        require_bound(self, self.bound)
 
 
 @irdl_op_definition

@@ -30,6 +30,8 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.loopnest_body import require_bound
+
 _index = IndexType()
 
 
@@ -63,6 +65,9 @@ class CheckOffsetOp(IRDLOperation):
             },
             result_types=[_index],
         )
+
+    def verify_(self) -> None:
+        require_bound(self, self.bound)
 
 
 @irdl_op_definition

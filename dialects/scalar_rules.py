@@ -1,32 +1,36 @@
-"""Derivatives of scalar code: the ops of `arith` and `math` on f64, f32, f16 and bf16.
+"""Derivatives of the ops of `arith` and `math` on f64, f32, f16 and bf16, numbers or tensors.
 
-A rule is written on scalars with operators, which append arith and math ops, so that derivatives
-of any order stay scalar code. Conventions are those of the array ops: ties of maximumf and
-minimumf split in halves, absf'(0) = 0, powf has no nan at base 0. Integers are inactive, and so
-are the steps (ceil, floor, round, roundeven, trunc). On tensors only arith.select has a rule; the
-others are refused there, since `array` has all of them.
+A rule is written on numbers with operators, which append arith and math ops, so that derivatives
+of any order stay such code. On tensors the same rule appends the same ops on tensors (`Elements`).
+Conventions are those of the array ops: ties of maximumf and minimumf split in halves, absf'(0) = 0,
+powf has no nan at base 0. Integers are inactive, and so are the steps (ceil, floor, round,
+roundeven, trunc).
 
-maxnumf, minnumf, and bitcast between floats have no rule: they are refused where they are active.
+Bitcast between floats has no rule: it is refused where it is active.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import log, pi, sqrt
+from math import inf, log, nan, pi, sqrt
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float64Type, FloatAttr
 from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects import body as b
+from gradir.dialects.array.elementwise import splat_of
+from gradir.dialects.elementwise_arith import FORMS, made
+from gradir.dialects.gate import gated, inside, unless_nan
 from gradir.dialects.interfaces import (
     Cotangents,
     VjpRule,
+    register_elementwise,
     register_inactive,
     register_simplification,
     register_vjp,
 )
-from gradir.dialects.value import Scalar, Value
+from gradir.dialects.value import Elements, Scalar, Value
 
 # One operand: (ct, y, x) -> the cotangent of x.
 Unary = Callable[[Scalar, Scalar, Scalar], Value]
@@ -49,6 +53,11 @@ def _acosh(ct: Scalar, y: Scalar, x: Scalar) -> Value:
     return ct / b.multiply(b.sqrt(b.subtract(x, one)), b.sqrt(b.add(x, one)))
 
 
+def _atanh(ct: Scalar, y: Scalar, x: Scalar) -> Value:
+    apart = (1 - x) * (1 + x)
+    return inside(ct / apart, apart >= 0)
+
+
 def _inverse_of_circle(x: Scalar) -> Scalar:
     """1 / sqrt(1 - x * x)."""
     one = b.constant(x, 1)
@@ -59,14 +68,14 @@ UNARY: dict[type[Operation], Unary] = {
     arith.NegfOp: lambda ct, y, x: -ct,
     arith.ExtFOp: lambda ct, y, x: b.cast(ct, x.type),
     arith.TruncFOp: lambda ct, y, x: b.cast(ct, x.type),
-    math.AbsFOp: lambda ct, y, x: ct * _sign(x),
+    math.AbsFOp: lambda ct, y, x: unless_nan(ct * _sign(x), x),
     math.ExpOp: lambda ct, y, x: ct * y,
     math.Exp2Op: lambda ct, y, x: ct * (log(2) * y),
     math.ExpM1Op: lambda ct, y, x: ct * (y + 1),
-    math.LogOp: lambda ct, y, x: ct / x,
-    math.Log1pOp: lambda ct, y, x: ct / (1 + x),
-    math.Log2Op: lambda ct, y, x: ct * (1 / log(2)) / x,
-    math.Log10Op: lambda ct, y, x: ct * (1 / log(10)) / x,
+    math.LogOp: lambda ct, y, x: inside(ct / x, x >= 0),
+    math.Log1pOp: lambda ct, y, x: inside(ct / (1 + x), x >= -1),
+    math.Log2Op: lambda ct, y, x: inside(ct * (1 / log(2)) / x, x >= 0),
+    math.Log10Op: lambda ct, y, x: inside(ct * (1 / log(10)) / x, x >= 0),
     math.SqrtOp: lambda ct, y, x: ct / (2 * y),
     math.RsqrtOp: lambda ct, y, x: ct * (-y / (2 * x)),
     math.CbrtOp: lambda ct, y, x: ct / (3 * (y * y)),
@@ -81,7 +90,7 @@ UNARY: dict[type[Operation], Unary] = {
     math.AtanOp: lambda ct, y, x: ct / (1 + x * x),
     math.AsinhOp: _asinh,
     math.AcoshOp: _acosh,
-    math.AtanhOp: lambda ct, y, x: ct / ((1 - x) * (1 + x)),
+    math.AtanhOp: _atanh,
     math.ErfOp: lambda ct, y, x: ct * (2 / sqrt(pi) * _exp(-(x * x))),
 }
 
@@ -96,21 +105,58 @@ def _divide(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
     return [scaled, -scaled * y]
 
 
+def _share(ct: Scalar, x: Scalar, other: Scalar) -> Value:
+    """What the winner of two gets."""
+    half, one = b.constant(ct, 0.5), b.constant(ct, 1)
+    return b.multiply(ct, b.select(b.equal(x, other), half, one))
+
+
 def _extremum(prefers: Callable[[Scalar, Scalar], Scalar]) -> Binary:
     """Ties split in halves: the sum of both cotangents stays ct."""
 
     def rule(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
-        zero, half = b.constant(ct, 0), b.multiply(ct, b.constant(ct, 0.5))
-        tied = b.select(b.equal(x, other), half, zero)
-        return [b.select(prefers(x, other), ct, tied), b.select(prefers(other, x), ct, tied)]
+        share = _share(ct, x, other)
+        zero = b.constant(x, 0)
+
+        def rest(one: Scalar) -> Scalar:
+            return b.select(b.equal(one, one), zero, one)
+
+        return [
+            gated(share, prefers(x, other), rest(x)),
+            gated(share, prefers(other, x), rest(other)),
+        ]
 
     return rule
 
 
+def _extremum_of_numbers(prefers: Callable[[Scalar, Scalar], Scalar]) -> Binary:
+    """Of a nan and a number it is the number, and the nan does not count."""
+
+    def rule(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
+        share, zero = _share(ct, x, other), b.constant(y, 0)
+        rest = b.select(b.equal(y, y), zero, y)
+
+        def flowing(one: Scalar, rival: Scalar) -> Value:
+            wins = b.logical_or(prefers(one, rival), b.unordered(rival, rival))
+            return gated(share, b.logical_and(wins, b.equal(y, y)), rest)
+
+        return [flowing(x, other), flowing(other, x)]
+
+    return rule
+
+
+def _like(near: Scalar, x: Value) -> Scalar:
+    return type(near)(x.ssa, x.emitter)
+
+
 def _atan2(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
     length = b.hypot(x, other)
-    scaled = ct / length
-    return [scaled * (other / length), -scaled * (x / length)]
+    zero, infinite = b.constant(length, 0), b.constant(length, inf)
+    regular = b.logical_and(b.greater(length, zero), b.less(length, infinite))
+    scaled = ct / b.select(regular, length, b.constant(length, 1))
+    rest = b.select(b.unordered(x, other), b.constant(length, nan), zero)
+    cosine, sine = (gated(one / length, regular, rest) for one in (other, x))
+    return [scaled * _like(ct, cosine), -scaled * _like(ct, sine)]
 
 
 def _power(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
@@ -123,9 +169,11 @@ def _power(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
     vanishes = b.logical_and(b.equal(exponent, zero), tiny)
     lower = b.select(vanishes, one, b.subtract(exponent, one))
     to_base = b.multiply(wide, b.multiply(exponent, b.power(base, lower)))
-    at_zero = b.equal(base, zero)
-    logarithm = b.log(b.select(at_zero, one, base))
-    to_exponent = b.select(at_zero, zero, b.multiply(wide, b.multiply(value, logarithm)))
+    at_zero = b.logical_and(b.equal(base, zero), b.greater_equal(exponent, zero))
+    at_infinity = b.logical_and(b.equal(base, b.constant(base, inf)), b.less(exponent, zero))
+    vanishing = b.logical_or(at_zero, at_infinity)
+    logarithm = b.log(b.select(vanishing, one, base))
+    to_exponent = b.select(vanishing, zero, b.multiply(wide, b.multiply(value, logarithm)))
     return [b.from_compute(to_base, element), b.from_compute(to_exponent, element)]
 
 
@@ -138,7 +186,8 @@ def _integer_power(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangent
 
 
 def _copysign(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
-    return [ct * (_sign(x) * b.copysign(b.constant(other, 1), other)), None]
+    flowing = ct * (_sign(x) * b.copysign(b.constant(other, 1), other))
+    return [unless_nan(flowing, x), None]
 
 
 BINARY: dict[type[Operation], Binary] = {
@@ -146,8 +195,10 @@ BINARY: dict[type[Operation], Binary] = {
     arith.SubfOp: lambda ct, y, x, other: [ct, -ct],
     arith.MulfOp: lambda ct, y, x, other: [ct * other, ct * x],
     arith.DivfOp: _divide,
-    arith.MaximumfOp: _extremum(b.greater),
-    arith.MinimumfOp: _extremum(b.less),
+    arith.MaximumfOp: _extremum(b.greater_equal),
+    arith.MinimumfOp: _extremum(b.less_equal),
+    arith.MaxnumfOp: _extremum_of_numbers(b.greater_equal),
+    arith.MinnumfOp: _extremum_of_numbers(b.less_equal),
     math.Atan2Op: _atan2,
     math.PowFOp: _power,
     math.FPowIOp: _integer_power,
@@ -167,15 +218,19 @@ def _select(
     condition, zero = operands[0].ssa, ct.full(0)
 
     def chosen(x: SSAValue, y: SSAValue) -> Value:
-        return ct.emitter.value(ct.emitter.insert(arith.SelectOp(condition, x, y)).result)
+        op = ct.emitter.insert(made(arith.SelectOp, [condition, x, y], x.type))
+        return ct.emitter.value(op.results[0])
 
     return [None, chosen(ct.ssa, zero.ssa), chosen(zero.ssa, ct.ssa)]
 
 
+WITH_TWO_RESULTS = (arith.AddUIExtendedOp, arith.MulUIExtendedOp, arith.MulSIExtendedOp)
+
 INACTIVE: tuple[type[Operation], ...] = (
+    *WITH_TWO_RESULTS,
     arith.ConstantOp, arith.CmpfOp, arith.CmpiOp, arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp,
     arith.FPToUIOp, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp, arith.AddiOp,
-    arith.SubiOp, arith.MuliOp, arith.AddUIExtendedOp, arith.MulUIExtendedOp, arith.MulSIExtendedOp,
+    arith.SubiOp, arith.MuliOp,
     arith.DivSIOp, arith.DivUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp,
     arith.RemSIOp, arith.RemUIOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.ShLIOp,
     arith.ShRSIOp, arith.ShRUIOp, arith.MaxSIOp, arith.MaxUIOp, arith.MinSIOp, arith.MinUIOp,
@@ -189,10 +244,9 @@ INACTIVE: tuple[type[Operation], ...] = (
 
 def _is_one(x: Value) -> bool:
     owner = x.ssa.owner
-    if not isinstance(owner, arith.ConstantOp):
-        return False
-    value = owner.value
-    return isinstance(value, FloatAttr) and value.value.data == 1
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr):
+        return owner.value.value.data == 1
+    return splat_of(x) == 1
 
 
 def _simplify_product(op: arith.MulfOp, x: Value, y: Value) -> Value | None:
@@ -216,17 +270,36 @@ def _rule(function: Callable[..., Value | Cotangents]) -> VjpRule:
     def rule(
         op: Operation, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
     ) -> Cotangents:
-        made = function(cts[0], results[0], *operands)
-        return [made] if isinstance(made, Value) else made
+        (ct,) = cts
+        assert ct is not None
+        made = function(*map(_by_element, (ct, results[0], *operands)))
+        flowing = [made] if isinstance(made, Value) else made
+        return [None if f is None else ct.emitter.value(f.ssa) for f in flowing]
 
     return rule
 
 
+def _by_element(x: Value) -> Scalar:
+    return x if isinstance(x, Scalar) else Elements(x.ssa, x.emitter)
+
+
+ELEMENTWISE: tuple[type[Operation], ...] = tuple(
+    op
+    for dialect in (arith.Arith, math.Math)
+    for op in dialect.operations
+    if op is not arith.ConstantOp and op not in WITH_TWO_RESULTS
+)
+
 for _op, _function in {**UNARY, **BINARY, math.FmaOp: _fma}.items():
-    register_vjp(_op, _rule(_function), of_scalars=True)
-register_vjp(arith.SelectOp, _select)
+    register_vjp(_op, _rule(_function))
+for _op in (arith.SelectOp, FORMS[arith.SelectOp]):
+    register_vjp(_op, _select)
 for _op in INACTIVE:
     register_inactive(_op)
+    if _op in FORMS:
+        register_inactive(FORMS[_op])
+for _op in (*ELEMENTWISE, *FORMS.values()):
+    register_elementwise(_op)
 register_simplification(arith.MulfOp, _simplify_product)
 register_simplification(arith.DivfOp, _simplify_quotient)
 register_simplification(arith.NegfOp, _simplify_negative)

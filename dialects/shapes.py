@@ -34,6 +34,7 @@ AnyTensor = TensorType[Attribute]
 
 ui8 = IntegerType(8, Signedness.UNSIGNED)
 _FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
+FLOAT_NAMES = "f64, f32, f16 or bf16"
 _INTEGERS = (i64, i32, i8, ui8)
 
 # The name of each element type in NumPy (bfloat16 is ml_dtypes').

@@ -12,7 +12,15 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.shapes import DYNAMIC, AnyTensor, is_number, is_static, shape_of, tensor
+from gradir.dialects.shapes import (
+    DYNAMIC,
+    AnyTensor,
+    is_number,
+    is_static,
+    require_size,
+    shape_of,
+    tensor,
+)
 
 
 @irdl_attr_definition
@@ -57,6 +65,8 @@ class SlicesType(ParametrizedAttribute, TypeAttribute):
             raise VerifyException(f"{self.name}: elements must be numbers, got {self.dense}")
         if isinstance(self.count, IntAttr) and self.count.data < 0:
             raise VerifyException(f"{self.name}: count must not be negative, got {self.rows}")
+        for part in (self.dense, self.indices, self.values):
+            require_size(part)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

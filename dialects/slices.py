@@ -66,6 +66,8 @@ class SlicesOp(IRDLOperation):
                 and compatible(shape_of(value.type), shape_of(wanted))
             ):
                 raise VerifyException(f"{self.name}: expected {wanted}, got {value.type}")
+        if shape_of(type_.dense)[0] == 0 != type_.rows:
+            raise VerifyException(f"{self.name}: a tensor without rows has no slices, got {type_}")
 
 
 @irdl_op_definition

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -23,6 +22,7 @@ from gradir.dialects.access import Access, Row, dim_row
 from gradir.dialects.attributes import Attributes, flag, integers, text
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Body, Read, nest
+from gradir.dialects.once import once
 from gradir.dialects.shapes import DYNAMIC, shape_of
 from gradir.dialects.value import Emitter, Scalar
 
@@ -87,12 +87,12 @@ class Windows:
         if prod(max(self.shape[a], 0) for a in self.axes) >= 1 << 31:
             raise VerifyException(f"there must be less than 2**31 places a channel, got {x}")
 
-    @cached_property
+    @once
     def reach(self) -> tuple[int, ...]:
         """How many places a window spans, those that it skips included."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
-    @cached_property
+    @once
     def sizes(self) -> tuple[int, ...]:
         """The number of windows along each spatial axis."""
         return tuple(map(self._size, range(len(self.axes))))
@@ -108,7 +108,7 @@ class Windows:
         # a window that would begin in the padding at the end is left out
         return size - int((size - 1) * stride >= extent + self.low[k])
 
-    @cached_property
+    @once
     def result_shape(self) -> tuple[int, ...]:
         shape = list(self.shape)
         for axis, size in zip(self.axes, self.sizes, strict=True):
@@ -134,13 +134,13 @@ class Windows:
         far = self.stride[-1] >= FAR and self.kernel[-1] >= FAR
         return rank if far and self.axes[-1] == rank - 1 else rank - 1
 
-    @cached_property
+    @once
     def tensor_dims(self) -> tuple[int, ...]:
         """The dimension of a nest for each axis of the tensor."""
         before = self._places_before_kernel
         return tuple(d if d < before else d + len(self.axes) for d in range(len(self.shape)))
 
-    @cached_property
+    @once
     def kernel_dims(self) -> tuple[int, ...]:
         """The dimension of a nest for each axis of the kernel."""
         before = self._places_before_kernel

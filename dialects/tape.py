@@ -36,6 +36,7 @@ from gradir.dialects.shapes import (
     is_float,
     is_static,
     is_tensor,
+    require_size,
     shape_of,
 )
 from gradir.dialects.slice_type import is_slices
@@ -91,9 +92,13 @@ class TapeType(ParametrizedAttribute, TypeAttribute):
                 raise VerifyException(
                     f"grad.tape: columns must be tensors or numbers, got {column}"
                 )
+            if is_tensor(column):
+                require_size(column)
         for what, bound in (("capacity", self.records), ("limit", self.byte_limit)):
-            if bound is not None and bound < 0:
-                raise VerifyException(f"grad.tape: {what} must not be negative, got {bound}")
+            if bound is not None and not 0 <= bound < 1 << 63:
+                raise VerifyException(
+                    f"grad.tape: {what} must not be negative, and below 2**63, got {bound}"
+                )
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

@@ -1,7 +1,8 @@
 """Derivatives of the `tensor` ops that read and write elements and slices.
 
 extract and insert, extract_slice and insert_slice, from_elements and splat are linear, and each
-is the transpose of another of them. empty and dim are inactive. An active value has a static shape.
+is the transpose of another of them; cast is its own. empty and dim are inactive. An active value
+has a static shape.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from gradir.dialects.interfaces import (
     Cotangents,
     register_addition,
     register_inactive,
+    register_simplification,
     register_vjp,
 )
 from gradir.dialects.shapes import shape_of
@@ -142,6 +144,18 @@ def _splat(
     ]
 
 
+def _cast(
+    op: tensor.CastOp, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
+) -> Cotangents:
+    """ct, of the type of the operand."""
+    ct, (source,) = _only(cts), operands
+    return [_emitted(ct.emitter, tensor.CastOp(ct.ssa, source.type))]
+
+
+def _simplify_cast(op: tensor.CastOp, source: Value) -> Value | None:
+    return source if source.type == op.dest.type else None
+
+
 # A sum with what was written into zeros.
 
 
@@ -170,6 +184,8 @@ register_vjp(tensor.ExtractSliceOp, _extract_slice)
 register_vjp(tensor.InsertSliceOp, _insert_slice)
 register_vjp(tensor.FromElementsOp, _from_elements)
 register_vjp(tensor.SplatOp, _splat)
+register_vjp(tensor.CastOp, _cast)
+register_simplification(tensor.CastOp, _simplify_cast)
 register_addition(tensor.InsertOp, 1, _insert_added)
 register_addition(tensor.InsertSliceOp, 1, _insert_slice_added)
 register_inactive(tensor.EmptyOp)

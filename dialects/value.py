@@ -8,9 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from xdsl.dialects.builtin import LocationAttr, StringAttr, TensorType, UnknownLoc
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    LocationAttr,
+    StringAttr,
+    TensorType,
+    UnknownLoc,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from gradir.dialects.shapes import is_static
 from gradir.dialects.slice_type import SlicesType
 
 if TYPE_CHECKING:
@@ -135,6 +145,9 @@ class Value:
     def equal(self, other: Value | float) -> Self:
         return self.apply("equal", other)
 
+    def not_equal(self, other: Value | float) -> Self:
+        return self.apply("not_equal", other)
+
     def named(self, hint: str | None) -> Value:
         """This value, its SSA name set to `hint` where it has none."""
         if hint and self.ssa.name_hint is None:
@@ -153,8 +166,16 @@ class Scalar(Value):
 
     __slots__ = ()
 
-    def emit(self, op: Operation) -> Scalar:
-        return Scalar(self.emitter.insert(op).results[0], self.emitter)
+    def emit(self, op: Operation) -> Self:
+        return type(self)(self.emitter.insert(op).results[0], self.emitter)
+
+    def constant(self, value: Attribute) -> Self:
+        """A number as an attribute that has its type."""
+        return self.emit(ConstantOp(value))  # pyright: ignore[reportArgumentType]
+
+    def of_type(self, element: Attribute) -> Attribute:
+        """The type of a value like this one with other elements."""
+        return element
 
     def full(self, number: float) -> Self:
         from gradir.dialects.body import constant
@@ -174,3 +195,31 @@ class Scalar(Value):
     @property
     def element(self) -> Attribute:
         return self.ssa.type
+
+
+class Elements(Scalar):
+    """A tensor, as each of its elements: operators emit arith ops on tensors."""
+
+    __slots__ = ()
+
+    def constant(self, value: Attribute) -> Self:
+        from gradir.dialects.array.creation import FullOp
+
+        number = cast("FloatAttr | IntegerAttr", value)
+        type_ = self.of_type(number.type)
+        if is_static(type_):
+            dense: Attribute = DenseIntOrFPElementsAttr.from_list(type_, [number.value.data])  # pyright: ignore
+            return self.emit(ConstantOp(dense))  # pyright: ignore[reportArgumentType]
+        return self.emit(FullOp.fill(number.value.data, type_))
+
+    def of_type(self, element: Attribute) -> Attribute:
+        return TensorType(element, self.ssa.type.get_shape())  # pyright: ignore
+
+    @property
+    def type(self) -> Any:
+        """The type of an element."""
+        return self.element
+
+    @property
+    def element(self) -> Attribute:
+        return cast("TensorType[Attribute]", self.ssa.type).element_type

@@ -21,6 +21,8 @@ from gradir.passes.call_graph import callees_first, functions_by_name
 from gradir.passes.infer_shapes import is_open
 from gradir.passes.targets import Selector
 from gradir.passes.verify import verify
+from gradir.printer import program_text
+from gradir.provenance import Provenance
 from gradir.symbols import function_named
 
 if TYPE_CHECKING:
@@ -28,15 +30,27 @@ if TYPE_CHECKING:
     from gradir.runtime.executable import Executable
 
 
+PICKLED = "<pickle>"
+"""In the place of a file, for the text of a module that was pickled."""
+
+
 class Module:
     """A verified program. It never changes: what transforms it returns a new one.
 
-    `str(module)` prints IR that parses back. `functions` are the names of its functions.
+    `str(module)` prints IR that parses back. `functions` are the names of its functions. It
+    pickles as this text; a copy of it is the module itself.
     """
 
-    def __init__(self, op: ModuleOp, sources: Sources | None = None):
+    def __init__(
+        self,
+        op: ModuleOp,
+        sources: Sources | None = None,
+        provenance: Provenance | None = None,
+    ):
+        """A module that was verified, and what is not proven of the text that it is from."""
         self._op = op
         self._sources = sources or Sources()
+        self._provenance = provenance or Provenance()
 
     @property
     def op(self) -> ModuleOp:
@@ -48,7 +62,17 @@ class Module:
         return tuple(functions_by_name(self._op))
 
     def __str__(self) -> str:
-        return str(self._op)
+        return program_text(self._op)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        origin = self._provenance
+        return _unpickled, (str(self), origin.is_trusted, origin.is_text)
+
+    def __copy__(self) -> Module:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Module:
+        return self
 
     def __repr__(self) -> str:
         return f"<gradir.Module {', '.join('@' + f for f in self.functions)}>"
@@ -90,7 +114,7 @@ class Module:
                 requests,
             )  # fmt: skip
             verify(copy)
-        return Module(copy, self._sources)
+        return Module(copy, self._sources, self._provenance.derived())
 
     def run_passes(self, pipeline: str) -> Module:
         """The module after a pipeline of passes, spelled as for `gradir-opt -p`."""
@@ -99,18 +123,29 @@ class Module:
         _require("pipeline", pipeline, str, "pass names in a string")
         with gradir_errors(self._sources), paused_gc():
             copy = self._op.clone()
-            parse_passes(pipeline).apply(make_context(), copy)
+            passes = parse_passes(pipeline)
+            passes.apply(make_context(), copy)
             verify(copy)
-        return Module(copy, self._sources)
+        names = [each.name for each in passes.passes]
+        return Module(copy, self._sources, self._provenance.after(names, copy))
 
 
-def parse(text_or_path: str | os.PathLike[str], filename: str = "<string>") -> Module:
+def parse(
+    text_or_path: str | os.PathLike[str], filename: str = "<string>", trusted: bool = False
+) -> Module:
     """The program in a text, or in a file that is named (`*.mlir`, or any path object).
+
+    Programs on tensors can be anybody's: native code of them stays inside of its memory. Loop nests
+    and programs of loads and stores are compiled only where each access is proven to be inside
+    (gradir-prove-bounds), and ops on buffers never, unless the text is `trusted`: then what it says
+    of addresses is believed, and it can read and write all memory of the process. What passes make
+    of a module is trusted if the module is; what is printed and read again is text again.
 
     Raises ParseError or VerifyError with the place, the source line and a caret.
     """
     _require("text_or_path", text_or_path, str | os.PathLike, "a string or a path")
     _require("filename", filename, str, "a string")
+    _require("trusted", trusted, bool, "a bool")
     if isinstance(text_or_path, os.PathLike) or _looks_like_path(text_or_path):
         filename = os.fsdecode(text_or_path)
         try:
@@ -124,7 +159,18 @@ def parse(text_or_path: str | os.PathLike[str], filename: str = "<string>") -> M
     with gradir_errors(sources), paused_gc():
         op = parse_module(text, filename)
         verify(op)
-    return Module(op, sources)
+        provenance = Provenance() if trusted else Provenance.of_text(op)
+    return Module(op, sources, provenance)
+
+
+def _unpickled(text: str, trusted: bool, is_text: bool) -> Module:
+    """The module that was pickled, with constants of any size: it was one before."""
+    sources = Sources({PICKLED: text})
+    with gradir_errors(sources), paused_gc():
+        op = parse_module(text, PICKLED, bounded=False)
+        verify(op)
+        provenance = Provenance(is_text=is_text) if trusted else Provenance.of_text(op)
+    return Module(op, sources, provenance)
 
 
 def _looks_like_path(text: str) -> bool:
@@ -216,8 +262,19 @@ def compile(
 
     `threads`: at most so many; None for all cores (or GRADIR_NUM_THREADS). `fn.plan` says where
     each buffer lives (`fn.plan.peak_bytes` is the arena: arguments and results aside),
-    `fn.llvm_ir` and `fn.asm` show the code. Raises PassError or CompileError.
+    `fn.llvm_ir` and `fn.asm` show the code. Raises PassError or CompileError; PassError also where
+    the module is from text that could read or write outside of its tensors, see `parse`.
+
+    The callable pickles as these three arguments, and is compiled anew where it is loaded.
     """
+    made = _compiled(module, function, threads)
+    made.source = compile, (module, function, threads)
+    return made
+
+
+def _compiled(
+    module: Module, function: str, threads: int | None
+) -> Executable | SpecializingExecutable:
     from gradir.compiler import compile_function
     from gradir.dynamic import SpecializingExecutable, needs_shapes, specialized
     from gradir.runtime.threads import thread_count
@@ -226,6 +283,7 @@ def compile(
     sources = module._sources  # pyright: ignore[reportPrivateUsage]
     with gradir_errors(sources), paused_gc():
         op = module.op
+        module._provenance.check(op, function)  # pyright: ignore[reportPrivateUsage]
         if not needs_shapes(op, function):
             return compile_function(_only(op, function), function, threads)
         count = thread_count(threads)

@@ -9,11 +9,22 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
-from threading import Lock
+from threading import local
 
-_lock = Lock()
+from gradir.forking import in_child, short_lock
+
+_lock = short_lock()
 _depth = 0
 _was_enabled = False
+
+
+class _Own(local):
+    """Of `_depth`, what is this thread's."""
+
+    depth = 0
+
+
+_own = _Own()
 
 
 @contextmanager
@@ -28,10 +39,22 @@ def paused_gc() -> Generator[None]:
             _was_enabled = gc.isenabled()
             gc.disable()
         _depth += 1
+        _own.depth += 1
     try:
         yield
     finally:
         with _lock:
             _depth -= 1
+            _own.depth -= 1
             if _depth == 0 and _was_enabled:
                 gc.enable()
+
+
+@in_child
+def _forget_other_threads() -> None:
+    """The pauses of other threads end with them."""
+    global _depth
+    is_left = _depth > 0 and _own.depth == 0
+    _depth = _own.depth
+    if is_left and _was_enabled:
+        gc.enable()

@@ -6,7 +6,7 @@ the text of each file that a location may name.
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -20,8 +20,7 @@ from gradir.dialects.diagnostics import LocatedError, file_location
 MAX_LINE_SHOWN = 160
 """Longer source lines (hexadecimal constants) are cut to this many characters round the caret."""
 
-MAX_FILE_READ = 1 << 26
-"""A file larger than this (bytes) is not read back only to show one of its lines."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,8 @@ class Diagnostic:
 
 
 class Sources:
-    """The text of source files by name; files that were not given are read from disk once."""
+    """The text of source files by name. No other file is opened: a location in a text may name any,
+    and whoever wrote the text may get to see the message."""
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         self._texts = dict(texts or {})
@@ -56,32 +56,28 @@ class Sources:
     def line(self, file: str, number: int) -> str | None:
         """Line `number` (from 1) of `file`, without its end; None if it is not known."""
         if file not in self._lines:
-            text = self._texts[file] if file in self._texts else _read(file)
+            if file not in self._texts:
+                return None
             # not splitlines: only "\n" ends a line for the parser's line numbers
-            self._lines[file] = text.split("\n")
+            self._lines[file] = self._texts[file].split("\n")
         lines = self._lines[file]
         return lines[number - 1].rstrip("\r") if 1 <= number <= len(lines) else None
 
 
-def _read(file: str) -> str:
-    try:
-        if not os.path.isfile(file) or os.path.getsize(file) > MAX_FILE_READ:
-            return ""
-        with open(file, encoding="utf-8", errors="replace", newline="") as stream:
-            return stream.read()
-    except (OSError, ValueError):
-        return ""
-
-
 def render(diagnostic: Diagnostic, sources: Sources) -> str:
     """`diagnostic` and its notes as text, each with its source line and a caret; no end of line."""
-    parts = [diagnostic.head()]
+    parts = [printable(diagnostic.head())]
     if diagnostic.file is not None:
         line = sources.line(diagnostic.file, diagnostic.line)
         if line is not None and line.strip():
-            parts += _line_and_caret(line, diagnostic.column)
+            parts += _line_and_caret(printable(line), diagnostic.column)
     parts += [render(note, sources) for note in diagnostic.notes]
     return "\n".join(parts)
+
+
+def printable(text: str) -> str:
+    """Text without characters that control a terminal; a file could have them in a comment."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _line_and_caret(line: str, column: int) -> tuple[str, str]:

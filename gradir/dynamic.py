@@ -7,7 +7,6 @@ these, and kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from gradir.collector import paused_gc
 from gradir.diagnostics import Sources
 from gradir.dialects.shapes import compatible, element_of, shape_of
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
+from gradir.forking import RenewedLock
 from gradir.lowering.program import Program
 from gradir.passes.call_graph import functions_by_name
 from gradir.passes.in_out import in_out_results
@@ -27,6 +27,8 @@ from gradir.passes.specialize import declarations, reachable, waits_for_shapes
 from gradir.passes.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, dtype_of
 from gradir.runtime.executable import Executable
+from gradir.runtime.recompiled import Recompiled
+from gradir.runtime.threads import usable
 from gradir.specialize import specialize
 from gradir.symbols import check_signature, function_named
 
@@ -105,7 +107,7 @@ def _shape_of_array(array: Any) -> tuple[int, ...] | None:
         return None
 
 
-class SpecializingExecutable:
+class SpecializingExecutable(Recompiled):
     """Native code for a function with extents that are not known: called like an `Executable`.
 
     The first call with arrays of some shapes specializes and compiles, which takes as long as
@@ -122,7 +124,7 @@ class SpecializingExecutable:
         sources: Sources,
     ):
         self.name = name
-        self.threads = threads
+        self._threads = threads
         self._module = module
         self._function = function_named(module, name)
         check_signature(self._function)
@@ -131,7 +133,12 @@ class SpecializingExecutable:
         self._made: dict[Shapes, Executable] = {}
         self._last: Executable | None = None
         self._used: Executable | None = None
-        self._lock = Lock()
+        self._lock = RenewedLock()
+
+    @property
+    def threads(self) -> int:
+        """How many threads a call uses at most: one in a forked child."""
+        return usable(self._threads)
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
         last = self._used
@@ -145,7 +152,10 @@ class SpecializingExecutable:
 
     def specialized(self, *arrays: object) -> Executable:
         """The code for arrays of these shapes, made where it is not there yet."""
-        shapes = shapes_of_arrays(self._function, arrays)
+        return self.for_shapes(shapes_of_arrays(self._function, arrays))
+
+    def for_shapes(self, shapes: Shapes) -> Executable:
+        """The code for arguments of these shapes, made where it is not there yet."""
         found = self._made.get(shapes)
         if found is None:
             # one thread makes it, the others wait for that
@@ -157,7 +167,9 @@ class SpecializingExecutable:
 
     def _make(self, shapes: Shapes) -> Executable:
         with gradir_errors(self._sources), paused_gc():
-            return self._compile(specialized(self._module, self.name, shapes))
+            made = self._compile(specialized(self._module, self.name, shapes))
+        made.source = SpecializingExecutable.for_shapes, (self, shapes)
+        return made
 
     @property
     def last(self) -> Executable:

@@ -56,6 +56,10 @@ class HostCallError(ExecutionError):
     """A Python function that the program called has raised, or has not returned what it must."""
 
 
+class HostRecursionError(HostCallError, RecursionError):
+    """A Python function calls a program that calls the function, and so on, too deeply."""
+
+
 class IndexOutOfRange(ExecutionError, IndexError):
     """An index that the program read from an array does not fit what it subscripts."""
 
@@ -89,9 +93,11 @@ def translate(
     """
     if isinstance(error, GradirError):
         return error
-    if isinstance(error, RecursionError):
+    if isinstance(error, RecursionError | MemoryError):
         message = (
-            "the program is nested too deeply for Python's recursion limit, "
+            "not enough memory for the program"
+            if isinstance(error, MemoryError)
+            else "the program is nested too deeply for Python's recursion limit, "
             f"{sys.getrecursionlimit()} (sys.setrecursionlimit)"
         )
         diagnostic = diagnostic_of(located.LocatedError(message, place))

@@ -19,10 +19,8 @@ from xdsl.passes import ModulePass
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.policies import POLICIES
-from gradir.memory_limit import MemoryLimit, keep_what_pays
-from gradir.passes.derived_functions import Derived
-from gradir.passes.gradient import Choice, Derivation, Mode, gradient
-from gradir.passes.policies import keep_by_policy
+from gradir.memory_limit import MemoryLimit, keep_by_name, keep_what_pays
+from gradir.passes.gradient import Choice, Mode, gradient
 from gradir.passes.targets import Selector
 
 
@@ -100,13 +98,7 @@ def _choice(module: ModuleOp, policy: str, memory_limit: int | None) -> Choice |
         return None
     if policy == "auto":
         return keep_what_pays
-    return partial(_by_policy, policy)
-
-
-def _by_policy(policy: str, derivation: Derivation) -> Derived:
-    derived = derivation.derived()
-    keep_by_policy(policy, derivation.program, derived, derivation.mode)
-    return derived
+    return partial(keep_by_name, policy)
 
 
 def parse_requests(text: str | None, place: ModuleOp) -> list[tuple[Selector, str]]:

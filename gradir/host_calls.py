@@ -5,6 +5,7 @@ The contract is checked here: which function, what it may be given and what it m
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from gradir.dialects.diagnostics import LocatedError, location_text
 from gradir.dialects.host_call import HostCallOp
 from gradir.dialects.host_functions import HostFunction, host_function, host_function_names
 from gradir.dialects.shapes import element_of, is_static, shape_of
-from gradir.errors import HostCallError
+from gradir.errors import GradirError, HostCallError, HostRecursionError
 from gradir.runtime.arrays import ArraySpec, dtype_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -50,7 +51,8 @@ def host_call_of(op: HostCallOp) -> HostCall:
     try:
         expected = function.expected([(s.shape, s.dtype.name) for s in inputs])
     except Exception as error:
-        raise LocatedError(f"{op.name}: the shape rule of {name!r}: {error}", op) from error
+        message = str(error) or type(error).__name__
+        raise LocatedError(f"{op.name}: the shape rule of {name!r}: {message}", op) from error
     declared = [(s.shape, s.dtype.name) for s in outputs]
     if expected is not None and expected != declared:
         wanted, got = map(_shown, (expected, declared))
@@ -73,7 +75,14 @@ def called(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
     copies = [np.array(array, order="C") for array in arrays]
     try:
         returned: Any = call.function.function(*copies)
+    except HostCallError:
+        raise  # it says all; each of many calls in calls would say it twice
     except Exception as error:
+        if _is_recursion(error):
+            limit = sys.getrecursionlimit()
+            raise HostRecursionError(
+                f"{call.place}: calls of calls exceed Python's recursion limit, {limit}"
+            ) from None
         raise HostCallError(f"{call.place}: {_trace(error)}") from error
     several = [*cast(Sequence[Any], returned)] if isinstance(returned, tuple | list) else [returned]
     if returned is None and not call.outputs:
@@ -83,6 +92,12 @@ def called(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
             f"{call.place}: must return {len(call.outputs)} arrays, got {len(several)}"
         )
     return [_checked(call, k, value) for k, value in enumerate(several)]
+
+
+def _is_recursion(error: Exception) -> bool:
+    """Whether Python's recursion limit is behind an error: gradir may have made one of its own."""
+    behind = error.__context__ if isinstance(error, GradirError) else None
+    return any(isinstance(e, RecursionError) for e in (error, behind))
 
 
 def _checked(call: HostCall, k: int, value: Any) -> Array:

@@ -5,15 +5,13 @@ It never stands in for native code. f16 and bf16 are computed in f32 and rounded
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
-from math import erf, inf, isfinite, nextafter
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects import arith, func, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.diagnostics import LocatedError, location_text, op_name
@@ -25,10 +23,11 @@ from gradir.dialects.tape import TapeType
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.host_calls import called, host_call_of
 from gradir.interpreter_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
-from gradir.interpreter_integers import INTEGER_OPS
+from gradir.interpreter_numbers import constant_value, knows_number_op, number_value
 from gradir.interpreter_out import all_arguments, stored
 from gradir.interpreter_slices import as_slices, slices_value
 from gradir.interpreter_tape import TAPE_OPS, Tape, as_tape
+from gradir.known_programs import check_program
 from gradir.passes.call_graph import callee_of, callees_first, functions_by_name, only_block
 from gradir.row_slices import RowSlices
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of, widened
@@ -36,128 +35,6 @@ from gradir.symbols import check_signature, function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Environment = dict[SSAValue, Array]
-
-_FLOAT_PREDICATES: tuple[Callable[[Any, Any], Any], ...] = (
-    lambda x, y: False,
-    lambda x, y: x == y,
-    lambda x, y: x > y,
-    lambda x, y: x >= y,
-    lambda x, y: x < y,
-    lambda x, y: x <= y,
-    lambda x, y: (x < y) | (x > y),
-    lambda x, y: (x == x) & (y == y),
-    lambda x, y: ~((x < y) | (x > y)),
-    lambda x, y: ~(x <= y),
-    lambda x, y: ~(x < y),
-    lambda x, y: ~(x >= y),
-    lambda x, y: ~(x > y),
-    lambda x, y: x != y,
-    lambda x, y: (x != x) | (y != y),
-    lambda x, y: True,
-)
-_INTEGER_PREDICATES: tuple[Callable[[Any, Any], Any], ...] = (
-    np.equal,
-    np.not_equal,
-    np.less,
-    np.less_equal,
-    np.greater,
-    np.greater_equal,
-)
-
-
-def _rsqrt(x: Array) -> Array:
-    return 1 / np.sqrt(x)
-
-
-def _round(x: Array) -> Array:
-    """To the nearest integer, halves away from 0."""
-    whole = np.trunc(x)
-    return whole + np.copysign(np.abs(x - whole) >= 0.5, x)
-
-
-def _fma(x: Array, y: Array, z: Array) -> Array:
-    """x * y + z, rounded once."""
-    rows = zip(x.ravel().tolist(), y.ravel().tolist(), z.ravel().tolist(), strict=True)
-    return np.array([_rounded_sum(*row, x.dtype) for row in rows], x.dtype).reshape(x.shape)
-
-
-def _rounded_sum(x: float, y: float, z: float, dtype: np.dtype[Any]) -> float:
-    """x * y + z as a float that rounds to the nearest number of the type, f64 or f32."""
-    if not (isfinite(x * y) and isfinite(x * y + z)):
-        return x * y + z
-    exact = Fraction(x) * Fraction(y) + Fraction(z)
-    if exact == 0:
-        return x * y + z
-    nearest = exact.numerator / exact.denominator
-    off = exact - Fraction(nearest)
-    if dtype == np.float32 and off != 0:
-        # to odd, so that the second rounding gives what one would have
-        bits = int(np.float64(nearest).view(np.int64))
-        return nearest if bits % 2 else nextafter(nearest, inf if off > 0 else -inf)
-    return nearest
-
-
-# Ops on scalars; those that convert have the identity, since each result is cast to its type.
-_SCALAR_OPS: dict[type[Operation], Callable[..., Any]] = {
-    **INTEGER_OPS,
-    arith.AddfOp: np.add,
-    arith.SubfOp: np.subtract,
-    arith.MulfOp: np.multiply,
-    arith.DivfOp: np.divide,
-    arith.NegfOp: np.negative,
-    arith.MaximumfOp: np.maximum,
-    arith.MinimumfOp: np.minimum,
-    arith.AddiOp: np.add,
-    arith.SubiOp: np.subtract,
-    arith.MuliOp: np.multiply,
-    arith.AndIOp: np.bitwise_and,
-    arith.OrIOp: np.bitwise_or,
-    arith.XOrIOp: np.bitwise_xor,
-    arith.MaxSIOp: np.maximum,
-    arith.MinSIOp: np.minimum,
-    arith.SelectOp: np.where,
-    arith.ExtFOp: np.asarray,
-    arith.TruncFOp: np.asarray,
-    arith.SIToFPOp: np.asarray,
-    arith.FPToSIOp: np.asarray,
-    arith.ExtSIOp: np.asarray,
-    arith.TruncIOp: np.asarray,
-    arith.IndexCastOp: np.asarray,
-    math.AbsFOp: np.abs,
-    math.CeilOp: np.ceil,
-    math.FloorOp: np.floor,
-    math.ExpOp: np.exp,
-    math.ExpM1Op: np.expm1,
-    math.LogOp: np.log,
-    math.Log1pOp: np.log1p,
-    math.SqrtOp: np.sqrt,
-    math.RsqrtOp: _rsqrt,
-    math.SinOp: np.sin,
-    math.CosOp: np.cos,
-    math.TanOp: np.tan,
-    math.SinhOp: np.sinh,
-    math.CoshOp: np.cosh,
-    math.TanhOp: np.tanh,
-    math.AsinOp: np.arcsin,
-    math.AcosOp: np.arccos,
-    math.AtanOp: np.arctan,
-    math.Atan2Op: np.arctan2,
-    math.PowFOp: np.power,
-    math.FPowIOp: np.power,
-    math.FmaOp: _fma,
-    math.ErfOp: np.vectorize(erf, otypes=[np.float64]),
-    math.Exp2Op: np.exp2,
-    math.Log2Op: np.log2,
-    math.Log10Op: np.log10,
-    math.CbrtOp: np.cbrt,
-    math.AsinhOp: np.arcsinh,
-    math.AcoshOp: np.arccosh,
-    math.AtanhOp: np.arctanh,
-    math.RoundOp: _round,
-    math.RoundEvenOp: np.rint,
-    math.TruncOp: np.trunc,
-    math.CopySignOp: np.copysign,
-}
 
 
 def interpret(
@@ -170,7 +47,7 @@ def interpret(
     op = function_named(module, function)
     check_signature(op)
     functions = functions_by_name(module)
-    callees_first(functions, [op])
+    check_program(callees_first(functions, [op]))
     arrays = check_arguments(op, all_arguments(op, arguments, out))
     with np.errstate(all="ignore"):
         results = _Interpreter(functions).call(op, arrays)
@@ -300,22 +177,21 @@ def _memory_errors(op: Operation) -> Generator[None]:
             raise
         text = f"{location_text(op)}{op_name(op)}: no memory for its result: {error}"
         raise ExecutionError(text) from None
+    except OverflowError as error:
+        text = f"{location_text(op)}{op_name(op)}: a number is too large for NumPy: {error}"
+        raise ExecutionError(text) from None
 
 
 def _values(op: Operation, operands: Sequence[Array]) -> tuple[Any, ...]:
     match op:
         case TensorOp():
             return _tensor_values(op, operands)
-        case arith.ConstantOp(value=FloatAttr() | IntegerAttr() as number):
-            return (number.value.data,)
-        case arith.CmpfOp():
-            return (_FLOAT_PREDICATES[op.predicate.value.data](*operands),)
-        case arith.CmpiOp() if op.predicate.value.data < len(_INTEGER_PREDICATES):
-            return (_INTEGER_PREDICATES[op.predicate.value.data](*operands),)
+        case arith.ConstantOp():
+            return (constant_value(op),)
         case _ if type(op) in TENSOR_OPS:
             return (tensor_value(op, operands),)
-        case _ if (function := _SCALAR_OPS.get(type(op))) is not None:
-            return (function(*operands),)
+        case _ if knows_number_op(op):
+            return (number_value(op, operands),)
         case _:
             raise LocatedError(f"{op.name}: the interpreter does not know this op", op)
 

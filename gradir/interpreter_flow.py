@@ -3,7 +3,7 @@
 `REGION_OPS` gives each op with regions as a generator: it yields the block that is to run next and
 its arguments, is sent what the block's terminator hands back, and returns the op's results. So the
 interpreter needs no Python recursion, however deep the regions nest. `TENSOR_OPS` gives the meaning
-of the ops of the `tensor` dialect on arrays.
+of the ops of the `tensor` dialect on arrays, and of views.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from xdsl.ir import Block, Operation, Region
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import LocatedError, location_text
+from gradir.dialects.loopnest import BarrierOp, ReshapeOp, ViewOp
 from gradir.dialects.shapes import element_of, shape_of
 from gradir.errors import ExecutionError, IndexOutOfRange
 from gradir.interpreter_tape import require_room
@@ -188,7 +189,19 @@ def _dim(op: tensor.DimOp, operands: Values) -> Any:
     return shape[axis]
 
 
+def _cast(op: tensor.CastOp, operands: Values) -> Any:
+    # extents have been found to be those declared, where they were open
+    return operands[0]
+
+
+def _viewed(op: ViewOp, operands: Values) -> Any:
+    return operands[0].reshape(shape_of(op.result.type))
+
+
 TENSOR_OPS: dict[type[Operation], Callable[[Any, Values], Any]] = {
+    ReshapeOp: _viewed,
+    BarrierOp: _viewed,
+    tensor.CastOp: _cast,
     tensor.ExtractOp: _extract,
     tensor.InsertOp: _insert,
     tensor.ExtractSliceOp: _extract_slice,

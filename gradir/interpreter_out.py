@@ -54,9 +54,8 @@ def stored(function: FuncOp, results: Sequence[Any], out: object) -> tuple[Any, 
             np.copyto(entry.values, result.values)
             found.append(entry)
         else:
-            array = _output(function, entries, k)
-            np.copyto(array, result)
-            found.append(array)
+            np.copyto(_output(function, entries, k), result)
+            found.append(entry)
     return tuple(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -33,17 +34,23 @@ def _densify(op: DensifyOp, operands: Sequence[Any]) -> Any:
 
 
 def _accumulate(op: AccumulateOp, operands: Sequence[Any]) -> Any:
-    dense = [x for x in operands if not isinstance(x, RowSlices)]
-    slices = [x for x in operands if isinstance(x, RowSlices)]
-    if not dense:
-        indices, values = (
-            np.concatenate([getattr(s, name) for s in slices]) for name in ("indices", "values")
-        )
-        return RowSlices(indices, values, slices[0].shape)
-    total = op.numpy(*map(widened, dense)).astype(dense[0].dtype)
-    for each in slices:
-        total = _added(op, total, each)
+    slices = list(takewhile(lambda x: isinstance(x, RowSlices), operands))
+    if len(slices) == len(operands):
+        return _concatenated(slices)
+    total, *others = operands[len(slices) :]
+    for each in [*([_concatenated(slices)] if slices else []), *others]:
+        if isinstance(each, RowSlices):
+            total = _added(op, total, each)
+        else:
+            total = op.numpy(widened(total), widened(each)).astype(total.dtype)
     return total
+
+
+def _concatenated(slices: Sequence[RowSlices]) -> RowSlices:
+    indices, values = (
+        np.concatenate([getattr(s, name) for s in slices]) for name in ("indices", "values")
+    )
+    return RowSlices(indices, values, slices[0].shape)
 
 
 def _added(op: Operation, total: Array | None, slices: RowSlices) -> Array:

@@ -7,6 +7,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from gradir.dialects.shapes import byte_size, is_tensor
+from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import TapeType
 from gradir.passes.derived_functions import Derived, Program
 from gradir.passes.gradient import Mode, functions_of
@@ -15,8 +16,9 @@ from gradir.passes.policies import recompute
 from gradir.passes.recompute_candidates import Candidate
 
 
-def measured_peak(derived: Derived, candidate: Candidate, mode: Mode) -> int:
-    """The bytes of the arena, and of residuals that go from one function to another."""
+def measured_peak(derived: Derived, candidate: Candidate | None, mode: Mode) -> int:
+    """The bytes of the arena, and of residuals that go from one function to another; without a
+    candidate those of the derivative as it is."""
     module, functions = made_functions(derived, candidate, mode)
     between = 0
     if mode == "split":
@@ -30,7 +32,7 @@ def _handed_over(type_: Attribute) -> int:
     its records."""
     if isinstance(type_, TapeType):
         return held_bytes_of_type(type_) + 8
-    if is_tensor(type_):
+    if is_tensor(type_) or is_slices(type_):
         return held_bytes_of_type(type_)
     return 8 if isinstance(type_, IndexType) else byte_size(type_)
 

@@ -1,4 +1,4 @@
-"""Derivatives within a memory limit, and the policy `auto`: plans that are measured, not estimated.
+"""Derivatives within a memory limit, and policies: plans that are measured, not estimated.
 
 A plan is a setting of loop policies (`passes/loop_choices.py`) and a set of values to keep
 (`passes/recompute_candidates.py`). Plans are compiled down to the memory plan, the cheapest first,
@@ -29,7 +29,7 @@ from gradir.measured_memory import made_functions, measured_peak
 from gradir.passes.derived_functions import Derived
 from gradir.passes.gradient import Derivation, Mode
 from gradir.passes.loop_choices import Setting, settings
-from gradir.passes.policies import recompute
+from gradir.passes.policies import policy_named, recompute, rematerialization
 from gradir.passes.recompute_candidates import (
     Candidate,
     candidates,
@@ -85,6 +85,26 @@ def keep_what_pays(derivation: Derivation) -> Derived:
     found = nearly_free(derived, mode, costs, _how_many(derived))
     chosen = min(found, key=partial(measured_peak, derived, mode=mode))
     recompute(derived, lambda value: value not in chosen.kept, mode)
+    return derived
+
+
+def keep_by_name(policy: str, derivation: Derivation) -> Derived:
+    """A policy that says which values are kept, unless keeping all of them takes less memory.
+
+    What no native code can be made of is left to the policy.
+    """
+    derived, mode = derivation.derived(), derivation.mode
+    keeps = policy_named(policy, derivation.program.costs)
+    if not rematerialization(derived, lambda value: not keeps(value), mode).recomputed:
+        return derived
+    made = (value for op in derived.forward.ops for value in op.results)
+    wanted = Candidate(frozenset(value for value in made if keeps(value)), 0.0)
+    try:
+        is_higher = measured_peak(derived, wanted, mode) > measured_peak(derived, None, mode)
+    except PassError:
+        is_higher = False
+    if not is_higher:
+        recompute(derived, lambda value: value not in wanted.kept, mode)
     return derived
 
 

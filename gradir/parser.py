@@ -36,12 +36,16 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from gradir.diagnostics import Sources
 from gradir.dialects.rounding import rounded
-from gradir.dialects.shapes import is_float
+from gradir.dialects.shapes import FLOAT_NAMES, is_float
 from gradir.errors import gradir_errors
+from gradir.forking import in_child, short_lock
 from gradir.source_text import check
 
 MAX_DENSE_ELEMENTS = 1 << 24
 """Elements of one `dense<...>` constant (a 4096x4096 matrix)."""
+
+MAX_SPLAT_ELEMENTS = 1 << 26
+"""Elements of all constants of a text together that are written as one number."""
 
 MAX_INTEGER_WIDTH = (1 << 24) - 1
 """Bits of an integer type; the same as in MLIR."""
@@ -69,12 +73,14 @@ def parse_module(
     *,
     implicit_module: bool = True,
     allow_empty: bool = False,
+    bounded: bool = True,
 ) -> ModuleOp:
     """The module that `text` spells; not verified.
 
     Every operation and block argument gets the location of its first character, unless the text
     gives one. Whatever is wrong with the text is a `gradir.errors.ParseError`. Several operations,
-    or one that is no module, are put into a module unless `implicit_module` is false.
+    or one that is no module, are put into a module unless `implicit_module` is false. Constants may
+    have so many elements unless `bounded` is false.
     """
     if context is None:
         from gradir.registry import make_context
@@ -84,6 +90,7 @@ def parse_module(
         check(text, filename)
         with _room_to_recurse():
             parser = LocatingParser(context, text, filename, allow_empty=allow_empty)
+            parser.bounded = bounded
             return parser.parse_module(implicit_module)
 
 
@@ -101,6 +108,8 @@ class LocatingParser(Parser):
         self._first_uses: dict[str, Span] = {}
         self._forward_values: list[tuple[SSAValue, Span]] = []
         self._alias_sizes: dict[str, int] = {}
+        self._splat_elements = 0
+        self.bounded = True
 
     # Modules and operations
 
@@ -249,13 +258,14 @@ class LocatingParser(Parser):
     def _parse_dense_literal_type(self) -> Any:
         span = self._current_token.span
         type = super()._parse_dense_literal_type()
-        self._check_element_count(type, span)
+        self._check_constant(type, span)
         return type
 
     def parse_dense_int_or_fp_elements_attr(self, type: Any) -> DenseIntOrFPElementsAttr:
         """Parse the part of a dense constant from `<` on; a splat costs its bytes and no more."""
+        span = self._current_token.span
         if type is not None:
-            self._check_element_count(type, self._current_token.span)
+            self._check_constant(type, span)
         start = self.pos
         self.parse_punctuation("<", " in dense attribute")
         kind = self._current_token.kind
@@ -275,11 +285,20 @@ class LocatingParser(Parser):
         value: Any = literal.to_type(self, type.element_type)
         one = DenseIntOrFPElementsAttr.from_list(TensorType(type.element_type, [1]), [value])
         count = prod(type.get_shape())
+        self._splat_elements += count
+        if self.bounded and self._splat_elements > MAX_SPLAT_ELEMENTS:
+            self.raise_error(
+                f"dense: expected at most {MAX_SPLAT_ELEMENTS} elements in all constants of one "
+                "number together; broadcast them",
+                span,
+            )
         return DenseIntOrFPElementsAttr(type, BytesAttr(one.data.data * count))
 
-    def _check_element_count(self, type: Any, span: Span) -> None:
+    def _check_constant(self, type: Any, span: Span) -> None:
+        if isinstance(type.element_type, AnyFloat) and not is_float(type.element_type):
+            self.raise_error(f"dense: floating types must be {FLOAT_NAMES}, got {type}", span)
         count = prod(type.get_shape())
-        if count > MAX_DENSE_ELEMENTS:
+        if self.bounded and count > MAX_DENSE_ELEMENTS:
             self.raise_error(
                 f"dense: expected at most {MAX_DENSE_ELEMENTS} elements, got {count}; "
                 "pass the tensor as an argument, or broadcast a smaller one",
@@ -369,6 +388,8 @@ def _located(error: Exception, span: Span) -> ParseError:
         return error
     if isinstance(error, RecursionError):
         return ParseError(span, "this operation is nested too deeply")
+    if isinstance(error, MemoryError):
+        return ParseError(span, "not enough memory for this operation")
     text = " ".join(map(str, error.args)).strip()
     if isinstance(error, DiagnosticException) and text:
         return ParseError(span, text)
@@ -377,10 +398,19 @@ def _located(error: Exception, span: Span) -> ParseError:
     return ParseError(span, f"malformed operation: {text}")
 
 
-_recursion_lock = threading.Lock()
+_recursion_lock = short_lock()
 _recursion_users = 0
 _recursion_limit = 0
 _RECURSION_NEEDED = 10_000
+
+
+class _Own(threading.local):
+    """Of `_recursion_users`, those in this thread."""
+
+    users = 0
+
+
+_own = _Own()
 
 
 @contextmanager
@@ -395,13 +425,25 @@ def _room_to_recurse() -> Generator[None]:
             _recursion_limit = sys.getrecursionlimit()
             sys.setrecursionlimit(max(_recursion_limit, _RECURSION_NEEDED))
         _recursion_users += 1
+        _own.users += 1
     try:
         yield
     finally:
         with _recursion_lock:
             _recursion_users -= 1
+            _own.users -= 1
             if _recursion_users == 0:
                 sys.setrecursionlimit(_recursion_limit)
+
+
+@in_child
+def _forget_other_threads() -> None:
+    """What other threads were parsing ends with them."""
+    global _recursion_users
+    is_left = _recursion_users > 0 and _own.users == 0
+    _recursion_users = _own.users
+    if is_left:
+        sys.setrecursionlimit(_recursion_limit)
 
 
 __all__ = ["LocatingParser", "parse_module"]

@@ -34,6 +34,9 @@ DIALECTS: dict[str, str] = {
 }
 """gradir's own dialects: name to `module:Dialect object`."""
 
+EXTENDED: dict[str, str] = {"arith": "gradir.dialects.elementwise_arith:Arith"}
+"""Dialects of xDSL in which gradir reads more, in the same form."""
+
 PASSES: dict[str, str] = {
     "gradir-allocate-scratch": "gradir.lowering.scratch:AllocateScratchPass",
     "gradir-bufferize": "gradir.passes.bufferize:BufferizePass",
@@ -48,6 +51,7 @@ PASSES: dict[str, str] = {
     "gradir-lower": "gradir.passes.lower:LowerPass",
     "gradir-outline-checkpoints": "gradir.passes.outline_checkpoints:OutlineCheckpointsPass",
     "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",
+    "gradir-prove-bounds": "gradir.passes.prove_bounds:ProveBoundsPass",
     "gradir-scalarize": "gradir.passes.scalarize:ScalarizePass",
     "gradir-schedule": "gradir.passes.schedule:SchedulePass",
     "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
@@ -70,7 +74,8 @@ def own_passes() -> Passes:
 
 def dialects() -> Dialects:
     """gradir's and xDSL's dialects by name. Where both have a name, it means gradir's."""
-    return get_all_dialects() | own_dialects()
+    extended = {name: _load(target) for name, target in EXTENDED.items()}
+    return get_all_dialects() | extended | own_dialects()
 
 
 def passes() -> Passes:

@@ -1,6 +1,7 @@
 """Checking gradients: first and second order against central differences, native code against the
 interpreter.
 
+    gradir.testing.check_grads(loss, args)                    # a Python function of gradir.numpy
     gradir.testing.check_grads((module, "loss"), args)
 
 A central difference moves one argument along a random direction and projects the results on random
@@ -17,15 +18,20 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, FunctionType, ModuleOp, f64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from gradir import api
 from gradir.dialects.array.creation import ConstantOp
 from gradir.dialects.attribute_names import NAME_ATTRIBUTE
+from gradir.dialects.attributes import numbers_of
+from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.shapes import element_of, is_float, is_tensor, shape_of, tensor
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, gradir_errors
+from gradir.frontends.trace import traced
+from gradir.frontends.trees import flatten
 from gradir.passes.activity import carries_cotangent
+from gradir.passes.call_graph import callees_first, functions_by_name
 from gradir.passes.targets import Selector, argument_attributes, resolve_wrt
 from gradir.passes.verify import verify
 from gradir.symbols import function_named
@@ -57,21 +63,24 @@ def check_grads(
 ) -> None:
     """Check the derivatives of a function at `args`, up to the given order.
 
-    `fn` is `(module, "name")`, a Module (then `function` names it), or an object with the
-    attributes `module` and `function`. All is computed in float64, whatever the program's floating
-    types. `wrt` are arguments by index or name; by default all floating ones. With `native`,
-    compiled code must agree with the interpreter. The function must be smooth at `args`.
+    `fn` is a Python function that gradir.trace takes (gradir.jit of one, too), `(module, "name")`,
+    a Module (then `function` names it), or an object with the attributes `module` and `function`.
+    Arguments of a Python function may be nested tuples, lists and dicts of arrays. All is computed
+    in float64, whatever the program's floating types. `wrt` are arguments by index or name, of a
+    Python function its arrays as gradir.trace orders and names them; by default all floating ones.
+    With `native`, compiled code must agree with the interpreter. The function must be smooth at
+    `args`.
 
     Raises GradientMismatch, an AssertionError, that names the argument, the order, what was
     expected, and what was found.
     """
-    module, name = _resolve(fn, function)
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"order must be an integer >= 0, got {order!r}")
     if not isinstance(args, list | tuple):
         raise ArgumentTypeError(f"args: expected a list or tuple of arrays, got {args!r}")
+    module, name, args, names = _resolve(fn, function, args)
     module = in_double(module, name)
-    wanted = _argument_indices(module, name, wrt)
+    wanted = _argument_indices(module, name, _by_place(wrt, names))
     values = _double_arguments(module, name, args)
     check = _Check(atol, rtol, np.random.default_rng(seed))
     for degree in range(1, order + 1):
@@ -80,27 +89,49 @@ def check_grads(
         check.native(module, name, values)
 
 
-def _resolve(fn: Any, function: str | None) -> tuple[api.Module, str]:
+def _resolve(
+    fn: Any, function: str | None, args: Sequence[Any]
+) -> tuple[api.Module, str, Sequence[Any], Sequence[str]]:
+    """The module, the name of the function in it, its arguments, and their names in Python."""
     match fn:
         case (api.Module() as module, str(name)) if function is None:
-            return module, name
+            return module, name, args, ()
         case api.Module() as module:
             if function is None:
                 raise ArgumentTypeError("function: name the function of the module to check")
-            return module, function
+            return module, function, args, ()
         case _:
             found = getattr(fn, "module", None), getattr(fn, "function", None)
     match found:
         case (api.Module() as module, str(name)):
-            return module, name if function is None else function
+            return module, name if function is None else function, args, ()
         case _ if callable(fn):
-            raise ArgumentTypeError(
-                "fn: a plain Python function has no module; pass (module, 'name') instead"
-            )
+            return _traced(fn, function, args)
         case _:
             raise ArgumentTypeError(
-                f"fn: expected (module, 'name') or an object with .module and .function, got {fn!r}"
+                "fn: expected a Python function, (module, 'name') or an object with .module and "
+                f".function, got {fn!r}"
             )
+
+
+def _traced(
+    fn: Callable[..., Any], function: str | None, args: Sequence[Any]
+) -> tuple[api.Module, str, Sequence[Any], Sequence[str]]:
+    if function is not None:
+        raise ArgumentTypeError(f"function: names one of a Module, got {function!r} beside {fn!r}")
+    found = traced("check_grads", fn, args)
+    leaves, _ = flatten(tuple(args))
+    return found.module, found.name, leaves, found.names
+
+
+def _by_place(
+    wrt: Sequence[Selector] | Selector | None, names: Sequence[str]
+) -> Sequence[Selector] | None:
+    """Selectors, those that are names of a Python function's arguments by their places."""
+    selectors = [wrt] if isinstance(wrt, int | str) else wrt
+    if selectors is None:
+        return None
+    return [names.index(s) if isinstance(s, str) and s in names else s for s in selectors]
 
 
 # The program in float64.
@@ -109,11 +140,26 @@ def _resolve(fn: Any, function: str | None) -> tuple[api.Module, str]:
 def in_double(module: api.Module, function: str) -> api.Module:
     """A function and what it calls, all floating types f64."""
     with gradir_errors():
-        only: ModuleOp = api._only(module.op, function)  # pyright: ignore[reportPrivateUsage]
+        only = _with_derivatives(module.op, function)
         for op in only.walk():
             _widen(op)
         verify(only)
-    return api.Module(only, module._sources)  # pyright: ignore[reportPrivateUsage]
+    kept = module._sources, module._provenance  # pyright: ignore[reportPrivateUsage]
+    return api.Module(only, *kept)
+
+
+def _with_derivatives(module: ModuleOp, name: str) -> ModuleOp:
+    """A copy of a function, of all that it may call, and of what gives derivatives of that."""
+    functions = functions_by_name(module)
+    rules = [op for op in module.ops if isinstance(op, CustomVjpOp)]
+    kept: list[CustomVjpOp] = []
+    needed = callees_first(functions, [function_named(module, name)])
+    while more := [op for op in rules if op not in kept and functions[op.names[0]] in needed]:
+        # their functions may call others that have rules
+        kept += more
+        added = [functions[n] for op in more for n in op.names]
+        needed = callees_first(functions, [*needed, *added])
+    return ModuleOp(Region(Block([op.clone() for op in (*kept, *reversed(needed))])))
 
 
 def _double(type_: Attribute) -> Attribute:
@@ -130,6 +176,11 @@ def _widen(op: Operation) -> None:
             op.attributes["value"] = DenseIntOrFPElementsAttr.from_list(type_, numbers)
         case arith.ConstantOp(value=FloatAttr() as number):
             op.properties["value"] = FloatAttr(number.value.data, f64)
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense) if is_tensor(
+            op.result.type
+        ) and is_float(element_of(op.result.type)):
+            wide: Any = _double(op.result.type)
+            op.properties["value"] = DenseIntOrFPElementsAttr.from_list(wide, numbers_of(dense))
         case FuncOp():
             inputs, outputs = (
                 list(map(_double, types.data))
@@ -148,12 +199,9 @@ def _widen(op: Operation) -> None:
 # Arguments.
 
 
-def _argument_indices(
-    module: api.Module, name: str, wrt: Sequence[Selector] | Selector | None
-) -> list[int]:
-    selectors = [wrt] if isinstance(wrt, int | str) else wrt
+def _argument_indices(module: api.Module, name: str, wrt: Sequence[Selector] | None) -> list[int]:
     with gradir_errors():
-        targets = resolve_wrt(function_named(module.op, name), selectors)
+        targets = resolve_wrt(function_named(module.op, name), wrt)
     indices: list[int] = []
     for target in targets:
         if not isinstance(target.value, BlockArgument):

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
-    DenseIntOrFPElementsAttr,
     Float32Type,
     Float64Type,
     IntegerAttr,
@@ -36,8 +34,9 @@ from xdsl.traits import ConstantLike
 
 from gradir.dialects.access import Access
 from gradir.dialects.diagnostics import PassError
+from gradir.dialects.elements import dense_of
 from gradir.dialects.forall import ForallOp
-from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.interfaces import TensorOp, has_trait
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, Output, ViewOp
 from gradir.dialects.loopnest_buffers import WindowOp
 from gradir.dialects.shapes import element_of, is_number, is_static, is_tensor
@@ -187,7 +186,7 @@ class _Bufferizer:
             self._forall(op)
         elif isinstance(op, ViewOp):
             self._view(op)
-        elif isinstance(op, TensorOp) and op.has_trait(ConstantLike):
+        elif has_trait(op, ConstantLike) and is_tensor(op.results[0].type):
             self._constant(op)
         elif s.tapes.bufferize(op):
             pass
@@ -321,9 +320,11 @@ class _Bufferizer:
         _, access, pad = rows[reads[0]]
         return access == output.access and pad is None
 
-    def _constant(self, op: TensorOp) -> None:
+    def _constant(self, op: Operation) -> None:
         s = self.state
-        value = cast(DenseIntOrFPElementsAttr, op.attributes["value"])
+        value = dense_of(op)
+        if value is None:
+            raise PassError(f"{op.name}: native code needs dense<...> for a tensor", op)
         name = f"{self.function.sym_name.data}_constant{len(s.module.body.block.ops)}"
         type_ = buffer_type(op.results[0].type)
         made = memref.GlobalOp.get(

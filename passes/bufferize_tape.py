@@ -212,9 +212,11 @@ class Tapes:
     ) -> SSAValue:
         """In front of a loop whose number of trips is known only then: make room for all records
         that it pushes; gives its upper bound, which lets it have no trips if there is no room."""
+        if trips(loop) is not None:
+            return high
         made = dict(records_made(loop))
         for k, tape in enumerate(loop.iter_args):
-            if trips(loop) is not None or not is_tape(tape.type):
+            if not is_tape(tape.type):
                 continue
             store = self.store(tape)
             if store.type.records is not None or not isinstance(store.buffers[0].owner, RecordsOp):

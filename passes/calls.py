@@ -10,11 +10,12 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import FloatAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from gradir.dialects.grad import zero
+from gradir.dialects.grad import ZeroOp, zero
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.value import Value
 from gradir.passes.activity import Activity
@@ -28,7 +29,7 @@ from gradir.passes.custom_vjp import (
 )
 from gradir.passes.derived_functions import Halves, Program, split_functions
 from gradir.passes.differentiator import Differentiator, TapeThread
-from gradir.passes.region_flow import executions_within, region_flow, trips
+from gradir.passes.region_flow import executions_within, region_flow
 from gradir.passes.targets import Target, resolve_of, resolve_wrt
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ class CallRule:
     def forward(self, outer: Differentiator, op: CallOp) -> SavedCall | SavedCustomCall:
         if (declared := custom_of(outer.program, op)) is not None:
             return custom_forward(outer, op, declared)
-        key = key_of(outer.program, op, outer.activity, outer.executions)
+        source = outer.shared.copy_of.get(op, op)
+        assert isinstance(source, CallOp)
+        key = key_of(outer.program, source, outer.activity, outer.executions)
         halves = outer.program.halves[key]
         threads = tuple(outer.open_tape(t) for t in halves.tapes)
         operands = [*map(outer.primal, op.operands), *(t.forward for t in threads)]
@@ -102,8 +105,24 @@ class CallRule:
         made = emitter.insert(CallOp(name, [*saved.residuals, *seeds, *tapes], list(types)))
         for thread, tape in zip(saved.threads, made.results[len(saved.key.wrt) :], strict=True):
             thread.backward = tape
-        operands = [op.operands[k] for k in saved.key.wrt]
-        return [(o, emitter.value(r)) for o, r in zip(operands, made.results, strict=False)]
+        # a zero that stands for no contribution is none here either: -0.0 + 0.0 is 0.0
+        returned = outer.program.results(saved.halves.backward)
+        flowing = zip(saved.key.wrt, made.results, returned, strict=False)
+        return [
+            (op.operands[k], None if _is_zero(value) else emitter.value(ct))
+            for k, ct, value in flowing
+        ]
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """What `zero` makes: of a number a constant."""
+    match value.owner:
+        case ZeroOp():
+            return True
+        case arith.ConstantOp(value=FloatAttr() as number):
+            return str(number.value.data) == "0.0"
+        case _:
+            return False
 
 
 def differentiate_callees(program: Program, caller: FunctionDifferentiator) -> None:
@@ -181,7 +200,7 @@ def _has_loops(program: Program, function: FuncOp) -> bool:
         functions = callees_first(program.functions, [function])
         for each in functions:
             program.looping[each] = any(
-                (region_flow(op) is not None and trips(op) != 1)
+                isinstance(op, scf.ForOp | scf.WhileOp)
                 or (isinstance(op, CallOp) and program.looping[callee_of(program, op)])
                 for op in each.walk()
             )

@@ -13,16 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.scf import ExecuteRegionOp
 from xdsl.ir import Operation, OpResult, SSAValue, SSAValues
 
 from gradir.dialects.checkpoint import CheckpointOp, YieldOp
-from gradir.dialects.diagnostics import PassError
+from gradir.dialects.diagnostics import PassError, kind_name
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.value import Value
 from gradir.passes.differentiator import Differentiator
 from gradir.passes.policies import policy_named
-from gradir.passes.region_flow import yielded
+from gradir.passes.region_flow import handed_through
 from gradir.passes.regions import captured, is_defined_in
 from gradir.passes.rematerialize import Rematerialization
 from gradir.passes.residuals import is_constant
@@ -57,12 +56,13 @@ class CheckpointRule:
 
         So they are added in the order that they would have without the stage.
         """
-        same, first = outer.shared.same, dict[SSAValue, SSAValue]()
-        for result, value in zip(op.results, map(_made, op.yielded), strict=True):
-            if not is_defined_in(value, op):
-                same[result] = value
-            elif outer.activity.is_active(result) and first.setdefault(value, result) != result:
-                same[result] = first[value]
+        first = dict[SSAValue, SSAValue]()
+        for result, value in zip(op.results, op.yielded, strict=True):
+            made = _made(value, op)
+            if not is_defined_in(made, op):
+                outer.shared.identify(result, made)
+            elif outer.activity.is_active(result) and first.setdefault(made, result) != result:
+                outer.shared.identify(result, first[made])
 
     def backward(
         self, outer: Differentiator, op: CheckpointOp, saved: SavedStage, cts: Cotangents
@@ -71,8 +71,13 @@ class CheckpointRule:
             outer.shared, op.body.block, op.location, threaded=False, sparse=outer.sparse
         )
         inner.copy_forward()
-        self._hand_over(outer, inner, op, cts)
+        handed = self._hand_over(outer, inner, op, cts)
         inner.walk_back()
+        for value, parts in handed.items():
+            if [c.ssa for c in inner.contributions.get(value, [])] == [c.ssa for c in parts]:
+                # the stage has added nothing
+                del inner.contributions[value]
+                outer.contributions[value] = parts
         flowing = inner.flowing_out()
         inner.backward.add_op(YieldOp(*(ct.ssa for ct in flowing.values())))
         simplify_block(inner.backward)
@@ -84,17 +89,21 @@ class CheckpointRule:
 
     def _hand_over(
         self, outer: Differentiator, inner: Differentiator, op: CheckpointOp, cts: Cotangents
-    ) -> None:
-        """Give the stage the cotangents of its outputs, and the sums that it adds to.
+    ) -> dict[SSAValue, list[Value]]:
+        """Give the stage the cotangents of its outputs, and the sums that it adds to: these are
+        returned.
 
         So contributions to one value are added in the order that they would have without the stage.
         """
+        handed: dict[SSAValue, list[Value]] = {}
         for value in dict.fromkeys(map(outer.shared.origin, captured(op))):
             if (parts := outer.contributions.pop(value, None)) is not None:
+                handed[value] = parts
                 inner.contributions[value] = [inner.emitter.value(part.ssa) for part in parts]
         for value, ct in zip(op.yielded, cts, strict=True):
             if ct is not None:
                 inner.contribute(value, inner.emitter.value(ct.ssa))
+        return handed
 
     def _rematerialize(
         self, outer: Differentiator, inner: Differentiator, op: CheckpointOp, saved: SavedStage
@@ -134,10 +143,16 @@ class CheckpointRule:
         return kept
 
 
-def _made(value: SSAValue) -> SSAValue:
-    """What a result of a region that runs once is inside of it."""
-    while isinstance(value, OpResult) and isinstance(value.op, CheckpointOp | ExecuteRegionOp):
-        value = yielded(value.op.regions[0].block)[value.index]
+def _made(value: SSAValue, stage: CheckpointOp) -> SSAValue:
+    """What a value that a stage hands back is, behind regions in it that hand it through.
+
+    Regions outside of the stage stay shut: the walk back over the code around reads what is
+    contributed to the result of such an op, and never what is contributed to a value inside of it.
+    """
+    while isinstance(value, OpResult) and is_defined_in(value, stage):
+        if (handed_back := handed_through(value)) is None:
+            break
+        value = handed_back
     return value
 
 
@@ -150,8 +165,8 @@ def _not_replayable(outer: Differentiator, stage: CheckpointOp, value: SSAValue)
     assert isinstance(owner, Operation)
     inner = next(filter(outer.program.has_own_effect, owner.walk()), owner)
     return PassError(
-        f"{inner.name}: has effects, so that a checkpoint stage cannot run it again; move it out "
-        "of the stage",
+        f"{kind_name(inner)}: has effects, so that a checkpoint stage cannot run it again; move "
+        "it out of the stage",
         inner,
         [("the stage that would run it again", stage)],
     )

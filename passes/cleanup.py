@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.loopnest import BarrierOp
 from gradir.dialects.shapes import is_static, is_tensor
 from gradir.dialects.tape import TapeNewOp
-
-RegionOp = (
-    scf.ForOp | scf.IfOp | scf.WhileOp | scf.ExecuteRegionOp | scf.IndexSwitchOp | CheckpointOp
-)
-"""Ops whose regions run as part of them, and that do nothing else."""
+from gradir.passes.region_ops import is_region_op
 
 _UNDECLARED = arith.RemUIOp | arith.ExtSIOp
 """Ops without effects of which xDSL does not say so."""
@@ -54,7 +49,7 @@ def require_static_shapes(op: Operation) -> None:
 
 def is_dead(op: Operation) -> bool:
     """No result is read and no effect is lost."""
-    if not (op.results or isinstance(op, RegionOp)):
+    if not (op.results or is_region_op(op)):
         return False
     if any(r.first_use is not None for r in op.results):
         return False
@@ -66,9 +61,14 @@ def has_no_effect(op: Operation) -> bool:
 
     Barriers only seem to have effects.
     """
-    if isinstance(op, RegionOp):
-        return all(isinstance(inner, RegionOp) or has_no_effect(inner) for inner in op.walk())
+    if is_region_op(op):
+        return all(is_region_op(inner) or has_no_effect(inner) for inner in op.walk())
     return isinstance(op, TensorOp | TapeNewOp | BarrierOp | _UNDECLARED) or is_side_effect_free(op)
+
+
+def is_only_block(block: Block) -> bool:
+    """A block is the one of its region: only it, and regions in it, read what it makes."""
+    return block.parent is None or block.parent.first_block is block.parent.last_block
 
 
 def blocks_inside_out(root: Operation) -> Iterator[Block]:

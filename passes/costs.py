@@ -9,22 +9,22 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import ConstantLike
 
 from gradir.dialects.body import computes
+from gradir.dialects.elements import is_on_tensors, lower_elements
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.host_call import HostCallOp
-from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.interfaces import TensorOp, is_elementwise
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ViewOp, YieldOp
-from gradir.dialects.shapes import is_static, is_tensor, shape_of
+from gradir.dialects.shapes import is_scalar, is_static, is_tensor, shape_of
 from gradir.dialects.value import Emitter
 from gradir.passes.decompose import decompose_block
 from gradir.passes.live_bytes import bytes_of
 from gradir.passes.region_flow import trips
-from gradir.passes.verify_flow import constant_integer
 
 # Flops and bytes a second, of one core; only their ratio matters.
 CONTRACTION_FLOPS, SCALAR_FLOPS, BYTES = 5e10, 5e9, 1e10
@@ -93,13 +93,14 @@ class Costs:
         if isinstance(op, HostCallOp):
             flops = int(HOST_SECONDS * SCALAR_FLOPS)
             return Cost(scalar_flops=flops, bytes=sum(map(bytes_of, values)))
-        if not isinstance(op, TensorOp) or op.has_trait(ConstantLike):
+        is_op = isinstance(op, TensorOp) or is_on_tensors(op)
+        if not is_op or op.has_trait(ConstantLike):
             return Cost(is_free=True)
-        if not all(is_tensor(v.type) and is_static(v.type) for v in values):
+        if not all(is_static(v.type) if is_tensor(v.type) else is_scalar(v.type) for v in values):
             return Cost()
         key = (
             type(op), tuple(v.type for v in op.operands), tuple(r.type for r in op.results),
-            frozenset(op.attributes.items()),
+            frozenset(op.attributes.items()), frozenset(op.properties.items()),
         )  # fmt: skip
         if key not in self._known:
             self._known[key] = _measured(op)
@@ -107,26 +108,18 @@ class Costs:
 
     def _inside(self, op: Operation) -> Cost:
         """Of an op in a region, where there may be many runs of it: numbers count there."""
-        if op.name.startswith(("arith.", "math.")) and not op.has_trait(ConstantLike):
+        if is_elementwise(op) and not is_on_tensors(op):
             return Cost(scalar_flops=_flops(op))
         return self.of(op)
 
 
 def _trips(op: Operation) -> int:
-    """How often an op runs its regions; of a segment of a loop, from a value to that and at
-    most a constant."""
+    """How often an op runs its regions, at most where a bound is known."""
     known = trips(op)
-    if known is None and isinstance(op, scf.ForOp):
-        high = op.ub.owner
-        if isinstance(high, arith.AddiOp) and high.lhs is op.lb:
-            left = high.rhs.owner
-            most = left.lhs if isinstance(left, arith.MinUIOp) else high.rhs
-            length, step = constant_integer(most), constant_integer(op.step)
-            known = -(-length // step) if length and step else None
     return ASSUMED_TRIPS if known is None else known
 
 
-def _measured(op: TensorOp) -> Cost:
+def _measured(op: Operation) -> Cost:
     """The cost of the nests of one op, lowered beside the program."""
     block = Block(arg_types=[o.type for o in op.operands])
     copy = type(op).create(
@@ -138,12 +131,17 @@ def _measured(op: TensorOp) -> Cost:
     block.add_op(copy)
     decompose_block(block)
     for inner in list(block.ops):
+        emitter = Emitter(block, inner.location, before=inner)
         if isinstance(inner, TensorOp) and not inner.has_trait(ConstantLike):
-            made = inner.lower(Emitter(block, inner.location, before=inner), inner.operands)
-            for result, value in zip(inner.results, made, strict=True):
-                result.replace_all_uses_with(value)
-            inner.detach()
-            inner.erase()
+            made = inner.lower(emitter, inner.operands)
+        elif is_on_tensors(inner):
+            made = [lower_elements(emitter, inner)]
+        else:
+            continue
+        for result, value in zip(inner.results, made, strict=True):
+            result.replace_all_uses_with(value)
+        inner.detach()
+        inner.erase()
     ops = [inner for inner in block.ops if not isinstance(inner, ViewOp)]
     cost = sum(map(_of_nest, ops), Cost(is_free=True))
     outside = sum(map(bytes_of, (*op.operands, *op.results)))

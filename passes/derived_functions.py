@@ -14,6 +14,7 @@ from xdsl.traits import IsTerminator
 
 from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.diagnostics import PassError
+from gradir.dialects.interfaces import has_trait
 from gradir.dialects.loop_policy import LoopPolicyAttr
 from gradir.dialects.tape import TapeType
 from gradir.passes.call_dependence import Flow
@@ -82,7 +83,7 @@ class Program:
         """Whether that is so for an op without its regions; a call does what its callee does."""
         if isinstance(op, CallOp):
             return self._callee_has_effects(op)
-        return not (op.regions or op.has_trait(IsTerminator) or has_no_effect(op))
+        return not (op.regions or has_trait(op, IsTerminator) or has_no_effect(op))
 
     def _callee_has_effects(self, call: CallOp) -> bool:
         callee = self.function(called_name(call), call)

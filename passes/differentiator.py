@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import IsTerminator
 
-from gradir.dialects.diagnostics import PassError, value_name
+from gradir.dialects.diagnostics import PassError, location_text, op_name, value_name
 from gradir.dialects.grad import accumulated, zero
-from gradir.dialects.interfaces import Cotangents, TensorOp, vjp_rule
+from gradir.dialects.interfaces import Cotangents, TensorOp, is_terminator, vjp_rule
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.slices import densified
-from gradir.dialects.tape import TapeType, cotangent_type, is_tape, new_tape
+from gradir.dialects.tape import TapePopOp, TapeType, cotangent_type, is_tape, new_tape
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
 from gradir.passes.cleanup import remove_dead_ops
@@ -36,7 +35,9 @@ class Shared:
     never changes, the value that it starts from: cotangents of the one are the other's.
     `dissolved` are ops of which the one block became part of the block around. `loops` are those
     through which cotangents flow. `opened` are the stages that hold a value that was asked for:
-    they are dissolved.
+    they are dissolved. `copy_of` gives the op of the source that an op stands for; its operands may
+    be others, active or not, but it calls what was made for the source. `scaffold` are the blocks
+    in which code is made: what is in no region in the end is code to which no cotangent has come.
     """
 
     program: Program
@@ -49,6 +50,19 @@ class Shared:
         default_factory=dict[Operation, DifferentiatedLoop]
     )
     opened: set[Operation] = field(default_factory=set[Operation])
+    copy_of: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+    scaffold: list[Block] = field(default_factory=list[Block])
+
+    def take_down(self, *kept: Block) -> None:
+        """Erase the code that became part of nothing, so that nobody finds uses in it."""
+        for block in self.scaffold:
+            if block.parent is None and block not in kept:
+                block.drop_all_references()
+        self.scaffold.clear()
+
+    def identify(self, value: SSAValue, origin: SSAValue) -> None:
+        """Let the contributions to a value be those of another, which the walk back sees later."""
+        self.same[value] = origin
 
     def origin(self, value: SSAValue) -> SSAValue:
         while value in self.same:
@@ -103,6 +117,7 @@ class Differentiator:
         self.found: dict[SSAValue, Value] = {}
         self.forward = Block()
         self.backward = Block()
+        shared.scaffold += [self.forward, self.backward]
         self.emitter = Emitter(self.backward, location)
 
     def region(self, block: Block, op: Operation) -> Differentiator:
@@ -139,7 +154,7 @@ class Differentiator:
 
     def copy_block(self, block: Block) -> None:
         for op in block.ops:
-            if op is block.last_op and op.has_trait(IsTerminator):
+            if is_terminator(op):
                 continue
             rule = structural_rule(op)
             # what is asked for in a stage may be all that is active of it
@@ -154,7 +169,7 @@ class Differentiator:
         self.copy_block(block)
         self.shared.dissolved[op] = block
         for result, value in zip(op.results, results, strict=True):
-            self.shared.same[result] = value
+            self.shared.identify(result, value)
             self.shared.primal[result] = self.primal(value)
 
     def forward_emitter(self, op: Operation) -> Emitter:
@@ -174,23 +189,38 @@ class Differentiator:
     def contribute(self, value: SSAValue, ct: Value) -> None:
         """Add a contribution to the cotangent of a value, of this block or from outside."""
         value = self.shared.origin(value)
-        if self.activity.is_active(value):
+        if self._takes(value):
             type_ = ct.ssa.type
             given = type_.dense if is_slices(type_) and value in self.sparse else type_
             assert given == cotangent_type(value.type), f"cotangent {type_} of {value.type}"
             self.contributions.setdefault(value, []).append(ct)
 
+    def _takes(self, value: SSAValue) -> bool:
+        """A contribution to a value is of use: it depends on what is asked for."""
+        if value not in self.activity.varied:
+            return False
+        if value not in self.activity.useful:
+            raise lost(value, "has no way to a gradient")
+        return True
+
     def walk_back(self) -> None:
-        """Append the backward code, given the cotangents that were contributed so far."""
+        """Append the backward code, given the cotangents that were contributed so far.
+
+        What is left afterwards is for arguments and for values from outside.
+        """
         self.walk_block_back(self.block)
         self.emitter.location = self.location
+        for value in self.contributions:
+            home = _home(value)
+            if home is not self.block and self.block.is_ancestor(home):
+                raise lost(value, "came after the walk back had passed it")
 
     def walk_block_back(self, block: Block) -> None:
         op = block.last_op
         while op is not None:
             if (inner := self.shared.dissolved.get(op)) is not None:
                 self.walk_block_back(inner)
-            elif any(r in self.contributions for r in op.results):
+            elif self._gets_cotangents(op):
                 self.emitter.location = op.location
                 cts = [self.cotangent(r) for r in op.results]
                 for result, ct in zip(op.results, cts, strict=True):
@@ -198,6 +228,19 @@ class Differentiator:
                         self.found[result] = ct
                 self._propagate(op, [None if ct is None else densified(ct) for ct in cts])
             op = op.prev_op
+
+    def _gets_cotangents(self, op: Operation) -> bool:
+        """Something was contributed to a result; or a record is taken from an active tape, whose
+        cotangent must have one for it, be it zeros."""
+        if isinstance(op, TapePopOp) and self.activity.is_active(op.tape):
+            return True
+        return any(r in self.contributions for r in op.results)
+
+    def walk_region_back(self, block: Block) -> None:
+        """Append the backward code of a block that stands for a region: there, all rows count."""
+        sparse, self.sparse = self.sparse, set[SSAValue]()
+        self.walk_block_back(block)
+        self.sparse = sparse
 
     def cotangent(self, value: SSAValue) -> Value | None:
         """The sum of the contributions to a value, which are used up; None if there are none."""
@@ -224,7 +267,7 @@ class Differentiator:
         before = self.backward.last_op
         kept: set[SSAValue] = set()
         for value, ct in self._flowing(op, cts):
-            if ct is not None and self.activity.is_active(self.shared.origin(value)):
+            if ct is not None and self._takes(self.shared.origin(value)):
                 kept.add(ct.ssa)
                 self.contribute(value, ct.named(cotangent_hint(value)))
         if structural_rule(op) is None:
@@ -238,6 +281,11 @@ class Differentiator:
             assert ct is not None
             flowing[value] = ct
         return flowing
+
+    def check_all_used(self) -> None:
+        """AssertionError if a contribution is left over, in a block that has nothing around it."""
+        for value in self.contributions:
+            raise lost(value, "is left over")
 
     def _flowing(self, op: Operation, cts: Cotangents) -> Iterable[tuple[SSAValue, Value | None]]:
         if (structural := structural_rule(op)) is not None:
@@ -268,6 +316,20 @@ class Differentiator:
             if slices is not None:
                 flowing[0] = op.operands[0], slices
         return flowing
+
+
+def lost(value: SSAValue, fact: str) -> AssertionError:
+    """A bug of gradir: a cotangent was contributed that no gradient would have."""
+    owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+    place = "" if owner is None else f"{location_text(owner)}{op_name(owner)}: "
+    return AssertionError(f"{place}the cotangent of {value_name(value)} {fact}")
+
+
+def _home(value: SSAValue) -> Operation | Block:
+    """Where a value is defined: an op, or the block that it is an argument of."""
+    owner = value.owner
+    assert isinstance(owner, Operation | Block)
+    return owner
 
 
 def summed(value: SSAValue, parts: Sequence[Value]) -> Value:

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import IsTerminator, is_side_effect_free
+from xdsl.traits import is_side_effect_free
 
-from gradir.dialects.diagnostics import PassError, value_name
-from gradir.dialects.interfaces import TensorOp, is_inactive, vjp_rule
+from gradir.dialects.diagnostics import PassError, kind_name, value_name
+from gradir.dialects.interfaces import TensorOp, is_inactive, is_terminator, vjp_rule
 
 
 def check_arguments(function: FuncOp) -> None:
@@ -33,11 +33,11 @@ def effect_problem(op: Operation, active: Iterable[SSAValue]) -> PassError | Non
     """The error for an op that reads active values and may have effects; None if it has none."""
     if isinstance(op, TensorOp | CallOp) or is_inactive(op) or vjp_rule(op) is not None:
         return None
-    if op.has_trait(IsTerminator) or is_side_effect_free(op):
+    if is_terminator(op) or is_side_effect_free(op):
         return None
     names = ", ".join(dict.fromkeys(map(value_name, active)))
     return PassError(
-        f"{op.name}: an op with effects has no derivative, and it reads {names}, which depends on "
-        "wrt; hand it the result of grad.no_grad",
+        f"{kind_name(op)}: an op with effects has no derivative, and it reads {names}, which "
+        "depends on wrt; hand it the result of grad.no_grad",
         op,
     )

@@ -12,16 +12,14 @@ from itertools import accumulate
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.attribute_names import IN_OUT
-from gradir.dialects.checkpoint import CheckpointOp, YieldOp
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.grad import AccumulateOp, ZeroOp, accumulated
+from gradir.dialects.grad import AccumulateOp, ZeroOp
 from gradir.dialects.shapes import shape_of
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.slices import (
@@ -36,12 +34,7 @@ from gradir.dialects.slices import (
 )
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.in_out import in_out_attribute
-
-# Ops that only hand values on.
-_CARRIERS = (
-    ReturnOp, CallOp, YieldOp, CheckpointOp, scf.ForOp, scf.WhileOp, scf.IfOp, scf.IndexSwitchOp,
-    scf.ExecuteRegionOp, scf.YieldOp, scf.ConditionOp,
-)  # fmt: skip
+from gradir.passes.region_ops import is_carrier
 
 
 def expand_slices(module: ModuleOp) -> None:
@@ -109,7 +102,7 @@ class _Expansion:
                 op.results[0].replace_all_uses_with(made.ssa)
             else:
                 self._pair(op.results[0], made[0].ssa, made[1].ssa)
-        elif isinstance(op, _CARRIERS):
+        elif isinstance(op, ReturnOp | CallOp) or is_carrier(op):
             self._carrier(op, emitter)
         else:
             raise PassError(f"{op.name}: native code does not know this op on row slices", op)
@@ -201,14 +194,21 @@ def _slice_indices(op: SliceIndicesOp, emitter: Emitter, operands: _Operands) ->
 
 
 def _accumulate(op: AccumulateOp, emitter: Emitter, operands: _Operands) -> Value | Pair:
-    pairs = [x for x in operands if not isinstance(x, Value)]
-    dense = [x for x in operands if isinstance(x, Value)]
-    if not dense:
-        return concatenated(pairs)
-    total = accumulated(dense)
-    for pair in pairs:
-        total = scattered(total, pair, op.name)
-    return total
+    pairs: list[Pair] = []
+    total: Value | None = None
+    for x in operands:
+        if isinstance(x, Value):
+            total = x if total is None else AccumulateOp.on(total, x)
+        else:
+            pairs.append(x)
+        if pairs and total is not None:
+            total = scattered(total, _joined(pairs), op.name)
+            pairs.clear()
+    return _joined(pairs) if total is None else total
+
+
+def _joined(pairs: Sequence[Pair]) -> Pair:
+    return pairs[0] if len(pairs) == 1 else concatenated(pairs)
 
 
 _EXPAND: dict[type[Operation], Callable[[Any, Emitter, _Operands], Value | Pair]] = {

@@ -15,12 +15,11 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import IsTerminator
 
 from gradir.dialects.diagnostics import PassError, op_name
 from gradir.dialects.grad import accumulated, zero
 from gradir.dialects.host_call import HostCallOp
-from gradir.dialects.interfaces import Cotangents, vjp_rule
+from gradir.dialects.interfaces import Cotangents, is_terminator, vjp_rule
 from gradir.dialects.tape import cotangent_type
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
@@ -29,6 +28,7 @@ from gradir.passes.cleanup import remove_dead_ops
 from gradir.passes.custom_vjp import refuse_forward_mode
 from gradir.passes.decompose import decompose_block
 from gradir.passes.derived_functions import Program, function_around
+from gradir.passes.differentiator import lost
 from gradir.passes.gradient import FunctionDifferentiator
 from gradir.passes.joins import JoinOp, remove_joins
 from gradir.passes.prepare import is_taken_apart
@@ -140,7 +140,7 @@ class ForwardMode:
     def ops(self, block: Block) -> None:
         """Copy the ops of a block of the source, but for its terminator."""
         for op in block.ops:
-            if op is block.last_op and op.has_trait(IsTerminator):
+            if is_terminator(op):
                 continue
             if op in self.opened:
                 self._dissolve(op)
@@ -359,6 +359,8 @@ def _transpose(
                 kept.add(ct.ssa)
                 contributions.setdefault(operand, []).append(ct)
         remove_dead_ops(emitter.block, before, kept)
+    for value in dependent.difference(dummies.args).intersection(contributions):
+        raise lost(value, "is left over in the transpose of a vjp")
 
 
 def _erase(linear: Sequence[Operation], source: Operation) -> None:

@@ -17,37 +17,29 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.access import Access, Row
-from gradir.dialects.diagnostics import PassError
-from gradir.dialects.forall import ForallOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, Output, YieldOp
 from gradir.dialects.nest_builder import Read, argument_type
-from gradir.passes.cleanup import remove_dead_ops
+from gradir.passes.cleanup import is_only_block, remove_dead_ops
 from gradir.passes.fusion_groups import Group, Grouping
 from gradir.passes.inline_views import Input, inline_views, inputs_of
 from gradir.passes.live_bytes import Memory
 from gradir.passes.liveness import flow_blocks
-from gradir.passes.schedule import reorder, sunk_order
+from gradir.passes.schedule import reorder, require_tensors, sunk_order
 
 
 def fuse(module: ModuleOp) -> None:
-    """Fuse the loop nests of every function."""
+    """Fuse the loop nests of every function; those of regions with several blocks stay."""
     for function in module.walk():
         if isinstance(function, FuncOp) and not function.is_declaration:
             for outer in function.body.blocks:
                 # inner ones first: they read through views from outside, which may then be dead
-                for block in flow_blocks(outer):
+                for block in filter(is_only_block, flow_blocks(outer)):
                     fuse_block(block)
 
 
 def fuse_block(block: Block) -> None:
     """Fuse the loop nests of one block and put its ops in an order in which they can run."""
-    for op in block.ops:
-        if isinstance(op, LoopOp | ForallOp) and op.outputs:
-            raise PassError(
-                f"{op.name}: gradir-fuse needs loop nests on tensors, got buffers; "
-                "run it before gradir-bufferize",
-                op,
-            )
+    require_tensors(block, "gradir-fuse")
     inline_views(block)
     remove_dead_ops(block)
     # so that what is read late is made late, and fuses with its readers

@@ -152,6 +152,16 @@ class FunctionDifferentiator:
 
     def run(self, seed_with_ones: bool) -> Derived:
         shared = Shared(self.program, self.activity, opened=self.opened())
+        try:
+            derived = self._derived(shared, seed_with_ones)
+        except BaseException:
+            shared.take_down()
+            raise
+        shared.take_down(derived.forward, derived.backward)
+        derived.clean(simplify_block)
+        return derived
+
+    def _derived(self, shared: Shared, seed_with_ones: bool) -> Derived:
         asked = [t.value for t in self.wrt]
         sparse = [t.value for t in self.wrt if t.request == "slices"]
         work = Differentiator(
@@ -163,14 +173,13 @@ class FunctionDifferentiator:
         cotangents = self._seed(work, seed_with_ones)
         work.walk_back()
         grads = [gradient_of(work, t) for t in self.wrt]
+        work.check_all_used()
         added = add_to_given(work, self.wrt, grads)
         results = [shared.primal[r] for r in self.program.results(self.source)]
-        derived = Derived(
+        return Derived(
             self.source, work.forward, work.backward, results, cotangents, grads, work.tapes,
             added=added, loops=[shared.loops[op] for op in self.block.walk() if op in shared.loops],
         )  # fmt: skip
-        derived.clean(simplify_block)
-        return derived
 
     def _check_effects(self) -> None:
         """PassError at the first op with effects that reads what depends on `wrt`."""

@@ -15,15 +15,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator, is_side_effect_free
+from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.forall import ForallOp
-from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.interfaces import TensorOp, is_terminator
 from gradir.dialects.loopnest import CheckIndexOp, LoopOp
 from gradir.dialects.loopnest_buffers import CheckOffsetOp
-from gradir.dialects.shapes import shape_of
-from gradir.passes.liveness import LOOPS, all_operands, flow_blocks, is_control_flow
+from gradir.dialects.shapes import is_tensor, shape_of
+from gradir.passes.liveness import all_operands, flow_blocks, is_control_flow
+from gradir.passes.region_ops import is_loop
 from gradir.passes.verify_flow import constant_integer
 
 
@@ -34,7 +35,7 @@ def hoist(module: ModuleOp) -> None:
             for block in function.body.blocks:
                 for inner in flow_blocks(block):
                     for op in list(inner.ops):
-                        if isinstance(op, LOOPS):
+                        if is_loop(op):
                             _hoist_from(op)
 
 
@@ -58,12 +59,14 @@ def _hoist_from(loop: Operation) -> None:
 
 
 def _is_number(op: Operation) -> bool:
-    return isinstance(op, arith.ConstantOp)
+    return isinstance(op, arith.ConstantOp) and not is_tensor(op.result.type)
 
 
 def _bring_out(value: SSAValue, op: Operation, loop: Operation) -> None:
     constant = value.owner
-    if not isinstance(constant, arith.ConstantOp) or constant.parent is not op.parent:
+    if not isinstance(constant, arith.ConstantOp) or not _is_number(constant):
+        return
+    if constant.parent is not op.parent:
         return
     copy = constant.clone()
     copy.location = constant.location
@@ -93,10 +96,10 @@ def _reads(op: Operation, values: set[SSAValue]) -> bool:
 
 def _may_move(op: Operation) -> bool:
     """Runs as well outside, where it may run though the loop does not, and gains by it."""
-    if isinstance(op, arith.ConstantOp | CheckpointOp) or op.has_trait(IsTerminator):
+    if _is_number(op) or isinstance(op, CheckpointOp) or is_terminator(op):
         return False
     inner = list(op.walk()) if is_control_flow(op) else [op]
-    if any(isinstance(each, LOOPS) for each in inner):
+    if any(is_loop(each) for each in inner):
         # might not end
         return False
     return all(map(_is_harmless, inner))
@@ -114,7 +117,7 @@ def _is_harmless(op: Operation) -> bool:
         return False
     if isinstance(op, tensor.ExtractSliceOp | tensor.InsertSliceOp | tensor.EmptyOp):
         return False
-    return is_control_flow(op) or op.has_trait(IsTerminator) or is_side_effect_free(op)
+    return is_control_flow(op) or is_terminator(op) or is_side_effect_free(op)
 
 
 def _is_inside(index: SSAValue, extent: int) -> bool:

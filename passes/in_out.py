@@ -14,8 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from gradir.dialects.attribute_names import IN_OUT
-from gradir.dialects.diagnostics import PassError
-from gradir.passes.targets import argument_attributes
+from gradir.dialects.diagnostics import VerifyError
 
 READ_RESULTS = "gradir.read_results"
 """Of a function on buffers: which of the buffers for results are read, too."""
@@ -27,28 +26,37 @@ def in_out_attribute(result: int) -> dict[str, Attribute]:
 
 
 def in_out_results(function: FuncOp) -> Mapping[int, int]:
-    """The result of each such argument, by their indices; PassError where that is no result."""
+    """The result of each such argument, by their indices; VerifyError where that is no result."""
     if function.arg_attrs is None:
         return {}
     found: dict[int, int] = {}
-    outputs = function.function_type.outputs.data
-    for k, given in enumerate(argument_attributes(function)):
-        if (attribute := given.get(IN_OUT)) is None:
+    for k, given in enumerate(function.arg_attrs):
+        if (attribute := given.data.get(IN_OUT)) is None:
             continue
-        argument = function.body.block.args[k]
-        if not isinstance(attribute, IntegerAttr):
-            raise PassError(f"{IN_OUT}: must be the index of a result, got {attribute}", argument)
-        result = cast(IntegerAttr[Any], attribute).value.data
-        if not 0 <= result < len(outputs):
-            raise PassError(
-                f"{IN_OUT}: must be one of {len(outputs)} results, got index {result}", argument
-            )
-        if outputs[result] != argument.type:
-            raise PassError(
-                f"{IN_OUT}: result {result} must be {argument.type}, got {outputs[result]}",
-                argument,
-            )
+        result = _result_of(attribute, k, function)
         if result in found.values():
-            raise PassError(f"{IN_OUT}: a result must be given once, got {result} again", argument)
+            raise _wrong(f"a result must be given once, got {result} again", k, function)
         found[k] = result
     return found
+
+
+def _result_of(attribute: Attribute, argument: int, function: FuncOp) -> int:
+    """The result that an attribute names, which has the type of the argument."""
+    if not isinstance(attribute, IntegerAttr):
+        raise _wrong(f"must be the index of a result, got {attribute}", argument, function)
+    result = cast(IntegerAttr[Any], attribute).value.data
+    inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
+    if not 0 <= result < len(outputs):
+        raise _wrong(
+            f"must be one of {len(outputs)} results, got index {result}", argument, function
+        )
+    if outputs[result] != inputs[argument]:
+        text = f"result {result} must be {inputs[argument]}, got {outputs[result]}"
+        raise _wrong(text, argument, function)
+    return result
+
+
+def _wrong(text: str, argument: int, function: FuncOp) -> VerifyError:
+    first = function.body.first_block
+    place = function if first is None else first.args[argument]
+    return VerifyError(f"{IN_OUT}: {text}", place)

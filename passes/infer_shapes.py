@@ -21,7 +21,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import PassError, value_name
-from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.elements import is_on_tensors
+from gradir.dialects.interfaces import TensorOp, has_trait
 from gradir.dialects.shapes import (
     DYNAMIC,
     compatible,
@@ -131,14 +132,18 @@ class ShapeInference:
                 self._add(around)
 
     def _visit(self, op: Operation) -> None:
-        if (rule := self._rules.get(type(op))) is not None:
+        if is_on_tensors(op):
+            values = [v for v in (*op.operands, *op.results) if is_tensor(v.type)]
+            for other in values[1:]:
+                self.equal(values[0], other, op)
+        elif (rule := self._rules.get(type(op))) is not None:
             rule(self, op)
         elif isinstance(op, TensorOp):
             self._visit_tensor_op(op)
         elif (flow := region_flow(op)) is not None:
             for source, target in flow.edges:
                 self.equal(source, target, op)
-        elif op.has_trait(SameOperandsAndResultType):
+        elif has_trait(op, SameOperandsAndResultType):
             for other in (*op.operands, *op.results)[1:]:
                 self.equal(op.operands[0], other, op)
 

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 
 from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.diagnostics import PassError
+from gradir.dialects.value import Emitter
 from gradir.passes.call_graph import (
     called_name,
     callee_of,
@@ -86,7 +87,12 @@ def inline_call(call: CallOp, callee: FuncOp, joined: bool = False) -> list[Call
 
 def _handed_on(values: Sequence[SSAValue], call: CallOp, joined: bool) -> Sequence[SSAValue]:
     """The values, or joins of them: the last one first, so that cotangents come in their order."""
-    return [join(v, call) for v in reversed(values)][::-1] if joined else values
+    if not joined:
+        return values
+    block = call.parent
+    assert block is not None
+    emitter = Emitter(block, call.location, before=call)
+    return [join(v, emitter) for v in reversed(values)][::-1]
 
 
 @dataclass(frozen=True)

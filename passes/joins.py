@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import AnyFloat
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -27,7 +27,7 @@ from xdsl.traits import Pure
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.shapes import element_of, is_float, is_tensor
 from gradir.dialects.slice_type import is_slices
-from gradir.dialects.value import Value
+from gradir.dialects.value import Emitter, Value
 
 if TYPE_CHECKING:
     from gradir.passes.differentiator import Differentiator
@@ -58,16 +58,11 @@ class JoinRule:
         return [(op.x, cts[0])]
 
 
-def join(value: SSAValue, before: Operation) -> SSAValue:
-    """A join of a value in front of an op; the value itself if it has no cotangent that sums."""
+def join(value: SSAValue, emitter: Emitter) -> SSAValue:
+    """A join of a value; the value itself if it has no cotangent that sums."""
     if not _has_sums(value.type):
         return value
-    op = JoinOp(operands=[value], result_types=[value.type])
-    op.location = before.location
-    block = before.parent
-    assert block is not None
-    block.insert_op_before(op, before)
-    return op.y
+    return emitter.insert(JoinOp(operands=[value], result_types=[value.type])).y
 
 
 def _has_sums(type_: Attribute) -> bool:

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.traits import ConstantLike, IsTerminator
+from xdsl.traits import ConstantLike
 
 from gradir.dialects.access import Access
+from gradir.dialects.interfaces import has_trait, is_terminator
 from gradir.dialects.loopnest import ContractOp, LoopOp, ViewOp
 from gradir.dialects.shapes import byte_size, element_of, is_static, is_tensor, shape_of
+from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import TapeNewOp, TapeType, record_bytes
 from gradir.passes.contraction_chains import may_overwrite
 from gradir.passes.regions import values_read
@@ -35,12 +37,12 @@ class Memory:
             self._reads[op] = list(read)
             for value in read:
                 self.readers.setdefault(value, []).append(op)
-            if op.has_trait(IsTerminator):
+            if is_terminator(op):
                 outside.update(read)
         for op in self.ops:
             for result in op.results:
                 if not isinstance(op, ViewOp) and result not in outside:
-                    self._size[result] = 0 if op.has_trait(ConstantLike) else bytes_of(result)
+                    self._size[result] = 0 if has_trait(op, ConstantLike) else bytes_of(result)
 
     def root(self, value: SSAValue) -> SSAValue:
         """What a view shows."""
@@ -113,12 +115,15 @@ def _may_overwrite(op: LoopOp, read: int, access: Access) -> bool:
 
 
 def bytes_of(value: SSAValue) -> int:
-    """The bytes of a tensor of static shape; 0 of anything else."""
+    """The bytes of a tensor of static shape, or of row slices; 0 of anything else."""
     return bytes_of_type(value.type)
 
 
 def bytes_of_type(type_: Attribute) -> int:
-    """The bytes of a tensor type of static shape; 0 of any other type."""
+    """The bytes of a tensor type of static shape, or of both tensors of row slices; 0 of any other
+    type."""
+    if is_slices(type_):
+        return bytes_of_type(type_.indices) + bytes_of_type(type_.values)
     if not is_tensor(type_) or not is_static(type_):
         return 0
     return byte_size(element_of(type_)) * prod(shape_of(type_))

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue, Use
 
 from gradir.dialects.checkpoint import CheckpointOp
+from gradir.passes.region_ops import is_branch, is_loop, is_region_op
 from gradir.passes.regions import defining_block
-
-# Ops whose regions run again after they have run.
-LOOPS = (scf.ForOp, scf.WhileOp)
-# Ops of whose regions one runs.
-BRANCHES = (scf.IfOp, scf.IndexSwitchOp)
 
 
 class Liveness:
@@ -64,7 +59,7 @@ class Liveness:
         if path is None:
             # defined in a region that `op` is not in: no longer visible
             return True
-        loops = [o for o in path[1:] if isinstance(o, LOOPS)]
+        loops = [o for o in path[1:] if is_loop(o)]
         if loops:
             start = self._first[loops[-1]]
             return all(self._first[user] < start for user in users)
@@ -79,19 +74,19 @@ def interval(live: Liveness, user: Operation, home: Block | None) -> tuple[int, 
     place: Operation | None = user
     while place is not None and place.parent is not home:
         place = place.parent_op()
-        if isinstance(place, LOOPS):
+        if is_loop(place):
             found = (live.first(place), live.last(place))
     return found
 
 
 def is_control_flow(op: Operation) -> bool:
-    """An op of scf whose regions run as a part of the function."""
-    return isinstance(op, (*LOOPS, *BRANCHES, scf.ExecuteRegionOp))
+    """A region op that native code runs: stages are inlined before."""
+    return is_region_op(op) and not isinstance(op, CheckpointOp)
 
 
 def all_operands(op: Operation) -> list[SSAValue]:
     """The operands of an op and, of control flow and stages, those of the ops in its regions."""
-    if not (is_control_flow(op) or isinstance(op, CheckpointOp)):
+    if not is_region_op(op):
         return list(op.operands)
     return [operand for inner in op.walk() for operand in inner.operands]
 
@@ -129,6 +124,6 @@ def _excludes(path: list[Operation], user: Operation) -> bool:
     while place is not None:
         parent = place.parent_op()
         if parent in regions:
-            return isinstance(parent, BRANCHES) and regions[parent] is not place.parent_region()
+            return is_branch(parent) and regions[parent] is not place.parent_region()
         place = parent
     return False

@@ -7,7 +7,7 @@ cotangents of what the body took, the accumulators and the tapes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
@@ -19,7 +19,7 @@ from gradir.dialects.diagnostics import PassError
 from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.tape import TapeType, cotangent_type, pop, push, record_bytes
 from gradir.dialects.value import Emitter
-from gradir.passes.differentiator import Differentiator, cotangent_hint
+from gradir.passes.differentiator import Differentiator, cotangent_hint, lost
 from gradir.passes.flow_builder import name_all
 from gradir.passes.region_flow import trips
 from gradir.passes.regions import defined_inside, values_read_inside
@@ -32,13 +32,15 @@ MOST_BYTES = 1 << 47
 
 @dataclass
 class Body:
-    """The differentiated body of a loop.
+    """The differentiated body of a loop: it hands back cotangents of `wanted`, then the sums of
+    what flows to `captured`.
 
     `following` are the carried values of which the backward loop hands each iteration the value
     that the next one started from, which is what this one made: the tape holds only one of both.
     """
 
     inner: Differentiator
+    wanted: list[SSAValue]
     captured: list[SSAValue]
     following: list[int] = field(default_factory=list[int])
 
@@ -52,11 +54,12 @@ def differentiate_body(
     inner: Differentiator,
     number_type: Attribute,
     given: Sequence[SSAValue],
-    wanted: Sequence[SSAValue],
+    wanted: Iterable[SSAValue],
     captured: Sequence[SSAValue],
+    silent: bool = True,
 ) -> Body:
     """Make the backward code, after the forward code; it takes the cotangents of `given` to those
-    of `wanted`."""
+    of `wanted`, without those to which nothing contributes unless `silent`."""
     block = inner.backward
     block.insert_arg(number_type, 0).name_hint = "back"
     for place, value in enumerate(given):
@@ -66,17 +69,19 @@ def differentiate_body(
     for seed, value in zip(block.args[1:], given, strict=False):
         inner.contribute(value, inner.emitter.value(seed))
     inner.walk_back()
-    cts = [inner.cotangent_or_zero(value).ssa for value in wanted]
+    reached = [value for value in wanted if silent or value in inner.contributions]
+    cts = [inner.cotangent_or_zero(value).ssa for value in reached]
     for value, argument in list(used.items()):
         if [part.ssa for part in inner.contributions[value]] == [argument]:
             del inner.contributions[value], used[value]
             block.erase_arg(argument)
     flowing = inner.flowing_out()
-    assert flowing.keys() == used.keys(), "every captured active value has an accumulator"
+    for value in flowing.keys() - used.keys():
+        raise lost(value, "has no accumulator in the loop")
     sums = [flowing[value].ssa for value in used]
     inner.emitter.insert(scf.YieldOp(*cts, *sums, *(t.in_backward() for t in inner.tapes)))
     simplify_block(block)
-    return Body(inner, list(used))
+    return Body(inner, reached, list(used))
 
 
 def _accumulators(

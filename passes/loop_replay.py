@@ -15,7 +15,8 @@ there. The forward loop keeps the first snapshots in the same way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import compress
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
@@ -23,6 +24,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.loop_policy import loop_policy
+from gradir.dialects.tape import cotangent_type
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.differentiator import (
     Differentiator,
@@ -47,6 +49,7 @@ from gradir.passes.loop_rules import (
     reversed_index,
     reversed_loop,
     reversible_body,
+    sums_first,
     taped_loop,
 )
 from gradir.passes.loop_state import LoopState
@@ -108,11 +111,20 @@ def backward_replayed(
     active = active_values(outer, op, saved.changing)
     captured = captured_active(outer, op)
     given = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in active]
-    given += [outer.sum_so_far(c).ssa for c in captured]
-    work = _Backward(outer, op, saved.changing, saved.state, active, captured, given)
+    # stand for the sums so far until it is known which of them the body adds to
+    sums = Block(arg_types=[cotangent_type(c.type) for c in captured]).args
+    place = outer.backward.last_op
+    work = _Backward(outer, op, saved.changing, saved.state, active, captured, [*given, *sums])
     results = work.segments(saved) if isinstance(saved, Segmented) else work.scheduled(saved)
-    targets = [*(op.iter_args[k] for k in active), *captured]
-    return [(v, emitter.value(r)) for v, r in zip(targets, results, strict=True)]
+    emitter.before = outer.backward.first_op if place is None else place.next_op
+    for value, total in zip(captured, sums, strict=True):
+        start = outer.sum_so_far(value) if value in work.used else zero_of(value, emitter)
+        total.replace_all_uses_with(start.ssa)
+    emitter.before = None
+    is_added_to = [True] * len(active) + [c in work.used for c in captured]
+    flowing = [emitter.value(r) for r in compress(results, is_added_to)]
+    used = [c for c in captured if c in work.used]
+    return sums_first([op.iter_args[k] for k in active], used, flowing)
 
 
 def _plain_body(outer: Differentiator, op: scf.ForOp, changing: Sequence[int]) -> Block:
@@ -250,7 +262,7 @@ def _induction(bounds: Bounds, number: SSAValue, emitter: Emitter) -> SSAValue:
 @dataclass
 class _Backward:
     """What the backward loops need: `given` are the cotangents of the active results, and the sums
-    so far of what flows to the captured values."""
+    so far of what flows to the captured values. `used` are those that the body adds to."""
 
     outer: Differentiator
     op: scf.ForOp
@@ -259,6 +271,7 @@ class _Backward:
     active: list[int]
     captured: list[SSAValue]
     given: list[SSAValue]
+    used: set[SSAValue] = field(default_factory=set[SSAValue])
 
     def names(self) -> list[str]:
         arguments = self.op.body.block.args[1:]
@@ -300,6 +313,7 @@ class _Backward:
         op, changing = self.op, self.changing
         segment = self._inner()
         _, saved = taped_loop(segment, op, changing, bounds, state)
+        self.used.update(saved.body.captured)
         segment.forward.add_op(scf.YieldOp())
         splice(segment.forward, [], emitter)
         cts, sums = given[: len(self.active)], dict(zip(self.captured, given[len(self.active) :],
@@ -363,6 +377,7 @@ class _Backward:
         inner.copy_forward()
         inner.forward.add_op(scf.YieldOp())
         body = reversible_body(self.outer, inner, op, self.active)
+        self.used.update(body.captured)
         block, other = Block(), Block()
         inside = Emitter(block, op.location)
         index = _induction(Bounds.of(self.outer, op), number, inside)

@@ -37,7 +37,7 @@ from gradir.passes.loop_body import (
     keep_residuals,
 )
 from gradir.passes.loop_state import LoopState
-from gradir.passes.region_flow import yielded
+from gradir.passes.region_flow import keeps_start, yielded
 from gradir.passes.residuals import Makers
 
 
@@ -102,16 +102,27 @@ class ForRule:
         given = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in saved.active]
         given += [outer.sum_so_far(c).ssa for c in captured]
         results = reversed_loop(saved, Bounds.of(outer, op), given, emitter)
-        targets = [*(op.iter_args[k] for k in saved.active), *captured]
-        return [(v, emitter.value(r)) for v, r in zip(targets, results, strict=True)]
+        initial = [op.iter_args[k] for k in saved.active]
+        return sums_first(initial, captured, [emitter.value(r) for r in results])
+
+
+def sums_first(
+    initial: Sequence[SSAValue], captured: Sequence[SSAValue], flowing: Sequence[Value]
+) -> list[tuple[SSAValue, Value]]:
+    """What flows to the values that a loop starts from and then to captured ones, in the order in
+    which it is contributed: first the sums that the loop has gone on with.
+
+    So it makes no difference whether a loop that adds nothing to a sum captures the value.
+    """
+    pairs = list(zip([*initial, *captured], flowing, strict=True))
+    return [*pairs[len(initial) :], *pairs[: len(initial)]]
 
 
 def changing_values(outer: Differentiator, op: scf.ForOp) -> list[int]:
     """The carried values that change; the others are from now on the same as their start."""
-    arguments, last = op.body.block.args[1:], yielded(op.body.block)
     changing: list[int] = []
-    for k, argument in enumerate(arguments):
-        if last[k] is argument:
+    for k, argument in enumerate(op.body.block.args[1:]):
+        if keeps_start(op, k):
             for value in (argument, op.results[k]):
                 same_as(outer, value, op.iter_args[k])
         else:
@@ -205,7 +216,7 @@ def reversed_index(
 
 
 def same_as(outer: Differentiator, value: SSAValue, origin: SSAValue) -> None:
-    outer.shared.same[value] = origin
+    outer.shared.identify(value, origin)
     outer.shared.primal[value] = outer.primal(origin)
 
 

@@ -15,9 +15,9 @@ from typing import TypeVar
 from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, Operation, SSAValue, Use
-from xdsl.traits import IsTerminator
 
 from gradir.dialects.array.dynamic_slices import DynamicUpdateSliceOp
+from gradir.dialects.interfaces import is_terminator
 from gradir.dialects.shapes import is_float, is_static, is_tensor
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.tape import TapePushOp, is_tape, new_tape
@@ -114,7 +114,7 @@ def _written(use: Use) -> list[SSAValue] | None:
     op = use.operation
     if (place := _WRITES_INTO.get(type(op))) is not None:
         return list(op.results) if use.index == place else None
-    around = op.parent_op() if op.has_trait(IsTerminator) else op
+    around = op.parent_op() if is_terminator(op) else op
     flow = None if around is None else region_flow(around)
     if flow is None:
         return None

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike
 
 from gradir.dialects.diagnostics import PassError
 from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.slice_type import is_slices
 from gradir.dialects.value import Emitter
 from gradir.passes.cleanup import blocks_inside_out, require_static_shapes
 from gradir.passes.lower_tensor import lower_tensor_op
@@ -21,10 +22,21 @@ def lower(module: ModuleOp) -> None:
     """Needs: no compound op. Leaves: loopnest ops and constants only, of the tensor ops."""
     for block in blocks_inside_out(module):
         for op in list(block.ops):
+            _require_no_slices(op)
             if isinstance(op, TensorOp) and not op.has_trait(ConstantLike):
                 _lower_op(block, op)
             else:
                 lower_tensor_op(block, op)
+
+
+def _require_no_slices(op: Operation) -> None:
+    for value in (*op.operands, *op.results):
+        if is_slices(value.type):
+            raise PassError(
+                f"{op.name}: row slices have no loop nest, got {value.type}; run "
+                "gradir-expand-slices first",
+                op,
+            )
 
 
 def _lower_op(block: Block, op: TensorOp) -> None:

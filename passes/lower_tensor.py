@@ -1,5 +1,5 @@
-"""gradir-lower: ops of the `tensor` dialect that move several elements, and arith.select between
-tensors, as loop nests.
+"""gradir-lower: ops of the `tensor` dialect that move several elements, and those of `arith` and
+`math` on tensors, as loop nests.
 
 A slice whose elements lie together, but where is known at run time only, stays: gradir-bufferize
 makes it a window.
@@ -18,18 +18,19 @@ from gradir.dialects import body as b
 from gradir.dialects.access import Access, Row, constant_row, dim_row
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import PassError, location_text
+from gradir.dialects.elements import is_on_tensors, lower_constant, lower_elements
 from gradir.dialects.loopnest import LoadOp, Output
 from gradir.dialects.loopnest_buffers import CheckOffsetOp
 from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.shapes import is_static, is_tensor, shape_of
+from gradir.dialects.shapes import is_static, shape_of
 from gradir.dialects.value import Emitter, Scalar
+from gradir.passes.cleanup import require_static_shapes
 from gradir.passes.slices import Slice, is_contiguous, kept_dims, whole_and_part
 
 
 def lower_tensor_op(block: Block, op: Operation) -> None:
     """Replace an op of `tensor` or `arith` by loop nests, where that is how it runs best."""
-    rule = _RULES.get(type(op))
-    made = None if rule is None else rule(Emitter(block, op.location, before=op), op)
+    made = _lowered(Emitter(block, op.location, before=op), op)
     if made is None:
         return
     if made.name_hint is None:
@@ -39,22 +40,21 @@ def lower_tensor_op(block: Block, op: Operation) -> None:
     op.erase()
 
 
+def _lowered(e: Emitter, op: Operation) -> SSAValue | None:
+    if is_on_tensors(op):
+        require_static_shapes(op)
+        return lower_elements(e, op)
+    if isinstance(op, arith.ConstantOp):
+        return lower_constant(e, op)
+    rule = _RULES.get(type(op))
+    return None if rule is None else rule(e, op)
+
+
 def _splat(e: Emitter, op: tensor.SplatOp) -> SSAValue:
     shape = shape_of(op.result.type)
     one = _as_tensor(e, op.input)
     output = Output(op.result.type, Access.identity(len(shape)))
     return nest(e, shape, [Read(one, Access(len(shape), ()))], [output], _same)[0]
-
-
-def _select(e: Emitter, op: arith.SelectOp) -> SSAValue | None:
-    type_ = op.result.type
-    if not is_tensor(type_):
-        return None
-    shape = shape_of(type_)
-    whole = Access.identity(len(shape))
-    chosen = Read(_as_tensor(e, op.cond), Access(len(shape), ()))
-    reads = [chosen, Read(op.lhs, whole), Read(op.rhs, whole)]
-    return nest(e, shape, reads, [Output(type_, whole)], b.select)[0]
 
 
 def _extract_slice(e: Emitter, op: tensor.ExtractSliceOp) -> SSAValue | None:
@@ -179,8 +179,14 @@ def _same(x: Scalar) -> Scalar:
     return x
 
 
+def _cast(e: Emitter, op: tensor.CastOp) -> SSAValue | None:
+    """The source, where no extent was hidden or all have been found."""
+    require_static_shapes(op)
+    return op.source if op.source.type == op.dest.type else None
+
+
 _RULES: dict[type[Operation], Callable[[Emitter, Any], SSAValue | None]] = {
-    arith.SelectOp: _select,
+    tensor.CastOp: _cast,
     tensor.SplatOp: _splat,
     tensor.ExtractSliceOp: _extract_slice,
     tensor.InsertSliceOp: _insert_slice,

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from gradir.dialects.grad import NameOp
 from gradir.dialects.policies import POLICIES
 from gradir.passes.costs import BYTES, Costs
-from gradir.passes.derived_functions import Derived, Program
+from gradir.passes.derived_functions import Derived
 from gradir.passes.rematerialize import Rematerialization
 from gradir.passes.residuals import is_constant
 from gradir.passes.simplify import simplify_block
@@ -19,12 +19,6 @@ Keeps: TypeAlias = Callable[[SSAValue], bool]
 
 # `auto` recomputes what takes up to this many times as long as reading and writing it.
 NEARLY_FREE = 4
-
-
-def keep_by_policy(name: str, program: Program, derived: Derived, mode: str) -> None:
-    """Recompute in the backward code what the policy does not keep."""
-    keeps = policy_named(name, program.costs)
-    recompute(derived, lambda value: not keeps(value), mode)
 
 
 def recompute(derived: Derived, may_recompute: Keeps, mode: str) -> None:

@@ -7,19 +7,17 @@ data, through `region_flow` and tapes; one sweep rebuilds the ops that have unma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.traits import IsTerminator
 
-from gradir.dialects.checkpoint import CheckpointOp
+from gradir.dialects.interfaces import is_terminator
 from gradir.dialects.tape import TapeNewOp, TapePopOp, TapePushOp, TapeSizeOp, TapeType, is_tape
 from gradir.passes.cleanup import has_no_effect
 from gradir.passes.families import Families
-from gradir.passes.region_flow import ops_within, region_flow, yielded
+from gradir.passes.region_flow import ops_within
+from gradir.passes.region_ops import drop_slots, region_flow
 
 
 def prune_flow(blocks: Sequence[Block]) -> None:
@@ -64,7 +62,7 @@ class _Marks:
     def _is_root(self, op: Operation) -> bool:
         if region_flow(op) is not None:
             return False
-        if op.has_trait(IsTerminator):
+        if is_terminator(op):
             return op.parent in self.blocks
         return not has_no_effect(op)
 
@@ -143,99 +141,23 @@ class _Marks:
 def _sweep(block: Block, marks: _Marks) -> None:
     for op in reversed(list(block.ops)):
         if region_flow(op) is not None and op in marks.ops:
-            _REBUILD[type(op)](op, marks)
-        elif op not in marks.ops and not op.has_trait(IsTerminator):
+            _prune(op, marks)
+        elif op not in marks.ops and not is_terminator(op):
             op.detach()
             op.erase()
 
 
-def _rebuild_for(op: scf.ForOp, marks: _Marks) -> None:
-    block = op.body.block
-    arguments = block.args[1:]
-    kept = _kept(len(arguments), lambda k: marks.is_needed(arguments[k]), op.results, marks)
-    _hand_back(block, [yielded(block)[k] for k in kept])
-    _sweep(block, marks)
-    _drop_arguments(block, [arguments[k] for k in range(len(arguments)) if k not in kept])
-    bounds = [op.lb, op.ub, op.step]
-    _replace(op, [*bounds, *(op.iter_args[k] for k in kept)], kept, marks)
-
-
-def _rebuild_while(op: scf.WhileOp, marks: _Marks) -> None:
-    before, after = op.before_region.block, op.after_region.block
-    last = before.last_op
-    assert isinstance(last, scf.ConditionOp)
-    carried = [k for k, a in enumerate(before.args) if marks.is_needed(a)]
-    arguments = after.args
-    passed = _kept(len(arguments), lambda k: marks.is_needed(arguments[k]), op.results, marks)
-    last.operands = [last.condition, *(last.args[k] for k in passed)]
-    _hand_back(after, [yielded(after)[k] for k in carried])
-    for block, kept in ((before, carried), (after, passed)):
-        _sweep(block, marks)
-        _drop_arguments(block, [a for k, a in enumerate(block.args) if k not in kept])
-    _replace(op, [op.arguments[k] for k in carried], passed, marks)
-
-
-def _rebuild_branches(op: Operation, marks: _Marks) -> None:
-    kept = [k for k, result in enumerate(op.results) if marks.is_needed(result)]
-    for region in op.regions:
-        for block in region.blocks:
-            _hand_back(block, [yielded(block)[k] for k in kept])
-            _sweep(block, marks)
-    _replace(op, op.operands, kept, marks)
-
-
-_REBUILD: dict[type[Operation], Callable[[Any, _Marks], None]] = {
-    scf.ForOp: _rebuild_for,
-    scf.WhileOp: _rebuild_while,
-    scf.IfOp: _rebuild_branches,
-    scf.IndexSwitchOp: _rebuild_branches,
-    scf.ExecuteRegionOp: _rebuild_branches,
-    CheckpointOp: _rebuild_branches,
-}
-
-
-def _kept(
-    count: int, needs: Callable[[int], bool], results: Sequence[SSAValue], marks: _Marks
-) -> list[int]:
-    return [k for k in range(count) if needs(k) or marks.is_needed(results[k])]
-
-
-def _hand_back(block: Block, values: Sequence[SSAValue]) -> None:
-    last = block.last_op
-    assert last is not None
-    last.operands = values
-
-
-def _drop_arguments(block: Block, arguments: Sequence[BlockArgument]) -> None:
-    for argument in reversed(arguments):
-        block.erase_arg(argument)
-
-
-def _replace(
-    op: Operation, operands: Sequence[SSAValue], kept: Sequence[int], marks: _Marks
-) -> None:
-    """Rebuild an op around its regions with some of its results; nothing if all are kept."""
-    if len(kept) == len(op.results) and len(operands) == len(op.operands):
-        return
-    regions = list(op.regions)
-    made = type(op).create(
-        operands=operands,
-        result_types=[op.results[k].type for k in kept],
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=[op.detach_region(region) for region in regions],
-    )
-    made.location = op.location
-    block = op.parent
-    assert block is not None
-    block.insert_op_before(made, op)
-    for k, result in zip(kept, made.results, strict=True):
-        result.name_hint = op.results[k].name_hint
-        if is_tape(result.type):
-            marks.families.join(result, op.results[k])
-        op.results[k].replace_all_uses_with(result)
-    op.detach()
-    op.erase()
+def _prune(op: Operation, marks: _Marks) -> None:
+    """Take the slots that nobody needs out of a region op, and what only these need inside."""
+    flow = region_flow(op)
+    assert flow is not None
+    dropped = [slot for slot in flow.slots if not any(map(marks.is_needed, slot.values))]
+    gone = {value for slot in dropped for value in slot.values}
+    before = [r for r in op.results if r not in gone]
+    after = drop_slots(op, dropped, lambda block: _sweep(block, marks))
+    for old, new in zip(before, after, strict=True):
+        if is_tape(new.type):
+            marks.families.join(new, old)
 
 
 # Tapes.

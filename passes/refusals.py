@@ -7,11 +7,10 @@ from collections.abc import Callable
 from xdsl.dialects import tensor
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import IsTerminator
 
 from gradir.dialects.derivative import DerivativeOp
-from gradir.dialects.diagnostics import PassError, value_name
-from gradir.dialects.interfaces import TensorOp, is_of_scalars, vjp_rule
+from gradir.dialects.diagnostics import PassError, kind_name, value_name
+from gradir.dialects.interfaces import TensorOp, foreign_type, is_terminator, vjp_rule
 from gradir.passes.activity import Activity
 from gradir.passes.infer_shapes import is_open
 from gradir.passes.region_flow import ops_within
@@ -26,7 +25,7 @@ def check_differentiable(
     """PassError that lists every active op without a derivative, and how it is reached."""
     offenders: list[tuple[Operation, str, SSAValue | None]] = []
     for op in ops_within(block):
-        if op.has_trait(IsTerminator):
+        if is_terminator(op):
             continue
         if not any(map(activity.is_active, op.results)):
             continue
@@ -50,9 +49,9 @@ def _problem(
         return None
     if structural(op) is None and vjp_rule(op) is None:
         what = "its regions cannot be differentiated" if op.regions else "it has no derivative"
-        if is_of_scalars(op) is False:
-            what += " on tensors (the ops of array have)"
-        return f"{op.name}: {what}, and its result depends on wrt and reaches a target", None
+        if (type_ := foreign_type(op)) is not None:
+            what += f" on {type_}"
+        return f"{kind_name(op)}: {what}, and its result depends on wrt and reaches a target", None
     if isinstance(op, TensorOp):
         for k in op.NOT_DIFFERENTIABLE:
             if k < len(op.operands) and activity.is_active(op.operands[k]):

@@ -1,42 +1,23 @@
-"""How values flow into, around and out of the regions of an op: one table for all analyses.
-
-Of `%r = scf.for ... iter_args(%a = %init) { ...; scf.yield %y }` the edges are %init -> %a,
-%y -> %a, %init -> %r and %y -> %r. What a region reads from outside needs no edge: the ops inside
-name it.
-"""
+"""How often the regions of an op run, and what that says of tapes and snapshots."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from gradir.dialects.checkpoint import CheckpointOp
 from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.tape import TapePushOp
 from gradir.passes.flow_builder import largest_number
+from gradir.passes.region_ops import RegionFlow as RegionFlow
+from gradir.passes.region_ops import Runs, slot_of, sole_source, unwrapped
+from gradir.passes.region_ops import region_flow as region_flow
+from gradir.passes.regions import is_defined_in
 from gradir.passes.verify_flow import constant_integer
 
-Edge = tuple[SSAValue, SSAValue]
-
-
-@dataclass(frozen=True)
-class RegionFlow:
-    """The blocks of an op's regions, and the edges (from, to); the values that decide what runs."""
-
-    blocks: Sequence[Block]
-    edges: Sequence[Edge]
-    deciding: Sequence[SSAValue]
-
-
-def region_flow(op: Operation) -> RegionFlow | None:
-    """The flow through an op's regions; None for an op without, or with regions of other kinds."""
-    if not op.regions or (rule := _RULES.get(type(op))) is None:
-        return None
-    return rule(op)
+MOST_EXECUTIONS = 1 << 63
+"""So many and more are as good as not known: no tape counts them."""
 
 
 def yielded(block: Block) -> Sequence[SSAValue]:
@@ -44,6 +25,28 @@ def yielded(block: Block) -> Sequence[SSAValue]:
     last = block.last_op
     assert last is not None
     return last.args if isinstance(last, scf.ConditionOp) else last.operands
+
+
+def handed_through(result: OpResult) -> SSAValue | None:
+    """The value that a result of a region op is without doubt: what a region that runs once hands
+    back, what a loop carries and never changes; None if there is none."""
+    flow, slot = region_flow(result.op), slot_of(result)
+    if flow is None or slot is None or flow.runs is Runs.ONE_OF:
+        return None
+    source = sole_source(flow, slot)
+    is_inside = source is not None and is_defined_in(source, result.op)
+    return None if is_inside and flow.runs is Runs.REPEATEDLY else source
+
+
+def keeps_start(op: scf.ForOp | scf.WhileOp, place: int) -> bool:
+    """What a loop carries at a place is what it starts from, in all iterations."""
+    if isinstance(op, scf.ForOp):
+        return unwrapped(yielded(op.body.block)[place]) is op.body.block.args[1 + place]
+    before, after = op.before_region.block, op.after_region.block
+    end = unwrapped(yielded(after)[place])
+    if isinstance(end, BlockArgument) and end.block is after:
+        return unwrapped(yielded(before)[end.index]) is before.args[place]
+    return end is unwrapped(op.arguments[place])
 
 
 def ops_within(block: Block) -> Iterator[Operation]:
@@ -65,7 +68,7 @@ def trips(op: Operation) -> int | None:
     if step is None or step <= 0:
         return None
     distance = _distance(op.lb, op.ub) if low is None or high is None else high - low
-    return None if distance is None else max(0, -(-distance // step))
+    return None if distance is None else _counted(max(0, -(-distance // step)))
 
 
 def _distance(low: SSAValue, high: SSAValue) -> int | None:
@@ -134,45 +137,9 @@ def executions_within(executions: int | None, op: Operation) -> int | None:
 
 def times(a: int | None, b: int | None) -> int | None:
     """The product of numbers that may not be known."""
-    return None if a is None or b is None else a * b
+    return None if a is None or b is None else _counted(a * b)
 
 
-def _pairs(*edges: tuple[Sequence[SSAValue], Sequence[SSAValue]]) -> list[Edge]:
-    return [pair for sources, targets in edges for pair in zip(sources, targets, strict=True)]
-
-
-def _for(op: scf.ForOp) -> RegionFlow:
-    block = op.body.block
-    initial, arguments, results = op.iter_args, block.args[1:], op.results
-    last = yielded(block)
-    edges = _pairs((initial, arguments), (last, arguments), (initial, results), (last, results))
-    return RegionFlow([block], edges, [op.lb, op.ub, op.step])
-
-
-def _while(op: scf.WhileOp) -> RegionFlow:
-    before, after = op.before_region.block, op.after_region.block
-    condition = before.last_op
-    assert isinstance(condition, scf.ConditionOp)
-    edges = _pairs(
-        (op.arguments, before.args),
-        (condition.args, after.args),
-        (condition.args, op.results),
-        (yielded(after), before.args),
-    )
-    return RegionFlow([before, after], edges, [condition.condition])
-
-
-def _branches(op: Operation) -> RegionFlow:
-    blocks = [block for region in op.regions for block in region.blocks]
-    edges = _pairs(*((yielded(block), op.results) for block in blocks))
-    return RegionFlow(blocks, edges, op.operands)
-
-
-_RULES: dict[type[Operation], Callable[[Any], RegionFlow]] = {
-    scf.ForOp: _for,
-    scf.WhileOp: _while,
-    scf.IfOp: _branches,
-    scf.IndexSwitchOp: _branches,
-    scf.ExecuteRegionOp: _branches,
-    CheckpointOp: _branches,
-}
+def _counted(number: int) -> int | None:
+    """A number of executions; None where it is too large."""
+    return number if number < MOST_EXECUTIONS else None

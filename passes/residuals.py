@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, is_side_effect_free, is_speculatable
 
 from gradir.dialects.diagnostics import PassError, value_name
-from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.interfaces import TensorOp, has_trait
 from gradir.dialects.shapes import is_static, is_tensor, shape_of
 from gradir.dialects.slice_type import is_slices
 from gradir.dialects.value import Emitter
@@ -202,14 +202,15 @@ def _is_cheap_op(op: Operation) -> bool:
         return True
     if isinstance(op, tensor.FromElementsOp | tensor.SplatOp):
         return True
-    return is_constant(op) or op.name.startswith("arith.")
+    is_arithmetic = op.name.startswith("arith.") and not any(is_tensor(r.type) for r in op.results)
+    return is_constant(op) or is_arithmetic
 
 
 def is_constant(op: Operation) -> bool:
     """It makes its result of nothing, and always the same."""
     if op.operands:
         return False
-    return op.has_trait(ConstantLike) or (isinstance(op, TensorOp) and is_side_effect_free(op))
+    return has_trait(op, ConstantLike) or (isinstance(op, TensorOp) and is_side_effect_free(op))
 
 
 def _is_movable(op: Operation) -> bool:

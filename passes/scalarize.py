@@ -8,13 +8,13 @@ carried from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     i64,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -37,7 +37,8 @@ from gradir.dialects.loopnest import IndexOp, LoadOp, NestOp, ViewOp, scalar_typ
 from gradir.dialects.shapes import element_of, is_float, is_static, is_tensor, shape_of
 from gradir.dialects.tape import TapePopOp, TapePushOp, TapeType, is_tape
 from gradir.passes.cleanup import remove_dead_ops
-from gradir.passes.liveness import BRANCHES, LOOPS, flow_blocks, is_control_flow
+from gradir.passes.liveness import flow_blocks, is_control_flow
+from gradir.passes.region_ops import erase, is_loop, rebuilt, region_flow, terminator
 from gradir.passes.regions import defining_block
 
 
@@ -47,21 +48,29 @@ def scalarize(module: ModuleOp) -> None:
         if isinstance(function, FuncOp) and not function.is_declaration:
             for block in function.body.blocks:
                 _scalarize_block(block)
-            inputs = [a.type for a in function.body.block.args]
-            outputs = [v.type for v in _ends(function.body.block)]
-            function.function_type = FunctionType.from_lists(inputs, outputs)
+            _retype_function(function)
+
+
+def _retype_function(function: FuncOp) -> None:
+    """Tapes may come in and go out; where a function has several blocks, any of them may return."""
+    first = function.body.first_block
+    returns = (op for block in function.body.blocks if isinstance(op := block.last_op, ReturnOp))
+    last = next(returns, None)
+    if first is not None and last is not None:
+        inputs, outputs = ([v.type for v in values] for values in (first.args, last.operands))
+        function.function_type = FunctionType.from_lists(inputs, outputs)
 
 
 def _scalarize_block(block: Block) -> None:
     blocks = flow_blocks(block)
     scalarize_tapes(blocks)
-    loops = [op for b in blocks for op in b.ops if isinstance(op, LOOPS)]
+    loops = [op for b in blocks for op in b.ops if is_loop(op)]
     if not loops:
         return
     numbers = _Numbers(blocks, set(loops))
     for inner in blocks:
         for op in list(inner.ops):
-            if isinstance(op, NestOp) and op.results[0] in numbers.found:
+            if isinstance(op, NestOp) and not numbers.found.isdisjoint(op.results):
                 _replace_nest(op)
             elif isinstance(op, ViewOp) and op.result in numbers.found:
                 _replace_view(op)
@@ -169,36 +178,17 @@ _NEVER: SSAValue = arith.ConstantOp(IntegerAttr(0, i64)).result
 
 
 def _flow_sources(op: Operation, inside: bool, sources: dict[SSAValue, list[SSAValue]]) -> None:
-    def add(targets: Iterable[SSAValue], values: Iterable[SSAValue]) -> None:
-        for target, value in zip(targets, values, strict=True):
-            if is_single(target.type):
-                sources.setdefault(target, []).append(value)
-
-    match op:
-        case scf.ForOp():
-            arguments, ends = op.body.block.args[1:], _ends(op.body.block)
-            add(arguments, ends)
-            add(op.results, arguments)
-            # both or none, since they have one type in the op
-            add(arguments, op.results)
-        case scf.WhileOp():
-            before, after = op.before_region.block, op.after_region.block
-            add(before.args, _ends(after))
-            add(after.args, _ends(before)[1:])
-            add(op.results, after.args)
-            add(after.args, op.results)
-        case _ if inside:
-            for region in op.regions:
-                if region.first_block is not None:
-                    add(op.results, _ends(region.block))
-        case _:
-            pass
-
-
-def _ends(block: Block) -> Sequence[SSAValue]:
-    last = block.last_op
-    assert last is not None
-    return last.operands
+    """What a slot of one element takes in its op, and the values that share its type: all of a slot
+    become numbers, or none."""
+    if not (inside or is_loop(op)):
+        return
+    flow = region_flow(op)
+    assert flow is not None
+    for slot in flow.slots:
+        if is_single(slot.values[0].type):
+            taken = [e.value for e in slot.entries if e.reader is not op]
+            for value in slot.values:
+                sources[value] = [*taken, *(v for v in slot.values if v is not value)]
 
 
 # Nests.
@@ -300,37 +290,16 @@ def _insert(op: Operation, before: Operation) -> Operation:
 
 def _retype(op: Operation, found: set[SSAValue]) -> None:
     """Make the tensors among what a region op carries and gives numbers, where they may be."""
-    match op:
-        case scf.ForOp():
-            places = [k for k, r in enumerate(op.results) if r in found]
-            _retype_arguments(op.body.block, [k + 1 for k in places])
-            _retype_operands(_last(op.body.block), places)
-            _retype_operands(op, [k + 3 for k in places])
-            _retype_results(op, places)
-        case scf.WhileOp():
-            before, after = op.before_region.block, op.after_region.block
-            carried = [k for k, a in enumerate(before.args) if a in found]
-            passed = [k for k, r in enumerate(op.results) if r in found]
-            _retype_arguments(before, carried)
-            _retype_operands(_last(before), [k + 1 for k in passed])
-            _retype_arguments(after, passed)
-            _retype_operands(_last(after), carried)
-            _retype_operands(op, carried)
-            _retype_results(op, passed)
-        case scf.IfOp() | scf.IndexSwitchOp() | scf.ExecuteRegionOp():
-            places = [k for k, r in enumerate(op.results) if r in found]
-            for region in op.regions:
-                if places and region.first_block is not None:
-                    _retype_operands(_last(region.block), places)
-            _retype_results(op, places)
-        case _:
-            assert not isinstance(op, (*LOOPS, *BRANCHES))
-
-
-def _last(block: Block) -> Operation:
-    last = block.last_op
-    assert last is not None
-    return last
+    flow = region_flow(op)
+    assert flow is not None
+    chosen = [slot for slot in flow.slots if slot.values[0] in found]
+    for reader in (op, *map(terminator, flow.blocks)):
+        entries = (e for slot in chosen for e in slot.entries if e.reader is reader)
+        _retype_operands(reader, [e.index for e in entries])
+    values = {value for slot in chosen for value in slot.values}
+    for block in flow.blocks:
+        _retype_arguments(block, [k for k, a in enumerate(block.args) if a in values])
+    _retype_results(op, [k for k, r in enumerate(op.results) if r in values])
 
 
 def _retype_operands(op: Operation, places: Sequence[int]) -> None:
@@ -355,22 +324,14 @@ def _retype_results(op: Operation, places: Sequence[int]) -> None:
     if not places:
         return
     types = [element_of(r.type) if k in places else r.type for k, r in enumerate(op.results)]
-    made = type(op).create(
-        operands=op.operands,
-        result_types=types,
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=[op.detach_region(region) for region in list(op.regions)],
-    )
-    _insert(made, op)
+    made = rebuilt(op, types)
     for k, (old, new) in enumerate(zip(op.results, made.results, strict=True)):
         new.name_hint = old.name_hint
         if k in places:
             _wrap(new, old, op)
         else:
             old.replace_all_uses_with(new)
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 def _wrap(number: SSAValue, value: SSAValue, before: Operation | None) -> None:

@@ -13,23 +13,37 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator, is_side_effect_free
+from xdsl.traits import is_side_effect_free
 
-from gradir.dialects.loopnest import LoopOp, ViewOp
-from gradir.passes.cleanup import blocks_inside_out
+from gradir.dialects.diagnostics import PassError
+from gradir.dialects.interfaces import is_terminator
+from gradir.dialects.loopnest import ForallOp, LoopOp, ViewOp
+from gradir.passes.cleanup import blocks_inside_out, is_only_block
 from gradir.passes.live_bytes import Memory
 
 
 def schedule(module: ModuleOp) -> None:
     """Needs: loop nests on tensors. Reorders the ops of each function's blocks."""
     for function in module.ops:
-        for block in blocks_inside_out(function):
+        for block in filter(is_only_block, blocks_inside_out(function)):
             if any(isinstance(op, LoopOp) for op in block.ops):
                 schedule_block(block)
 
 
+def require_tensors(block: Block, name: str) -> None:
+    """PassError at a loop nest of a block that is on buffers, whose place is its meaning."""
+    for op in block.ops:
+        if isinstance(op, LoopOp | ForallOp) and op.outputs:
+            raise PassError(
+                f"{op.name}: {name} needs loop nests on tensors, got buffers; run it before "
+                "gradir-bufferize",
+                op,
+            )
+
+
 def schedule_block(block: Block) -> None:
     """Put the ops of a block in the order of the lowest peak that is found."""
+    require_tensors(block, "gradir-schedule")
     memory = Memory(block)
     orders = [memory.ops, sunk_order(memory), greedy_order(memory)]
     best = min(orders, key=memory.peak)
@@ -46,7 +60,7 @@ def reorder(block: Block, order: Sequence[Operation]) -> None:
 
 def is_free_to_move(op: Operation) -> bool:
     """Only what an op reads and who reads it says where it may stand."""
-    if op.has_trait(IsTerminator):
+    if is_terminator(op):
         return False
     return isinstance(op, LoopOp | ViewOp) or is_side_effect_free(op)
 

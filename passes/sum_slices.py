@@ -16,17 +16,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, ModuleOp, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.array.dynamic_slices import DynamicSliceOp, DynamicUpdateSliceOp
+from gradir.dialects.attributes import splat_number
+from gradir.dialects.elements import dense_of
 from gradir.dialects.grad import AccumulateOp, ZeroOp
-from gradir.dialects.shapes import byte_size, element_of, shape_of
+from gradir.dialects.shapes import shape_of
 from gradir.passes.cleanup import blocks_inside_out
-from gradir.passes.region_flow import yielded
+from gradir.passes.region_ops import slot_of
 
 Part = tensor.InsertOp | tensor.InsertSliceOp | DynamicUpdateSliceOp
 
@@ -47,9 +49,6 @@ def _sum(block: Block, op: AccumulateOp) -> None:
     wholes = [k for k, part in enumerate(parts) if part is None]
     # with the tensor second, the sum of it and the first part is the same either way round
     if len(wholes) != 1 or wholes[0] > 1 or len(parts) < 2:
-        return
-    if len(parts) > 2 and byte_size(element_of(op.y.type)) < 4:
-        # which are rounded once, however many there are
         return
     total = op.xs[wholes[0]]
     if not _began_at_zero(total):
@@ -122,6 +121,8 @@ def _is_zero(value: SSAValue) -> bool:
         return True
     if isinstance(op, FullOp):
         return str(float(op.number)) == "0.0"
+    if isinstance(op, Operation) and (dense := dense_of(op)) is not None:
+        return str(splat_number(dense)) == "0.0"
     number = op.value if isinstance(op, arith.ConstantOp) else None
     return isinstance(number, FloatAttr) and str(number.value.data) == "0.0"
 
@@ -147,17 +148,12 @@ def _began_at_zero(value: SSAValue) -> bool:
 
 def _sources(value: SSAValue) -> Sequence[SSAValue] | None:
     """The values of which none may have a -0, so that this one has none; None if that is open."""
+    if (slot := slot_of(value)) is not None:
+        return [entry.value for entry in slot.entries]
     if isinstance(value, BlockArgument):
-        loop = value.block.parent_op()
-        if not isinstance(loop, scf.ForOp) or value.index == 0:
-            return None
-        return _carried(loop, value.index - 1)
+        return None
     assert isinstance(value, OpResult)
     op = value.owner
-    if isinstance(op, scf.ForOp):
-        return _carried(op, value.index)
-    if isinstance(op, scf.IfOp | scf.IndexSwitchOp):
-        return [yielded(region.block)[value.index] for region in op.regions]
     count = _READS.get(type(op))
     return None if count is None else list(op.operands[:count])
 
@@ -174,10 +170,6 @@ _READS: dict[type[Operation], int] = {
     AccumulateOp: 1,
     arith.AddfOp: 1,
 }
-
-
-def _carried(loop: scf.ForOp, k: int) -> Sequence[SSAValue]:
-    return [loop.iter_args[k], yielded(loop.body.block)[k]]
 
 
 @dataclass(frozen=True)

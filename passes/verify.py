@@ -26,8 +26,9 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.custom_vjp import CustomVjpOp
 from gradir.dialects.derivative import DerivativeOp
 from gradir.dialects.diagnostics import VerifyError, value_name
+from gradir.dialects.elements import verify_elements
 from gradir.dialects.shapes import can_be, is_tensor, require_size
-from gradir.passes.verify_attributes import verify_attributes
+from gradir.passes.verify_attributes import verify_attributes, verify_float_types
 from gradir.passes.verify_custom_vjp import Declared, verify_custom_vjp
 from gradir.passes.verify_flow import verify_flow
 from gradir.passes.verify_tensor import verify_tensor
@@ -260,6 +261,7 @@ def _check_own_rules(op: Operation, around: _Verifier) -> None:
         verify_flow(op)
         verify_tensor(op)
         op.verify_()
+        verify_elements(op)
     except VerifyError:
         raise
     except VerifyException as error:
@@ -268,6 +270,7 @@ def _check_own_rules(op: Operation, around: _Verifier) -> None:
         # an accessor that fails on an operation of the wrong form
         text = f"malformed operation, {type(error).__name__}: {error}"
         raise VerifyError(_with_name(op, text), op) from error
+    verify_float_types(op)
     if isinstance(op, CustomVjpOp):
         verify_custom_vjp(op, around.symbols, around.declared)
 

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.attributes import integers_of
 from gradir.dialects.diagnostics import VerifyError
-from gradir.dialects.shapes import extents_text, is_static, shape_of
+from gradir.dialects.shapes import can_be, extents_text, is_static, shape_of
 
 Slice = tensor.ExtractSliceOp | tensor.InsertSliceOp
 
@@ -111,10 +111,19 @@ def _verify_from_elements(op: tensor.FromElementsOp) -> None:
         )
 
 
+def _verify_cast(op: tensor.CastOp) -> None:
+    if not can_be(op.source.type, op.dest.type):
+        raise VerifyError(
+            f"tensor.cast: shapes must be able to agree, got {op.source.type} and {op.dest.type}",
+            op,
+        )
+
+
 _RULES: dict[type[Operation], Callable[[Any], None]] = {
     tensor.ExtractOp: _verify_extract,
     tensor.InsertOp: _verify_insert,
     tensor.ExtractSliceOp: _verify_extract_slice,
     tensor.InsertSliceOp: _verify_insert_slice,
     tensor.FromElementsOp: _verify_from_elements,
+    tensor.CastOp: _verify_cast,
 }

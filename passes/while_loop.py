@@ -9,7 +9,8 @@ from xdsl.ir import Block, SSAValue
 
 from gradir.passes.differentiator import Differentiator
 from gradir.passes.loop_rules import same_as
-from gradir.passes.region_flow import yielded
+from gradir.passes.region_flow import keeps_start, yielded
+from gradir.passes.region_ops import unwrapped
 
 
 @dataclass
@@ -33,22 +34,20 @@ class WhileLoop:
 def analyzed(outer: Differentiator, op: scf.WhileOp) -> WhileLoop:
     """Find the values that never change; they are said to be the same as what they start from."""
     before, after = op.before_region.block, op.after_region.block
-    condition, last = yielded(before), yielded(after)
+    condition = yielded(before)
     inside: set[SSAValue] = {v for block in (before, after) for v in block.args}
     inside.update(r for inner in op.walk() if inner is not op for r in inner.results)
     carried: list[int] = []
     for k, argument in enumerate(before.args):
-        passes = [after.args[q] for q, value in enumerate(condition) if value is argument]
-        if last[k] in passes or last[k] is op.arguments[k]:
+        if keeps_start(op, k):
             same_as(outer, argument, op.arguments[k])
         else:
             carried.append(k)
     passed: list[int] = []
-    for k, value in enumerate(condition):
+    for k, value in enumerate(unwrapped(v, op) for v in condition):
         if outer.shared.origin(value) not in inside:
             for other in (after.args[k], op.results[k]):
-                outer.shared.same[other] = value
-                outer.shared.primal[other] = outer.primal(value)
+                same_as(outer, other, value)
         else:
             passed.append(k)
     return WhileLoop(op, before, after, carried, passed)

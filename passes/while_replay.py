@@ -5,8 +5,10 @@ When the loop has run, its number of iterations is known, and it is the same as
     p = first region;  scf.for %i = 0 to %count { p = second region, then first region }
 
 on the values p that the first region passes on. That scf.for is written down as if it stood in the
-source; its backward code is that of loop_replay.py. The forward code is the scf.while as it is,
-which keeps snapshots of p as it goes:
+source; its backward code is that of loop_replay.py. What one region hands to the other passes
+through a grad.join: contributions to it are summed before they join others, as where the regions
+have backward code of their own (while_rule.py), so that all policies add in one order. The forward
+code is the scf.while as it is, which keeps snapshots of p as it goes:
 
 every = k: before each k-th iteration.
 online = s: by the online schedule (snapshot_schedules.py), in s slots. The backward code goes on
@@ -28,8 +30,9 @@ from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.tape import push
 from gradir.dialects.value import Emitter, Value
 from gradir.passes.activity import Activity
-from gradir.passes.differentiator import Differentiator, copied
+from gradir.passes.differentiator import Differentiator, Shared, copied
 from gradir.passes.flow_builder import Integers, compare, name_all, named
+from gradir.passes.joins import join
 from gradir.passes.loop_body import check_room, keep_limit
 from gradir.passes.loop_replay import (
     Replayed,
@@ -50,7 +53,8 @@ INDEX = IndexType()
 
 @dataclass
 class ReplayedWhile:
-    """The loop as a scf.for behind a copy of the first region (`first`), and its snapshots."""
+    """The loop as a scf.for behind a copy of the first region, and its snapshots. The arguments of
+    that copy (`first`) are the count and what is carried into it."""
 
     loop: WhileLoop
     first: Block
@@ -66,13 +70,15 @@ def forward_replayed_while(
     check_replayable(outer.program, op)
     for argument in state.kept(state.arguments):
         check_can_be_kept(op, argument)
-    first, same = _as_for(outer.activity, loop)
+    first, same = _as_for(outer.shared, loop)
+    outer.shared.scaffold += [first, Block([same])]
     keeper = (_Online if loop_policy(op).kind.data == "online" else _Every)(outer, loop, state)
     results = _forward_loop(outer, loop, keeper)
     passed = len(loop.passed)
     count, own = named(results[passed], "count"), results[passed + 1 :]
     outer.set_primal([op.results[q] for q in loop.passed], results[:passed])
-    outer.shared.primal[first.args[0]] = count
+    carried = [outer.primal(op.arguments[k]) for k in loop.carried]
+    outer.shared.primal.update(zip(first.args, [count, *carried], strict=True))
     outer.copy_block(first)
     return ReplayedWhile(loop, first, same, keeper.replayed(own, count, outside))
 
@@ -86,19 +92,25 @@ def backward_replayed_while(
     for value, ct in flowing:
         if ct is not None:
             outer.contribute(value, ct)
-    outer.walk_block_back(saved.first)
-    return []
+    outer.walk_region_back(saved.first)
+    initial = [saved.loop.op.arguments[k] for k in saved.loop.carried]
+    cts = [outer.cotangent(argument) for argument in saved.first.args[1:]]
+    return list(zip(initial, cts, strict=True))
 
 
 # The loop as a scf.for.
 
 
-def _as_for(activity: Activity, loop: WhileLoop) -> tuple[Block, scf.ForOp]:
-    """A copy of the first region, with the count as its argument; and the loop behind it."""
+def _as_for(shared: Shared, loop: WhileLoop) -> tuple[Block, scf.ForOp]:
+    """A copy of the first region, with the count as its first argument; and the loop behind it."""
     op = loop.op
-    first = Block(arg_types=[INDEX])
-    values: dict[SSAValue, SSAValue] = dict(zip(loop.before.args, op.arguments, strict=True))
-    _copy_into(first, loop.before, values, activity)
+    carried = [loop.before.args[k] for k in loop.carried]
+    first = Block(arg_types=[INDEX, *(a.type for a in carried)])
+    values: dict[SSAValue, SSAValue] = dict(zip(carried, first.args[1:], strict=True))
+    for argument, copy in values.items():
+        copy.name_hint = argument.name_hint
+        _mirror(shared.activity, argument, copy)
+    _copy_into(first, loop.before, values, shared)
     index = Integers(INDEX, Emitter(first, op.location))
     low, step = index.constant(0), index.constant(1)
     start = [values.get(v, v) for v in (loop.condition.args[q] for q in loop.passed)]
@@ -107,11 +119,9 @@ def _as_for(activity: Activity, loop: WhileLoop) -> tuple[Block, scf.ForOp]:
     for q, argument in zip(loop.passed, body.args[1:], strict=True):
         argument.name_hint = loop.after.args[q].name_hint
         inner[loop.after.args[q]] = argument
-    _copy_into(body, loop.after, inner, activity)
-    for k in loop.carried:
-        following = yielded(loop.after)[k]
-        inner[loop.before.args[k]] = inner.get(following, following)
-    _copy_into(body, loop.before, inner, activity)
+    _copy_into(body, loop.after, inner, shared)
+    _hand_over(body, loop, inner, shared)
+    _copy_into(body, loop.before, inner, shared)
     last = [inner.get(v, v) for v in (loop.condition.args[q] for q in loop.passed)]
     Emitter(body, op.location).insert(scf.YieldOp(*last))
     same = scf.ForOp(low, first.args[0], step, start, Region(body))
@@ -120,13 +130,28 @@ def _as_for(activity: Activity, loop: WhileLoop) -> tuple[Block, scf.ForOp]:
     keep_limit(same, op)
     for q, argument, result in zip(loop.passed, body.args[1:], same.results, strict=True):
         for original in (loop.after.args[q], op.results[q]):
-            _mirror(activity, original, argument)
-            _mirror(activity, original, result)
+            _mirror(shared.activity, original, argument)
+            _mirror(shared.activity, original, result)
     return first, same
 
 
+def _hand_over(
+    block: Block, loop: WhileLoop, values: dict[SSAValue, SSAValue], shared: Shared
+) -> None:
+    """Hand what the second region makes to the first; `values` get the arguments of that."""
+    following, emitter = yielded(loop.after), Emitter(block, loop.op.location)
+    # the walk back comes to the last one first
+    for k in reversed(loop.carried):
+        argument = loop.before.args[k]
+        value = values.get(following[k], following[k])
+        if shared.activity.is_active(argument):
+            value = join(value, emitter)
+            _mirror(shared.activity, argument, value)
+        values[argument] = value
+
+
 def _copy_into(
-    block: Block, source: Block, values: dict[SSAValue, SSAValue], activity: Activity
+    block: Block, source: Block, values: dict[SSAValue, SSAValue], shared: Shared
 ) -> None:
     """Append copies of a block's ops but the last, as active as they are."""
     for op in source.ops:
@@ -135,8 +160,9 @@ def _copy_into(
         copy = copied(op, values)
         block.add_op(copy)
         for one, other in zip(op.walk(), copy.walk(), strict=True):
+            shared.copy_of[other] = shared.copy_of.get(one, one)
             for old, new in zip(_defined(one), _defined(other), strict=True):
-                _mirror(activity, old, new)
+                _mirror(shared.activity, old, new)
 
 
 def _defined(op: Operation) -> list[SSAValue]:

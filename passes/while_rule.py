@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Block, Region, SSAValue
 
 from gradir.dialects.diagnostics import PassError
-from gradir.dialects.grad import AccumulateOp, ZeroOp
 from gradir.dialects.interfaces import Cotangents
 from gradir.dialects.loop_policy import loop_policy
 from gradir.dialects.value import Emitter, Value
@@ -36,7 +35,7 @@ from gradir.passes.loop_body import (
     keep_limit,
     keep_residuals,
 )
-from gradir.passes.loop_rules import take_over
+from gradir.passes.loop_rules import sums_first, take_over
 from gradir.passes.loop_state import LoopState
 from gradir.passes.region_flow import yielded
 from gradir.passes.residuals import Makers
@@ -97,17 +96,14 @@ class WhileRule:
         after.copy_forward()
         carried, passed = _active(outer, loop)
         captured = captured_active(outer, op)
-        given, wanted = [yielded(loop.after)[k] for k in carried], loop.before.args
-        after_body = differentiate_body(
-            after, IndexType(), given, [loop.after.args[k] for k in passed], captured
-        )
-        before_body = differentiate_body(
-            before,
-            IndexType(),
-            [loop.condition.args[k] for k in passed],
-            [wanted[k] for k in carried],
-            captured,
-        )
+        given = [loop.condition.args[k] for k in passed]
+        places: dict[SSAValue, int] = {loop.before.args[k]: k for k in carried}
+        before_body = differentiate_body(before, IndexType(), given, places, captured, silent=False)
+        # a cotangent that the first region never gives is no contribution to anything
+        carried = [places[argument] for argument in before_body.wanted]
+        given = [yielded(loop.after)[k] for k in carried]
+        wanted = [loop.after.args[k] for k in passed]
+        after_body = differentiate_body(after, IndexType(), given, wanted, captured)
         outside = outer.forward_emitter(op)
         for body, arguments, steps in (
             (before_body, {i: loop.before.args[i.place] for i in inductions}, []),
@@ -155,8 +151,9 @@ class WhileRule:
         keep_limit(made, op)
         tapes = made.results[len(state.cts) + len(sums) + len(followed) :]
         take_over([*saved.before_threads, *saved.after_threads], tapes, backward=True)
-        targets = [*(op.arguments[k] for k in saved.active_carried), *captured]
-        return [(v, emitter.value(r)) for v, r in zip(targets, made.results, strict=False)]
+        initial = [op.arguments[k] for k in saved.active_carried]
+        flowing = [emitter.value(r) for r in made.results[: len(initial) + len(captured)]]
+        return sums_first(initial, captured, flowing)
 
 
 def _check_policy(op: scf.WhileOp) -> None:
@@ -322,16 +319,7 @@ def _last_condition(
     first, second = len(saved.active_carried), len(saved.active_carried) + len(before)
     take_over(saved.before_threads, returned[second:], backward=True)
     sums = [emitter.value(s) for s in returned[first:second]]
-    for total, start in zip(sums, before, strict=True):
-        _drop_zero(total.ssa, start)
     return AfterCondition(returned[:first], dict(zip(body.captured, sums, strict=True)))
-
-
-def _drop_zero(total: SSAValue, start: SSAValue) -> None:
-    """Leave a zero that an accumulator starts from out of the sum."""
-    op = total.owner
-    if isinstance(op, AccumulateOp) and isinstance(start.owner, ZeroOp):
-        op.operands = [o for o in op.operands if o is not start]
 
 
 def _backward_body(

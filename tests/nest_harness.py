@@ -39,6 +39,7 @@ from gradir.lowering.scalar_instructions import kind_of
 from gradir.lowering.scalar_ops import FLOAT_PREDICATES, INTEGER_PREDICATES
 from gradir.lowering.scalars import element_kind
 from gradir.lowering.target import Target, host
+from gradir.lowering.target_functions import complete
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Split = Callable[[int], Sequence[tuple[int, int]]]
@@ -127,7 +128,7 @@ def compile_nest(
         from gradir.lowering.vector_math import collect
 
         text += collect(kernel.functions)
-    engine, assembly = _compile(text, target)
+    engine, assembly = _compile(complete(text, target), target)
     count = len(op.inputs) + len(op.outputs) + 2
     signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count, ctypes.c_int64, ctypes.c_int64)
     functions = [signature(engine.get_function_address(p.symbol)) for p in kernel.phases]

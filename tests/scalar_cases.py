@@ -120,6 +120,8 @@ ELEMENTWISE: tuple[ScalarCase, ...] = (
     _binary(arith.DivfOp, lambda x, y: x / y),
     _binary(arith.MaximumfOp, max),
     _binary(arith.MinimumfOp, min),
+    _binary(arith.MaxnumfOp, max),
+    _binary(arith.MinnumfOp, min),
     _binary(math_dialect.Atan2Op, math.atan2),
     _binary(math_dialect.PowFOp, math.pow, (0.4, -2.2), (2.1, 1.7), (1.3, 0.5)),
     _binary(math_dialect.CopySignOp, math.copysign),
@@ -197,6 +199,8 @@ ON_TENSORS: tuple[ScalarCase, ...] = (
                lambda a: a[0], [[1.5]], ()),
     ScalarCase(tensor.SplatOp, "tensor.splat %0 : tensor<2x3xT>",
                lambda a: np.full((2, 3), a[0]), [[1.5]], (2, 3)),
+    ScalarCase(tensor.CastOp, "tensor.cast %0 : tensor<2x3xT> to tensor<2x3xT>", lambda a: a[0],
+               [[_MATRIX]], (2, 3), [(2, 3)]),
     ScalarCase(arith.SelectOp, "arith.select %c, %0, %1 : tensor<2x3xT>", lambda a: a[0],
                [[_MATRIX, [3.0] * 6]], (2, 3), [(2, 3), (2, 3)], [("c", "true")]),
 )  # fmt: skip

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import IntegerAttr
 import gradir
 from gradir import GradirError, Module, memory_limit
 from gradir.dialects.attribute_names import PEAK
+from gradir.dialects.diagnostics import PassError
 from gradir.dialects.policies import POLICIES
 from gradir.passes.regions import MAX_REGION_DEPTH
 from gradir.symbols import function_named
@@ -335,6 +336,52 @@ def test_least_limit_of_a_long_chain() -> None:
         return derived
 
     gradient(layers(300).op.clone(), "f", mode="grad", keep=check)
+
+
+def peak(module: Module, **options: Any) -> int:
+    made = module.gradient("f", mode="grad", **options)
+    return gradir.compile(made, "f_grad").plan.peak_bytes
+
+
+@pytest.mark.parametrize("policy", ["keep_none", "keep_matmuls", "keep_named", "auto"])
+def test_policies_do_not_raise_the_peak(policy: str) -> None:
+    """Where keeping all takes less than what a policy says, all is kept."""
+    module = layers(12)
+    assert peak(module, policy=policy) <= peak(module)
+
+
+def recomputed(module: Module, **options: Any) -> int:
+    """In how many places the derivative begins to recompute."""
+    return str(module.gradient("f", **options)).count("grad.barrier")
+
+
+def test_all_is_kept_only_where_that_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A policy keeps what it says where it takes as much, or where nobody can tell."""
+    module = layers(3)
+    for policy in ("keep_none", "keep_matmuls"):
+        for difference, is_taken in ((1, False), (0, True), (-1, True)):
+
+            def measured(_: Any, plan: Any, mode: Any, higher: int = difference) -> int:
+                return 100 if plan is None else 100 + higher
+
+            monkeypatch.setattr(memory_limit, "measured_peak", measured)
+            for mode in ("grad", "split"):
+                assert (recomputed(module, mode=mode, policy=policy) > 0) is is_taken
+
+    def refused(*_: Any) -> int:
+        raise PassError("foo.bar: there is no native code", module.op)
+
+    monkeypatch.setattr(memory_limit, "measured_peak", refused)
+    assert recomputed(module, mode="grad", policy="keep_matmuls") > 0
+
+
+def test_nothing_is_measured_where_nothing_is_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_limit, "measured_peak", None)
+    text = """func.func @f(%x: tensor<3xf64>, %y: tensor<3xf64>) -> tensor<3xf64> {
+      %z = array.multiply %x, %y : tensor<3xf64>
+      func.return %z : tensor<3xf64>
+    }"""
+    assert recomputed(gradir.parse(text), mode="vjp", policy="keep_none") == 0
 
 
 @pytest.mark.slow

@@ -287,3 +287,18 @@ def test_memory_of_many_steps() -> None:
     few, many = (least(first(counted(f"every = {k}", k * k))) for k in (15, 30))
     stored = gradir.compile(second(first(counted("every = 30", 900))), "f_grad_vjp").plan.peak_bytes
     assert many < 2.5 * few and 15 * many < stored
+
+
+@pytest.mark.parametrize("trips", [1, 2])
+def test_a_record_that_gets_no_cotangent_is_still_a_record(trips: int) -> None:
+    """relu reads its output from the tape, and the second derivative gives that output none."""
+
+    def f(x: Any) -> Any:
+        return gradir.fori_loop(0, trips, lambda i, y: gradir.nn.relu(y), x)
+
+    module = gradir.trace(f, np.ones(2))
+    first = module.gradient("f", mode="vjp")
+    second = first.gradient("f_vjp", mode="vjp")
+    x, ct = np.array([0.5, -0.3]), np.array([0.4, 0.7])
+    gradir.testing.check_grads((module, "f"), (x,), order=2)
+    assert len(gradir.compile(second, "f_vjp_vjp")(x, ct, ct, ct)) == 4

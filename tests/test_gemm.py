@@ -20,6 +20,7 @@ import pytest
 from gradir.lowering.gemm import Contraction, GemmPlan, Operand, emit, plan
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.target import Target, host
+from gradir.lowering.target_functions import complete
 
 Array = np.ndarray[Any, np.dtype[Any]]
 llvm: Any = llvmlite_binding
@@ -76,7 +77,7 @@ class Compiled:
     def __init__(self, text: str, names: list[str], target: Target) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(complete(text, target))
         module.verify()
         machine = llvm.Target.from_default_triple().create_target_machine(
             cpu=target.cpu, features=target.features, opt=2

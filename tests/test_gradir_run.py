@@ -347,6 +347,51 @@ def test_full_disk(run: Run) -> None:
     assert result.stderr == f"gradir-run: error: cannot write to standard output: {reason}\n"
 
 
+ENDLESS = """
+func.func @f(%x: tensor<f64>) -> tensor<f64> {
+  %true = arith.constant true
+  %y = scf.while (%a = %x) : (tensor<f64>) -> tensor<f64> {
+    scf.condition(%true) %a : tensor<f64>
+  } do {
+  ^bb0(%a: tensor<f64>):
+    %b = array.sin %a : tensor<f64>
+    scf.yield %b : tensor<f64>
+  }
+  func.return %y : tensor<f64>
+}
+"""
+
+
+@MODES
+def test_timeout(run: Run, mode: list[str]) -> None:
+    """A time limit ends what would run for ever, and is no trouble for what does not."""
+    Path("endless.mlir").write_text(ENDLESS)
+    arguments = ["--random-inputs", "0", "--timeout", "0.5", *mode]
+    code, out, errors = run("endless.mlir", *arguments)
+    assert (code, out) == (1, "")
+    assert errors == "gradir-run: error: the time limit of 0.5 s is exceeded (--timeout)\n"
+    arguments[3] = "600"
+    assert run("program.mlir", "--function", "total", *arguments)[0] == 0
+    for wrong in ("0", "nan", "-1", "soon", "1e12"):
+        code, _, errors = run("endless.mlir", "--timeout", wrong)
+        assert code == 1 and "expected a number of seconds" in errors
+
+
+@MODES
+def test_interrupt(tmp_path: Path, mode: list[str]) -> None:
+    """Ctrl-C ends a program with the shell's code for it, and says nothing."""
+    (tmp_path / "endless.mlir").write_text(ENDLESS)
+    # the parent may have chosen to ignore the signal
+    code = (
+        "import signal, sys, threading, os; from gradir.tools.gradir_run import main;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start(); sys.exit(main())"
+    )
+    command = [sys.executable, "-c", code, "endless.mlir", "--random-inputs", "0", *mode]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
 def test_files_say_open_extents(run: Run) -> None:
     """An extent that the function leaves open is that of the file, natively and interpreted."""
     for count in (2, 5):

@@ -128,6 +128,7 @@ OP_FREE = (
     "passes/differentiator.py",
     "passes/residuals.py",
     "passes/region_flow.py",
+    "passes/region_ops.py",
     "passes/prune_flow.py",
     "passes/loop_body.py",
     "passes/loop_rules.py",

@@ -155,3 +155,42 @@ def test_a_tape_that_no_address_reaches_the_end_of() -> None:
         gradir.compile(module.gradient("f", mode="grad"), "f_grad")
     limited = module.gradient("f", mode="grad", memory_limit=100_000)
     assert "grad.peak_bytes" in str(limited)
+
+
+# Two calls of a function with a loop of at most one trip, whose tape has a record for each.
+ONE_TRIP = """
+func.func @g(%x: f64, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  HIGH
+  %y = scf.for %i = %c0 to %high step %c1 iter_args(%a = %x) -> (f64) {
+    %b = math.sin %a : f64
+    %c = arith.mulf %b, %a : f64
+    scf.yield %c : f64
+  }
+  func.return %y : f64
+}
+func.func @f(%x: f64, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %y = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %x) -> (f64) {
+    %b = func.call @g(%a, %n) : (f64, index) -> f64
+    scf.yield %b : f64
+  }
+  func.return %y : f64
+}
+"""
+
+
+@pytest.mark.parametrize("trips", [0, 1])
+@pytest.mark.parametrize(
+    "high",
+    [
+        "%high = arith.constant 1 : index",
+        "%length = arith.minui %n, %c1 : index\n  %high = arith.addi %c0, %length : index",
+    ],
+    ids=["constant", "bounded"],
+)
+def test_one_trip_in_each_of_several_calls(high: str, trips: int) -> None:
+    check_grads((gradir.parse(ONE_TRIP.replace("HIGH", high)), "f"), [0.9, np.int64(trips)])

@@ -247,7 +247,8 @@ class Batch:
     def expected(self) -> list[tuple[Array, ...]]:
         return [interpret(self.module, name, arrays) for name, arrays in self.calls]
 
-    def found(self) -> list[tuple[Array, ...]]:
+    def add_driver(self) -> list[int]:
+        """Add `@driver`, which makes all calls; gives the number of results of each."""
         functions = {f.sym_name.data: f for f in self.module.ops if isinstance(f, FuncOp)}
         arguments = [a for name, _ in self.calls for a in functions[name].function_type.inputs]
         block = Block(arg_types=arguments)
@@ -261,9 +262,12 @@ class Batch:
         driver = FuncOp("driver", (arguments, [r.type for r in results]), Region(block))
         self.module.body.block.add_op(driver)
         verify(self.module)
+        return [len(functions[name].function_type.outputs) for name, _ in self.calls]
+
+    def found(self) -> list[tuple[Array, ...]]:
+        counts = self.add_driver()
         compiled = gradir.compile(Module(self.module), "driver")
         values = iter(compiled(*(a for _, arrays in self.calls for a in arrays)))
-        counts = [len(functions[name].function_type.outputs) for name, _ in self.calls]
         return [tuple(next(values) for _ in range(count)) for count in counts]
 
     def compare(self, scaled: bool = True) -> None:

@@ -324,3 +324,22 @@ def test_requests_are_checked() -> None:
         module.gradient("f", mode="jvp", req={"w": "slices"})
     with pytest.raises(PassError, match="req must be write, null, add or slices, got 'sparse'"):
         module.gradient("f", req={"w": "sparse"})
+
+
+@pytest.mark.parametrize("policy", ["keep_matmuls", "keep_none", "auto"])
+def test_row_slices_are_handed_over_under_policies(policy: str) -> None:
+    """Their bytes count where the plan of a derivative in two functions is measured."""
+    text = """
+func.func @f(%i: tensor<5xi64>, %v: tensor<5x2xf64>) -> (tensor<4x2xf64>, !S) {
+  %s = grad.slices %i, %v : tensor<5xi64>, tensor<5x2xf64> -> !grad.slices<4x2xf64, count = 5>
+  %m = grad.coalesce %s {mode = "mean"} : !grad.slices<4x2xf64, count = 5>
+  %b = grad.accumulate %s, %m
+      : !grad.slices<4x2xf64, count = 5>, !grad.slices<4x2xf64, count = 5> -> !S
+  %x = grad.densify %b : !S -> tensor<4x2xf64>
+  func.return %x, %b : tensor<4x2xf64>, !S
+}
+""".replace("!S", "!grad.slices<4x2xf64, count = 10>")
+    module = gradir.parse(text)
+    for mode in ("split", "vjp"):
+        derived = module.gradient("f", mode=mode, policy=policy)
+        assert derived.functions == module.gradient("f", mode=mode).functions

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 
 import gradir
+import gradir.numpy as gnp
 from gradir import GradirError, Module
 from gradir.dialects.array.elementwise import SinOp, TanhOp
 from gradir.dialects.interfaces import Cotangents
@@ -140,11 +142,71 @@ def test_arguments_stay_as_they_are(net: Module):
     np.testing.assert_array_equal(x, X)
 
 
+def loss(params: dict[str, Any], x: Any, steps: int = 2) -> Any:
+    h = x
+    for _ in range(steps):
+        h = gnp.tanh(h * params["w"] + params["b"])
+    return {"loss": gnp.sum(h * h), "h": h}
+
+
+def own_gradient(x: Any) -> Any:
+    return gnp.sin(x) * x
+
+
+def test_python_functions():
+    """Arguments and results may be nested, and of any floating type; numbers may be Python's."""
+    params = {"w": np.linspace(0.5, 2, 4, dtype=np.float32), "b": 0.25}
+    check_grads(loss, [params, X.astype(np.float32)], order=2)
+    check_grads(gradir.jit(loss), (params, X), native=False)
+
+    def summed(x: Any) -> Any:
+        return gnp.sum(own_gradient(x))
+
+    def taken(x: Any, i: Any) -> Any:
+        return gnp.take(x, i, axis=0)
+
+    check_grads(gradir.grad(summed), [X], order=1, native=False)
+    check_grads(taken, [X, PICKED], native=False)
+    check_grads(gradir.checkpoint(gnp.exp), [X], native=False)
+
+
+def test_python_functions_that_are_wrong():
+    @gradir.custom_vjp
+    def wrong(x: Any) -> Any:
+        return gnp.sin(x)
+
+    def forward(x: Any) -> Any:
+        return gnp.sin(x), x
+
+    def backward(x: Any, ct: Any) -> Any:
+        return (ct * x,)
+
+    def calls(x: Any) -> Any:
+        return wrong(x)
+
+    def branches(x: Any) -> Any:
+        return x if x > 0 else -x
+
+    wrong.defvjp(forward, backward)
+    with pytest.raises(GradientMismatch, match=r"argument 0 \(%x\)"):
+        check_grads(calls, [X], order=1)
+    with pytest.raises(ArgumentTypeError, match="function: names one of a Module, got 'f'"):
+        check_grads(loss, [{}, X], function="f")
+    with pytest.raises(GradirError):
+        check_grads(branches, [1.0])
+
+
+def test_wrt_of_a_python_function():
+    """By place among the arrays, or by the name that gradir.trace gives."""
+    params = {"w": np.linspace(0.5, 2, 4), "b": np.float64(0.25)}
+    for wrt in ([0], [2], ["params_w", "x"], "x"):
+        check_grads(loss, [params, X], order=1, wrt=wrt, native=False)
+
+
 @pytest.mark.parametrize(
     ("fn", "message"),
     [
-        (abs, "a plain Python function has no module"),
-        (3, "expected .module, 'name'. or an object with .module and .function, got 3"),
+        (3, "expected a Python function, .module, 'name'. or an object with .module and "),
     ],
 )
 def test_refused_functions(fn: object, message: str):

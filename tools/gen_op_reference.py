@@ -75,8 +75,8 @@ def _other_dialects() -> Iterator[str]:
     yield "## Other dialects\n"
     yield (
         "These have rules by registration, with the conventions of the `array` ops of the same "
-        "names. Rules of `arith` and `math` are for numbers; elementwise work on tensors is "
-        "`array`'s. Regions and calls are told of in [control-flow.md](control-flow.md).\n"
+        "names. The ops of `arith` and `math` mean on tensors what they mean on numbers, "
+        "element by element. Regions and calls are told of in [control-flow.md](control-flow.md).\n"
     )
     active, inactive = registered()
     ours = list(grad.Grad.operations)
@@ -85,7 +85,7 @@ def _other_dialects() -> Iterator[str]:
         ("Inactive", [op for op in inactive if op not in ours]),
         ("Regions and calls", [op for op in RULES if op not in ours]),
     ):
-        names = sorted(f"`{op.name}`" for op in ops)
+        names = sorted({f"`{op.name}`" for op in ops})
         yield f"{title}: {', '.join(names)}.\n"
 
 

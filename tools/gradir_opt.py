@@ -19,8 +19,7 @@ from typing import IO, NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
-from xdsl.passes import ModulePass
-from xdsl.printer import Printer
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.diagnostic import Diagnostic as XdslDiagnostic
 from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -34,7 +33,9 @@ from gradir.parser import parse_module
 from gradir.passes.derived_functions import Derived, Program
 from gradir.passes.explain_saved import explain
 from gradir.passes.gradient import OBSERVERS
+from gradir.passes.prove_bounds import ProveBoundsPass
 from gradir.passes.verify import verify
+from gradir.printer import FaithfulPrinter, FaithfulTarget
 from gradir.source_text import decode
 from gradir.tools.expected_diagnostics import compare, expectations
 from gradir.universe import installed_universes
@@ -84,7 +85,9 @@ class GradirOpt(xDSLOptMain):
             }
 
     def register_all_targets(self) -> None:
-        """Register xDSL's and the plugins' output formats; an earlier one keeps its name."""
+        """Register gradir's, xDSL's and the plugins' output formats; an earlier one keeps its
+        name."""
+        self.available_targets["mlir"] = lambda: FaithfulTarget
         for universe in self.plugins:
             self.available_targets = universe.all_targets | self.available_targets
 
@@ -109,6 +112,12 @@ class GradirOpt(xDSLOptMain):
         )
 
         arg_parser.add_argument(
+            "--trust-input",
+            action="store_true",
+            help="Accept what gradir-prove-bounds cannot prove. gradir-opt itself runs no program; "
+            "gradir-run has a flag of this name for what it reads",
+        )
+        arg_parser.add_argument(
             "--explain-saved",
             action="store_true",
             help="Instead of the program, print what each gradir-gradient keeps of the forward "
@@ -120,6 +129,9 @@ class GradirOpt(xDSLOptMain):
         self.pipeline = registry.parse_passes(
             self.args.passes, self.available_passes, self._between_passes
         )
+        if self.args.trust_input:
+            wanted = (p for p in self.pipeline.passes if not isinstance(p, ProveBoundsPass))
+            self.pipeline = PassPipeline(tuple(wanted), self._between_passes)
 
     # The stages of a run
 
@@ -218,7 +230,7 @@ class GradirOpt(xDSLOptMain):
             verify(module)
         if previous and following and self.args.print_between_passes:
             print(f"IR after {previous.name}:")
-            Printer(stream=sys.stdout).print_op(module)
+            FaithfulPrinter(stream=sys.stdout).print_op(module)
             print("\n\n\n")
         self.current_pass = None if following is None else following.name
         self.pass_start = time.perf_counter()

@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,14 +23,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from gradir.api import Module, compile, interpret
-from gradir.diagnostics import Diagnostic, Sources, render
+from gradir.diagnostics import Diagnostic, Sources, printable, render
 from gradir.dialects.diagnostics import LocatedError, Place, value_name
 from gradir.dialects.shapes import DYNAMIC, compatible, is_number
-from gradir.errors import ArgumentError, GradirError, gradir_errors
+from gradir.errors import ArgumentError, ExecutionError, GradirError, gradir_errors
 from gradir.parser import parse_module
 from gradir.passes.call_graph import functions_by_name
 from gradir.passes.in_out import in_out_results
 from gradir.passes.verify import verify
+from gradir.provenance import Provenance
 from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
 from gradir.source_text import decode
 from gradir.symbols import function_named
@@ -38,6 +41,12 @@ STANDARD_INPUT = "<stdin>"
 
 INTEGER_BOUND = 8
 """Random integers are drawn from [0, INTEGER_BOUND)."""
+
+TIMER_REPEATS = 0.05
+"""Seconds."""
+
+LONGEST_TIMEOUT = 10_000_000
+"""Seconds; what timers of all systems can count."""
 
 SHOWN_WHOLE = 100
 """Arrays of more elements than this are printed in part: three entries from each end of an axis."""
@@ -78,7 +87,9 @@ class Arguments(argparse.Namespace):
     output_dir: str | None
     passes: str | None
     threads: int | None
+    timeout: float | None
     interpret: bool
+    trust_input: bool
     precision: int
     traceback: bool
 
@@ -108,7 +119,19 @@ def _parser() -> argparse.ArgumentParser:
         type=_count,
         help="use at most so many threads; default: all cores",
     )
+    add(
+        "--timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        help="end with an error if reading, compiling and running take longer than this",
+    )
     add("--interpret", action="store_true", help="use the NumPy interpreter, not native code")
+    add(
+        "--trust-input",
+        action="store_true",
+        help="run loop nests and buffers that are not proven to stay inside of their memory: the "
+        "program can then read and write all memory of this process",
+    )
     add(
         "--precision",
         metavar="DIGITS",
@@ -128,6 +151,17 @@ def _count(text: str) -> int:
     return _integer(text, 1, 1024)
 
 
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds <= LONGEST_TIMEOUT:
+        message = f"expected a number of seconds above 0, at most {LONGEST_TIMEOUT}, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return seconds
+
+
 def _integer(text: str, low: int, high: int) -> int:
     if not (text.isascii() and text.isdigit() and low <= int(text) <= high):
         message = f"expected an integer from {low} to {high}, got {text!r}"
@@ -135,11 +169,44 @@ def _integer(text: str, low: int, high: int) -> int:
     return int(text)
 
 
+class _TimeLimit(BaseException):
+    """The time is up. No handler of `Exception` takes it for an error of the program."""
+
+
+@contextmanager
+def _time_limit(seconds: float | None) -> Generator[None]:
+    """ExecutionError if what is inside takes longer; None is no limit.
+
+    A signal handler raises, wherever Python is; native code polls for signals.
+    """
+    if seconds is None:
+        yield
+        return
+    is_over = False
+
+    def end(number: int, frame: object) -> None:
+        if not is_over:
+            raise _TimeLimit
+
+    before = signal.signal(signal.SIGALRM, end)
+    try:
+        # again and again: Python drops what is raised in a __del__
+        signal.setitimer(signal.ITIMER_REAL, seconds, TIMER_REPEATS)
+        yield
+        is_over = True
+    except _TimeLimit:
+        is_over = True
+        raise ExecutionError(f"the time limit of {seconds:g} s is exceeded (--timeout)") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def run(arguments: Arguments, sources: Sources) -> None:
     """Do what the command line says; `sources` learns the program's text, for messages."""
     if arguments.interpret and arguments.threads is not None:
         raise ArgumentError("--threads is for native code; leave it out with --interpret")
-    module = _read_module(arguments.file, sources)
+    module = _read_module(arguments.file, sources, arguments.trust_input)
     if arguments.passes is not None:
         module = module.run_passes(arguments.passes)
     with gradir_errors(sources):
@@ -165,7 +232,7 @@ def run(arguments: Arguments, sources: Sources) -> None:
 # The program
 
 
-def _read_module(file: str, sources: Sources) -> Module:
+def _read_module(file: str, sources: Sources, trusted: bool) -> Module:
     name = STANDARD_INPUT if file == "-" else file
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -177,7 +244,8 @@ def _read_module(file: str, sources: Sources) -> Module:
         sources.add(name, text)
         module = parse_module(text, name)
         verify(module)
-    return Module(module, sources)
+        provenance = Provenance() if trusted else Provenance.of_text(module)
+    return Module(module, sources, provenance)
 
 
 def _choose_function(module: Module, name: str | None) -> FuncOp:
@@ -403,14 +471,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Arguments) -> int:
     sources = Sources()
     try:
-        run(arguments, sources)
+        with _time_limit(arguments.timeout):
+            run(arguments, sources)
         return 0
     except BrokenPipeError:
         raise
     except Exception as error:
         if arguments.traceback:
             traceback.print_exc()
-        print(_error_text(error, sources), file=sys.stderr)
+        print(printable(_error_text(error, sources)), file=sys.stderr)
         return 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isnan, log
+from math import inf, isnan, log, nan
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, f64
@@ -12,9 +12,10 @@ from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects.array.comparison import IsinfOp, LogicalAndOp, WhereOp
+from gradir.dialects.array.comparison import IsinfOp, LogicalAndOp, LogicalOrOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
 from gradir.dialects.attributes import Attributes, number
+from gradir.dialects.gate import gated, zero_or_nan
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import BinaryOp, UnaryOp, require_number
 from gradir.dialects.shapes import byte_size, element_of, is_float
@@ -35,7 +36,8 @@ class PowOp(BinaryOp):
     """lhs ** rhs; nan for lhs < 0 and fractional rhs, as in C.
 
     Integers wrap; to a negative power they are rounded towards 0, so 0 but for 1 and -1.
-    vjp: ct * rhs * lhs ** (rhs - 1), 0 where both are 0; ct * y * log(lhs), 0 where lhs is 0
+    vjp: ct * rhs * lhs ** (rhs - 1), 0 where both are 0; ct * y * log(lhs), 0 where lhs is 0 and
+    rhs >= 0 or lhs is inf and rhs < 0, -inf where lhs is 0 and rhs < 0, as y is inf, nan below 0
     """
 
     name = "array.pow"
@@ -49,9 +51,10 @@ class PowOp(BinaryOp):
         vanishes = LogicalAndOp.on(exponent.equal(0), AbsOp.on(base) < smallest)
         lower = WhereOp.on(vanishes, exponent.full(1), exponent - 1)
         to_lhs = wide * (exponent * PowOp.on(base, lower))
-        at_zero = base.equal(0)
-        logarithm = LogOp.on(WhereOp.on(at_zero, base.full(1), base))
-        to_rhs = WhereOp.on(at_zero, wide.full(0), wide * (widened(y) * logarithm))
+        at_zero = LogicalAndOp.on(base.equal(0), exponent >= 0)
+        vanishing = LogicalOrOp.on(at_zero, LogicalAndOp.on(base.equal(inf), exponent < 0))
+        logarithm = LogOp.on(WhereOp.on(vanishing, base.full(1), base))
+        to_rhs = WhereOp.on(vanishing, wide.full(0), wide * (widened(y) * logarithm))
         return [narrowed(to_lhs, ct.type), narrowed(to_rhs, ct.type)]
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
@@ -75,7 +78,8 @@ class PowOp(BinaryOp):
 class Atan2Op(_FloatBinaryOp):
     """Angle in [-pi, pi] of the point with ordinate lhs and abscissa rhs.
 
-    vjp: ct * rhs / (lhs**2 + rhs**2), -ct * lhs / (lhs**2 + rhs**2); nan where both are 0
+    vjp: ct * rhs / (lhs**2 + rhs**2), -ct * lhs / (lhs**2 + rhs**2); 0 where both are 0 (a
+    convention, PyTorch's) and where one is infinite, nan of nan; the second derivative is nan at 0
     """
 
     name = "array.atan2"
@@ -83,8 +87,12 @@ class Atan2Op(_FloatBinaryOp):
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
         length = HypotOp.on(lhs, rhs)
-        scaled = ct / length
-        return [scaled * (rhs / length), -scaled * (lhs / length)]
+        regular = LogicalAndOp.on(length > 0, length < inf)
+        scaled = ct / WhereOp.on(regular, length, length.full(1))
+        is_nan = LogicalOrOp.on(lhs.not_equal(lhs), rhs.not_equal(rhs))
+        rest = WhereOp.on(is_nan, ct.full(nan), ct.full(0))
+        cosine, sine = (gated(x / length, regular, rest) for x in (rhs, lhs))
+        return [scaled * cosine, -scaled * sine]
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return b.atan2(x, y)
@@ -94,15 +102,15 @@ class Atan2Op(_FloatBinaryOp):
 class HypotOp(_FloatBinaryOp):
     """sqrt(lhs**2 + rhs**2) without overflow; inf where one is infinite.
 
-    vjp: ct * lhs / y, ct * rhs / y; 0 where y is 0
+    vjp: ct * lhs / y, ct * rhs / y; 0 where y is 0, and the second derivative nan, as there is none
     """
 
     name = "array.hypot"
     NUMPY: ClassVar[str] = "hypot"
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
-        length = WhereOp.on(y.equal(0), y.full(1), y)
-        return [ct * (lhs / length), ct * (rhs / length)]
+        apart, zero = y.not_equal(0), ct.full(0)
+        return [ct * gated(x / y, apart, zero) for x in (lhs, rhs)]
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return b.hypot(x, y)
@@ -190,7 +198,7 @@ class CopysignOp(_FloatBinaryOp):
 class ClipOp(UnaryOp):
     """minimum(maximum(x, min), max); `min` or `max` may be absent; nan of nan.
 
-    vjp: ct where min < x < max, halves at the ends
+    vjp: ct where min < x < max, halves at the ends; nan of nan
     """
 
     name = "array.clip"
@@ -220,14 +228,13 @@ class ClipOp(UnaryOp):
         return _bound(self.attributes, "max")
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        kept = ct
+        share, kept = ct, x.equal(x)
         for bound, is_low in ((self.low, True), (self.high, False)):
             if bound is not None:
                 end = x.full(bound)
-                inside = x > end if is_low else x < end
-                at_end = WhereOp.on(x.equal(end), kept * 0.5, kept.full(0))
-                kept = WhereOp.on(inside, kept, at_end)
-        return [kept]
+                share *= WhereOp.on(x.equal(end), ct.full(0.5), ct.full(1))
+                kept = LogicalAndOp.on(kept, x >= end if is_low else x <= end)
+        return [gated(share, kept, zero_or_nan(x))]
 
     def body(self, x: Scalar) -> Scalar:
         raised = x if self.low is None else b.maximum(x, b.constant(x, self.low))

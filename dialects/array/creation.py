@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
 from gradir.dialects.access import Access
-from gradir.dialects.attributes import attribute, integer, number
+from gradir.dialects.attributes import attribute, integer, number, splat_number
 from gradir.dialects.interfaces import TensorOp
 from gradir.dialects.kinds import require_elements, require_number
 from gradir.dialects.loopnest import Output, scalar_type
@@ -119,9 +119,7 @@ class ConstantOp(TensorOp):
     @property
     def splat(self) -> float | None:
         """The number of which every element is a copy, if it is one."""
-        if self.dense.is_splat():
-            return cast(float, next(iter(self.dense.get_values()), 0.0))
-        return None
+        return splat_number(self.dense)
 
     def numpy(self, *arrays: Any) -> Any:
         return self.array

@@ -5,11 +5,15 @@ from __future__ import annotations
 from math import pi, sqrt
 from typing import Any, ClassVar
 
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.irdl import irdl_op_definition
 
 from gradir.dialects import body as b
 from gradir.dialects.array import comparison
 from gradir.dialects.array.comparison import WhereOp
+from gradir.dialects.attributes import splat_number
+from gradir.dialects.gate import gated, inside, zero_or_nan
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import (
     BinaryOp,
@@ -88,13 +92,13 @@ class Expm1Op(UnaryOp):
 
 @irdl_op_definition
 class LogOp(UnaryOp):
-    """Natural logarithm; -inf at 0, nan below.   vjp: ct / x"""
+    """Natural logarithm; -inf at 0, nan below.   vjp: ct / x, nan below 0"""
 
     name = "array.log"
     NUMPY: ClassVar[str] = "log"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct / x]
+        return [inside(ct / x, x >= 0)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.log(x)
@@ -102,13 +106,13 @@ class LogOp(UnaryOp):
 
 @irdl_op_definition
 class Log1pOp(UnaryOp):
-    """log(1 + x), exact near 0.   vjp: ct / (1 + x)"""
+    """log(1 + x), exact near 0.   vjp: ct / (1 + x), nan below -1"""
 
     name = "array.log1p"
     NUMPY: ClassVar[str] = "log1p"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct / (1 + x)]
+        return [inside(ct / (1 + x), x >= -1)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.log1p(x)
@@ -342,26 +346,29 @@ class _ExtremumOp(BinaryOp):
     """Ties split in halves: the sum of both cotangents stays ct."""
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
-        zero, half = ct.full(0), ct * 0.5
-        tied = WhereOp.on(lhs.equal(rhs), half, zero)
-        to_lhs = WhereOp.on(self.prefers(lhs, rhs), ct, tied)
-        to_rhs = WhereOp.on(self.prefers(rhs, lhs), ct, tied)
-        return [to_lhs, to_rhs]
+        share = ct * WhereOp.on(lhs.equal(rhs), ct.full(0.5), ct.full(1))
+        return [
+            gated(share, self.prefers(lhs, rhs), zero_or_nan(lhs)),
+            gated(share, self.prefers(rhs, lhs), zero_or_nan(rhs)),
+        ]
 
     def prefers(self, x: Value, other: Value) -> Value:
-        """Where x is the strict winner."""
+        """Where x wins, or is equal."""
         raise NotImplementedError
 
 
 @irdl_op_definition
 class MaximumOp(_ExtremumOp):
-    """The larger operand; nan where one is nan.   vjp: ct to the larger, halves at ties"""
+    """The larger operand; nan where one is nan.
+
+    vjp: ct to the larger, halves at ties; nan to nan
+    """
 
     name = "array.maximum"
     NUMPY: ClassVar[str] = "maximum"
 
     def prefers(self, x: Value, other: Value) -> Value:
-        return x > other
+        return x >= other
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return b.maximum(x, y)
@@ -369,13 +376,16 @@ class MaximumOp(_ExtremumOp):
 
 @irdl_op_definition
 class MinimumOp(_ExtremumOp):
-    """The smaller operand; nan where one is nan.   vjp: ct to the smaller, halves at ties"""
+    """The smaller operand; nan where one is nan.
+
+    vjp: ct to the smaller, halves at ties; nan to nan
+    """
 
     name = "array.minimum"
     NUMPY: ClassVar[str] = "minimum"
 
     def prefers(self, x: Value, other: Value) -> Value:
-        return x < other
+        return x <= other
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return b.minimum(x, y)
@@ -393,6 +403,8 @@ def splat_of(value: Value) -> float | None:
             return op.splat
         case BroadcastToOp() as op:
             return splat_of(value.emitter.value(op.x))
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
+            return splat_number(dense)
         case _:
             return None
 

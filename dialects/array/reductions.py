@@ -18,6 +18,7 @@ from gradir.dialects.array.comparison import AstypeOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, ExpOp, LogOp
 from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
 from gradir.dialects.attributes import Attributes, flag, integers
+from gradir.dialects.gate import gated, zero_or_nan
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.loopnest import Output
@@ -174,12 +175,15 @@ class _ExtremumReductionOp(ReductionOp):
         wide = widened(ct)
         ones = AstypeOp.on(tied, type=tensor(x.shape, wide.element))
         share = narrowed(wide / SumOp.on(ones, **self.attributes), ct.type)
-        return [WhereOp.on(tied, self.spread(share, x), x.full(0))]
+        return [gated(self.spread(share, x), tied, zero_or_nan(x))]
 
 
 @irdl_op_definition
 class MaxOp(_ExtremumReductionOp):
-    """Largest element; nan where one is nan.   vjp: ct to the largest, split evenly at ties"""
+    """Largest element; nan where one is nan.
+
+    vjp: ct to the largest, split evenly at ties; nan to nan
+    """
 
     name = "array.max"
     NUMPY: ClassVar[str] = "max"
@@ -188,7 +192,10 @@ class MaxOp(_ExtremumReductionOp):
 
 @irdl_op_definition
 class MinOp(_ExtremumReductionOp):
-    """Smallest element; nan where one is nan.   vjp: ct to the smallest, split evenly at ties"""
+    """Smallest element; nan where one is nan.
+
+    vjp: ct to the smallest, split evenly at ties; nan to nan
+    """
 
     name = "array.min"
     NUMPY: ClassVar[str] = "min"

@@ -35,6 +35,7 @@ from gradir.dialects.array.reductions import (
 )
 from gradir.dialects.array.slicing import PadOp, SliceOp
 from gradir.dialects.attributes import Attributes, attribute, flag, integers, number
+from gradir.dialects.gate import gated, zero_or_nan
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.loopnest import Output
 from gradir.dialects.nest_builder import Read, nest
@@ -169,13 +170,16 @@ class VarOp(_DeviationOp):
 
 @irdl_op_definition
 class StdOp(_DeviationOp):
-    """Square root of array.var.   vjp: ct / ((n - correction) * y) * (x - mean), 0 where y is 0"""
+    """Square root of array.var.
+
+    vjp: ct / ((n - correction) * y) * (x - mean), 0 where y is 0
+    """
 
     name = "array.std"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        wide, root = widened(x), nonzero(widened(y))
-        share = widened(ct) / root / self.divisor
+        wide, root = widened(x), widened(y)
+        share = widened(ct) / WhereOp.on(root.equal(0), root.full(1), root) / self.divisor
         return [narrowed(self.spread(share, x) * self.centered(wide), x.type)]
 
     def decompose(self, x: Value) -> Value:
@@ -188,11 +192,6 @@ class StdOp(_DeviationOp):
         return numpy.sqrt(self.numpy_variance(x))
 
 
-def nonzero(x: Value) -> Value:
-    """x, but 1 where it is 0: to divide by what may be 0."""
-    return WhereOp.on(x.equal(0), x.full(1), x)
-
-
 # Norms.
 
 
@@ -201,7 +200,8 @@ class NormOp(_StatisticOp):
     """Vector norm `ord` 1 (sum of |x|), 2 (the default; without overflow) or inf (largest |x|).
 
     `ord = "inf"` writes infinity. 0 of no elements.
-    vjp: ct * sign(x); ct * x / y, 0 where y is 0; ct * sign(x) at the largest, split at ties
+    vjp: ct * sign(x); ct * x / y, 0 where y is 0 (the second derivative is nan there);
+    ct * sign(x) at the largest, split at ties
     """
 
     name = "array.norm"
@@ -227,12 +227,13 @@ class NormOp(_StatisticOp):
             return [self.spread(ct, x) * SignOp.on(x)]
         wide = widened(ct)
         if self.order == 2:
-            share = self.spread(nonzero(widened(y)), x)
-            return [narrowed(self.spread(wide, x) * (widened(x) / share), x.type)]
+            length = self.spread(widened(y), x)
+            unit = gated(widened(x) / length, length.not_equal(0), length.full(0))
+            return [narrowed(self.spread(wide, x) * unit, x.type)]
         tied = AbsOp.on(x).equal(self.spread(y, x))
         ones = AstypeOp.on(tied, type=tensor(x.shape, wide.element))
         share = narrowed(wide / SumOp.on(ones, **self.lines), ct.type)
-        return [WhereOp.on(tied, self.spread(share, x) * SignOp.on(x), x.full(0))]
+        return [gated(self.spread(share, x) * SignOp.on(x), tied, zero_or_nan(x))]
 
     def decompose(self, x: Value) -> Value:
         if self.order == 1:

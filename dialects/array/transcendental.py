@@ -10,6 +10,7 @@ from xdsl.irdl import irdl_op_definition
 from gradir.dialects import body as b
 from gradir.dialects.array.arithmetic import HypotOp
 from gradir.dialects.array.elementwise import ExpOp, RsqrtOp, SqrtOp
+from gradir.dialects.gate import inside
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import UnaryOp
 from gradir.dialects.value import Scalar, Value
@@ -33,13 +34,13 @@ class Exp2Op(UnaryOp):
 
 @irdl_op_definition
 class Log2Op(UnaryOp):
-    """Logarithm to base 2; -inf at 0, nan below.   vjp: ct / (x * ln 2)"""
+    """Logarithm to base 2; -inf at 0, nan below.   vjp: ct / (x * ln 2), nan below 0"""
 
     name = "array.log2"
     NUMPY: ClassVar[str] = "log2"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * (1 / log(2)) / x]
+        return [inside(ct * (1 / log(2)) / x, x >= 0)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.log2(x)
@@ -47,13 +48,13 @@ class Log2Op(UnaryOp):
 
 @irdl_op_definition
 class Log10Op(UnaryOp):
-    """Logarithm to base 10; -inf at 0, nan below.   vjp: ct / (x * ln 10)"""
+    """Logarithm to base 10; -inf at 0, nan below.   vjp: ct / (x * ln 10), nan below 0"""
 
     name = "array.log10"
     NUMPY: ClassVar[str] = "log10"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct * (1 / log(10)) / x]
+        return [inside(ct * (1 / log(10)) / x, x >= 0)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.log10(x)
@@ -210,14 +211,15 @@ class AcoshOp(UnaryOp):
 class AtanhOp(UnaryOp):
     """The number of a hyperbolic tangent; nan outside of [-1, 1].
 
-    vjp: ct / ((1 - x) * (1 + x)), so inf at the ends
+    vjp: ct / ((1 - x) * (1 + x)), so inf at the ends, nan outside
     """
 
     name = "array.atanh"
     NUMPY: ClassVar[str] = "arctanh"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [ct / ((1 - x) * (1 + x))]
+        apart = (1 - x) * (1 + x)
+        return [inside(ct / apart, apart >= 0)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.atanh(x)

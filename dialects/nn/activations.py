@@ -12,11 +12,11 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
-from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.elementwise import AbsOp, ErfOp, ExpOp, LogOp, TanhOp
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
 from gradir.dialects.attributes import Attributes, integer, number, text
+from gradir.dialects.gate import gated
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import UnaryOp, require_elements
 from gradir.dialects.shapes import normalize_axis, shape_of
@@ -25,12 +25,13 @@ from gradir.dialects.value import Scalar, Value
 
 @irdl_op_definition
 class ReluOp(UnaryOp):
-    """max(x, 0); nan of nan.   vjp: ct where y > 0, so 0 at 0"""
+    """max(x, 0); nan of nan.   vjp: ct where y > 0, so 0 at 0; nan of nan"""
 
     name = "nn.relu"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [WhereOp.on(y > 0, ct, ct.full(0))]
+        # y is 0 or nan where it is not positive
+        return [gated(ct, y > 0, y)]
 
     def body(self, x: Scalar) -> Scalar:
         return b.maximum(x, b.constant(x, 0))

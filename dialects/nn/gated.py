@@ -15,6 +15,7 @@ from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
 from gradir.dialects.array.reductions import narrowed, reshaped, widened
 from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.attributes import Attributes, integer
+from gradir.dialects.gate import unless_nan
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.nn.activations import SigmoidOp
@@ -26,7 +27,7 @@ from gradir.dialects.value import Value
 class PreluOp(TensorOp):
     """x where x > 0, else weight * x: weight [1], or [C] along axis 1 of x.
 
-    vjp: ct where x > 0, else weight * ct; sum of x * ct where not x > 0, so 0 at 0
+    vjp: ct where x > 0, else weight * ct; sum of x * ct where not x > 0, so 0 at 0; nan of nan
     """
 
     name = "nn.prelu"
@@ -62,10 +63,10 @@ class PreluOp(TensorOp):
     def vjp(self, ct: Value, y: Value, x: Value, weight: Value) -> Cotangents:
         wide_ct, wide_x, wide_weight = widened(ct), widened(x), widened(weight)
         above = wide_x > 0
-        scaled = self._spread(wide_x, wide_weight) * wide_ct
         below = WhereOp.on(above, wide_ct.full(0), wide_x * wide_ct)
         total = reshaped(sum_to_shape(below, self._line(x, weight)), weight.shape)
-        to_x = WhereOp.on(above, wide_ct, scaled)
+        slope = WhereOp.on(above, wide_x.full(1), self._spread(wide_x, wide_weight))
+        to_x = unless_nan(slope * wide_ct, wide_x)
         return [narrowed(to_x, x.type), narrowed(total, weight.type)]
 
     def decompose(self, x: Value, weight: Value) -> Value:

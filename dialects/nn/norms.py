@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.elementwise import RsqrtOp
 from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
-from gradir.dialects.attributes import Attributes, integer, integers, number, plain_text, text
+from gradir.dialects.attributes import Attributes, integer, integers, number, print_attributes, text
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import require_elements
 from gradir.dialects.shapes import DYNAMIC, compatible, element_of, normalize_axes, shape_of, tensor
@@ -224,8 +224,7 @@ class NormOp(TensorOp):
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
         if shown:
-            entries = (f"{k} = {plain_text(v)}" for k, v in shown.items())
-            printer.print_string(" {" + ", ".join(entries) + "}")
+            print_attributes(printer, shown)
         printer.print_string(" : ")
         printer.print_list([o.type for o in self.operands], printer.print_attribute)
         printer.print_string(" -> ")

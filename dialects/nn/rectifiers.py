@@ -12,8 +12,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects import body as b
 from gradir.dialects.array.comparison import WhereOp
-from gradir.dialects.array.elementwise import ExpOp
+from gradir.dialects.array.elementwise import AbsOp, ExpOp
 from gradir.dialects.attributes import Attributes, number
+from gradir.dialects.gate import gated, unless_nan, zero_or_nan
 from gradir.dialects.interfaces import Cotangents, TensorOp
 from gradir.dialects.kinds import UnaryOp
 from gradir.dialects.nn.activations import ActivationOp
@@ -22,7 +23,10 @@ from gradir.dialects.value import Scalar, Value
 
 @irdl_op_definition
 class LeakyReluOp(UnaryOp):
-    """x where x > 0, else slope * x; `slope = 0.01`.   vjp: ct where x > 0, else slope * ct"""
+    """x where x > 0, else slope * x; `slope = 0.01`.
+
+    vjp: ct where x > 0, else slope * ct; nan of nan
+    """
 
     name = "nn.leaky_relu"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("slope",)
@@ -39,7 +43,8 @@ class LeakyReluOp(UnaryOp):
         return number(self.attributes, "slope", 0.01)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        return [WhereOp.on(x > 0, ct, ct * self.slope)]
+        slope = WhereOp.on(x > 0, x.full(1), x.full(self.slope))
+        return [unless_nan(ct * slope, x)]
 
     def body(self, x: Scalar) -> Scalar:
         below = b.multiply(x, b.constant(x, self.slope))
@@ -67,11 +72,12 @@ class _ExponentialOp(ActivationOp):
         return 1.0
 
     def derivative(self, x: Value) -> Value:
-        negative = x <= 0
+        # not x <= 0: of nan the exponential is nan
+        positive = x > 0
         # an exponential that overflows where it is not picked would be nan in second derivatives
-        safe = WhereOp.on(negative, x, x.full(0))
+        safe = WhereOp.on(positive, x.full(0), x)
         steep = ExpOp.on(safe * self.rate) * (self.below * self.rate)
-        return WhereOp.on(negative, steep, x.full(self.above))
+        return WhereOp.on(positive, x.full(self.above), steep)
 
     def body(self, x: Scalar) -> Scalar:
         power = b.expm1(b.multiply(x, b.constant(x, self.rate)))
@@ -155,13 +161,12 @@ class SeluOp(_ExponentialOp):
 
 @irdl_op_definition
 class HardtanhOp(UnaryOp):
-    """x limited to [-1, 1]; nan of nan.   vjp: 0 where x <= -1 or x >= 1, else ct"""
+    """x limited to [-1, 1]; nan of nan.   vjp: ct where -1 < x < 1, else 0; nan of nan"""
 
     name = "nn.hardtanh"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        zero = ct.full(0)
-        return [WhereOp.on(x <= -1, zero, WhereOp.on(x >= 1, zero, ct))]
+        return [gated(ct, AbsOp.on(x) < 1, zero_or_nan(x))]
 
     def body(self, x: Scalar) -> Scalar:
         return b.minimum(b.maximum(x, b.constant(x, -1)), b.constant(x, 1))
@@ -180,13 +185,15 @@ def _six(x: Scalar) -> Scalar:
 
 @irdl_op_definition
 class HardsigmoidOp(UnaryOp):
-    """x + 3 limited to [0, 6], divided by 6; nan of nan.   vjp: ct / 6 where -3 < x < 3, else 0"""
+    """x + 3 limited to [0, 6], divided by 6; nan of nan.
+
+    vjp: ct / 6 where -3 < x < 3, else 0; nan of nan
+    """
 
     name = "nn.hardsigmoid"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        zero = ct.full(0)
-        return [WhereOp.on(x > -3, WhereOp.on(x < 3, ct / 6, zero), zero)]
+        return [gated(ct / 6, AbsOp.on(x) < 3, zero_or_nan(x))]
 
     def body(self, x: Scalar) -> Scalar:
         return b.divide(_six(x), b.constant(x, 6))

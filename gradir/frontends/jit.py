@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
-from threading import Lock
 from typing import Any, cast
 
 import numpy as np
 
 from gradir.api import compile
 from gradir.errors import ArgumentTypeError
+from gradir.forking import RenewedLock
 from gradir.frontends.callbacks import called
 from gradir.frontends.places import at, place_of_user, public
 from gradir.frontends.spec import Spec, spec_of
@@ -35,7 +36,8 @@ class Jitted:
     """A Python function that runs as native code; called like the function.
 
     `compiled(*args)` gives what runs for such arguments: its `executable` has the plan and the
-    code, its `traced.module` the program.
+    code, its `traced.module` the program. It pickles as functions do, by the name of the function
+    that it is made of, and a copy is the object itself.
     """
 
     def __init__(self, function: Callable[..., Any], threads: int | None = None):
@@ -45,7 +47,7 @@ class Jitted:
         self._function = function
         self._threads = threads
         self._made: dict[tuple[Tree, tuple[Hashable, ...]], Compiled] = {}
-        self._lock = Lock()
+        self._lock = RenewedLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if tracing() is not None:
@@ -76,8 +78,28 @@ class Jitted:
                     found = self._made[key] = Compiled(made, executable)
         return found
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        name = str(getattr(self, "__qualname__", ""))
+        if _imported(self.__module__, name) is self:
+            return name
+        return Jitted, (self._function, self._threads)
+
+    def __copy__(self) -> Jitted:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Jitted:
+        return self
+
     def __repr__(self) -> str:
         return f"<gradir.jit of {self._function!r}, compiled {len(self._made)} times>"
+
+
+def _imported(module: str, name: str) -> object:
+    """What a module that is loaded has under a name with dots, None if nothing."""
+    found: object = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def _kind(leaf: object) -> Hashable:

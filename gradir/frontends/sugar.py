@@ -250,11 +250,24 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
 
 
 def _axes(x: Tracer, axes: int | Sequence[int]) -> list[int]:
-    given = [axes] if isinstance(axes, int) else list(axes)
     try:
-        return normalize_axes([index(a) for a in given], x.ndim)
+        return normalize_axes(_integers(axes), x.ndim)
     except VerifyException as error:
         raise refusal(str(error)) from None
+    except TypeError:
+        raise refusal(f"axes must be an integer or integers, got {axes!r}") from None
+
+
+def _integers(given: Any) -> list[int]:
+    """One integer, or several; TypeError for anything else."""
+    listed = [given] if _is_one(given) else list(given)
+    if any(isinstance(each, bool | np.bool_) for each in listed):
+        raise TypeError
+    return [index(each) for each in listed]
+
+
+def _is_one(given: Any) -> bool:
+    return not isinstance(given, Sequence) and np.ndim(given) == 0
 
 
 @public
@@ -294,16 +307,31 @@ def einsum(equation: str, *xs: Any) -> Tracer:
 
 
 @public
-def tensordot(lhs: Any, rhs: Any, axes: int | Sequence[Sequence[int]] = 2) -> Tracer:
-    """Products summed over axes of both: the last and first `axes`, or a list for each."""
+def tensordot(lhs: Any, rhs: Any, axes: int | Sequence[int | Sequence[int]] = 2) -> Tracer:
+    """Products summed over axes of both: the last and first `axes`, or one or several for each."""
     left, right = lifted(lhs), lifted(rhs)
-    if isinstance(axes, int):
-        pairs: Sequence[Any] = (range(left.ndim)[left.ndim - axes :], range(axes))
-    else:
-        pairs = axes
-    summed = {"lhs_contract": list(pairs[0]), "rhs_contract": list(pairs[1])}
+    lefts, rights = _pairs(axes, left, right)
+    summed = {"lhs_contract": lefts, "rhs_contract": rights}
     unpaired = {"lhs_batch": (), "rhs_batch": ()}
     return apply(DotGeneralOp, {"lhs": left, "rhs": right, **unpaired, **summed})
+
+
+def _pairs(axes: Any, left: Tracer, right: Tracer) -> tuple[list[int], list[int]]:
+    """The axes of both that `tensordot` sums over."""
+    try:
+        if _is_one(axes):
+            [count] = _integers(axes)
+            if 0 <= count <= min(left.ndim, right.ndim):
+                return list(range(left.ndim - count, left.ndim)), list(range(count))
+        else:
+            of_left, of_right = axes
+            return _integers(of_left), _integers(of_right)
+    except (TypeError, ValueError):
+        pass
+    raise refusal(
+        f"tensordot: axes must be a number of axes that both arrays have, or axes of the first "
+        f"and of the second, got {axes!r} for {left!r} and {right!r}"
+    )
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (

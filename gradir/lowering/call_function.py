@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gradir.lowering.llvm_text import FunctionText
-from gradir.lowering.program_report import TABLE_ERROR
+from gradir.lowering.table import TABLE_ERROR
 
 CALL_ENTRY = "gradir_call"
 

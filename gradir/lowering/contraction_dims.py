@@ -114,7 +114,7 @@ def _tiling(
         return 0 if group is None else strides[group.dim]
 
     def operand(index: int, is_left: bool) -> gemm.Operand:
-        element = llvm_type(element_kind(cast(ShapedType, op.inputs[index].type)))
+        element = gemm.ELEMENT_NAMES[element_kind(cast(ShapedType, op.inputs[index].type))]
         strides, offset = factor_strides(op, index)
         along_k = step(strides, summed[-1] if summed else None)
         along = (step(strides, row), along_k) if is_left else (along_k, step(strides, column))

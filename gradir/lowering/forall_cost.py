@@ -14,13 +14,16 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.forall import ForallOp
 from gradir.dialects.loopnest_body import IndexOp, LanesOp, LoadOp, StoreOp
+from gradir.lowering.polls import TRIP_COST, Costs
 from gradir.lowering.scalar_ops import cost
+from gradir.passes.region_flow import trips
 
-# Nanoseconds of a load or store, and of one trip of a loop beside its body.
+# Nanoseconds of a load or store.
 MEMORY_COST = 0.5
-TRIP_COST = 0.5
 # Trips of a loop whose bounds are not known.
 UNKNOWN_TRIPS = 16.0
+# The most trips of a loop, by those that it has on average.
+MOST_OF_AVERAGE = 4.0
 # Vectors of a loopnest.lanes are counted as this many of its iterations.
 TYPICAL_LANES = 8.0
 
@@ -42,10 +45,34 @@ def program_cost(op: ForallOp) -> float:
     return _Estimate(op).block(op.body.block)
 
 
+def program_costs(op: ForallOp) -> Costs:
+    """The costs of loops in a program, for polls. Where a bound is not known, its average is."""
+    estimate = _Estimate(op)
+    estimate.block(op.body.block)
+
+    def cost_of(inner: Operation) -> float:
+        if isinstance(inner, LanesOp):
+            # its vectors stay inside of a buffer
+            count = estimate.trips.get(inner, UNKNOWN_TRIPS)
+            return count * (costs.block(inner.body.block) + TRIP_COST)
+        if isinstance(inner, LoadOp | StoreOp):
+            return MEMORY_COST
+        return cost(inner)
+
+    def trips_of(loop: Operation) -> float | None:
+        known, average = trips(loop), estimate.trips.get(loop)
+        return known if known is not None or average is None else MOST_OF_AVERAGE * average
+
+    costs = Costs(cost_of, trips_of)
+    return costs
+
+
 class _Estimate:
     def __init__(self, op: ForallOp):
         self.extents = op.extents
         self.middle: dict[SSAValue, float] = {}
+        # of loops whose bounds are known on average
+        self.trips: dict[Operation, float] = {}
 
     def block(self, block: Block) -> float:
         return sum(self.one(op) for op in block.ops)
@@ -56,9 +83,9 @@ class _Estimate:
                 return MEMORY_COST
             case scf.ForOp():
                 step = self.middle.get(op.step, 1.0)
-                return self.loop(op.lb, op.ub, max(step, 1.0), op.body.block)
+                return self.loop(op, op.lb, op.ub, max(step, 1.0))
             case LanesOp():
-                return self.loop(op.lower, op.upper, TYPICAL_LANES, op.body.block)
+                return self.loop(op, op.lower, op.upper, TYPICAL_LANES)
             case scf.WhileOp():
                 trip = self.block(op.before_region.block) + self.block(op.after_region.block)
                 return UNKNOWN_TRIPS * (trip + TRIP_COST)
@@ -68,13 +95,14 @@ class _Estimate:
                 self.learn(op)
                 return cost(op)
 
-    def loop(self, lower: SSAValue, upper: SSAValue, step: float, block: Block) -> float:
+    def loop(self, op: scf.ForOp | LanesOp, lower: SSAValue, upper: SSAValue, step: float) -> float:
+        block = op.body.block
         first, last = self.middle.get(lower), self.middle.get(upper)
-        trips = UNKNOWN_TRIPS
+        count = UNKNOWN_TRIPS
         if first is not None and last is not None:
-            trips = max(0.0, (last - first) / step)
+            count = self.trips[op] = max(0.0, (last - first) / step)
             self.middle[block.args[0]] = (first + last) / 2
-        return trips * (self.block(block) + TRIP_COST)
+        return count * (self.block(block) + TRIP_COST)
 
     def learn(self, op: Operation) -> None:
         """Note what value an integer has on average."""

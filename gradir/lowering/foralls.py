@@ -19,10 +19,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from gradir.dialects.diagnostics import LocatedError
 from gradir.dialects.forall import ForallOp, program_ops
 from gradir.dialects.loopnest_body import LanesOp, LoadOp, ShapedType, StoreOp
-from gradir.lowering.forall_cost import program_cost
+from gradir.lowering.forall_cost import program_cost, program_costs
 from gradir.lowering.kernel import Kernel, Phase
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.nest_space import vector_lanes
+from gradir.lowering.polls import LEAVE, SHORT, TRIP_COST, Polls
 from gradir.lowering.scalar_instructions import Needs, kind_of, llvm_type
 from gradir.lowering.scalars import BodyEmitter, Surroundings, Value, element_kind
 from gradir.lowering.structured import ControlFlow
@@ -43,6 +44,7 @@ def emit_forall(op: ForallOp, name: str, target: Target) -> Kernel:
         frozenset(needs.functions),
         frozenset(needs.declarations),
         tuple(needs.messages),
+        writer.polls.leaves,
     )
 
 
@@ -63,7 +65,12 @@ class _Writer:
         self.mask: str | None = None
         self.index: SSAValue | None = None
         self.varying: set[SSAValue] = set()
-        self.flow = ControlFlow(self.f, self.names, self.block, self.type_of, self.passed)
+        self.polls = Polls(self.f, program_costs(op))
+        self.flow = ControlFlow(
+            *(self.f, self.names, self.block, self.type_of, self.passed),
+            chunk_of=self.polls.chunk,
+            at_back_edge=self.polls.back_edge,
+        )
 
     def function(self, symbol: str) -> str:
         """The definition of the function."""
@@ -75,10 +82,23 @@ class _Writer:
             self.indices = dict(enumerate(self._decode(item)))
             self.scalar.surroundings = Surroundings(self.indices)
             self.block(self.op.body.block)
+            self.spend_item()
         pointers = [f"ptr noalias {name}" for name in names]
         rest = ["ptr noalias %scratch", "ptr noalias %error", "i64 %begin", "i64 %end"]
+        ways_out: list[str] = []
+        if self.polls.leaves:
+            rest.insert(2, "ptr %table")
+            ways_out = [f"{LEAVE}:", "  ret void"]
         head = f"define void {symbol}({', '.join([*pointers, *rest])}) {self.target.attributes} {{"
-        return "\n".join([head, "entry:", self.f.text(), "  ret void", "}", ""])
+        body = ["entry:", *self.polls.prologue, self.f.text(), "  ret void", *ways_out]
+        return "\n".join([head, *body, "}", ""])
+
+    def spend_item(self) -> None:
+        """A poll, if one is due, after an item of a program that takes long."""
+        costs, block = self.polls.costs, self.op.body.block
+        cost = costs.block(block)
+        if costs.has_long_loop(block) or prod(self.op.extents) * cost > SHORT:
+            self.polls.spend(TRIP_COST + cost)
 
     def _decode(self, item: str) -> list[str]:
         """The outer indices of an item, the last changing fastest."""

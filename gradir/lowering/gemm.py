@@ -27,12 +27,20 @@ from gradir.lowering.gemm_compute import (
     packed_rhs,
 )
 from gradir.lowering.gemm_pack import Panels, pack_rhs
-from gradir.lowering.gemm_plan import ELEMENT_BYTES, Contraction, GemmPlan, Operand, Phase
+from gradir.lowering.gemm_plan import (
+    ELEMENT_BYTES,
+    ELEMENT_NAMES,
+    Contraction,
+    GemmPlan,
+    Operand,
+    Phase,
+)
 from gradir.lowering.gemm_tile import add, minimum, multiply
 from gradir.lowering.llvm_text import FunctionText
 
 __all__ = [
     "ELEMENT_BYTES",
+    "ELEMENT_NAMES",
     "Contraction",
     "Epilogue",
     "GemmPlan",

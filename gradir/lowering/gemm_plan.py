@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 from typing import Literal
 
+from gradir.dialects.once import once
 from gradir.lowering.target import Target
 
 ELEMENT_BYTES = {"float": 4, "double": 8, "half": 2, "bfloat": 2}
+# What an operand's elements are called here, by the kind of their scalars; and back.
+ELEMENT_NAMES = {"f32": "float", "f64": "double", "f16": "half", "bf16": "bfloat"}
+HALF_KINDS = {"half": "f16", "bfloat": "bf16"}
 LINE_BYTES = 64
 
 # the right operand: read in place, transposed in registers as it is read, packed once by a phase of
@@ -155,7 +158,7 @@ class GemmPlan:
 
     alignment = LINE_BYTES
 
-    @cached_property
+    @once
     def lanes(self) -> int:
         return self.target.vector_bytes // self.contraction.accumulator_bytes
 
@@ -168,7 +171,7 @@ class GemmPlan:
     def full_panels(self) -> int:
         return self.contraction.n // self.width
 
-    @cached_property
+    @once
     def tail(self) -> tuple[Vector, ...]:
         """The vectors of the last, narrower column panel; empty if there is none."""
         return tuple(split_columns(self.contraction.n % self.width, self.lanes, self.target.masked))
@@ -197,7 +200,7 @@ class GemmPlan:
     def k_blocks(self) -> int:
         return -(-self.contraction.k // max(self.k_block, 1))
 
-    @cached_property
+    @once
     def rhs_batch(self) -> tuple[int, ...]:
         """Batch extents along which the right operand really differs; 1 where it repeats."""
         c = self.contraction

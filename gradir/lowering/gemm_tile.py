@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from gradir.lowering.gemm_plan import ELEMENT_BYTES, Vector
+from gradir.lowering.gemm_plan import ELEMENT_BYTES, HALF_KINDS, Vector
 from gradir.lowering.llvm_text import FunctionText
+from gradir.lowering.target_functions import extended
 
 # k that a loop over transposed blocks does at a time.
 UNROLLED_STEPS = 8
@@ -95,7 +96,7 @@ def element_pointer(f: FunctionText, element: str, base: str, offset: str) -> st
     """base + offset elements."""
     if offset == "0":
         return base
-    return f.emit(f"getelementptr inbounds {element}, ptr {base}, i64 {offset}", "p")
+    return f.emit(f"getelementptr inbounds {stored(element)}, ptr {base}, i64 {offset}", "p")
 
 
 def mask_of(vector: Vector) -> str | None:
@@ -108,51 +109,47 @@ def mask_of(vector: Vector) -> str | None:
 
 def intrinsic_suffix(element: str, lanes: int) -> str:
     """`v16f32` and the like, as names of overloaded intrinsics spell vector types."""
-    kind = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16", "i16": "i16"}[element]
+    kind = {"float": "f32", "double": "f64", "i16": "i16"}[element]
     return f"v{lanes}{kind}"
+
+
+def stored(element: str) -> str:
+    """The LLVM type of an element in memory: f16 and bf16 are seen as their bits."""
+    return "i16" if element in HALF_KINDS else element
 
 
 def load_vector(
     f: FunctionText, element: str, accumulator: str, pointer: str, vector: Vector
 ) -> str:
     """A vector of consecutive elements, extended to the accumulator's type; missing lanes are 0."""
-    # bf16 is the upper half of an f32: as integers it extends everywhere, without a library call
-    stored = "i16" if element == "bfloat" else element
     bytes_ = ELEMENT_BYTES[element]
-    shape = f"<{vector.lanes} x {stored}>"
+    shape = f"<{vector.lanes} x {stored(element)}>"
     mask = mask_of(vector)
     if mask is None:
         value = f.emit(f"load {shape}, ptr {pointer}, align {bytes_}", "b")
     else:
-        name = f"@llvm.masked.load.{intrinsic_suffix(stored, vector.lanes)}.p0"
+        name = f"@llvm.masked.load.{intrinsic_suffix(stored(element), vector.lanes)}.p0"
         value = f.emit(
             f"call {shape} {name}(ptr align {bytes_} {pointer}, "
             f"<{vector.lanes} x i1> {mask}, {shape} zeroinitializer)",
             "b",
         )
-    return _extend(f, element, accumulator, value, f"<{vector.lanes} x ", ">")
+    return _extend(f, element, accumulator, value, vector.lanes)
 
 
 def load_scalar(f: FunctionText, element: str, accumulator: str, pointer: str) -> str:
     """One element, extended to the accumulator's type."""
-    stored = "i16" if element == "bfloat" else element
-    value = f.emit(f"load {stored}, ptr {pointer}, align {ELEMENT_BYTES[element]}", "a")
-    return _extend(f, element, accumulator, value, "", "")
+    value = f.emit(f"load {stored(element)}, ptr {pointer}, align {ELEMENT_BYTES[element]}", "a")
+    return _extend(f, element, accumulator, value, None)
 
 
-def _extend(
-    f: FunctionText, element: str, accumulator: str, value: str, before: str, after: str
-) -> str:
+def _extend(f: FunctionText, element: str, accumulator: str, value: str, lanes: int | None) -> str:
+    """The value in the accumulator's type; `lanes` is None for a scalar."""
+    if element in HALF_KINDS:
+        value, element = extended(f, HALF_KINDS[element], lanes, value), "float"
     if element == accumulator:
         return value
-    if element == "bfloat":
-        wide = f.emit(f"zext {before}i16{after} {value} to {before}i32{after}")
-        sixteen = "splat (i32 16)" if before else "16"
-        upper = f.emit(f"shl {before}i32{after} {wide}, {sixteen}")
-        value = f.emit(f"bitcast {before}i32{after} {upper} to {before}float{after}")
-        element = "float"
-        if element == accumulator:
-            return value
+    before, after = ("", "") if lanes is None else (f"<{lanes} x ", ">")
     return f.emit(f"fpext {before}{element}{after} {value} to {before}{accumulator}{after}")
 
 

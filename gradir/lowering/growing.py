@@ -27,6 +27,9 @@ FIRST_BYTES = 1 << 16
 # Up to this size memory that has grown stays with its table, if it belongs to no result.
 KEPT_BYTES = 1 << 26
 
+# What all records come to may not reach more, so that it does not overflow.
+MOST_BYTES = 1 << 62
+
 # In place of a bound in the error record: -4 and below is a limit of bytes, -3 that no memory is.
 NO_MEMORY = -3
 
@@ -49,6 +52,7 @@ def limit_of_machine() -> int:
 
 def grow_function(target: Target) -> str:
     """`@gradir_grow`: room for record `count`, of `stride` bytes of which `size` count."""
+    none = as_limit(NO_MEMORY)
     return f"""
 declare ptr @gradir_realloc(ptr, i64)
 declare i64 @llvm.umax.i64(i64, i64)
@@ -68,16 +72,21 @@ entry:
   %counted = call i64 @llvm.umax.i64(i64 %size, i64 1)
   %most = udiv i64 %limit, %counted
   %exceeds = icmp ugt i64 %wanted, %most
+  %addressable = udiv i64 {MOST_BYTES}, %stride
   %countable = udiv i64 {2**63 - 1}, %counted
   %shown = call i64 @llvm.umin.i64(i64 %wanted, i64 %countable)
   %needed = mul i64 %shown, %size
-  br i1 %exceeds, label %refuse, label %grow
+  br i1 %exceeds, label %refuse, label %address
+address:
+  %uncountable = icmp ugt i64 %wanted, %addressable
+  br i1 %uncountable, label %refuse, label %grow
 grow:
   %double = shl i64 %capacity, 1
   %first = udiv i64 {FIRST_BYTES}, %stride
   %larger = call i64 @llvm.umax.i64(i64 %double, i64 %first)
   %largest = call i64 @llvm.umax.i64(i64 %larger, i64 %wanted)
-  %new = call i64 @llvm.umin.i64(i64 %largest, i64 %most)
+  %allowed = call i64 @llvm.umin.i64(i64 %largest, i64 %most)
+  %new = call i64 @llvm.umin.i64(i64 %allowed, i64 %addressable)
   ; realloc would free memory for none; a limit of 0 leaves room for one, as at the start
   %room = call i64 @llvm.umax.i64(i64 %new, i64 1)
   %bytes = mul i64 %room, %stride
@@ -89,7 +98,7 @@ keep:
   store i64 %new, ptr %place, align 8
   ret void
 refuse:
-  %kind = phi i64 [ %limit, %entry ], [ {as_limit(NO_MEMORY)}, %grow ]
+  %kind = phi i64 [ %limit, %entry ], [ {none}, %address ], [ {none}, %grow ]
   store i64 0, ptr %row, align 8
   store i64 1, ptr %failed, align 8
   %pair = cmpxchg ptr %error, i64 0, i64 %code monotonic monotonic

@@ -26,7 +26,8 @@ class Kernel:
 
     `functions` are (name, bits, lanes) requests for vector math; `declarations` are the LLVM
     `declare` lines of the intrinsics in `text`. `messages` are the error texts that
-    loopnest.check_index reports, by the code that is stored (see `ERROR_*`).
+    loopnest.check_index reports, by the code that is stored (see `ERROR_*`). If it `polls`, its
+    functions take the table behind the error record, and may return before their time.
     """
 
     text: str
@@ -34,6 +35,7 @@ class Kernel:
     functions: frozenset[tuple[str, int, int]] = frozenset()
     declarations: frozenset[str] = frozenset()
     messages: tuple[str, ...] = field(default=())
+    polls: bool = False
 
 
 # The error record that every phase is handed: three i64. A failing index check stores its message

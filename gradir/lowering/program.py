@@ -27,8 +27,10 @@ from gradir.dialects.forall import ForallOp
 from gradir.dialects.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest import ContractOp, LoopOp, NestOp, ReshapeOp
 from gradir.dialects.loopnest_buffers import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
+from gradir.lowering.callback_functions import HOST_OBJECT, HOST_SYMBOL
 from gradir.lowering.contractions import emit_contract
-from gradir.lowering.driver_scalars import ScalarCode
+from gradir.lowering.driver_costs import driver_costs
+from gradir.lowering.driver_scalars import Buffer, ScalarCode
 from gradir.lowering.foralls import emit_forall
 from gradir.lowering.growing import (
     GROW_DECLARATIONS,
@@ -41,12 +43,9 @@ from gradir.lowering.kernel_key import kernel_key
 from gradir.lowering.llvm_text import FunctionText
 from gradir.lowering.loop_blocks import LoopBlocks
 from gradir.lowering.nests import emit_nest
+from gradir.lowering.polls import POLL_DECLARATION, UNLIKELY_DEFINITION, Polls
 from gradir.lowering.program_attributes import global_data, parameters_of, tapes_of
 from gradir.lowering.program_report import (
-    HOST_SYMBOL,
-    TABLE_ARGUMENTS,
-    TABLE_ERROR,
-    TABLE_THREADS,
     BufferType,
     Constant,
     HostCallSite,
@@ -60,14 +59,16 @@ from gradir.lowering.region import parallel_entry, serial_entry
 from gradir.lowering.scalar_instructions import kind_of
 from gradir.lowering.spmd import SharedWork, Use
 from gradir.lowering.structured import ControlFlow
+from gradir.lowering.table import TABLE_ARGUMENTS
 from gradir.lowering.target import Target
+from gradir.lowering.target_functions import complete
 from gradir.lowering.vector_math import collect
 from gradir.passes.liveness import is_control_flow
 from gradir.passes.region_flow import times, trips
 
 __all__ = [
-    "HOST_SYMBOL", "TABLE_ARGUMENTS", "TABLE_ERROR", "TABLE_THREADS", "Constant", "HostCallSite",
-    "KernelReport", "Parameter", "PhaseReport", "Program", "byte_size", "emit_program",
+    "Constant", "HostCallSite", "KernelReport", "Parameter", "PhaseReport", "Program", "byte_size",
+    "emit_program",
 ]  # fmt: skip
 
 
@@ -76,28 +77,6 @@ def emit_program(function: func.FuncOp, target: Target, threads: int) -> Program
     driver = _Driver(function, target, threads)
     driver.function_block()
     return driver.program()
-
-
-@dataclass(frozen=True)
-class _Buffer:
-    """A value of memref type: bytes of an argument or a constant, and the pointer to them.
-
-    Of a window the bytes are all those where it may be. A private one is on a thread's own stack.
-    """
-
-    root: int
-    low: int
-    high: int
-    pointer: str
-    is_window: bool = False
-    is_private: bool = False
-
-    @property
-    def place(self) -> Hashable:
-        return self.root, self.low, self.high, self.pointer if self.is_window else ""
-
-    def use(self, writes: bool) -> list[Use]:
-        return [] if self.is_private else [Use(self.root, self.low, self.high, writes)]
 
 
 @dataclass(frozen=True)
@@ -116,26 +95,28 @@ class _Driver:
         self.function, self.target, self.threads = function, target, threads
         self.text = FunctionText()
         self.work = SharedWork(self.text, threads)
-        self.buffers: dict[SSAValue, _Buffer] = {}
+        self.buffers: dict[SSAValue, Buffer] = {}
         self.offsets: dict[SSAValue, int] = {}
         self.kernels: dict[Hashable, _Emitted] = {}
-        self.constants: dict[str, tuple[Constant, _Buffer]] = {}
+        self.constants: dict[str, tuple[Constant, Buffer]] = {}
         self.messages: list[str] = []
         self.records: list[tuple[int, int]] = []
         self.words = TABLE_ARGUMENTS
         self.own_record = ""
         self.growing: list[tuple[int, int, int]] = []
         self.host_calls: list[HostCallSite] = []
-        self.host_failed: _Buffer | None = None
         self.roots = 0
         self.scalars = ScalarCode(
             self.text, self.work, lambda buffer: self.buffers[buffer], self.own_error
         )
         self.blocks = LoopBlocks(self.scalars, target)
+        self.polls = Polls(self.text, driver_costs(lambda op: self.emitted(op).kernel))
         self.control = ControlFlow(
             *(self.text, self.scalars.names, self.region_block),
             condition_of=self.condition,
             blocks_of=self.blocks.of,
+            chunk_of=self.polls.chunk,
+            at_back_edge=self.polls.back_edge,
         )
         # whether a block of a region ends with a barrier where memory was touched
         self.settles = False
@@ -149,6 +130,7 @@ class _Driver:
         self.declare(block)
         if not self.work.is_worth_waking(self.phases(block)):
             self.work.threads = 1
+        self.work.can_stop = self.can_stop(block)
         self.ops(block)
         last = block.last_op
         if isinstance(last, func.ReturnOp) and last.operands:
@@ -177,6 +159,14 @@ class _Driver:
                 for region in op.regions:
                     for inner in region.blocks:
                         yield from self.phases(inner, times(executions, trips(op)))
+
+    def can_stop(self, block: Block) -> bool:
+        """Whether anything in a function may end its call before its time."""
+        return (
+            any(isinstance(op, HostInvokeOp) for op in block.walk())
+            or any(emitted.kernel.polls for emitted in self.kernels.values())
+            or self.polls.costs.has_long_loop(block)
+        )
 
     def ops(self, block: Block) -> None:
         """Write all ops of a block but its terminator."""
@@ -209,11 +199,6 @@ class _Driver:
         assert loop is not None
         for records in {op.records: None for op in loop.walk() if isinstance(op, ReserveOp)}:
             condition = self.scalars.unless_failed(condition, records)
-        if any(isinstance(op, HostInvokeOp) for op in loop.walk()):
-            self.work.by_all(self.failure().use(writes=False))
-            failed = self.text.emit(f"load i64, ptr {self.failure().pointer}, align 8")
-            going = self.text.emit(f"icmp eq i64 {failed}, 0")
-            condition = self.text.emit(f"and i1 {condition}, {going}")
         return condition
 
     def flow(self, op: Operation) -> None:
@@ -269,20 +254,16 @@ class _Driver:
 
     # Host calls.
 
-    def failure(self) -> _Buffer:
-        """The word that says whether a host call has failed."""
-        if self.host_failed is None:
-            self.host_failed = self.new_slot()
-        return self.host_failed
-
     def host_uses(self, op: HostInvokeOp) -> Iterator[Use]:
         for values, writes in ((op.inputs, False), (op.outputs, True)):
             for value in values:
                 yield from self.buffers[value].use(writes)
-        yield from self.failure().use(writes=True)
 
     def host_call(self, op: HostInvokeOp) -> None:
-        """Thread 0, which is the caller's, calls back with the addresses of the buffers."""
+        """Thread 0, which is the caller's, calls back with the addresses of the buffers.
+
+        The call ends here where a function raises, or a signal's handler meanwhile.
+        """
         inputs, outputs = (
             tuple(cast(BufferType, v.type) for v in vs) for vs in (op.inputs, op.outputs)
         )
@@ -294,8 +275,8 @@ class _Driver:
         for k, operand in enumerate(op.operands):
             place = self.text.emit(f"getelementptr ptr, ptr {table}, i64 {k}")
             self.text.line(f"store ptr {self.buffers[operand].pointer}, ptr {place}, align 8")
-        failed = self.text.emit(f"call i64 @{HOST_SYMBOL}(i64 {number}, ptr {table}, ptr %table)")
-        self.text.line(f"store i64 {failed}, ptr {self.failure().pointer}, align 8")
+        arguments = f"ptr @{HOST_OBJECT}, i64 {number}, ptr {table}, ptr %table"
+        self.polls.leave_if(self.text.emit(f"call i64 @{HOST_SYMBOL}({arguments})"))
 
     # Kernels.
 
@@ -306,10 +287,14 @@ class _Driver:
         if not op.scratch:
             pointers.append("ptr null")
         pointers.append(f"ptr {emitted.error}")
+        if emitted.kernel.polls:
+            pointers.append("ptr %table")
         reads = len(op.inputs)
         uses = [use for k, b in enumerate(buffers) for use in b.use(k >= reads)]
         for phase in emitted.kernel.phases:
             self.work.phase(phase, ", ".join(pointers), uses)
+            if emitted.kernel.polls:
+                self.polls.check()
         emitted.report.calls += 1
 
     def emitted(self, op: LoopOp | ForallOp) -> _Emitted:
@@ -372,7 +357,7 @@ class _Driver:
                 op,
             )
         pointer = self.work.early(f"getelementptr i8, ptr {source.pointer}, i64 {offset}", "view")
-        self.buffers[op.result] = _Buffer(source.root, low, low + size, pointer)
+        self.buffers[op.result] = Buffer(source.root, low, low + size, pointer)
 
     def reshape(self, op: ReshapeOp) -> None:
         self.buffers[op.result] = self.buffers[op.operand]
@@ -394,7 +379,7 @@ class _Driver:
     def alloca(self, op: memref.AllocaOp) -> None:
         size = byte_size(op.memref.type)
         pointer = self.work.early(f"alloca [{size} x i8], align 8", "slot")
-        self.buffers[op.memref] = _Buffer(self.new_root(), 0, size, pointer, is_private=True)
+        self.buffers[op.memref] = Buffer(self.new_root(), 0, size, pointer, is_private=True)
 
     def window(self, op: WindowOp) -> None:
         source = self.buffers[op.source]
@@ -408,11 +393,11 @@ class _Driver:
         kept = -1 if op.kept is None else op.kept.value.data
         self.growing.append((word, op.stride.value.data, kept))
         pointer = self.work.early(f"getelementptr i64, ptr %table, i64 {word}")
-        self.buffers[op.result] = _Buffer(word, 0, 1 << 62, pointer)
+        self.buffers[op.result] = Buffer(word, 0, 1 << 62, pointer)
 
     def grown_before(self, op: RecordsAtOp) -> None:
         slot = self.buffers[op.slot]
-        self.buffers[op.result] = _Buffer(self.new_root(), 0, 1 << 62, slot.pointer)
+        self.buffers[op.result] = Buffer(self.new_root(), 0, 1 << 62, slot.pointer)
 
     DECLARATIONS: ClassVar[dict[type[Operation], Callable[[Any, Any], None]]] = {
         ReshapeOp: reshape,
@@ -430,19 +415,19 @@ class _Driver:
         self.roots += 1
         return -self.roots
 
-    def new_slot(self) -> _Buffer:
+    def new_slot(self) -> Buffer:
         """A word of the table, to hand a number from one thread to the others."""
         word = self.words
         self.words += 1
         pointer = self.work.early(f"getelementptr i64, ptr %table, i64 {word}")
-        return _Buffer(self.new_root(), 0, 8, pointer)
+        return Buffer(self.new_root(), 0, 8, pointer)
 
-    def new_buffer(self, type_: BufferType) -> _Buffer:
+    def new_buffer(self, type_: BufferType) -> Buffer:
         """A buffer whose address is the next word of the table."""
         word = self.words
         self.words += 1
         slot = self.work.early(f"getelementptr i64, ptr %table, i64 {word}")
-        return _Buffer(word, 0, byte_size(type_), self.work.early(f"load ptr, ptr {slot}, align 8"))
+        return Buffer(word, 0, byte_size(type_), self.work.early(f"load ptr, ptr {slot}, align 8"))
 
     # The module.
 
@@ -469,6 +454,7 @@ class _Driver:
             barriers=self.work.barriers,
             kernels=tuple(e.report for e in self.kernels.values()),
             host_calls=tuple(self.host_calls),
+            can_stop=self.work.can_stop,
         )
 
     def module_text(self) -> str:
@@ -481,20 +467,24 @@ class _Driver:
         is_parallel = self.work.shared_phases > 0
         parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
         if self.host_calls:
-            parts.append(f"declare i64 @{HOST_SYMBOL}(i64, ptr, ptr)")
+            parts.append(f"declare i64 @{HOST_SYMBOL}(ptr, i64, ptr, ptr)")
+            parts.append(f"@{HOST_OBJECT} = external global i8")
+        if self.work.can_stop:
+            parts += [POLL_DECLARATION, UNLIKELY_DEFINITION]
         parts.append(self.driver_text())
         if self.scalars.grows:
             parts += [grow_function(self.target), trim_function(self.target, self.growing)]
         ends = ["gradir_trim"] if self.scalars.grows else []
         if is_parallel:
-            parts.append(parallel_entry(self.target, self.records, TABLE_THREADS, ends))
+            parts.append(parallel_entry(self.target, self.records, ends, self.work.can_stop))
         else:
             parts.append(serial_entry(self.target, self.records, ends))
-        return "\n".join(parts)
+        return complete("\n".join(parts), self.target)
 
     def driver_text(self) -> str:
         """`@gradir_driver`, which every thread runs."""
-        lines = [*self.work.prologue, self.text.text(), "  ret void"]
+        lines = [*self.work.prologue, *self.polls.prologue, self.text.text(), "  ret void"]
+        lines.append(self.work.ways_out())
         return (
             "define internal void @gradir_driver(ptr %table, i64 %thread, i64 %threads, "
             f"ptr %barrier) noinline {self.target.attributes} {{\nentry:\n"

@@ -12,15 +12,6 @@ from xdsl.ir import Attribute
 from gradir.dialects.tape import TapeType
 from gradir.lowering.region import ENTRY
 
-# The table that the entry is handed, in words of 8 bytes: the error record, the number of threads,
-# then one address for each argument of the function. After these follow, as the walk finds them,
-# addresses of constants and error records of kernels.
-TABLE_ERROR, TABLE_THREADS, TABLE_ARGUMENTS = 0, 3, 4
-
-# What the text calls for a host call, with its number, the addresses of its buffers and the table;
-# it returns whether this call or one before it has failed.
-HOST_SYMBOL = "gradir_host"
-
 BufferType = MemRefType[Attribute]
 
 
@@ -79,7 +70,8 @@ class Program:
     that counts `messages` from 1. `growing` are the first words of memory that grows, the bytes of
     its records, and the result that it belongs to or -1; the caller frees the memory, and does not
     use a table again after an error. Where an input or result is a tape, `input_tapes` or
-    `result_tapes` has an entry for each; a tape is handed over as several buffers.
+    `result_tapes` has an entry for each; a tape is handed over as several buffers. A call that
+    `can_stop` comes back to Python while it runs.
     """
 
     name: str
@@ -97,6 +89,7 @@ class Program:
     barriers: int
     kernels: tuple[KernelReport, ...]
     host_calls: tuple[HostCallSite, ...] = ()
+    can_stop: bool = False
     entry: str = ENTRY
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from gradir.lowering.callback_functions import POLL_SYMBOL
 from gradir.lowering.kernel import ERROR_RECORD_BYTES
 from gradir.lowering.llvm_text import FunctionText
+from gradir.lowering.table import TABLE_STOP, TABLE_THREADS
 from gradir.lowering.target import Target
 
 ENTRY = "gradir_entry"
@@ -35,6 +37,8 @@ LIBRARY_SYMBOLS = {"gradir_yield": "sched_yield"} | (
 # Pauses (of about 30 ns) before a waiting thread starts to offer its core to others.
 SPIN_TRIPS = 200
 BARRIER_BYTES = 128
+# Where the barrier has the table.
+BARRIER_TABLE = 8
 AFFINITY_BYTES = 128
 
 
@@ -47,8 +51,8 @@ def serial_entry(
     `ends` are functions of the table that are called after the driver.
     """
     return f"""
-define internal void @gradir_barrier(ptr %barrier, i64 %threads) {target.attributes} {{
-  ret void
+define internal i1 @gradir_barrier(ptr %barrier, i64 %threads) {target.attributes} {{
+  ret i1 false
 }}
 
 define void @{ENTRY}(ptr %table) {target.attributes} {{
@@ -62,10 +66,13 @@ define void @{ENTRY}(ptr %table) {target.attributes} {{
 def parallel_entry(
     target: Target,
     records: Sequence[tuple[int, int]],
-    threads_word: int,
     ends: Sequence[str] = (),
+    polls: bool = False,
 ) -> str:
-    """`@gradir_entry(ptr %table)`, with as many threads as the table asks for."""
+    """`@gradir_entry(ptr %table)`, with as many threads as the table asks for.
+
+    `polls`: whether the call can be ended from outside, so that a thread that waits has to look.
+    """
     return f"""
 declare void @gradir_parallel(ptr, ptr, i32, i32)
 declare i32 @gradir_yield()
@@ -76,10 +83,12 @@ define void @{ENTRY}(ptr %table) {target.attributes} {{
   %generation = getelementptr i8, ptr %barrier, i64 64
   store i64 0, ptr %barrier, align 64
   store i64 0, ptr %generation, align 64
+  %barrier.table = getelementptr i8, ptr %barrier, i64 {BARRIER_TABLE}
+  store ptr %table, ptr %barrier.table, align 8
   store ptr %table, ptr %data, align 8
   %second = getelementptr i64, ptr %data, i64 1
   store ptr %barrier, ptr %second, align 8
-  %word = getelementptr i64, ptr %table, i64 {threads_word}
+  %word = getelementptr i64, ptr %table, i64 {TABLE_THREADS}
   %threads = load i64, ptr %word, align 8
   %several = icmp sgt i64 %threads, 1
   br i1 %several, label %fork, label %direct
@@ -97,7 +106,7 @@ done:
 }}
 {_region(target)}
 {_spread(target)}
-{_barrier(target)}
+{_barrier(target, polls)}
 {_errors(target, records)}"""
 
 
@@ -188,16 +197,23 @@ done:
 }}"""
 
 
-def _barrier(target: Target) -> str:
-    """A counter of arrivals, and on another cache line a generation that the last arrival bumps."""
+def _barrier(target: Target, polls: bool) -> str:
+    """A counter of arrivals, and on another cache line a generation that the last arrival bumps.
+
+    It returns whether the call is to end: what the last arrival found, the same for all threads,
+    in the lowest bit of the generation.
+    """
+    poll = f"call i64 @{POLL_SYMBOL}(ptr %table)" if polls else ""
     declaration, pause = "", ""
-    if "sse2" in target.features:
+    if target.streaming:
         declaration = "declare void @llvm.x86.sse2.pause()"
         pause = "call void @llvm.x86.sse2.pause()"
     return f"""
 {declaration}
-define internal void @gradir_barrier(ptr %barrier, i64 %threads) noinline {target.attributes} {{
+define internal i1 @gradir_barrier(ptr %barrier, i64 %threads) noinline {target.attributes} {{
 entry:
+  %place = getelementptr i8, ptr %barrier, i64 {BARRIER_TABLE}
+  %table = load ptr, ptr %place, align 8
   %generation = getelementptr i8, ptr %barrier, i64 64
   %before = load atomic i64, ptr %generation acquire, align 8
   %arrived = atomicrmw add ptr %barrier, i64 1 acq_rel
@@ -206,9 +222,12 @@ entry:
   br i1 %is_last, label %open, label %spin
 open:
   store atomic i64 0, ptr %barrier monotonic, align 8
-  %after = add i64 %before, 1
+  %stop.place = getelementptr i64, ptr %table, i64 {TABLE_STOP}
+  %stop = load atomic i64, ptr %stop.place monotonic, align 8
+  %following = add i64 %before, 2
+  %after = or i64 %following, %stop
   store atomic i64 %after, ptr %generation release, align 8
-  ret void
+  br label %leave
 spin:
   %trips = phi i64 [ 0, %entry ], [ %more, %wait ], [ %more, %yield ]
   %now = load atomic i64, ptr %generation acquire, align 8
@@ -221,9 +240,12 @@ wait:
   br i1 %is_patient, label %spin, label %yield
 yield:
   call i32 @gradir_yield()
+  {poll}
   br label %spin
 leave:
-  ret void
+  %seen = phi i64 [ %after, %open ], [ %now, %spin ]
+  %ends = trunc i64 %seen to i1
+  ret i1 %ends
 }}
 """
 

@@ -2,6 +2,8 @@
 
 A kind is the short name of a scalar type (`f32`, `bf16`, `i64`, `i1`); lanes is 1 for a scalar and
 W for `<W x T>`. f16 and bf16 are computed in f32 and rounded to nearest even after each operation.
+LLVM sees them as i16, their bits: what it makes of its own half types differs from machine to
+machine, and calls functions that no library has (`target_functions.py` converts).
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute
 
 from gradir.lowering.llvm_text import FunctionText
+from gradir.lowering.target_functions import extended, narrowed
 
-LLVM_FLOATS = {"f64": "double", "f32": "float", "f16": "half", "bf16": "bfloat"}
+LLVM_TYPES = {"f64": "double", "f32": "float", "f16": "i16", "bf16": "i16"}
 FLOAT_BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
 
 
@@ -41,7 +44,7 @@ def kind_of(type_: Attribute) -> str:
 
 
 def is_float(kind: str) -> bool:
-    return kind in LLVM_FLOATS
+    return kind in FLOAT_BITS
 
 
 def bits_of(kind: str) -> int:
@@ -54,7 +57,7 @@ def bytes_of(kind: str) -> int:
 
 
 def llvm_type(kind: str, lanes: int = 1) -> str:
-    name = LLVM_FLOATS.get(kind, kind)
+    name = LLVM_TYPES.get(kind, kind)
     return name if lanes == 1 else f"<{lanes} x {name}>"
 
 
@@ -70,12 +73,12 @@ def literal(kind: str, number: float) -> str:
     if kind == "f64":
         return f"0x{struct.pack('>d', number).hex().upper()}"
     if kind == "f16":
-        return f"0xH{_packed('>e', number).hex().upper()}"
+        return str(int.from_bytes(_packed(">e", number), "big"))
     single = _packed(">f", number)
     if kind == "f32":
         # a float is written with the bits of the double of the same value
         return f"0x{struct.pack('>d', struct.unpack('>f', single)[0]).hex().upper()}"
-    return f"0xR{_bfloat_bits(int.from_bytes(single, 'big')):04X}"
+    return str(_bfloat_bits(int.from_bytes(single, "big")))
 
 
 def _packed(form: str, number: float) -> bytes:
@@ -120,6 +123,10 @@ def infinity_key(kind: str, combiner: str) -> str:
     """The order key, of an integer kind, that maximum or minimum starts from."""
     infinity = {"i32": 0x7F800000, "i64": 0x7FF0000000000000}[kind]
     return str(infinity if combiner == "minimum" else -infinity - 1)
+
+
+def _count(lanes: int) -> int | None:
+    return None if lanes == 1 else lanes
 
 
 class Instructions:
@@ -174,7 +181,7 @@ class Instructions:
         if source == target:
             return operand
         if FLOAT_BITS[source] == 16:
-            operand, source = self._to_single(source, lanes, operand), "f32"
+            operand, source = extended(self.f, source, _count(lanes), operand), "f32"
             if target == "f32":
                 return operand
         if target in ("f32", "f64"):
@@ -183,37 +190,7 @@ class Instructions:
             )
         if source == "f64":
             operand = self._round_to_odd(lanes, operand)
-        if target == "bf16":
-            return self._to_bfloat(lanes, operand)
-        return self.cast("fptrunc", "f32", target, lanes, operand)
-
-    def _to_single(self, kind: str, lanes: int, operand: str) -> str:
-        """f16 or bf16 to f32. bf16 as integers: of an extension LLVM would compute a floor in bf16,
-        which it rounds by a function that is not there."""
-        if kind == "f16":
-            return self.cast("fpext", kind, "f32", lanes, operand)
-        short = self.cast("bitcast", "bf16", "i16", lanes, operand)
-        wide = self.cast("zext", "i16", "i32", lanes, short)
-        bits = self.binary("shl", "i32", lanes, wide, splat_literal("i32", lanes, "16"))
-        return self.cast("bitcast", "i32", "f32", lanes, bits)
-
-    def _to_bfloat(self, lanes: int, operand: str) -> str:
-        """f32 to bf16 in integers: the instruction of AVX-512 flushes subnormal numbers."""
-        bits = self.cast("bitcast", "f32", "i32", lanes, operand)
-
-        def number(value: int) -> str:
-            return splat_literal("i32", lanes, str(value))
-
-        high = self.binary("lshr", "i32", lanes, bits, number(16))
-        odd = self.binary("and", "i32", lanes, high, number(1))
-        bias = self.binary("add", "i32", lanes, odd, number(0x7FFF))
-        biased = self.binary("add", "i32", lanes, bits, bias)
-        rounded = self.binary("lshr", "i32", lanes, biased, number(16))
-        nan = self.f.emit(f"fcmp uno {llvm_type('f32', lanes)} {operand}, {operand}")
-        quiet = self.binary("or", "i32", lanes, high, number(0x40))
-        result = self.select("i32", lanes, nan, quiet, rounded)
-        short = self.cast("trunc", "i32", "i16", lanes, result)
-        return self.cast("bitcast", "i16", "bf16", lanes, short)
+        return narrowed(self.f, target, _count(lanes), operand)
 
     def _round_to_odd(self, lanes: int, operand: str) -> str:
         """f64 to f32 such that rounding the result again gives what one rounding would have."""

@@ -21,6 +21,7 @@ from gradir.lowering.scalar_instructions import (
     is_float,
     kind_of,
     llvm_type,
+    mangled,
     splat_literal,
 )
 
@@ -100,6 +101,19 @@ def _float_intrinsic(name: str) -> Emit:
     return _in_compute_kind(lambda i, k, n, xs: i.intrinsic(name, k, n, *xs))
 
 
+def _without_nan(name: str) -> Emit:
+    """Of a number and a nan the number; LLVM's own maxnum would call the C library."""
+
+    def emit(i: Instructions, kind: str, lanes: int, xs: Sequence[str]) -> str:
+        x, y = xs
+        type_ = llvm_type(kind, lanes)
+        no_x, no_y = (i.f.emit(f"fcmp uno {type_} {v}, {v}") for v in xs)
+        both = i.select(kind, lanes, no_x, y, x), i.select(kind, lanes, no_y, x, y)
+        return i.intrinsic(name, kind, lanes, *both)
+
+    return _in_compute_kind(emit)
+
+
 def _vector_math(name: str) -> Emit:
     return _in_compute_kind(lambda i, k, n, xs: _call_vector_math(i, name, k, n, xs))
 
@@ -118,6 +132,31 @@ def _rsqrt(i: Instructions, kind: str, lanes: int, xs: Sequence[str]) -> str:
     return i.binary("fdiv", kind, lanes, i.number(kind, lanes, 1.0), root)
 
 
+def _cbrt(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
+    """|x| ** (1/3) in f64 and a step of Newton's, with the sign of x; rounded once."""
+    kind = operand_kind(op)
+
+    def number(value: float) -> str:
+        return i.number("f64", lanes, value)
+
+    x = i.resize_float(kind, "f64", lanes, xs[0])
+    size = i.intrinsic("fabs", "f64", lanes, x)
+    # small numbers are made large, as a quotient by a subnormal one has few bits
+    small = i.f.emit(f"fcmp olt {llvm_type('f64', lanes)} {size}, {number(2.0**-900)}")
+    scaled = i.binary("fmul", "f64", lanes, size, number(2.0**900))
+    base = i.select("f64", lanes, small, scaled, size)
+    near = _call_vector_math(i, "pow", "f64", lanes, [base, number(1 / 3)])
+    quotient = i.binary("fdiv", "f64", lanes, base, i.binary("fmul", "f64", lanes, near, near))
+    off = i.binary("fdiv", "f64", lanes, i.binary("fsub", "f64", lanes, near, quotient), number(3))
+    # of 0 and inf the quotient is nan
+    off_is_number = i.f.emit(f"fcmp ord {llvm_type('f64', lanes)} {off}, {off}")
+    off = i.select("f64", lanes, off_is_number, off, number(0))
+    root = i.binary("fsub", "f64", lanes, near, off)
+    back = i.binary("fmul", "f64", lanes, root, number(2.0**-300))
+    root = i.select("f64", lanes, small, back, root)
+    return i.resize_float("f64", kind, lanes, i.intrinsic("copysign", "f64", lanes, root, x))
+
+
 def _fpowi(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
     """|x| ** n in f64, with the sign of x where n is odd; rounded once."""
     kind, integer = operand_kind(op), kind_of(op.operands[1].type)
@@ -132,7 +171,10 @@ def _fpowi(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str
 
 
 def _negf(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
-    return i.unary("fneg", operand_kind(op), lanes, xs[0])
+    kind = operand_kind(op)
+    if bits_of(kind) == 16:
+        return i.binary("xor", kind, lanes, xs[0], splat_literal(kind, lanes, str(1 << 15)))
+    return i.unary("fneg", kind, lanes, xs[0])
 
 
 def _fma(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
@@ -167,6 +209,37 @@ def _absi(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
     zero = i.number(kind, lanes, 0)
     negative = i.binary("sub", kind, lanes, zero, xs[0])
     return i.intrinsic("smax", kind, lanes, xs[0], negative)
+
+
+def _count_zeros(name: str) -> Emit:
+    """The width, of 0."""
+
+    def emit(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
+        kind = operand_kind(op)
+        type_ = llvm_type(kind, lanes)
+        symbol = f"@llvm.{name}.{mangled(kind, lanes)}"
+        i.needs.declarations.add(f"declare {type_} {symbol}({type_}, i1)")
+        return i.f.emit(f"call {type_} {symbol}({type_} {xs[0]}, i1 false)")
+
+    return emit
+
+
+def _ipowi(i: Instructions, op: Operation, xs: Sequence[str], lanes: int) -> str:
+    """x ** y by squaring; to a negative power rounded towards 0, so 0 but for 1 and -1."""
+    kind = operand_kind(op)
+    x, y = xs
+    zero, one, minus_one = (i.number(kind, lanes, v) for v in (0, 1, -1))
+    result, square = one, x
+    for k in range(max(bits_of(kind) - 1, 1)):
+        bit = i.binary("and", kind, lanes, y, i.number(kind, lanes, 1 << k))
+        taken = _compare(i, "ne", kind, lanes, bit, zero)
+        result = i.select(kind, lanes, taken, i.binary("mul", kind, lanes, result, square), result)
+        square = i.binary("mul", kind, lanes, square, square)
+    # of 1 and -1 the last bit of the exponent decides, whatever its sign
+    others = [_compare(i, "ne", kind, lanes, x, unit) for unit in (one, minus_one)]
+    negative = _compare(i, "slt", kind, lanes, y, zero)
+    is_fraction = i.binary("and", "i1", lanes, negative, i.binary("and", "i1", lanes, *others))
+    return i.select(kind, lanes, is_fraction, zero, result)
 
 
 def _compare(i: Instructions, predicate: str, kind: str, lanes: int, x: str, y: str) -> str:
@@ -213,7 +286,9 @@ def _rounded_division(opcode: str, up: bool) -> Emit:
             to_fix = _compare(i, "sge" if up else "slt", kind, lanes, signs, zero)
             wrong = i.binary("and", "i1", lanes, wrong, to_fix)
         divides = _compare(i, "ne", kind, lanes, y, zero)
-        step = i.cast("zext", "i1", kind, lanes, i.binary("and", "i1", lanes, wrong, divides))
+        step = i.binary("and", "i1", lanes, wrong, divides)
+        if kind != "i1":
+            step = i.cast("zext", "i1", kind, lanes, step)
         return i.binary("add" if up else "sub", kind, lanes, quotient, step)
 
     return emit
@@ -286,8 +361,8 @@ OPS: dict[type[Operation], Emit] = {
     arith.NegfOp: _negf,
     arith.MaximumfOp: _float_intrinsic("maximum"),
     arith.MinimumfOp: _float_intrinsic("minimum"),
-    arith.MaxnumfOp: _float_intrinsic("maxnum"),
-    arith.MinnumfOp: _float_intrinsic("minnum"),
+    arith.MaxnumfOp: _without_nan("maximum"),
+    arith.MinnumfOp: _without_nan("minimum"),
     arith.CmpfOp: _cmpf,
     arith.CmpiOp: _cmpi,
     arith.SelectOp: _select,
@@ -334,7 +409,11 @@ OPS: dict[type[Operation], Emit] = {
     math.RsqrtOp: _in_compute_kind(_rsqrt),
     math.FmaOp: _fma,
     math.FPowIOp: _fpowi,
+    math.CbrtOp: _cbrt,
+    math.IPowIOp: _ipowi,
     math.CtPopOp: _integer_intrinsic("ctpop"),
+    math.CountLeadingZerosOp: _count_zeros("ctlz"),
+    math.CountTrailingZerosOp: _count_zeros("cttz"),
     **{op: _vector_math(name) for op, name in VECTOR_MATH.items()},
 }
 
@@ -353,6 +432,8 @@ _COSTS: dict[type[Operation], float] = {
     **dict.fromkeys((math.AsinhOp, math.AcoshOp, math.AtanhOp, math.Atan2Op), 6.0),
     math.PowFOp: 20.0,
     math.FPowIOp: 25.0,
+    math.CbrtOp: 30.0,
+    math.IPowIOp: 60.0,
 }
 
 

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 
 from gradir.lowering.kernel import Phase
 from gradir.lowering.llvm_text import FunctionText
+from gradir.lowering.polls import LEAVE, UNLIKELY
 
 # Nanoseconds that one thread takes, from which on it pays to share: a phase, for which the threads
 # have to wait for each other and to exchange data; and the whole work of a program that has such
 # phases, for which they have to be woken.
 PHASE_COST, PROGRAM_COST = 2500.0, 6000.0
+
+# Block where threads return after a barrier.
+RETURN = "return"
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,15 @@ class SharedWork:
     """Writes the calls of a driver that `threads` threads run together.
 
     `prologue` is text that stands before `text` and dominates all of it. A phase that is not shared
-    is done by thread 0, inside a block that consecutive ones have in common.
+    is done by thread 0, inside a block that consecutive ones have in common. Where calls `can_stop`
+    before their time, all threads return from a barrier that one of them has come to on its way
+    out.
     """
 
     def __init__(self, text: FunctionText, threads: int):
         self.text = text
         self.threads = threads
+        self.can_stop = False
         self.prologue: list[str] = []
         self.barriers = 0
         self.shared_phases = 0
@@ -113,7 +120,11 @@ class SharedWork:
             return
         self._join()
         if self.threads > 1:
-            self.text.line("call void @gradir_barrier(ptr %barrier, i64 %threads)")
+            stopped = self.text.emit("call i1 @gradir_barrier(ptr %barrier, i64 %threads)")
+            if self.can_stop:
+                on = self.text.fresh("on")
+                self.text.line(f"br i1 {stopped}, label %{RETURN}, label %{on}, {UNLIKELY}")
+                self.text.label(on)
             self.barriers += 1
         self._shared, self._single = [], []
 
@@ -146,6 +157,13 @@ class SharedWork:
     def is_alone(self) -> bool:
         """One thread runs what is written now, and waits for no other."""
         return self.threads == 1 or self._is_alone
+
+    def ways_out(self) -> str:
+        """The blocks where a call ends before its time."""
+        if not self.can_stop:
+            return ""
+        wait = "  call i1 @gradir_barrier(ptr %barrier, i64 %threads)\n" if self.threads > 1 else ""
+        return f"{LEAVE}:\n{wait}  br label %{RETURN}\n{RETURN}:\n  ret void\n"
 
     def finish(self) -> None:
         """Nothing follows."""

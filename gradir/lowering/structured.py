@@ -34,6 +34,11 @@ def value_type(value: SSAValue) -> str:
 class IterationBlock(Protocol):
     """What several iterations of a loop compute together before they run one after the other."""
 
+    @property
+    def lanes(self) -> int:
+        """At most so many iterations."""
+        ...
+
     def begin(self) -> str:
         """Compute ahead; gives the number of iterations."""
         ...
@@ -54,7 +59,9 @@ class ControlFlow:
     name of `value` in the form that `target`, a block argument or result, has; it may write
     instructions. By default values have one form. `condition_of` gives the name of what decides on
     another trip of an scf.while, by default the operand. `blocks_of` gives what an scf.for computes
-    ahead for several iterations, if anything.
+    ahead for several iterations, if anything; `chunk_of` how many iterations of one with constant
+    bounds are a loop of their own. `at_back_edge(loop, trips)` may write instructions after an
+    iteration of a loop, or after as many as run as one.
     """
 
     def __init__(
@@ -66,6 +73,8 @@ class ControlFlow:
         passed: Callable[[SSAValue, SSAValue], str] | None = None,
         condition_of: Callable[[scf.ConditionOp], str] | None = None,
         blocks_of: Callable[[scf.ForOp], IterationBlock | None] | None = None,
+        chunk_of: Callable[[scf.ForOp], int | None] | None = None,
+        at_back_edge: Callable[[Operation, int], None] | None = None,
     ):
         self.f = function
         self.names = names
@@ -74,6 +83,8 @@ class ControlFlow:
         self.passed = passed or self._in_its_form
         self.condition_of = condition_of or self._condition
         self.blocks_of = blocks_of
+        self.chunk_of = chunk_of
+        self.at_back_edge = at_back_edge or _nothing
 
     def emit(self, op: Operation) -> bool:
         """Write `op` if it is structured; otherwise write nothing and return False."""
@@ -85,26 +96,60 @@ class ControlFlow:
 
     def emit_for(self, op: scf.ForOp) -> None:
         """`for (i = lb; i < ub; i += step)`, signed; results are the carried values at the end."""
-        f, block = self.f, op.body.block
-        index, *carried = block.args
-        head, inside, done = (f.fresh(f"for.{part}") for part in ("head", "body", "done"))
+        carried = op.body.block.args[1:]
         starts = [self.names[op.lb], *self._passed(op.iter_args, carried)]
-        upper, entry = self.names[op.ub], f.current_label
+        ends = self._for(op, starts, self.names[op.ub], self._trip)
+        self.names.update(zip(op.res, ends[1:], strict=True))
+
+    def _for(
+        self,
+        op: scf.ForOp,
+        starts: Sequence[str],
+        upper: str,
+        trip: Callable[[scf.ForOp], Sequence[str]],
+    ) -> list[str]:
+        """A loop of trips up to a bound; gives the counter and what is carried, at the end."""
+        f, values = self.f, op.body.block.args
+        head, inside, done = (f.fresh(f"for.{part}") for part in ("head", "body", "done"))
+        entry = f.current_label
         f.line(f"br label %{head}")
         f.label(head)
-        first = self._reserve_phis(block.args)
-        type_ = self.type_of(index)
-        more = f.emit(f"icmp slt {type_} {self.names[index]}, {upper}")
+        first = self._reserve_phis(values)
+        ends = [self.names[value] for value in values]
+        type_ = self.type_of(values[0])
+        more = f.emit(f"icmp slt {type_} {ends[0]}, {upper}")
         f.line(f"br i1 {more}, label %{inside}, label %{done}")
         f.label(inside)
-        ahead = self.blocks_of(op) if self.blocks_of else None
-        ends = self._iteration(op) if ahead is None else self._iterations(op, ahead)
+        following = trip(op)
         latch = f.current_label
         f.line(f"br label %{head}")
-        self._fill_phis(first, block.args, [(starts, entry), (ends, latch)])
+        self.names.update(zip(values, ends, strict=True))
+        self._fill_phis(first, values, [(starts, entry), (following, latch)])
         f.label(done)
-        for result, argument in zip(op.res, carried, strict=True):
-            self.names[result] = self.names[argument]
+        return ends
+
+    def _trip(self, op: scf.ForOp) -> list[str]:
+        """What a loop does between two looks at its bound: one iteration, or several."""
+        ahead = self.blocks_of(op) if self.blocks_of else None
+        chunk = self.chunk_of(op) if self.chunk_of and ahead is None else None
+        if ahead is not None:
+            ends = self._iterations(op, ahead)
+        else:
+            ends = self._iteration(op) if chunk is None else self._chunk(op, chunk)
+        self.at_back_edge(op, chunk or 1 if ahead is None else ahead.lanes)
+        return ends
+
+    def _chunk(self, op: scf.ForOp, size: int) -> list[str]:
+        """At most so many iterations, as a loop inside; the bounds of `op` are constants."""
+        f, values = self.f, op.body.block.args
+        starts = [self.names[value] for value in values]
+        left = f.emit(f"sub i64 {self.names[op.ub]}, {starts[0]}")
+        # not negative, so that numbers without a sign do not overflow
+        length = size * (constant_integer(op.step) or 1)
+        is_last = f.emit(f"icmp ule i64 {left}, {length}")
+        step = f.emit(f"select i1 {is_last}, i64 {left}, i64 {length}")
+        end = f.emit(f"add i64 {starts[0]}, {step}")
+        return self._for(op, starts, end, self._iteration)
 
     def _iteration(self, op: scf.ForOp) -> list[str]:
         """One iteration; gives the counter and what is carried to the next."""
@@ -184,6 +229,7 @@ class ControlFlow:
         f.label(body)
         self.emit_ops(after)
         ends = self._passed(_terminator(after).operands, before.args)
+        self.at_back_edge(op, 1)
         latch = f.current_label
         f.line(f"br label %{head}")
         self._fill_phis(first, before.args, [(starts, entry), (ends, latch)])
@@ -256,6 +302,10 @@ class ControlFlow:
         scf.ExecuteRegionOp: emit_execute_region,
         scf.IndexSwitchOp: emit_index_switch,
     }
+
+
+def _nothing(loop: Operation, trips: int) -> None:
+    """What a function without polls does at a back edge."""
 
 
 def _cannot_pass(bits: int, upper: int | None, step: int | None) -> bool:

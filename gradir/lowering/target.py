@@ -1,20 +1,50 @@
-"""What the lowering knows about the machine: vectors, registers, cache."""
+"""What the lowering knows about the machine: its level, vectors, registers, caches.
+
+Code is made for the machine that gradir runs on, or for a lower level of its architecture, or for
+another machine (which can be looked at and stored as an object, not run). GRADIR_CPU names the
+level: `host`, `x86-64` (SSE2), `x86-64-v2` (SSE4.2), `x86-64-v3` (AVX2, FMA, F16C), `x86-64-v4`
+(AVX-512), as the psABI of x86-64 defines them, or `aarch64`. GRADIR_VECTOR_BYTES asks for vectors
+narrower than the level's.
+"""
 
 from __future__ import annotations
 
 import os
+import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from gradir.errors import ArgumentError
+
+CPU_VARIABLE = "GRADIR_CPU"
 VECTOR_BYTES_VARIABLE = "GRADIR_VECTOR_BYTES"
+HOST = "host"
 DEFAULT_L2_BYTES = 512 * 1024
 DEFAULT_L3_BYTES = 32 * 1024 * 1024
+
+# What each level of the psABI adds to the one before, by LLVM's names.
+_X86_LEVELS = {
+    "x86-64": ("cmov", "cx8", "fxsr", "mmx", "sse", "sse2"),
+    "x86-64-v2": ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"),
+    "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
+    "x86-64-v4": ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"),
+}
+_AARCH64 = "aarch64"
+LEVELS = (*_X86_LEVELS, _AARCH64)
+# What vectors of 64 bytes take, and what is switched off with them.
+_WIDE = ("avx512bw", "avx512dq", "avx512f", "avx512vl")
+_WIDE_FAMILIES = ("avx512", "avx10")
 
 
 @dataclass(frozen=True)
 class Target:
-    """One machine, as far as kernels depend on it; nothing is decided from the CPU's name."""
+    """One machine, as far as kernels depend on it; nothing is decided from the CPU's name.
+
+    `level` is a name of `LEVELS`, or `host`. `lacking` are the features that this machine would
+    need to run the code; `triple` is None where that is the process's own.
+    """
 
     cpu: str
     features: str
@@ -22,10 +52,15 @@ class Target:
     vector_registers: int
     l2_bytes: int = DEFAULT_L2_BYTES
     l3_bytes: int = DEFAULT_L3_BYTES  # of all caches of the third level together
-    streaming: bool = False  # stores that go past the caches, and x86's fence for them
+    streaming: bool = False  # x86's stores that go past the caches, their fence, and its pause
     masked: bool = False  # masked loads and stores are single instructions
     embedded_broadcast: bool = False  # an operand in memory can be a broadcast scalar
     fma: bool = True
+    converts_half: bool = True  # f16 from and to f32 is an instruction
+    rounds: bool = True  # rounding to a whole number is an instruction
+    level: str = HOST
+    lacking: tuple[str, ...] = ()
+    triple: str | None = None
 
     @property
     def attributes(self) -> str:
@@ -37,38 +72,51 @@ class Target:
 
 
 def host(vector_bytes: int | None = None) -> Target:
-    """The machine this runs on.
+    """What this process makes code for: this machine, or the level that GRADIR_CPU names.
 
     `vector_bytes`, or the environment variable GRADIR_VECTOR_BYTES, asks for narrower vectors.
     """
+    return target_of(os.environ.get(CPU_VARIABLE) or HOST, vector_bytes)
+
+
+def target_of(level: str, vector_bytes: int | None = None) -> Target:
+    """The target of a level by its name, with the vectors that `host` describes."""
+    if level not in (HOST, *LEVELS):
+        expected = ", ".join((HOST, *LEVELS))
+        raise ArgumentError(f"{CPU_VARIABLE}: one of {expected} expected, got {level!r}")
     if vector_bytes is None:
         text = os.environ.get(VECTOR_BYTES_VARIABLE)
+        if text and not text.isdigit():
+            raise ArgumentError(f"{VECTOR_BYTES_VARIABLE}: 16, 32 or 64 expected, got {text!r}")
         vector_bytes = int(text) if text else None
-    return _host(vector_bytes)
+    return _target(level, vector_bytes)
+
+
+def runnable_levels() -> tuple[str, ...]:
+    """The levels whose code this machine can run, the lowest first."""
+    return tuple(level for level in LEVELS if not _target(level, None).lacking)
 
 
 @cache
-def _host(vector_bytes: int | None) -> Target:
-    cpu, has = _host_cpu()
-    features = _flatten(has)
-    arm = any(name in has for name in ("neon", "fp-armv8"))
-    if has.get("avx512f") and has.get("avx512vl") and has.get("avx512bw") and has.get("avx512dq"):
+def _target(level: str, vector_bytes: int | None) -> Target:
+    cpu, has = _host_cpu() if level == HOST else (level, _features_of(level))
+    arm = level == _AARCH64 or any(name in has for name in ("neon", "fp-armv8"))
+    widest = 32 if has.get("avx") else 16
+    if all(has.get(name) for name in _WIDE):
         widest = 64
-    else:
-        widest = 32 if has.get("avx") else 16
     width = widest if vector_bytes is None else vector_bytes
     if width not in (16, 32, 64) or width > widest:
-        raise ValueError(
-            f"vector bytes must be 16, 32 or 64 and at most {widest} on this machine, got {width}"
+        place = "on this machine" if level == HOST else f"at level {level}"
+        raise ArgumentError(
+            f"vector bytes must be 16, 32 or 64 and at most {widest} {place}, got {width}"
         )
     if width < widest == 64:
         # the CPU's name implies AVX-512, so it has to be switched off feature by feature
-        wide = sorted(name for name in has if name.startswith(("avx512", "avx10")))
-        off = dict.fromkeys(wide, False)
-        features = _flatten({**has, **off})
+        has = {name: on and not name.startswith(_WIDE_FAMILIES) for name, on in has.items()}
+    foreign = level != HOST and (level == _AARCH64) != _is_arm()
     return Target(
-        cpu=cpu,
-        features=features,
+        cpu="generic" if level == _AARCH64 else cpu,
+        features=_flatten(has),
         vector_bytes=width,
         vector_registers=32 if width == 64 or arm else 16,
         l2_bytes=_cache_bytes(2, DEFAULT_L2_BYTES),
@@ -77,9 +125,38 @@ def _host(vector_bytes: int | None) -> Target:
         masked=width >= 32,
         embedded_broadcast=width == 64,
         fma=bool(has.get("fma")) or arm,
+        converts_half=bool(has.get("f16c")) or arm,
+        rounds=bool(has.get("sse4.1")) or arm,
+        level=level,
+        lacking=() if level == HOST else _lacking(level, has),
+        triple=f"{_AARCH64 if level == _AARCH64 else 'x86_64'}-unknown-linux-gnu"
+        if foreign
+        else None,
     )
 
 
+def _features_of(level: str) -> dict[str, bool]:
+    """All features of the level, on, and those of the levels above, off."""
+    if level == _AARCH64:
+        return {"neon": True, "fp-armv8": True}
+    names = list(_X86_LEVELS)
+    place = names.index(level)
+    return {name: k <= place for k, other in enumerate(names) for name in _X86_LEVELS[other]}
+
+
+def _lacking(level: str, wanted: Mapping[str, bool]) -> tuple[str, ...]:
+    """What this machine would need to run code of a level."""
+    if (level == _AARCH64) != _is_arm():
+        return (f"the instructions of {_AARCH64 if level == _AARCH64 else 'x86-64'}",)
+    _, has = _host_cpu()
+    return tuple(sorted(n for n, on in wanted.items() if on and not has.get(n)))
+
+
+def _is_arm() -> bool:
+    return platform.machine().lower() in ("aarch64", "arm64")
+
+
+@cache
 def _host_cpu() -> tuple[str, dict[str, bool]]:
     """The CPU's name and features as LLVM knows them."""
     from llvmlite import binding  # pyright: ignore[reportMissingTypeStubs]

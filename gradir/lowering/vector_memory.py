@@ -20,15 +20,12 @@ from gradir.lowering.scalar_instructions import (
 # Elements up to this far apart are loaded as whole vectors, with those between them.
 CLOSE_STRIDE = 4
 LINE_BYTES = 64
-# What a bf16 literal begins with; its bits follow in hexadecimal.
-BFLOAT_PREFIX = "0xR"
-# What streaming stores refer to.
+# What streaming stores refer to: metadata number 0, as number 1 is of polls.py.
 STREAM_METADATA = "!0 = !{i32 1}"
 
 
-# How elements lie in memory. LLVM splits a masked load of bf16 into scalars and calls a conversion
-# that is not there; as integers of the same bits it is an ordinary one.
-_MEMORY_KINDS = {"i1": "i8", "bf16": "i16"}
+# How elements lie in memory, where that is not as LLVM sees their kind.
+_MEMORY_KINDS = {"i1": "i8", "f16": "i16", "bf16": "i16"}
 
 
 def memory_kind(kind: str) -> str:
@@ -259,14 +256,12 @@ class Memory(Instructions):
         """A loaded value as bodies see it."""
         if kind == "i1":
             return self.f.emit(f"icmp ne {llvm_type('i8', lanes)} {value}, {_zero(lanes)}")
-        if kind == "bf16":
-            return self.cast("bitcast", "i16", "bf16", lanes, value)
         return value
 
     def _to_memory(self, kind: str, lanes: int, value: str) -> str:
         if kind == "i1":
             return self.cast("zext", "i1", "i8", lanes, value)
-        return self.cast("bitcast", "bf16", "i16", lanes, value) if kind == "bf16" else value
+        return value
 
 
 def _zero(lanes: int) -> str:
@@ -276,6 +271,4 @@ def _zero(lanes: int) -> str:
 def _all_lanes(kind: str, lanes: int, other: str) -> str:
     if other == "0":
         return "zeroinitializer"
-    if kind == "i16" and other.startswith(BFLOAT_PREFIX):
-        other = str(int(other.removeprefix(BFLOAT_PREFIX), 16))
     return splat_literal(kind, lanes, other)

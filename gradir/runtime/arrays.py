@@ -112,12 +112,13 @@ def as_input(value: object, spec: ArraySpec, place: str) -> Array:
 
 
 def as_output(value: object, spec: ArraySpec, place: str) -> Array:
-    """`value` as an array that the code can write to in place."""
+    """`value` as an array that the code can write to in place; of a subclass, what it really is."""
     if not isinstance(value, np.ndarray):
         raise ArgumentTypeError(
             f"{place}: expected a NumPy {spec} to write to, got {type(value).__name__}"
         )
-    array = cast(Array, value)
+    # attributes of a subclass can say anything
+    array = np.asarray(cast(Array, value))
     if array.dtype != spec.dtype or array.shape != spec.shape:
         raise _mismatch(array, spec, place)
     for name in ("c_contiguous", "aligned", "writeable"):
@@ -126,6 +127,12 @@ def as_output(value: object, spec: ArraySpec, place: str) -> Array:
             quality = qualities.get(name, "an aligned")
             raise ArgumentError(f"{place}: expected {quality} array to write to")
     return array
+
+
+def require_unchanged(array: Array, spec: ArraySpec, place: str) -> None:
+    """ArgumentError for an array that was right before, if code of others has changed it since."""
+    if array.dtype != spec.dtype or array.shape != spec.shape or not array.flags.c_contiguous:
+        raise ArgumentError(f"{place}: changed while the arguments were read")
 
 
 def _mismatch(array: Array, spec: ArraySpec, place: str) -> ArgumentError:
@@ -216,8 +223,10 @@ def _bfloat16_from_dlpack(value: Any, spec: ArraySpec, place: str) -> Array:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
     shape = tuple(tensor.shape[k] for k in range(tensor.ndim))
+    kind = type(value).__name__
+    if tensor.device_type != _DLPACK_CPU:
+        raise ArgumentTypeError(f"{place}: expected an array on the CPU, got {kind}")
     if (tensor.code, tensor.bits, tensor.lanes) != (_DLPACK_BFLOAT, 16, 1):
-        kind = type(value).__name__
         raise ArgumentTypeError(f"{place}: expected {spec}, got {kind} of another element type")
     count = int(np.prod(shape))
     if count == 0:

@@ -10,6 +10,7 @@ memory, or the arrays given as `out`.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, TypeGuard, TypeVar, cast
@@ -19,26 +20,37 @@ from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 
 from gradir.dialects.attributes import integers_of
-from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
+from gradir.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CompileError,
+    ExecutionError,
+    IndexOutOfRange,
+)
 from gradir.lowering import region
+from gradir.lowering.callback_functions import HOST_OBJECT, HOST_SYMBOL, POLL_SYMBOL
 from gradir.lowering.driver_scalars import NO_BOUND, PLAIN
 from gradir.lowering.growing import CAPACITY, GROWING_SYMBOLS, NO_MEMORY, POINTER, as_limit
 from gradir.lowering.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
-from gradir.lowering.program import (
-    HOST_SYMBOL,
-    TABLE_ARGUMENTS,
-    TABLE_ERROR,
-    TABLE_THREADS,
-    Program,
-    emit_program,
-)
+from gradir.lowering.program import Program, emit_program
+from gradir.lowering.table import TABLE_ARGUMENTS, TABLE_ERROR, TABLE_THREADS
 from gradir.lowering.target import Target, host
 from gradir.passes.in_out import READ_RESULTS
 from gradir.runtime import jit, threads
-from gradir.runtime.arrays import Array, ArraySpec, address_of, as_input, as_output, spec_of
+from gradir.runtime.arrays import (
+    Array,
+    ArraySpec,
+    address_of,
+    as_input,
+    as_output,
+    require_unchanged,
+    spec_of,
+)
+from gradir.runtime.callbacks import callback_address, take_raised
 from gradir.runtime.host import HostCalls
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
 from gradir.runtime.native_call import NativeCall
+from gradir.runtime.recompiled import Recompiled
 from gradir.runtime.tapes import GrownMemory, NativeTape, unboxed
 
 # From this size on a result is placed on pooled memory: the system would give fresh pages for it.
@@ -72,16 +84,19 @@ class _Call:
                 self.table[word + POINTER] = threads.allocate(stride)
 
     def free(self) -> None:
-        """Free the memory that grew; the table has no further use."""
+        """Free what the table holds; it has no further use."""
+        take_raised(self.table)
         for word, _, _ in self.growing:
             threads.free(self.table[word + POINTER])
             self.table[word + POINTER] = 0
 
-    def __del__(self) -> None:
-        self.free()
+    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        # at the end of the process the system frees everything, and what frees here may be gone
+        if not is_ending():
+            self.free()
 
 
-class Executable:
+class Executable(Recompiled):
     """One compiled function: `executable(*arrays, out=None)` gives a tuple of arrays.
 
     Inputs are NumPy arrays, CPU arrays that speak DLPack, and for rank 0 also Python numbers; dtype
@@ -102,7 +117,7 @@ class Executable:
         self.program = program
         self.plan = plan
         self.target = target
-        self.threads = thread_count
+        self._threads = thread_count
         self.compile_times = times
         self.inputs = tuple(spec_of(p.name, p.type) for p in program.inputs)
         self.results = tuple(spec_of(p.name, p.type) for p in program.results)
@@ -135,6 +150,11 @@ class Executable:
     @property
     def name(self) -> str:
         return self.program.name
+
+    @property
+    def threads(self) -> int:
+        """How many threads a call uses at most: one in a forked child."""
+        return threads.usable(self._threads)
 
     @property
     def llvm_ir(self) -> str:
@@ -183,8 +203,9 @@ class Executable:
             if block is not None:
                 self._pool.give(block)
         if results is False:
+            failure = take_raised(call.table) or self._index_error(call.table)
             call.free()
-            raise self._failure(call)
+            raise failure
         if self.program.result_tapes and results is not None:
             results = self._boxed(call, results)
         self._idle.append(call)
@@ -192,7 +213,7 @@ class Executable:
 
     def _lend(self, call: _Call) -> Block | None:
         """Give a run its threads, and an arena if the table has none of its own."""
-        call.table[TABLE_THREADS] = threads.usable(self.threads)
+        call.table[TABLE_THREADS] = self.threads
         if self._arena_bytes <= KEPT_ARENA_BYTES:
             return None
         block = self._pool.take(self._arena_bytes, ARENA_SLACK)
@@ -204,15 +225,20 @@ class Executable:
         if len(arrays) != len(self.inputs):
             raise self._wrong_count(len(arrays))
         table = call.table
-        copies: list[Array] = []
-        for word, (array, spec) in enumerate(
-            zip(arrays, self.inputs, strict=True), self._first_input
-        ):
-            if not _fits(array, spec):
-                array = as_input(array, spec, self._input_place(word - self._first_input))
-                copies.append(array)
-            table[word] = address_of(array)
-        results = self._new_results(table) if out is None else self._given_results(table, out)
+        entries = None if out is None else tuple(self._entries(out))
+        read = [
+            array if _fits(array, spec) else as_input(array, spec, self._input_place(k))
+            for k, (array, spec) in enumerate(zip(arrays, self.inputs, strict=True))
+        ]
+        # methods of foreign arrays ran above; from here on no code but gradir's does
+        for k, (array, spec) in enumerate(zip(read, self.inputs, strict=True)):
+            if array is arrays[k]:
+                require_unchanged(array, spec, self._input_place(k))
+            table[self._first_input + k] = address_of(array)
+        if entries is None:
+            results = self._new_results(table)
+        else:
+            results = self._given_results(table, entries)
         self._run(call.address)
         return False if table[TABLE_ERROR] else results
 
@@ -234,10 +260,11 @@ class Executable:
                 results.append(next(rest))
             elif k in self._grown:
                 word = self._grown[k]
-                memory = GrownMemory(call.table[word + POINTER])
+                count = next(rest)
+                memory = GrownMemory(call.table[word + POINTER], int(count))
                 call.table[word + POINTER] = call.table[word + CAPACITY] = 0
                 call.prepare()
-                results.append(NativeTape.grown(type_, memory, next(rest)))
+                results.append(NativeTape.grown(type_, memory, count))
             else:
                 own = tuple(islice(rest, self._result_sizes[k]))
                 results.append(NativeTape(type_, own))
@@ -277,18 +304,18 @@ class Executable:
             results.append(array)
         return tuple(results)
 
-    def _given_results(self, table: Any, out: object) -> tuple[Array, ...]:
+    def _given_results(self, table: Any, entries: Sequence[object]) -> tuple[Array, ...]:
         """Results in the arrays of `out`, new ones where it says None."""
         taken = [
             (table[word], table[word] + spec.nbytes)
             for word, spec in enumerate(self.inputs, self._first_input)
         ]
-        results: list[Array] = []
+        results: list[Any] = []
         word = self._first_result
-        for entry, spec, make in zip(self._entries(out), self.results, self._makers, strict=True):
+        for entry, spec, make in zip(entries, self.results, self._makers, strict=True):
             if entry is None:
-                array = make()
-                address = address_of(array)
+                entry = make()
+                address = address_of(entry)
             else:
                 array = (
                     entry if _fits(entry, spec) else as_output(entry, spec, self._out_place(word))
@@ -300,7 +327,7 @@ class Executable:
                         raise self._overlap(table, word, address, spec)
             taken.append((address, address + spec.nbytes))
             table[word] = address
-            results.append(array)
+            results.append(entry)
             word += 1
         return tuple(results)
 
@@ -357,11 +384,6 @@ class Executable:
             f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {count}"
         )
 
-    def _failure(self, call: _Call) -> BaseException:
-        """Why a call failed: what a host function raised, or what native code has found."""
-        failure = None if self.host is None else self.host.failure(call.address)
-        return failure or self._index_error(call.table)
-
     def _index_error(self, table: Any) -> ExecutionError:
         words = (ERROR_CODE, ERROR_INDEX, ERROR_BOUND)
         code, index, bound = (int(table[TABLE_ERROR + word]) for word in words)
@@ -398,15 +420,15 @@ def compile_function(
     kind: type[ExecutableT] = Executable,
 ) -> ExecutableT:
     """Native code for a function at buffer level, for the given number of threads at most."""
-    target = target or host()
+    target = runnable(target or host())
     count = threads.thread_count(thread_count)
     program = emit_program(function, target, count)
     compiled = jit.compile_object(program.text, target)
     host_calls = HostCalls(program) if program.host_calls else None
-    symbols = _symbols(program)
+    symbols = symbols_of(program)
     if host_calls is not None:
-        symbols[HOST_SYMBOL] = host_calls.address
-    code = jit.LoadedCode(compiled.data, program.entry, symbols)
+        symbols[HOST_OBJECT] = id(host_calls)
+    code = jit.LoadedCode(compiled.data, (program.entry,), symbols)
     made = kind(program, code, target, count, plan, compiled.times)
     made.host = host_calls
     if isinstance(read := function.attributes.get(READ_RESULTS), DenseArrayBase):
@@ -414,12 +436,24 @@ def compile_function(
     return made
 
 
-def _symbols(program: Program) -> dict[str, int]:
+def runnable(target: Target) -> Target:
+    """The target; CompileError where this machine lacks what its code needs."""
+    if target.lacking:
+        raise CompileError(
+            f"code for {target.level} cannot run on this machine, which lacks "
+            f"{', '.join(target.lacking)}; as an object or as assembly it can be written"
+        )
+    return target
+
+
+def symbols_of(program: Program) -> dict[str, int]:
     """The addresses of the functions that the module calls."""
     functions: dict[str, int] = {}
     if program.growing:
         for symbol, name in GROWING_SYMBOLS.items():
             functions[symbol] = threads.library_function(name)
+    if program.can_stop:
+        functions |= {symbol: callback_address(symbol) for symbol in (POLL_SYMBOL, HOST_SYMBOL)}
     if not program.is_parallel:
         return functions
     for symbol, name in region.OPENMP_SYMBOLS.items():

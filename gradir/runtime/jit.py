@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import threading
 import time
-from collections.abc import Mapping
+import weakref
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from gradir.errors import CompileError
+from gradir.forking import compiler_lock
 from gradir.lowering.target import Target
+from gradir.lowering.target_functions import LIBRARY_FUNCTIONS
+from gradir.runtime.object_file import undefined_symbols
+from gradir.runtime.threads import library_function
 
 SPEED_LEVEL = 2
 
@@ -43,7 +46,7 @@ PASSES = (
 OPTION = "--enable-phi-of-ops=false"
 
 # One thread at a time: LLVM's modules share one global context.
-_llvm_lock = threading.RLock()
+_llvm_lock = compiler_lock()
 
 
 @dataclass(frozen=True)
@@ -63,25 +66,116 @@ class CompiledObject:
     times: CompileTimes
 
 
+class _Linker:
+    """An LLVM linker for a few libraries, which is closed when it has been left and they are gone.
+
+    LLVM keeps some kilobytes of each library until its linker is closed, and a linker takes
+    longer to make than a library. What gives back takes no lock: it may run in the middle of
+    anything, when an object is collected.
+    """
+
+    LIBRARIES = 16
+
+    def __init__(self) -> None:
+        # JITLink places code and constants in one allocation, so that 32-bit offsets reach them;
+        # the older linker asks for them one by one, which fails in a process that has mapped
+        # gigabytes
+        self._linker = _llvm().create_lljit_compiler(use_jit_link=True)
+        # empty when the linker is closed or being closed: whoever takes the entry closes it
+        self._open = [self._linker]
+        self._live: set[int] = set()
+        self._free_places = self.LIBRARIES
+        self._is_left = False
+
+    def link(self, library: Any) -> tuple[Any, int]:
+        """What keeps a library in memory, and its number, for `unload`."""
+        number = next(_library_numbers)
+        self._free_places -= 1
+        self._live.add(number)
+        try:
+            return library.link(self._linker, f"gradir_{number}"), number
+        except BaseException:
+            self._live.discard(number)
+            raise
+
+    def unload(self, tracker: Any, number: int) -> None:
+        """Free a library."""
+        tracker.close()
+        self._live.discard(number)
+        self._close_if_unused()
+
+    def is_full(self) -> bool:
+        return self._free_places <= 0
+
+    def leave(self) -> None:
+        """No library follows."""
+        self._is_left = True
+        self._close_if_unused()
+
+    def _close_if_unused(self) -> None:
+        if not self._is_left or self._live:
+            return
+        try:
+            linker = self._open.pop()
+        except IndexError:
+            return
+        linker.close()
+
+
 class LoadedCode:
     """Native code in memory, which lives as long as this object."""
 
-    def __init__(self, data: bytes, entry: str, symbols: Mapping[str, int]):
-        """Load an object file; `symbols` are the addresses of the functions that it calls."""
+    def __init__(self, data: bytes, entries: Sequence[str], symbols: Mapping[str, int]):
+        """Load an object file; `symbols` are the addresses of the functions that it calls.
+
+        `addresses` are those of its functions `entries`.
+        """
         llvm = _llvm()
-        library = llvm.JITLibraryBuilder().add_object_img(data).export_symbol(entry)
-        library.add_current_process()  # memset and the like
-        for name, address in symbols.items():
+        library = llvm.JITLibraryBuilder().add_object_img(data)
+        for entry in entries:
+            library.export_symbol(entry)
+        imported = _imported(data, symbols)
+        if imported is None:
+            library.add_current_process()
+            imported = symbols
+        for name, address in imported.items():
             library.import_symbol(name, address)
         with _llvm_lock:
-            self._tracker = library.link(_linker(), f"gradir_{next(_library_numbers)}")
-        self.address = int(self._tracker[entry])
-        if not self.address:
-            raise CompileError(f"the compiled code has no function {entry}")
+            linker = _linker()
+            try:
+                tracker, number = linker.link(library)
+            except RuntimeError as error:
+                raise CompileError(f"native code that cannot be loaded: {error}") from None
+        # at the end of the process the system frees everything, and threads may still run code
+        weakref.finalize(self, linker.unload, tracker, number).atexit = False
+        self.addresses = {entry: int(tracker[entry]) for entry in entries}
+        for entry, address in self.addresses.items():
+            if not address:
+                raise CompileError(f"the compiled code has no function {entry}")
+        self.address = self.addresses[entries[0]]
 
     def function(self) -> Any:
-        """The function `void (ptr)`, callable with an address; it releases the GIL."""
+        """The first function, `void (ptr)`, callable with an address; it releases the GIL."""
         return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)
+
+
+def _imported(data: bytes, symbols: Mapping[str, int]) -> dict[str, int] | None:
+    """Where all that an object calls is; None where its format is not read here.
+
+    Whatever is not of the C library's functions that code may call is refused: of the same name in
+    a library that happens to be loaded nobody knows what it does. LLVM's linker would print what
+    it misses, and stop.
+    """
+    undefined = undefined_symbols(data)
+    if undefined is None:
+        return None
+    unknown = [n for n in undefined if n not in symbols and n not in LIBRARY_FUNCTIONS]
+    if unknown:
+        raise CompileError(
+            f"the native code calls functions that gradir does not have: {', '.join(unknown)}"
+        )
+    called = {n: library_function(n) for n in undefined if n not in symbols}
+    return called | dict(symbols)
 
 
 def compile_object(text: str, target: Target, level: int = SPEED_LEVEL) -> CompiledObject:
@@ -108,6 +202,7 @@ def assembly(text: str, target: Target) -> str:
 
 
 _initialized = False
+_all_initialized = False
 _library_numbers = itertools.count()
 
 
@@ -125,30 +220,52 @@ def _llvm() -> Any:
     return binding
 
 
-@cache
-def _linker() -> Any:
-    # JITLink places code and constants in one allocation, so that 32-bit offsets reach them; the
-    # older linker asks for them one by one, which fails in a process that has mapped gigabytes
-    return _llvm().create_lljit_compiler(use_jit_link=True)
+_linkers: list[_Linker] = []
+
+
+def _linker() -> _Linker:
+    """The one for the next library; the lock is held."""
+    if _linkers and _linkers[0].is_full():
+        _linkers.pop().leave()
+    if not _linkers:
+        _linkers.append(_Linker())
+    return _linkers[0]
+
+
+def _triple(target: Target) -> str:
+    """The triple of a target, whose code generator is there from then on."""
+    global _all_initialized
+    llvm = _llvm()
+    if target.triple is None:
+        return str(llvm.get_process_triple())
+    with _llvm_lock:
+        if not _all_initialized:
+            llvm.initialize_all_targets()
+            llvm.initialize_all_asmprinters()
+            _all_initialized = True
+    return target.triple
 
 
 def _machine(target: Target, level: int = SPEED_LEVEL) -> Any:
-    llvm = _llvm()
     # the large code model, the default of a JIT, would load each address from an immediate
-    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=target.cpu,
-        features=target.features,
-        opt=level,
-        reloc="pic",
-        codemodel="small",
-        jit=True,
+    return (
+        _llvm()
+        .Target.from_triple(_triple(target))
+        .create_target_machine(
+            cpu=target.cpu,
+            features=target.features,
+            opt=level,
+            reloc="pic",
+            codemodel="small",
+            jit=True,
+        )
     )
 
 
 def _parse(text: str, target: Target) -> Any:
     llvm = _llvm()
     module = llvm.parse_assembly(text)
-    module.triple = llvm.get_process_triple()
+    module.triple = _triple(target)
     module.data_layout = str(_machine(target).target_data)
     module.verify()
     return module
@@ -160,4 +277,16 @@ def _optimize(module: Any, machine: Any) -> None:
     for name in PASSES:
         getattr(passes, f"add_{name}_pass")()
     options: Any = llvm.create_pipeline_tuning_options(speed_level=SPEED_LEVEL)
-    passes.run(module, llvm.create_pass_builder(machine, options))
+    try:
+        passes.run(module, llvm.create_pass_builder(machine, options))
+    finally:
+        _dispose(passes)
+
+
+def _dispose(passes: Any) -> None:
+    """Free a pass manager: llvmlite's classes inherit an empty method before the one that does."""
+    methods = [c.__dict__["_dispose"] for c in type(passes).__mro__ if "_dispose" in c.__dict__]
+    if len(methods) > 1 and methods[0].__module__.endswith(".ffi"):
+        methods[1](passes)
+        passes.detach()
+    passes.close()

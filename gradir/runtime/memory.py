@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-import threading
 from bisect import bisect_left, insort
 from collections import deque
 from itertools import islice, takewhile
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradir.errors import GradirError
+from gradir.forking import short_lock
 
 POOL_BYTES_VARIABLE = "GRADIR_POOL_BYTES"
 DEFAULT_POOL_BYTES = 1 << 30
@@ -64,7 +64,7 @@ class Pool:
         self._sizes: list[int] = []
         self._returned: deque[Block] = deque()
         self._count = 0
-        self._lock = threading.Lock()
+        self._lock = short_lock()
 
     def take(self, nbytes: int, slack: int = 1) -> Block:
         """A block of at least `nbytes` with undefined contents.
@@ -162,7 +162,7 @@ def _limit_from_environment() -> int:
 
 
 _shared: Pool | None = None
-_shared_lock = threading.Lock()
+_shared_lock = short_lock()
 
 
 def shared_pool() -> Pool:

@@ -138,7 +138,7 @@ def _code() -> jit.LoadedCode:
     symbols |= {name: _python_function(name) for name in text.PYTHON_FUNCTIONS}
     symbols |= {name: _numpy_address(NUMPY_PLACES[name]) for name in text.NUMPY_FUNCTIONS}
     symbols[text.ARRAY_TYPE] = _numpy_address(NUMPY_ARRAY_TYPE)
-    return jit.LoadedCode(compiled.data, text.CALL_ENTRY, symbols)
+    return jit.LoadedCode(compiled.data, (text.CALL_ENTRY,), symbols)
 
 
 def is_supported() -> bool:

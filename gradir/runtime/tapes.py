@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import numpy as np
 
@@ -18,12 +19,16 @@ from gradir.runtime.arrays import Array
 
 
 class GrownMemory:
-    """Memory of the C library, freed with this object."""
+    """Memory of the C library with `records` records, freed with this object."""
 
-    __slots__ = ("address",)
+    __slots__ = ("address", "records")
 
-    def __init__(self, address: int):
-        self.address = address
+    def __init__(self, address: int, records: int):
+        self.address, self.records = address, records
+
+    def __reduce__(self) -> NoReturn:
+        # a copy would free the memory again
+        raise ArgumentTypeError("a tape cannot be copied or pickled: its memory is native")
 
     def __del__(self) -> None:
         threads.free(self.address)
@@ -39,7 +44,15 @@ class NativeTape:
 
     @staticmethod
     def grown(type_: TapeType, memory: GrownMemory, count: Array) -> NativeTape:
+        count.setflags(write=False)
         return NativeTape(type_, (np.array(memory.address, np.int64), count), memory)
+
+    @property
+    def handed_over(self) -> Sequence[Array]:
+        """The arrays for native code, which believes the address and the number of records."""
+        if self.memory is None:
+            return self.arrays
+        return [np.array(n, np.int64) for n in (self.memory.address, self.memory.records)]
 
     @staticmethod
     def slots(type_: TapeType | None, grows: bool = False) -> int:
@@ -63,7 +76,7 @@ def unboxed(
         if type_ is None:
             yield value
         elif isinstance(value, NativeTape) and value.type == type_:
-            yield from value.arrays
+            yield from value.handed_over
         else:
             got = value.type if isinstance(value, NativeTape) else type(value).__name__
             raise ArgumentTypeError(f"{function}: argument {k}: expected a {type_}, got {got}")

@@ -17,7 +17,8 @@ from functools import cache
 from operator import index
 from pathlib import Path
 
-from gradir.errors import ArgumentError, ArgumentTypeError, GradirError
+from gradir.errors import ArgumentError, ArgumentTypeError, CompileError, GradirError
+from gradir.forking import is_forked
 
 THREADS_VARIABLE = "GRADIR_NUM_THREADS"
 OPENMP_THREADS_VARIABLE = "OMP_NUM_THREADS"
@@ -61,13 +62,13 @@ def openmp() -> OpenMP | None:
 def thread_count(requested: int | None = None) -> int:
     """How many threads to use: the argument, the environment, or the number of physical cores.
 
-    It is 1 where there is no OpenMP runtime.
+    It is 1 where there is no OpenMP runtime, and in a forked child.
     """
     if requested is not None:
         wanted = _positive(requested)
     else:
         wanted = _from_environment() or _physical_cores()
-    return min(wanted, MAX_THREADS) if openmp() is not None else 1
+    return min(wanted, MAX_THREADS) if not is_forked() and openmp() is not None else 1
 
 
 def _positive(requested: object) -> int:
@@ -89,9 +90,17 @@ def openmp_function(name: str) -> int:
     return runtime.functions[name]
 
 
+@cache
 def library_function(name: str) -> int:
-    """The address of a function of the C library."""
-    return _address(ctypes.CDLL(None), name)
+    """The address of a function of the C library, or of its part for mathematics."""
+    process = ctypes.CDLL(None)
+    if not hasattr(process, name):
+        path = ctypes.util.find_library("m")
+        process = process if path is None else ctypes.CDLL(path)
+    try:
+        return _address(process, name)
+    except AttributeError:
+        raise CompileError(f"the C library has no function {name}") from None
 
 
 @cache
@@ -119,21 +128,9 @@ def free(address: int) -> None:
         _free()(address)
 
 
-_forked = False
-
-
 def usable(threads: int) -> int:
-    """`threads`, or 1 in a forked child, where the parent's pool of threads does not exist."""
-    return 1 if _forked else threads
-
-
-def _note_fork() -> None:
-    global _forked
-    _forked = True
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_note_fork)
+    """`threads`, or 1 in a forked child: the OpenMP runtime would wait for the parent's threads."""
+    return 1 if is_forked() else threads
 
 
 def _from_environment() -> int | None:

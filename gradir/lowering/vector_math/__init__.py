@@ -7,7 +7,8 @@
 No library is called and no fast-math flag is set. Every width runs the same operations, so lane i
 of a vector has the bits of the scalar function (`lanes` 1). Errors are below 4 units in the last
 place, mostly below 2, for all finite arguments, with gradual underflow; infinities, nan and
-signed zeros are as in C99. `llvm.fma` is used throughout: the target must have it in hardware.
+signed zeros are as in C99. `llvm.fma` is used throughout; for targets without that instruction
+`target_functions.complete` has another way, with the same bits.
 Intrinsics need no `declare`: LLVM's parser (19 and later) supplies them.
 """
 

@@ -65,14 +65,14 @@ func.func @norm(%x: tensor<3xf32>) -> tensor<f32> {
 //      CHECK: func.func @norm_grad(%x: tensor<3xf32>) -> (tensor<f32>, tensor<3xf32>) {
 // CHECK-NEXT:   %y = array.norm %x : tensor<3xf32> -> tensor<f32>
 // CHECK-NEXT:   %y_ct = array.full {value = 1.0} : tensor<f32>
-// CHECK-NEXT:   %0 = array.full {value = 0.0} : tensor<f32>
-// CHECK-NEXT:   %1 = array.equal %y, %0 : tensor<f32>, tensor<f32> -> tensor<i1>
-// CHECK-NEXT:   %2 = array.where %1, %y_ct, %y : tensor<i1>, tensor<f32>, tensor<f32> -> tensor<f32>
-// CHECK-NEXT:   %3 = array.reshape %2 : tensor<f32> -> tensor<1xf32>
-// CHECK-NEXT:   %4 = array.broadcast_to %3 : tensor<1xf32> -> tensor<3xf32>
-// CHECK-NEXT:   %5 = array.reshape %y_ct : tensor<f32> -> tensor<1xf32>
-// CHECK-NEXT:   %6 = array.broadcast_to %5 : tensor<1xf32> -> tensor<3xf32>
-// CHECK-NEXT:   %7 = array.divide %x, %4 : tensor<3xf32>
-// CHECK-NEXT:   %x_ct = array.multiply %6, %7 : tensor<3xf32>
+// CHECK-NEXT:   %0 = array.reshape %y : tensor<f32> -> tensor<1xf32>
+// CHECK-NEXT:   %1 = array.broadcast_to %0 : tensor<1xf32> -> tensor<3xf32>
+// CHECK-NEXT:   %2 = array.divide %x, %1 : tensor<3xf32>
+// CHECK-NEXT:   %3 = array.full {value = 0.0} : tensor<3xf32>
+// CHECK-NEXT:   %4 = array.not_equal %1, %3 : tensor<3xf32>, tensor<3xf32> -> tensor<3xi1>
+// CHECK-NEXT:   %5 = grad.gate %2, %4, %3 : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
+// CHECK-NEXT:   %6 = array.reshape %y_ct : tensor<f32> -> tensor<1xf32>
+// CHECK-NEXT:   %7 = array.broadcast_to %6 : tensor<1xf32> -> tensor<3xf32>
+// CHECK-NEXT:   %x_ct = array.multiply %7, %5 : tensor<3xf32>
 // CHECK-NEXT:   func.return %y, %x_ct : tensor<f32>, tensor<3xf32>
 // CHECK-NEXT: }

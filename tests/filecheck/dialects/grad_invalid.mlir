@@ -8,6 +8,22 @@ func.func @f(%x: tensor<4x3xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<4xf32>, %keep: tensor<3xi1>) {
+  // expected-error @+1 {{grad.gate: operand types must be equal, got tensor<3xi1> and tensor<4xi1>; broadcast with array.broadcast_to or convert with array.astype}}
+  %0 = "grad.gate"(%x, %keep, %x) : (tensor<4xf32>, tensor<3xi1>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: f32, %y: f64, %keep: i1) {
+  // expected-error @+1 {{grad.gate: operands must be a float, i1 and that float, got f32, i1 and f64}}
+  %0 = "grad.gate"(%x, %keep, %y) : (f32, i1, f64) -> f32
+  func.return
+}
+
+// -----
+
 func.func @f(%x: tensor<4x3xf32>) {
   // expected-error @+1 {{grad.name: name must be a string, got 1 : i64}}
   %0 = grad.name %x {name = 1} : tensor<4x3xf32>

@@ -266,3 +266,123 @@ func.func @f(%x: tensor<4x3xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xi8>, %i: i64) {
+  // expected-error @+1 {{loopnest.load: expected a result of i8 from tensor<4xi8>, got f64}}
+  %y = loopnest.load %x[%i] : tensor<4xi8> -> f64
+  func.return
+}
+
+// -----
+
+func.func @f(%i: i64) {
+  // expected-error @+1 {{loopnest.check_index: bound must be positive and below 2**63, got 0}}
+  %y = loopnest.check_index %i bound 0 : i64 message "here"
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: only subscripts of outputs can be symbols}}
+  %y = loopnest.nest [4] (%a = %x[s0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: pad must be a number of type f32, got 0.000000e+00 : f64}}
+  %y = loopnest.nest [4] (%a = %x[d0 + 1] pad 0.0 : f64 : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: the body must yield a number for tensor<4xi64>, got f32}}
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xi64>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %i: tensor<4xi32>) {
+  // expected-error @+1 {{loopnest.nest: the body must yield indices of i64, got i32}}
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>, %k = %i[d0] : tensor<4xi32>) -> (add [s0] : tensor<4xf32>) {
+    loopnest.yield %a, %k : f32, i32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %z: tensor<2xf32>) {
+  // expected-error @+1 {{loopnest.nest: outputs must start from (tensor<4xf32>), got (tensor<2xf32>)}}
+  %y = "loopnest.nest"(%x, %z) <{bounds = array<i64: 4>, input_maps = [affine_map<(d0) -> (d0)>], pads = [unit], output_maps = [affine_map<(d0) -> (d0)>], combiners = ["none"], init_outputs = array<i64: 0>, operandSegmentSizes = array<i32: 1, 1, 0, 0>}> ({
+  ^bb0(%a: f32):
+    "loopnest.yield"(%a) : (f32) -> ()
+  }) : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{loopnest.nest: outputs with a start must be some of 1, got [7]}}
+  %y = "loopnest.nest"(%x, %x) <{bounds = array<i64: 4>, input_maps = [affine_map<(d0) -> (d0)>], pads = [unit], output_maps = [affine_map<(d0) -> (d0)>], combiners = ["none"], init_outputs = array<i64: 7>, operandSegmentSizes = array<i32: 1, 1, 0, 0>}> ({
+  ^bb0(%a: f32):
+    "loopnest.yield"(%a) : (f32) -> ()
+  }) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<f32>) {
+  // expected-error @+1 {{loopnest.nest: bounds must come to less than 2**62 iterations, got [4294967296, 4294967296]}}
+  %y = loopnest.nest [4294967296, 4294967296] (%a = %x[] : tensor<f32>) -> (add [] : tensor<f32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xf32>, %y: tensor<3x4xi32>) {
+  // expected-error @+1 {{loopnest.contract: factors and accumulator must be all floats or all integers, got f32, i32, f32}}
+  %z = loopnest.contract [4, 4, 3] (%x[d0, d2] : tensor<4x3xf32>, %y[d2, d1] : tensor<3x4xi32>) acc %a: f32 -> ([d0, d1] : tensor<4x4xf32>) {
+    loopnest.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xi64>, %y: tensor<3x4xi32>) {
+  // expected-error @+1 {{loopnest.contract: the accumulator must hold the factors, got i32 for i64 and i32}}
+  %z = loopnest.contract [4, 4, 3] (%x[d0, d2] : tensor<4x3xi64>, %y[d2, d1] : tensor<3x4xi32>) acc %a: i32 -> ([d0, d1] : tensor<4x4xi32>) {
+    loopnest.yield %a : i32
+  }
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf64>) -> tensor<2xf64> {
+  // expected-error @+1 {{loopnest.nest: loopnest.load must read an input}}
+  %y = loopnest.nest [2] (%a = %x[d0] : tensor<4xf64>) -> ([d0] : tensor<2xf64>) {
+    %n = arith.constant 0 : i64
+    %v = loopnest.load %x[%n] : tensor<4xf64> -> f64
+    loopnest.yield %v : f64
+  }
+  func.return %y : tensor<2xf64>
+}

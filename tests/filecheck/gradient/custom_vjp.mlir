@@ -42,13 +42,13 @@ func.func @f(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}) -> tensor<4
   %y = array.multiply %x, %w : tensor<4xf64>
   func.return %y : tensor<4xf64>
 }
-func.func @f_forward(%x: tensor<4xf64>, %w: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
+func.func @f_forward(%x: tensor<4xf64>, %w: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) {
   %y = func.call @f(%x, %w) : (tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
-  func.return %y, %w : tensor<4xf64>, tensor<4xf64>
+  func.return %y, %x, %w : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
 }
-func.func @f_backward(%w: tensor<4xf64>, %y_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
+func.func @f_backward(%x: tensor<4xf64>, %w: tensor<4xf64>, %y_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
   %x_ct = array.multiply %y_ct, %w : tensor<4xf64>
-  %w_ct = array.full {value = 0.0} : tensor<4xf64>
+  %w_ct = array.multiply %y_ct, %x : tensor<4xf64>
   func.return %x_ct, %w_ct : tensor<4xf64>, tensor<4xf64>
 }
 
@@ -57,7 +57,7 @@ func.func @f_backward(%w: tensor<4xf64>, %y_ct: tensor<4xf64>) -> (tensor<4xf64>
 // CHECK-NEXT:   func.return %y : tensor<4xf64>
 // CHECK-NEXT: }
 // CHECK-NEXT: func.func @f_vjp(%x: tensor<4xf64>, %w: tensor<4xf64> {grad.name = "w"}, %y_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) {
-// CHECK-NEXT:   %y, %w_1 = func.call @f_forward(%x, %w) : (tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
-// CHECK-NEXT:   %x_ct, %w_ct = func.call @f_backward(%w_1, %y_ct) : (tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   %y, %x_1, %w_1 = func.call @f_forward(%x, %w) : (tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>)
+// CHECK-NEXT:   %x_ct, %w_ct = func.call @f_backward(%x_1, %w_1, %y_ct) : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>)
 // CHECK-NEXT:   func.return %y, %x_ct, %w_ct : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
 // CHECK-NEXT: }

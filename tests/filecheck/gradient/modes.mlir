@@ -27,7 +27,7 @@ func.func @f(%x: tensor<4x3xf64> {grad.inactive}, %w: tensor<5x3xf64>, %b: tenso
 // SPLIT-NEXT:   %y_ct = array.subtract %0, %5 : tensor<4x5xf64>
 // SPLIT-NEXT:   %6 = array.full {value = 0.0} : tensor<4x5xf64>
 // SPLIT-NEXT:   %7 = array.greater %y, %6 : tensor<4x5xf64>, tensor<4x5xf64> -> tensor<4x5xi1>
-// SPLIT-NEXT:   %h_ct = array.where %7, %y_ct, %6 : tensor<4x5xi1>, tensor<4x5xf64>, tensor<4x5xf64> -> tensor<4x5xf64>
+// SPLIT-NEXT:   %h_ct = grad.gate %y_ct, %7, %y : tensor<4x5xf64>, tensor<4x5xi1>, tensor<4x5xf64> -> tensor<4x5xf64>
 // SPLIT-NEXT:   %8 = array.permute_dims %h_ct {axes = [1, 0]} : tensor<4x5xf64> -> tensor<5x4xf64>
 // SPLIT-NEXT:   %w_ct = array.matmul %8, %x : tensor<5x4xf64>, tensor<4x3xf64> -> tensor<5x3xf64>
 // SPLIT-NEXT:   %b_ct = array.sum %h_ct {axis = 0} : tensor<4x5xf64> -> tensor<5xf64>
@@ -47,7 +47,7 @@ func.func @f(%x: tensor<4x3xf64> {grad.inactive}, %w: tensor<5x3xf64>, %b: tenso
 // VJP-NEXT:   %y_ct = array.subtract %0, %5 : tensor<4x5xf64>
 // VJP-NEXT:   %6 = array.full {value = 0.0} : tensor<4x5xf64>
 // VJP-NEXT:   %7 = array.greater %y, %6 : tensor<4x5xf64>, tensor<4x5xf64> -> tensor<4x5xi1>
-// VJP-NEXT:   %h_ct = array.where %7, %y_ct, %6 : tensor<4x5xi1>, tensor<4x5xf64>, tensor<4x5xf64> -> tensor<4x5xf64>
+// VJP-NEXT:   %h_ct = grad.gate %y_ct, %7, %y : tensor<4x5xf64>, tensor<4x5xi1>, tensor<4x5xf64> -> tensor<4x5xf64>
 // VJP-NEXT:   %8 = array.permute_dims %h_ct {axes = [1, 0]} : tensor<4x5xf64> -> tensor<5x4xf64>
 // VJP-NEXT:   %w_ct = array.matmul %8, %x : tensor<5x4xf64>, tensor<4x3xf64> -> tensor<5x3xf64>
 // VJP-NEXT:   %b_ct = array.sum %h_ct {axis = 0} : tensor<4x5xf64> -> tensor<5xf64>
@@ -68,7 +68,7 @@ func.func @f(%x: tensor<4x3xf64> {grad.inactive}, %w: tensor<5x3xf64>, %b: tenso
 // GRAD-NEXT:   %y_ct = array.subtract %0, %5 : tensor<4x5xf64>
 // GRAD-NEXT:   %6 = array.full {value = 0.0} : tensor<4x5xf64>
 // GRAD-NEXT:   %7 = array.greater %y, %6 : tensor<4x5xf64>, tensor<4x5xf64> -> tensor<4x5xi1>
-// GRAD-NEXT:   %h_ct = array.where %7, %y_ct, %6 : tensor<4x5xi1>, tensor<4x5xf64>, tensor<4x5xf64> -> tensor<4x5xf64>
+// GRAD-NEXT:   %h_ct = grad.gate %y_ct, %7, %y : tensor<4x5xf64>, tensor<4x5xi1>, tensor<4x5xf64> -> tensor<4x5xf64>
 // GRAD-NEXT:   %8 = array.permute_dims %h_ct {axes = [1, 0]} : tensor<4x5xf64> -> tensor<5x4xf64>
 // GRAD-NEXT:   %w_ct = array.matmul %8, %x : tensor<5x4xf64>, tensor<4x3xf64> -> tensor<5x3xf64>
 // GRAD-NEXT:   %b_ct = array.sum %h_ct {axis = 0} : tensor<4x5xf64> -> tensor<5xf64>

@@ -26,11 +26,11 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
 // Every op without a derivative is listed, with the path that leads to it.
 func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
   %square = array.square %x : tensor<4xf64>
-  // expected-error @+2 {{tensor.cast: it has no derivative, and its result depends on wrt and reaches a target; wrap it in grad.no_grad to leave it out}}
+  // expected-error @+2 {{arith.bitcast: it has no derivative, and its result depends on wrt and reaches a target; wrap it in grad.no_grad to leave it out}}
   // expected-note @+1 {{reached by %x -> %square -> %once}}
-  %once = tensor.cast %square : tensor<4xf64> to tensor<4xf64>
-  // expected-note @+1 {{tensor.cast: it has no derivative, and its result depends on wrt and reaches a target; reached by %x -> %square -> %once -> %twice}}
-  %twice = tensor.cast %once : tensor<4xf64> to tensor<4xf64>
+  %once = arith.bitcast %square : tensor<4xf64> to tensor<4xf64>
+  // expected-note @+1 {{arith.bitcast: it has no derivative, and its result depends on wrt and reaches a target; reached by %x -> %square -> %once -> %twice}}
+  %twice = arith.bitcast %once : tensor<4xf64> to tensor<4xf64>
   func.return %twice : tensor<4xf64>
 }
 
@@ -43,9 +43,9 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
   %c = array.exp %b : tensor<4xf64>
   %d = array.exp %c : tensor<4xf64>
   %e = array.exp %d : tensor<4xf64>
-  // expected-error @+2 {{tensor.cast: it has no derivative}}
+  // expected-error @+2 {{arith.bitcast: it has no derivative}}
   // expected-note @+1 {{reached by %x -> %a -> %b -> ... -> %e -> %y}}
-  %y = tensor.cast %e : tensor<4xf64> to tensor<4xf64>
+  %y = arith.bitcast %e : tensor<4xf64> to tensor<4xf64>
   func.return %y : tensor<4xf64>
 }
 
@@ -119,11 +119,11 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
 
 // What cannot be differentiated in a callee is reported there.
 func.func @g(%x: tensor<4xf64>) -> tensor<4xf64> {
-  // expected-error @+2 {{tensor.cast: it has no derivative}}
+  // expected-error @+2 {{arith.bitcast: it has no derivative}}
   // expected-note @+1 {{reached by %x -> %y}}
-  %y = tensor.cast %x : tensor<4xf64> to tensor<4xf64>
-  // expected-note @+1 {{tensor.cast: it has no derivative}}
-  %z = tensor.cast %y : tensor<4xf64> to tensor<4xf64>
+  %y = arith.bitcast %x : tensor<4xf64> to tensor<4xf64>
+  // expected-note @+1 {{arith.bitcast: it has no derivative}}
+  %z = arith.bitcast %y : tensor<4xf64> to tensor<4xf64>
   func.return %z : tensor<4xf64>
 }
 func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {

@@ -23,7 +23,7 @@ func.func @f(%x: tensor<3x4xf64>, %w: tensor<4x5xf64>, %b: tensor<3x5xf64>) -> t
 // CHECK-NEXT:   %relu_ct = array.permute_dims %y_ct {axes = [1, 0]} : tensor<5x3xf64> -> tensor<3x5xf64>
 // CHECK-NEXT:   %0 = array.full {value = 0.0} : tensor<3x5xf64>
 // CHECK-NEXT:   %1 = array.greater %relu, %0 : tensor<3x5xf64>, tensor<3x5xf64> -> tensor<3x5xi1>
-// CHECK-NEXT:   %tanh_ct = array.where %1, %relu_ct, %0 : tensor<3x5xi1>, tensor<3x5xf64>, tensor<3x5xf64> -> tensor<3x5xf64>
+// CHECK-NEXT:   %tanh_ct = grad.gate %relu_ct, %1, %relu : tensor<3x5xf64>, tensor<3x5xi1>, tensor<3x5xf64> -> tensor<3x5xf64>
 // CHECK-NEXT:   %2 = array.multiply %tanh, %tanh : tensor<3x5xf64>
 // CHECK-NEXT:   %3 = array.full {value = 1.0} : tensor<3x5xf64>
 // CHECK-NEXT:   %4 = array.subtract %3, %2 : tensor<3x5xf64>

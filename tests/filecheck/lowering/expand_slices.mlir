@@ -35,8 +35,8 @@ func.func @coalesced(%s: !grad.slices<4xf64, count = 3>) -> tensor<4xf64> {
 //      CHECK: func.func @sums(%i: tensor<2xi64>, %v: tensor<2xf64>, %s_indices: tensor<3xi64>, %s_values: tensor<3xf64>, %d: tensor<4xf64>) -> (tensor<4xf64>, tensor<5xi64>, tensor<5xf64>) {
 // CHECK-NEXT:   %c_indices = array.concat %i, %s_indices {axis = 0} : tensor<2xi64>, tensor<3xi64> -> tensor<5xi64>
 // CHECK-NEXT:   %c_values = array.concat %v, %s_values {axis = 0} : tensor<2xf64>, tensor<3xf64> -> tensor<5xf64>
-// CHECK-NEXT:   %0 = grad.accumulate %d, %d : tensor<4xf64>
-// CHECK-NEXT:   %y = array.scatter_add %0, %s_indices, %s_values {axis = 0, gradir.source = "grad.accumulate"} : tensor<4xf64>, tensor<3xi64>, tensor<3xf64> -> tensor<4xf64>
+// CHECK-NEXT:   %0 = array.scatter_add %d, %s_indices, %s_values {axis = 0, gradir.source = "grad.accumulate"} : tensor<4xf64>, tensor<3xi64>, tensor<3xf64> -> tensor<4xf64>
+// CHECK-NEXT:   %y = grad.accumulate %0, %d : tensor<4xf64>
 // CHECK-NEXT:   func.return %y, %c_indices, %c_values : tensor<4xf64>, tensor<5xi64>, tensor<5xf64>
 // CHECK-NEXT: }
 //      CHECK: func.func @coalesced(%s_indices: tensor<3xi64>, %s_values: tensor<3xf64>) -> tensor<4xf64> {

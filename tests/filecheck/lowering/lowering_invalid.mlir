@@ -16,7 +16,7 @@ func.func @f(%x: complex<f32>) -> complex<f32> {
 // -----
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{tensor.cast: native code for this op is not there yet}}
+  // expected-error @+1 {{tensor.cast: native code needs static shapes, got tensor<?xf32>; write the extents, or run gradir-specialize}}
   %y = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
   %z = tensor.cast %y : tensor<?xf32> to tensor<4xf32>
   func.return %z : tensor<4xf32>
@@ -59,4 +59,20 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   cf.br ^next
 ^next:
   func.return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%s: !grad.slices<4xf64, count = 2>, %t: !grad.slices<4xf64, count = 3>) -> !grad.slices<4xf64, count = 5> {
+  // expected-error @+1 {{grad.accumulate: row slices have no loop nest, got !grad.slices<4xf64, count = 2>; run gradir-expand-slices first}}
+  %y = grad.accumulate %s, %t : !grad.slices<4xf64, count = 2>, !grad.slices<4xf64, count = 3> -> !grad.slices<4xf64, count = 5>
+  func.return %y : !grad.slices<4xf64, count = 5>
+}
+
+// -----
+
+func.func @f(%s: !grad.slices<4xf64, count = 2>) -> tensor<4xf64> {
+  // expected-error @+1 {{grad.densify: row slices have no loop nest, got !grad.slices<4xf64, count = 2>; run gradir-expand-slices first}}
+  %y = grad.densify %s : !grad.slices<4xf64, count = 2> -> tensor<4xf64>
+  func.return %y : tensor<4xf64>
 }

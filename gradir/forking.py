@@ -1,0 +1,160 @@
+"""Locks and a fork of the process: no child may find one locked for ever.
+
+A child has one thread, a copy of the one that forked. A lock that another thread held stays locked
+in it, and what that lock guards may be half changed, in LLVM for one. So the compiler's locks, and
+those of short use, are taken before a fork and released in both processes: a fork waits for the end
+of what another thread compiles, and of the imports that gradir makes when it first needs them,
+which Python itself does not wait for. A lock under which user code runs (`RenewedLock`) cannot be
+waited for, since that code may wait for the thread that forks; a child has a new one in its place.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+FunctionT = TypeVar("FunctionT", bound=Callable[[], None])
+
+# A lock of short use is free before that, or the forking thread has it, in a handler of a signal.
+SHORT_SECONDS = 1.0
+# What is imported while gradir runs, none of which waits for user code; and a limit all the same.
+IMPORTED = ("gradir", "xdsl", "llvmlite", "numpy", "ml_dtypes")
+IMPORT_SECONDS = 30.0
+
+# the first is that of the fork itself: two threads may fork at once
+_compiler_locks: list[Any] = [threading.RLock()]
+_short_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+_renewed: weakref.WeakSet[RenewedLock] = weakref.WeakSet()
+_in_child: list[Callable[[], None]] = []
+_taken: list[Any] = []
+_forked = False
+
+
+def compiler_lock() -> Any:
+    """A reentrant lock of the compiler, which may be held for as long as it works."""
+    lock = threading.RLock()
+    _compiler_locks.append(lock)
+    return lock
+
+
+def short_lock() -> threading.Lock:
+    """A lock that is held for some statements, under which no other is taken."""
+    lock = threading.Lock()
+    _short_locks.add(lock)
+    return lock
+
+
+class RenewedLock:
+    """A lock under which user code may run. What it guards changes in single steps."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[int, threading.Lock] = {}
+        _renewed.add(self)
+
+    def __enter__(self) -> None:
+        lock = self._lock
+        lock.acquire()
+        self._held[threading.get_ident()] = lock
+
+    def __exit__(self, *error: object) -> None:
+        # in a child, the thread that forked releases the lock that it took, which is another one
+        self._held.pop(threading.get_ident()).release()
+
+    def renew(self) -> None:
+        self._lock = threading.Lock()
+
+
+def in_child(function: FunctionT) -> FunctionT:
+    """Have a function called in each forked child, when the locks are free."""
+    _in_child.append(function)
+    return function
+
+
+def is_forked() -> bool:
+    """Whether this process is the child of one that had gradir loaded."""
+    return _forked
+
+
+def _take() -> None:
+    for lock in (*_compiler_locks, *_llvmlite_locks()):
+        lock.acquire()
+        _taken.append(lock)
+    if _import_lock is not None:
+        _wait_for_imports(_import_lock)
+        _taken.append(_import_lock)
+    for lock in list(_short_locks):
+        if lock.acquire(timeout=SHORT_SECONDS):
+            _taken.append(lock)
+
+
+class _ImportLock:
+    """Python's global lock of imports: whoever has it begins no import of a module."""
+
+    def __init__(self, machinery: Any, module_locks: dict[str, Callable[[], Any]]):
+        self.acquire, self.release = machinery.acquire_lock, machinery.release_lock
+        self._module_locks = module_locks
+
+    def is_importing(self) -> bool:
+        """Whether another thread is in the middle of importing what gradir uses."""
+        owners = (
+            getattr(reference(), "owner", None)
+            for name, reference in list(self._module_locks.items())
+            if name.partition(".")[0] in IMPORTED
+        )
+        return any(owner not in (None, threading.get_ident()) for owner in owners)
+
+
+def _find_import_lock() -> _ImportLock | None:
+    """None for a Python whose imports work in another way."""
+    bootstrap = getattr(importlib, "_bootstrap", None)
+    machinery, locks = (getattr(bootstrap, name, None) for name in ("_imp", "_module_locks"))
+    if not hasattr(machinery, "acquire_lock") or not isinstance(locks, dict):
+        return None
+    return _ImportLock(machinery, locks)  # pyright: ignore[reportUnknownArgumentType]
+
+
+_import_lock = _find_import_lock()
+
+
+def _wait_for_imports(lock: _ImportLock) -> None:
+    """Take the global lock at a time when nothing is half imported."""
+    end = time.monotonic() + IMPORT_SECONDS
+    lock.acquire()
+    while lock.is_importing() and time.monotonic() < end:
+        # to go on, those imports may need the lock
+        lock.release()
+        time.sleep(0.001)
+        lock.acquire()
+
+
+def _llvmlite_locks() -> list[Any]:
+    """The lock that llvmlite holds in each call of LLVM, whoever makes it."""
+    module = sys.modules.get("llvmlite.binding.ffi")
+    lock = getattr(getattr(getattr(module, "lib", None), "_lock", None), "_lock", None)
+    return [] if lock is None else [lock]
+
+
+def _release() -> None:
+    while _taken:
+        _taken.pop().release()
+
+
+def _release_in_child() -> None:
+    global _forked
+    _forked = True
+    _release()
+    for lock in list(_renewed):
+        lock.renew()
+    for function in _in_child:
+        function()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take, after_in_parent=_release, after_in_child=_release_in_child)

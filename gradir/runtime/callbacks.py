@@ -1,0 +1,63 @@
+"""The functions through which running code comes back to Python: signals, and host functions.
+
+They are compiled once in a process; `lowering/callback_functions.py` says what they do.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from functools import cache
+from typing import Any, cast
+
+from gradir.lowering import callback_functions as text
+from gradir.lowering.table import TABLE_RAISED
+from gradir.lowering.target import host
+from gradir.runtime import jit
+from gradir.runtime.threads import library_function
+
+# The thread that signal handlers run on.
+_main_thread = ctypes.c_uint64(threading.main_thread().ident or 0)
+
+
+def _note_fork() -> None:
+    _main_thread.value = threading.get_ident()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def callback_address(symbol: str) -> int:
+    """The address of `gradir_poll` or `gradir_host`."""
+    return _code().addresses[symbol]
+
+
+@cache
+def _code() -> jit.LoadedCode:
+    is_linux = sys.platform.startswith("linux")
+    clock = text.CLOCK_MONOTONIC_LINUX if is_linux else text.CLOCK_MONOTONIC_DARWIN
+    # twice as fast to compile than with optimization, and rarely called
+    compiled = jit.compile_object(text.callback_functions(clock), host(), level=0)
+    symbols = {name: _python_function(name) for name in text.PYTHON_FUNCTIONS}
+    symbols |= {name: library_function(name) for name in text.LIBRARY_FUNCTIONS}
+    symbols[text.MAIN_THREAD_SYMBOL] = ctypes.addressof(_main_thread)
+    return jit.LoadedCode(compiled.data, (text.POLL_SYMBOL, text.HOST_SYMBOL), symbols)
+
+
+def _python_function(name: str) -> int:
+    return cast(int, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+
+
+def take_raised(table: Any) -> BaseException | None:
+    """The exception in a table, which it has no more."""
+    address = table[TABLE_RAISED]
+    if not address:
+        return None
+    table[TABLE_RAISED] = 0
+    error = cast(BaseException, ctypes.cast(address, ctypes.py_object).value)
+    # the table's own reference
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(error))
+    return error

@@ -1,0 +1,41 @@
+"""The names that an object file leaves to others, read from its symbol table (ELF, 64 bits).
+
+LLVM decides while it emits code which library functions it calls; they are in no text before.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+MAGIC = b"\x7fELF\x02\x01"  # 64 bits, little endian
+SYMBOL_TABLE = 2
+UNDEFINED_SECTION = 0
+SYMBOL_BYTES = 24
+# What position-independent code refers to; the linker makes it.
+LINKERS_OWN = ("_GLOBAL_OFFSET_TABLE_",)
+
+
+def undefined_symbols(data: bytes) -> tuple[str, ...] | None:
+    """The names, sorted; None for a format other than ELF of 64 bits."""
+    if not data.startswith(MAGIC):
+        return None
+    names = {name for table in _symbol_tables(data) for name in _undefined(data, *table)}
+    return tuple(sorted(names - {"", *LINKERS_OWN}))
+
+
+def _symbol_tables(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Of each symbol table: where its global part begins, where it ends, where its names are."""
+    (headers,) = struct.unpack_from("<Q", data, 40)
+    size, count = struct.unpack_from("<HH", data, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", data, headers + k * size) for k in range(count)]
+    for _, kind, _, _, offset, length, names, first_global, _, _ in sections:
+        if kind == SYMBOL_TABLE:
+            yield offset + first_global * SYMBOL_BYTES, offset + length, sections[names][4]
+
+
+def _undefined(data: bytes, start: int, end: int, names: int) -> Iterator[str]:
+    for name, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", data[start:end]):
+        if section == UNDEFINED_SECTION:
+            first = names + name
+            yield data[first : data.index(b"\0", first)].decode()

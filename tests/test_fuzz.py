@@ -1,0 +1,24 @@
+"""A fixed part of the fuzzer's cases, which all must pass; `make fuzz` runs others, without end."""
+
+from __future__ import annotations
+
+import pytest
+from fuzz.campaign import Campaign, Fault, seeds
+from fuzz.found import text_of
+
+SEED = 0
+CHUNKS = 8
+PROGRAMS = {"traced": 20, "tensor": 30, "mutants": 500}
+"""Cases of each level in a chunk, which takes about 10 seconds of a core per level."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_found(name: str, chunk: int) -> None:
+    found: list[Fault] = []
+    campaign = Campaign(found.append)
+    count = PROGRAMS[name]
+    campaign.run(seeds(name, SEED, count, chunk * count), jobs=1)
+    assert not found, "\n\n".join(text_of(fault) for fault in found)
+    assert campaign.tallies[name].cases == count

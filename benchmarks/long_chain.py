@@ -46,7 +46,7 @@ def gradient(mode: str) -> Stage:
 def verify(text: str) -> harness.Call:
     """The verifier alone, on the module with its gradient."""
     module = harness.library("gradir").parse(text).gradient("main", wrt=[0], mode="vjp")
-    verify_module = harness.library("gradir.passes.verify").verify
+    verify_module = harness.library("gradir.passes.verify.verify").verify
     return lambda: verify_module(module.op)
 
 

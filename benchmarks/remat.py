@@ -228,7 +228,7 @@ def timings(reference: Any, functions: Sequence[Any]) -> list[Timing]:
 
 def flops_of(module: Any) -> int:
     """What a derivative computes, as the cost model counts it."""
-    costs = harness.library("gradir.passes.costs").Costs()
+    costs = harness.library("gradir.passes.recompute.costs").Costs()
     return sum(costs.of(op).flops for op in function_of(module).body.block.ops)
 
 
@@ -385,7 +385,7 @@ def elementwise_table(rows: int) -> None:
 def policies_table(text: str, everything: Any) -> None:
     """Peak and time of each policy beside keep_all."""
     print("\n| policy | peak MB | of keep_all | time |\n|---|---|---|---|")
-    names = sorted(harness.library("gradir.dialects.policies").POLICIES)
+    names = sorted(harness.library("gradir.dialects.grad.policies").POLICIES)
     functions = [compiled(text, policy=name) for name in names]
     for name, function, timing in zip(
         names, functions, timings(everything, functions), strict=True

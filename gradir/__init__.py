@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradir.api import Module, compile, interpret, parse, register_host_function
 from gradir.errors import GradirError, TraceError
-from gradir.row_slices import RowSlices
+from gradir.runtime.row_slices import RowSlices
 
 __version__ = "0.1.0"
 
@@ -48,44 +48,44 @@ _LAZY = {
     "testing": "gradir.testing",
     "numpy": "gradir.numpy",
     "nn": "gradir.nn",
-    "Spec": "gradir.frontends.spec",
-    "trace": "gradir.frontends.trace",
-    "checkpoint": "gradir.frontends.markers",
-    "name": "gradir.frontends.markers",
-    "no_grad": "gradir.frontends.markers",
-    "custom_vjp": "gradir.frontends.custom_derivatives",
-    "jit": "gradir.frontends.jit",
-    "grad": "gradir.frontends.derivatives",
-    "value_and_grad": "gradir.frontends.derivatives",
-    "vjp": "gradir.frontends.derivatives",
-    "jvp": "gradir.frontends.derivatives",
-    "hvp": "gradir.frontends.derivatives",
-    "cond": "gradir.frontends.flow",
-    "fori_loop": "gradir.frontends.flow",
-    "scan": "gradir.frontends.flow",
-    "while_loop": "gradir.frontends.flow",
+    "Spec": "gradir.frontends.tracing.spec",
+    "trace": "gradir.frontends.tracing.trace",
+    "checkpoint": "gradir.frontends.transforms.markers",
+    "name": "gradir.frontends.transforms.markers",
+    "no_grad": "gradir.frontends.transforms.markers",
+    "custom_vjp": "gradir.frontends.transforms.custom_derivatives",
+    "jit": "gradir.frontends.transforms.jit",
+    "grad": "gradir.frontends.transforms.derivatives",
+    "value_and_grad": "gradir.frontends.transforms.derivatives",
+    "vjp": "gradir.frontends.transforms.derivatives",
+    "jvp": "gradir.frontends.transforms.derivatives",
+    "hvp": "gradir.frontends.transforms.derivatives",
+    "cond": "gradir.frontends.transforms.flow",
+    "fori_loop": "gradir.frontends.transforms.flow",
+    "scan": "gradir.frontends.transforms.flow",
+    "while_loop": "gradir.frontends.transforms.flow",
 }
 
 if TYPE_CHECKING:
     from gradir import nn as nn
     from gradir import numpy as numpy
     from gradir import testing as testing
-    from gradir.frontends.custom_derivatives import custom_vjp as custom_vjp
-    from gradir.frontends.derivatives import grad as grad
-    from gradir.frontends.derivatives import hvp as hvp
-    from gradir.frontends.derivatives import jvp as jvp
-    from gradir.frontends.derivatives import value_and_grad as value_and_grad
-    from gradir.frontends.derivatives import vjp as vjp
-    from gradir.frontends.flow import cond as cond
-    from gradir.frontends.flow import fori_loop as fori_loop
-    from gradir.frontends.flow import scan as scan
-    from gradir.frontends.flow import while_loop as while_loop
-    from gradir.frontends.jit import jit as jit
-    from gradir.frontends.markers import checkpoint as checkpoint
-    from gradir.frontends.markers import name as name
-    from gradir.frontends.markers import no_grad as no_grad
-    from gradir.frontends.spec import Spec as Spec
-    from gradir.frontends.trace import trace as trace
+    from gradir.frontends.tracing.spec import Spec as Spec
+    from gradir.frontends.tracing.trace import trace as trace
+    from gradir.frontends.transforms.custom_derivatives import custom_vjp as custom_vjp
+    from gradir.frontends.transforms.derivatives import grad as grad
+    from gradir.frontends.transforms.derivatives import hvp as hvp
+    from gradir.frontends.transforms.derivatives import jvp as jvp
+    from gradir.frontends.transforms.derivatives import value_and_grad as value_and_grad
+    from gradir.frontends.transforms.derivatives import vjp as vjp
+    from gradir.frontends.transforms.flow import cond as cond
+    from gradir.frontends.transforms.flow import fori_loop as fori_loop
+    from gradir.frontends.transforms.flow import scan as scan
+    from gradir.frontends.transforms.flow import while_loop as while_loop
+    from gradir.frontends.transforms.jit import jit as jit
+    from gradir.frontends.transforms.markers import checkpoint as checkpoint
+    from gradir.frontends.transforms.markers import name as name
+    from gradir.frontends.transforms.markers import no_grad as no_grad
 
 
 def __getattr__(name: str) -> Any:

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 
-from gradir.collector import paused_gc
+from gradir.compiler.gradient_pass import apply_gradient
+from gradir.compiler.provenance import Provenance
+from gradir.compiler.symbols import function_named
 from gradir.diagnostics import Sources
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
-from gradir.gradient_pass import apply_gradient
-from gradir.parser import parse_module
-from gradir.passes.call_graph import callees_first, functions_by_name
-from gradir.passes.infer_shapes import is_open
-from gradir.passes.targets import Selector
-from gradir.passes.verify import verify
-from gradir.printer import program_text
-from gradir.provenance import Provenance
-from gradir.symbols import function_named
+from gradir.gc_pause import paused_gc
+from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+from gradir.passes.differentiate.selectors import Selector
+from gradir.passes.shapes.infer_shapes import is_open
+from gradir.passes.verify.verify import verify
+from gradir.text.parser import parse_module
+from gradir.text.printer import program_text
 
 if TYPE_CHECKING:
-    from gradir.dynamic import SpecializingExecutable
+    from gradir.compiler.dynamic import SpecializingExecutable
     from gradir.runtime.executable import Executable
 
 
@@ -213,8 +213,8 @@ def interpret(module: Module, function: str, *arrays: Any, out: object = None) -
 
     `out` as for a compiled function: an array, or None, for each result.
     """
-    from gradir.dynamic import needs_shapes, shapes_of_arrays, specialized
-    from gradir.interpreter import interpret as run
+    from gradir.compiler.dynamic import needs_shapes, shapes_of_arrays, specialized
+    from gradir.interpreter.interpreter import interpret as run
 
     _require_program(module, function)
     with gradir_errors(module._sources):  # pyright: ignore[reportPrivateUsage]
@@ -242,7 +242,7 @@ def register_host_function(
     the cotangents of the floating inputs. `pure`: it has no effects, and equal arguments give equal
     results, so that it may be run again or not at all. A name may be registered again.
     """
-    from gradir.dialects import host_functions
+    from gradir.dialects.grad import host_functions
 
     _require("name", name, str, "the name of a function")
     for what, given in (("function", function), ("shape", shape), ("backward", backward)):
@@ -275,8 +275,8 @@ def compile(
 def _compiled(
     module: Module, function: str, threads: int | None
 ) -> Executable | SpecializingExecutable:
-    from gradir.compiler import compile_function
-    from gradir.dynamic import SpecializingExecutable, needs_shapes, specialized
+    from gradir.compiler.compiler import compile_function
+    from gradir.compiler.dynamic import SpecializingExecutable, needs_shapes, specialized
     from gradir.runtime.threads import thread_count
 
     _require_program(module, function)

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
 
-from gradir.dialects.diagnostics import LocatedError, file_location
+from gradir.dialects.base.diagnostics import LocatedError, file_location
 
 MAX_LINE_SHOWN = 160
 """Longer source lines (hexadecimal constants) are cut to this many characters round the caret."""

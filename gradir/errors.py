@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.utils import exceptions as xdsl_exceptions
 
 from gradir.diagnostics import Diagnostic, Sources, diagnostic_of, render
-from gradir.dialects import diagnostics as located
+from gradir.dialects.base import diagnostics as located
 
 _NO_PLACE = UnknownLoc()
 

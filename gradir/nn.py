@@ -1,9 +1,9 @@
-"""The public name of gradir.frontends.nn, so that `import gradir.nn` finds it."""
+"""The public name of gradir.frontends.functions.nn, so that `import gradir.nn` finds it."""
 
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gradir.frontends import nn
+from gradir.frontends.functions import nn
 
 if TYPE_CHECKING:
 

@@ -1,9 +1,9 @@
-"""The public name of gradir.frontends.numpy, so that `import gradir.numpy` finds it."""
+"""The public name of gradir.frontends.functions.numpy, so that `import gradir.numpy` finds it."""
 
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gradir.frontends import numpy
+from gradir.frontends.functions import numpy
 
 if TYPE_CHECKING:
 

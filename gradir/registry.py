@@ -29,35 +29,37 @@ Passes: TypeAlias = dict[str, Callable[[], type[ModulePass]]]
 DIALECTS: dict[str, str] = {
     "array": "gradir.dialects.array:Array",
     "nn": "gradir.dialects.nn:NN",
-    "grad": "gradir.dialects.grad:Grad",
-    "loopnest": "gradir.dialects.loopnest:Loopnest",
+    "grad": "gradir.dialects.grad.grad:Grad",
+    "loopnest": "gradir.dialects.loopnest.loopnest:Loopnest",
 }
 """gradir's own dialects: name to `module:Dialect object`."""
 
-EXTENDED: dict[str, str] = {"arith": "gradir.dialects.elementwise_arith:Arith"}
+EXTENDED: dict[str, str] = {"arith": "gradir.dialects.foreign.elementwise_arith:Arith"}
 """Dialects of xDSL in which gradir reads more, in the same form."""
 
 PASSES: dict[str, str] = {
-    "gradir-allocate-scratch": "gradir.lowering.scratch:AllocateScratchPass",
-    "gradir-bufferize": "gradir.passes.bufferize:BufferizePass",
-    "gradir-dce": "gradir.passes.dce:DcePass",
-    "gradir-decompose": "gradir.passes.decompose:DecomposePass",
-    "gradir-expand-slices": "gradir.passes.expand_slices:ExpandSlicesPass",
-    "gradir-fuse": "gradir.passes.fuse:FusePass",
-    "gradir-gradient": "gradir.gradient_pass:GradientPass",
-    "gradir-hoist": "gradir.passes.hoist:HoistPass",
-    "gradir-inline": "gradir.passes.inline:InlinePass",
-    "gradir-inline-checkpoints": "gradir.passes.inline_checkpoints:InlineCheckpointsPass",
-    "gradir-lower": "gradir.passes.lower:LowerPass",
-    "gradir-outline-checkpoints": "gradir.passes.outline_checkpoints:OutlineCheckpointsPass",
-    "gradir-plan-memory": "gradir.passes.plan_memory:PlanMemoryPass",
-    "gradir-prove-bounds": "gradir.passes.prove_bounds:ProveBoundsPass",
-    "gradir-scalarize": "gradir.passes.scalarize:ScalarizePass",
-    "gradir-schedule": "gradir.passes.schedule:SchedulePass",
-    "gradir-simplify": "gradir.passes.simplify:SimplifyPass",
-    "gradir-specialize": "gradir.specialize:SpecializePass",
-    "gradir-sum-slices": "gradir.passes.sum_slices:SumSlicesPass",
-    "gradir-verify": "gradir.passes.verify:VerifyPass",
+    "gradir-allocate-scratch": "gradir.codegen.scratch:AllocateScratchPass",
+    "gradir-bufferize": "gradir.passes.buffers.bufferize:BufferizePass",
+    "gradir-dce": "gradir.passes.cleanup.dce:DcePass",
+    "gradir-decompose": "gradir.passes.cleanup.decompose:DecomposePass",
+    "gradir-expand-slices": "gradir.passes.lower.expand_slices:ExpandSlicesPass",
+    "gradir-fuse": "gradir.passes.fusion.fuse:FusePass",
+    "gradir-gradient": "gradir.compiler.gradient_pass:GradientPass",
+    "gradir-hoist": "gradir.passes.cleanup.hoist:HoistPass",
+    "gradir-inline": "gradir.passes.cleanup.inline:InlinePass",
+    "gradir-inline-checkpoints": "gradir.passes.recompute.inline_checkpoints:InlineCheckpointsPass",
+    "gradir-lower": "gradir.passes.lower.lower:LowerPass",
+    "gradir-outline-checkpoints": (
+        "gradir.passes.recompute.outline_checkpoints:OutlineCheckpointsPass"
+    ),
+    "gradir-plan-memory": "gradir.passes.buffers.plan_memory:PlanMemoryPass",
+    "gradir-prove-bounds": "gradir.passes.verify.prove_bounds:ProveBoundsPass",
+    "gradir-scalarize": "gradir.passes.lower.scalarize:ScalarizePass",
+    "gradir-schedule": "gradir.passes.fusion.schedule:SchedulePass",
+    "gradir-simplify": "gradir.passes.cleanup.simplify:SimplifyPass",
+    "gradir-specialize": "gradir.compiler.specialize_pass:SpecializePass",
+    "gradir-sum-slices": "gradir.passes.lower.sum_slices:SumSlicesPass",
+    "gradir-verify": "gradir.passes.verify.verify:VerifyPass",
 }
 """gradir's own passes: name to `module:class`."""
 

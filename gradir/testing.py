@@ -22,19 +22,19 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from gradir import api
+from gradir.compiler.symbols import function_named
 from gradir.dialects.array.creation import ConstantOp
-from gradir.dialects.attribute_names import NAME_ATTRIBUTE
-from gradir.dialects.attributes import numbers_of
-from gradir.dialects.custom_vjp import CustomVjpOp
-from gradir.dialects.shapes import element_of, is_float, is_tensor, shape_of, tensor
+from gradir.dialects.base.attribute_names import NAME_ATTRIBUTE
+from gradir.dialects.base.attributes import numbers_of
+from gradir.dialects.base.shapes import element_of, is_float, is_tensor, shape_of, tensor
+from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, gradir_errors
-from gradir.frontends.trace import traced
-from gradir.frontends.trees import flatten
-from gradir.passes.activity import carries_cotangent
-from gradir.passes.call_graph import callees_first, functions_by_name
-from gradir.passes.targets import Selector, argument_attributes, resolve_wrt
-from gradir.passes.verify import verify
-from gradir.symbols import function_named
+from gradir.frontends.tracing.trace import traced
+from gradir.frontends.tracing.trees import flatten
+from gradir.passes.analysis.activity import carries_cotangent
+from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+from gradir.passes.differentiate.selectors import Selector, argument_attributes, resolve_wrt
+from gradir.passes.verify.verify import verify
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -23,8 +23,15 @@ from xdsl.dialects.memref import MemRef
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
-from gradir.dialects.access import Access
-from gradir.dialects.loopnest import (
+from gradir.codegen.bodies.bodies import element_kind
+from gradir.codegen.bodies.op_table import FLOAT_PREDICATES, INTEGER_PREDICATES
+from gradir.codegen.nests.nests import emit_nest, nest_scratch_bytes
+from gradir.codegen.text.instructions import kind_of
+from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel
+from gradir.codegen.text.target import Target, host
+from gradir.codegen.vector_math.target_functions import complete
+from gradir.dialects.base.access import Access
+from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
     IndexOp,
     LoadOp,
@@ -33,13 +40,6 @@ from gradir.dialects.loopnest import (
     ShapedType,
     YieldOp,
 )
-from gradir.lowering.kernel import ERROR_RECORD_BYTES, Kernel
-from gradir.lowering.nests import emit_nest, nest_scratch_bytes
-from gradir.lowering.scalar_instructions import kind_of
-from gradir.lowering.scalar_ops import FLOAT_PREDICATES, INTEGER_PREDICATES
-from gradir.lowering.scalars import element_kind
-from gradir.lowering.target import Target, host
-from gradir.lowering.target_functions import complete
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Split = Callable[[int], Sequence[tuple[int, int]]]
@@ -125,7 +125,7 @@ def compile_nest(
     kernel = emit_nest(op, "nest", target)
     text = "\n".join([*sorted(kernel.declarations), kernel.text])
     if kernel.functions:
-        from gradir.lowering.vector_math import collect
+        from gradir.codegen.vector_math import collect
 
         text += collect(kernel.functions)
     engine, assembly = _compile(complete(text, target), target)

@@ -11,7 +11,7 @@ import numpy as np
 from op_cases import Case, bools, integers
 from op_references import Array
 
-from gradir.dialects.attributes import Plain
+from gradir.dialects.base.attributes import Plain
 
 
 @dataclass(frozen=True)

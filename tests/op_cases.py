@@ -42,10 +42,11 @@ from op_references import (
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f64, i64
 from xdsl.ir import Attribute
 
-from gradir.dialects import array, grad, nn
-from gradir.dialects.attributes import Plain
-from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.shapes import NUMPY_NAMES, tensor
+from gradir.dialects import array, nn
+from gradir.dialects.base.attributes import Plain
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import NUMPY_NAMES, tensor
+from gradir.dialects.grad import grad
 
 Operand = tuple[int, ...] | Array
 

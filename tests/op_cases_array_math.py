@@ -22,7 +22,7 @@ from op_cases import (
 )
 from op_references import Array, Reference
 
-from gradir.dialects.attributes import Plain
+from gradir.dialects.base.attributes import Plain
 
 
 def _erfc(x: Array) -> Array:

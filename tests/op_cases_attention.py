@@ -9,7 +9,7 @@ import numpy as np
 from op_cases import Case, integers
 from op_references import Array
 
-from gradir.dialects.attributes import Plain
+from gradir.dialects.base.attributes import Plain
 
 # Attention, one query after the other.
 

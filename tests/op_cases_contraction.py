@@ -10,7 +10,7 @@ import numpy as np
 from op_cases import Case
 from op_references import Array
 
-from gradir.dialects.attributes import Plain
+from gradir.dialects.base.attributes import Plain
 
 
 def _dot_general(

@@ -11,7 +11,7 @@ from op_cases import Case, unary
 from op_references import Array, Reference
 from xdsl.dialects.builtin import DenseArrayBase, i32
 
-from gradir.dialects.attributes import Plain
+from gradir.dialects.base.attributes import Plain
 
 _erf = np.vectorize(erf, otypes=[np.float64])
 

@@ -20,7 +20,7 @@ from op_references_pools import (
     transpose_of,
 )
 
-from gradir.dialects.attributes import Plain
+from gradir.dialects.base.attributes import Plain
 
 Row = tuple[int, tuple[int, ...], dict[str, Plain]]
 

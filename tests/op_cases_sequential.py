@@ -9,7 +9,7 @@ import numpy as np
 from op_cases import Case
 from op_references import Array, Reference
 
-from gradir.dialects.attributes import Plain
+from gradir.dialects.base.attributes import Plain
 
 
 def _lines(x: Array, axis: int) -> Array:

@@ -17,7 +17,7 @@ from xdsl.dialects.memref import MemRef
 from xdsl.dialects.scf import Scf
 from xdsl.parser import Parser
 
-from gradir.dialects.loopnest import ContractOp, Loopnest
+from gradir.dialects.loopnest.loopnest import ContractOp, Loopnest
 from gradir.runtime.executable import Executable, compile_function
 from gradir.runtime.native_call import Runner
 

@@ -12,8 +12,8 @@ import pytest
 
 import gradir
 from gradir import GradirError
-from gradir.collector import paused_gc
 from gradir.errors import ArgumentError, ArgumentTypeError, PassError
+from gradir.gc_pause import paused_gc
 from gradir.testing import check_grads
 
 TYPE = "tensor<3xf32>"

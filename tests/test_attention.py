@@ -10,7 +10,7 @@ import pytest
 
 import gradir
 from gradir import Module
-from gradir.dialects import attention
+from gradir.dialects.grad import attention
 from gradir.errors import IndexOutOfRange
 
 pytestmark = pytest.mark.slow

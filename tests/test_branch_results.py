@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import IntegerType, TensorType, f32, f64, i1
 from xdsl.ir import Attribute
 
 import gradir
-from gradir.dialects.grad import ZeroOp
-from gradir.dialects.shapes import is_tensor, shape_of
-from gradir.dialects.tape import TapeNewOp
-from gradir.passes.branch_results import BranchResults, Place
+from gradir.dialects.base.shapes import is_tensor, shape_of
+from gradir.dialects.grad.grad import ZeroOp
+from gradir.dialects.grad.tape import TapeNewOp
+from gradir.passes.rules.branch_results import BranchResults, Place
 from gradir.testing import check_grads
 
 

@@ -15,12 +15,13 @@ from checkpoint_programs import RandomProgram, random_stages, random_statements
 from xdsl.dialects.builtin import IntegerAttr
 
 import gradir
-from gradir import GradirError, Module, memory_limit
-from gradir.dialects.attribute_names import PEAK
-from gradir.dialects.diagnostics import PassError
-from gradir.dialects.policies import POLICIES
-from gradir.passes.regions import MAX_REGION_DEPTH
-from gradir.symbols import function_named
+from gradir import GradirError, Module
+from gradir.compiler import memory_limit
+from gradir.compiler.symbols import function_named
+from gradir.dialects.base.attribute_names import PEAK
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.grad.policies import POLICIES
+from gradir.passes.analysis.regions import MAX_REGION_DEPTH
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -208,11 +209,11 @@ def test_memory_limit_of_halves() -> None:
 
 def brute_force(module: Module) -> int:
     """The lowest peak of all sets of residuals that may be kept."""
-    from gradir.measured_memory import measured_peak
-    from gradir.passes.derived_functions import Derived
-    from gradir.passes.gradient import Derivation, gradient
-    from gradir.passes.policies import rematerialization
-    from gradir.passes.recompute_candidates import Candidate
+    from gradir.compiler.measured_memory import measured_peak
+    from gradir.passes.differentiate.derived_functions import Derived
+    from gradir.passes.gradient.gradient import Derivation, gradient
+    from gradir.passes.recompute.candidates import Candidate
+    from gradir.passes.recompute.policies import rematerialization
 
     peaks: list[int] = []
 
@@ -250,9 +251,9 @@ func.func @f(%x: tensor<16x16xf64>, %w: tensor<16x16xf64>) -> tensor<f64> {
 
 def check_bounds(module: Module) -> None:
     """No candidate takes less than its bound says, and more memory is more peak at less cost."""
-    from gradir.memory_limit import Plans
-    from gradir.passes.derived_functions import Derived
-    from gradir.passes.gradient import Derivation, gradient
+    from gradir.compiler.memory_limit import Plans
+    from gradir.passes.differentiate.derived_functions import Derived
+    from gradir.passes.gradient.gradient import Derivation, gradient
 
     def check(derivation: Derivation) -> Derived:
         plans = Plans(derivation)
@@ -322,10 +323,10 @@ LAYER_BYTES = 32 * 16 * 4
 
 def test_least_limit_of_a_long_chain() -> None:
     """Runs of 24, 23, ..., 1 of 300 layers, of which the inputs are kept."""
-    from gradir.passes.checkpoint_chain import Chain
-    from gradir.passes.derived_functions import Derived
-    from gradir.passes.gradient import Derivation, gradient
-    from gradir.passes.policies import rematerialization
+    from gradir.passes.differentiate.derived_functions import Derived
+    from gradir.passes.gradient.gradient import Derivation, gradient
+    from gradir.passes.recompute.chain import Chain
+    from gradir.passes.recompute.policies import rematerialization
 
     def check(derivation: Derivation) -> Derived:
         derived, costs = derivation.derived(), derivation.program.costs

@@ -10,9 +10,9 @@ import pytest
 from runtime_harness import compiled, contraction_of, function, memref
 
 import gradir
-from gradir.lowering import contraction_chunks
-from gradir.lowering.contractions import contract_scratch_bytes
-from gradir.lowering.target import host
+from gradir.codegen.contractions import chunks
+from gradir.codegen.contractions.contractions import contract_scratch_bytes
+from gradir.codegen.text.target import host
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -37,8 +37,8 @@ func.func @f(%x: tensor<{n}x{c}x8x10xf32>, %v: tensor<{c}x{c}x3x3xf32>,
 
 def set_least(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
     """Let chunks have so many bytes at least, and as few rows as they like."""
-    monkeypatch.setattr(contraction_chunks, "LEAST_BYTES", least)
-    monkeypatch.setattr(contraction_chunks, "LEAST_ROWS", 1)
+    monkeypatch.setattr(chunks, "LEAST_BYTES", least)
+    monkeypatch.setattr(chunks, "LEAST_ROWS", 1)
 
 
 def run(text: str, threads: int, arrays: list[Array]) -> tuple[Any, list[Array]]:
@@ -61,7 +61,7 @@ def test_chunks_have_the_bits_of_the_whole(
     monkeypatch: pytest.MonkeyPatch, n: int, c: int, threads: int
 ) -> None:
     """Also where threads have different numbers of chunks, and where tiles are wide and narrow."""
-    monkeypatch.setattr(contraction_chunks, "MANY", 1)
+    monkeypatch.setattr(chunks, "MANY", 1)
     text = NETWORK.format(n=n, c=c)
     random = np.random.default_rng(n)
     shapes = [(n, c, 8, 10), (c, c, 3, 3), (c, c, 3, 3)]

@@ -17,11 +17,11 @@ from runtime_harness import (
     parse,
 )
 
-from gradir.dialects.diagnostics import LocatedError
-from gradir.dialects.loopnest import ContractOp
-from gradir.lowering.contractions import contract_scratch_bytes, emit_contract
-from gradir.lowering.program import emit_program
-from gradir.lowering.target import host
+from gradir.codegen.contractions.contractions import contract_scratch_bytes, emit_contract
+from gradir.codegen.driver.program import emit_program
+from gradir.codegen.text.target import host
+from gradir.dialects.base.diagnostics import LocatedError
+from gradir.dialects.loopnest.loopnest import ContractOp
 from gradir.runtime.executable import compile_function
 
 DTYPES: dict[str, Any] = {

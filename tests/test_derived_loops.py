@@ -16,11 +16,11 @@ from xdsl.dialects.func import FuncOp
 
 import gradir
 from gradir import GradirError, Module
-from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
-from gradir.dialects.loop_policy import LoopPolicyAttr
-from gradir.memory_limit import PEAK
-from gradir.passes.region_flow import trips
-from gradir.symbols import function_named
+from gradir.compiler.memory_limit import PEAK
+from gradir.compiler.symbols import function_named
+from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.grad.loop_policy import LoopPolicyAttr
+from gradir.passes.analysis.region_flow import trips
 
 
 def counted(policy: str, steps: int | None = None) -> str:

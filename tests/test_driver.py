@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from gradir import registry, universe
 from gradir.diagnostics import Diagnostic
-from gradir.dialects.diagnostics import PassError
+from gradir.dialects.base.diagnostics import PassError
 from gradir.errors import ArgumentError
 from gradir.tools import gradir_opt
 from gradir.tools.expected_diagnostics import compare, expectations
@@ -348,7 +348,8 @@ def test_registry_is_complete() -> None:
     defined: set[str] = set()
     assert gradir.__file__ is not None
     folder = Path(gradir.__file__).parent
-    files = [f for parent in ("", "passes/", "lowering/") for f in folder.glob(f"{parent}*.py")]
+    rooms = [folder / name for name in ("passes", "codegen", "compiler")]
+    files = [*folder.glob("*.py"), *(file for room in rooms for file in room.rglob("*.py"))]
     for file in files:
         parents = file.relative_to(folder.parent).parent.parts
         module = import_module(".".join([*parents, file.stem]))

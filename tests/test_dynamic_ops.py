@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Block
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
 
 # Where an extent must be written: op, and what the refusal says.
 STATIC = {

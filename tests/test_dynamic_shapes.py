@@ -14,11 +14,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 import gradir
-from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
-from gradir.dynamic import SpecializingExecutable
+from gradir.compiler.dynamic import SpecializingExecutable
+from gradir.compiler.specialize_pass import specialize
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
 from gradir.errors import ArgumentError, ArgumentTypeError, PassError
-from gradir.specialize import specialize
 
 pytestmark = pytest.mark.slow
 

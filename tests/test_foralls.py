@@ -14,13 +14,13 @@ from xdsl.ir import Block, Region
 
 import gradir
 from gradir import Module
-from gradir.dialects import body as b
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.forall_builder import Elements, Program, forall
-from gradir.dialects.shapes import NUMPY_NAMES, tensor
-from gradir.dialects.value import Emitter, Scalar
+from gradir.dialects.base.shapes import NUMPY_NAMES, tensor
+from gradir.dialects.base.value import Emitter, Scalar
+from gradir.dialects.building import body as b
+from gradir.dialects.building.programs import Elements, Program, forall
 from gradir.errors import GradirError, IndexOutOfRange
-from gradir.passes.verify import verify
+from gradir.passes.verify.verify import verify
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ELEMENTS = {numpy_dtype(element): element for element in NUMPY_NAMES}

@@ -121,9 +121,9 @@ assert (gradir.jit(forks)(np.ones(2)) == 2).all() and forked == [True]
 """
 
 WITH_OTHER_LOCKS = """
-from gradir.collector import paused_gc
-from gradir.forking import RenewedLock, compiler_lock, short_lock
-from gradir.parser import _room_to_recurse
+from gradir.gc_pause import paused_gc
+from gradir.runtime.forking import RenewedLock, compiler_lock, short_lock
+from gradir.text.parser import _room_to_recurse
 
 limit, lock = sys.getrecursionlimit(), RenewedLock()
 ready, end = threading.Event(), threading.Event()

@@ -18,16 +18,16 @@ from xdsl.dialects.func import FuncOp
 
 import gradir
 from gradir import Module
-from gradir.dialects.loopnest import ContractOp, LoopOp
-from gradir.lowering.scratch import allocate_scratch
-from gradir.lowering.target import host
-from gradir.passes.fuse import fuse
-from gradir.passes.plan_memory import ALIGNMENT, MemoryPlan, assign_offsets
-from gradir.passes.verify import verify
-from gradir.pipeline import STAGES, place_buffers
+from gradir.codegen.scratch import allocate_scratch
+from gradir.codegen.text.target import host
+from gradir.compiler.pipeline import STAGES, place_buffers
+from gradir.compiler.symbols import function_named
+from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp
+from gradir.passes.buffers.plan_memory import ALIGNMENT, MemoryPlan, assign_offsets
+from gradir.passes.fusion.fuse import fuse
+from gradir.passes.verify.verify import verify
 from gradir.runtime.arrays import dtype_of
 from gradir.runtime.executable import Executable, compile_function
-from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -26,10 +26,10 @@ from fuzz.text_forms import FORMS, NO_GRAD, filled
 from fuzz.worker import Worker
 
 import gradir
-from gradir.dialects import body
 from gradir.dialects.array.elementwise import MultiplyOp, SinOp
 from gradir.dialects.array.movement import PermuteDimsOp
-from gradir.dialects.grad import BarrierOp
+from gradir.dialects.building import body
+from gradir.dialects.grad.grad import BarrierOp
 
 
 def first_fault(name: str, first: int, most: int, checks: tuple[str, ...]) -> tuple[Any, Outcome]:

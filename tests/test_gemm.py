@@ -17,10 +17,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gradir.lowering.gemm import Contraction, GemmPlan, Operand, emit, plan
-from gradir.lowering.llvm_text import FunctionText
-from gradir.lowering.target import Target, host
-from gradir.lowering.target_functions import complete
+from gradir.codegen.gemm.gemm import Contraction, GemmPlan, Operand, emit, plan
+from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.target import Target, host
+from gradir.codegen.vector_math.target_functions import complete
 
 Array = np.ndarray[Any, np.dtype[Any]]
 llvm: Any = llvmlite_binding

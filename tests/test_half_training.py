@@ -14,7 +14,7 @@ from op_references import Array
 
 import gradir
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.shapes import NUMPY_NAMES
+from gradir.dialects.base.shapes import NUMPY_NAMES
 
 ELEMENTS = {str(element): element for element in NUMPY_NAMES}
 NORMALIZER = 2.0**-24

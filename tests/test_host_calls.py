@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradir
-from gradir.dialects.host_functions import (
+from gradir.dialects.grad.host_functions import (
     _FUNCTIONS,  # pyright: ignore[reportPrivateUsage]
     Spec,
 )

@@ -259,7 +259,10 @@ def test_no_memory_is_an_error(monkeypatch: pytest.MonkeyPatch):
         raise MemoryError
 
     module = gradir.parse(SUM)
-    for target in ("gradir.compiler.run_stages", "gradir.parser.LocatingParser.parse_operation"):
+    for target in (
+        "gradir.compiler.compiler.run_stages",
+        "gradir.text.parser.LocatingParser.parse_operation",
+    ):
         with monkeypatch.context() as patched:
             patched.setattr(target, fails)
             with pytest.raises(GradirError, match="not enough memory"):

@@ -15,8 +15,8 @@ import pytest
 from runtime_harness import resident_bytes
 
 import gradir
+from gradir.codegen.text.polls import FUEL
 from gradir.errors import HostCallError
-from gradir.lowering.polls import FUEL
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

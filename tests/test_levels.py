@@ -20,20 +20,20 @@ from test_ops import Batch, assert_close, function, is_active, largest
 
 import gradir
 from gradir import Module
-from gradir.compiler import alone, compile_function, emit_object
+from gradir.codegen.driver.entry import LIBRARY_SYMBOLS, OPENMP_SYMBOLS
+from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
+from gradir.codegen.driver.program import emit_program
+from gradir.codegen.scratch import allocate_scratch
+from gradir.codegen.text.callback_functions import HOST_SYMBOL, POLL_SYMBOL
+from gradir.codegen.text.target import LEVELS, Target, host, runnable_levels, target_of
+from gradir.codegen.vector_math import FUNCTIONS, collect
+from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, complete
+from gradir.compiler.compiler import alone, compile_function, emit_object
+from gradir.compiler.pipeline import place_buffers, run_stages
+from gradir.compiler.symbols import function_named
 from gradir.errors import ArgumentError, CompileError
-from gradir.lowering.callback_functions import HOST_SYMBOL, POLL_SYMBOL
-from gradir.lowering.growing import GROWING_SYMBOLS
-from gradir.lowering.program import emit_program
-from gradir.lowering.region import LIBRARY_SYMBOLS, OPENMP_SYMBOLS
-from gradir.lowering.scratch import allocate_scratch
-from gradir.lowering.target import LEVELS, Target, host, runnable_levels, target_of
-from gradir.lowering.target_functions import LIBRARY_FUNCTIONS, complete
-from gradir.lowering.vector_math import FUNCTIONS, collect
-from gradir.pipeline import place_buffers, run_stages
 from gradir.runtime import executable, jit
 from gradir.runtime.object_file import undefined_symbols
-from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

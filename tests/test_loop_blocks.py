@@ -12,10 +12,10 @@ import pytest
 from xdsl.dialects import scf
 
 import gradir
-from gradir.compiler import compile_function
+from gradir.codegen.driver.loop_blocks import LoopBlocks
+from gradir.codegen.text.target import host
+from gradir.compiler.compiler import compile_function
 from gradir.errors import IndexOutOfRange
-from gradir.lowering.loop_blocks import LoopBlocks
-from gradir.lowering.target import host
 
 # `y` and the sum of the sines of what an index reads, in one loop over `TRIPS` iterations.
 SUM = """

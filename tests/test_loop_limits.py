@@ -17,13 +17,13 @@ from xdsl.ir import Attribute
 
 import gradir
 from gradir import GradirError, Module
-from gradir.dialects.attribute_names import LOOPS, PEAK
-from gradir.measured_memory import measured_peak
-from gradir.memory_limit import Plans
-from gradir.passes.derived_functions import Derived
-from gradir.passes.gradient import Derivation, Mode, gradient
-from gradir.passes.loop_choices import least_runs
-from gradir.symbols import function_named
+from gradir.compiler.measured_memory import measured_peak
+from gradir.compiler.memory_limit import Plans
+from gradir.compiler.symbols import function_named
+from gradir.dialects.base.attribute_names import LOOPS, PEAK
+from gradir.passes.differentiate.derived_functions import Derived
+from gradir.passes.gradient.gradient import Derivation, Mode, gradient
+from gradir.passes.recompute.loop_policy_search import least_runs
 
 ODE = Path(__file__).parents[1] / "benchmarks" / "programs" / "ode.mlir"
 
@@ -271,5 +271,5 @@ def test_bounds_refuse_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_high(bounds: object, kept: object) -> int:
         return 10**9
 
-    monkeypatch.setattr("gradir.passes.kept_bytes.KeptBytes.at_least", too_high)
+    monkeypatch.setattr("gradir.passes.recompute.kept_bytes.KeptBytes.at_least", too_high)
     assert promised(module.gradient("f", mode="grad", memory_limit=least), "f_grad") == least

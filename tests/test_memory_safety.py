@@ -17,7 +17,7 @@ from hostile_programs import GROWS, NESTS, PROVEN, REFUSED, UNPROVEN, program, s
 from xdsl.printer import Printer
 
 import gradir
-from gradir.dialects.loopnest import NestOp
+from gradir.dialects.loopnest.loopnest import NestOp
 from gradir.errors import ArgumentTypeError, GradirError
 from gradir.tools.gradir_opt import main as gradir_opt
 from gradir.tools.gradir_run import main as gradir_run

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import gradir
-from gradir.dialects.elementwise_arith import FORMS
-from gradir.dialects.scalar_rules import ELEMENTWISE
-from gradir.interpreter_numbers import NUMBER_OPS
-from gradir.lowering.scalar_ops import OPS
+from gradir.codegen.bodies.op_table import OPS
+from gradir.dialects.foreign.elementwise_arith import FORMS
+from gradir.dialects.foreign.scalar_rules import ELEMENTWISE
+from gradir.interpreter.numbers import NUMBER_OPS
 
 BINARY = (
     *("addi", "subi", "muli", "divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi"),
@@ -175,7 +175,7 @@ def test_conversions_at_the_edges(float_: str, integer: str) -> None:
 
 def _dtype(name: str) -> Any:
     from gradir.dialects.array.creation import numpy_dtype
-    from gradir.dialects.shapes import NUMPY_NAMES
+    from gradir.dialects.base.shapes import NUMPY_NAMES
 
     return {str(e): numpy_dtype(e) for e in NUMPY_NAMES}[name]
 

@@ -347,7 +347,7 @@ def test_an_error_leaves_nothing_behind():
 
 
 def test_memory_that_has_grown_large_is_given_back(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gradir.lowering.growing.KEPT_BYTES", 1 << 17)
+    monkeypatch.setattr("gradir.codegen.driver.growing_memory.KEPT_BYTES", 1 << 17)
     module = gradir.parse(SQUARES).gradient("squares", wrt=[1], mode="grad")
     fn = gradir.compile(module, "squares_grad")
     (record,) = fn.program.growing

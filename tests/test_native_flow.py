@@ -13,12 +13,12 @@ from flow_programs import flow_program
 from xdsl.dialects import scf
 
 import gradir
-from gradir.dialects.attribute_names import POLICY_ATTRIBUTE
-from gradir.dialects.loop_policy import LoopPolicyAttr
+from gradir.codegen.driver import threads as driver_threads
+from gradir.compiler.pipeline import place_buffers, run_stages
+from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange, PassError
-from gradir.lowering import spmd
-from gradir.passes.verify import verify
-from gradir.pipeline import place_buffers, run_stages
+from gradir.passes.verify.verify import verify
 from gradir.runtime import threads
 
 pytestmark = pytest.mark.slow
@@ -105,8 +105,8 @@ def test_random_programs(seed: int) -> None:
 @pytest.mark.parametrize("seed", [105, 110, 115, 120])
 def test_random_programs_on_two_threads(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that can be shared is shared, so that threads wait for each other in loops."""
-    monkeypatch.setattr(spmd, "PHASE_COST", 0.0)
-    monkeypatch.setattr(spmd, "PROGRAM_COST", 0.0)
+    monkeypatch.setattr(driver_threads, "PHASE_COST", 0.0)
+    monkeypatch.setattr(driver_threads, "PROGRAM_COST", 0.0)
     run_both(random_text(seed, 33, 130), *random_arguments(seed, 33, 130), count=2)
 
 

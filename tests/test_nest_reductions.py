@@ -19,9 +19,9 @@ from nest_harness import (
     results,
 )
 
-from gradir.dialects.loopnest import NestOp
-from gradir.lowering.nests import emit_nest, nest_scratch_bytes
-from gradir.lowering.target import host
+from gradir.codegen.nests.nests import emit_nest, nest_scratch_bytes
+from gradir.codegen.text.target import host
+from gradir.dialects.loopnest.loopnest import NestOp
 
 pytestmark = pytest.mark.slow
 

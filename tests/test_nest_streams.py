@@ -18,10 +18,10 @@ from nest_harness import (
     parse_nest,
 )
 
-from gradir.dialects.loopnest import NestOp
-from gradir.lowering import nest_space
-from gradir.lowering.nests import emit_nest
-from gradir.lowering.target import Target, host
+from gradir.codegen.nests import space
+from gradir.codegen.nests.nests import emit_nest
+from gradir.codegen.text.target import Target, host
+from gradir.dialects.loopnest.loopnest import NestOp
 
 STREAM = "!nontemporal"
 TWICE = "%0 = arith.addf %a, %a : f32\n"
@@ -171,6 +171,6 @@ def test_several_vectors_at_once_have_the_same_bits(
         op, host(vector_bytes)
     )
     compile_nest(op, vector_bytes).run(inputs, several)
-    monkeypatch.setattr(nest_space, "INTERLEAVED_SIZE", 1 << 30)
+    monkeypatch.setattr(space, "INTERLEAVED_SIZE", 1 << 30)
     compile_nest(op, vector_bytes).run(inputs, one)
     assert [s.tobytes() for s in several] == [o.tobytes() for o in one]

@@ -24,7 +24,7 @@ from nest_harness import (
     reference,
 )
 
-from gradir.dialects.loopnest import NestOp
+from gradir.dialects.loopnest.loopnest import NestOp
 
 EXTENTS = (0, 1, 2, 17, 64, 100)
 

@@ -12,10 +12,10 @@ from xdsl.ir import Attribute
 
 import gradir
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.rounding import rounded
-from gradir.dialects.shapes import tensor
+from gradir.dialects.base.rounding import rounded
+from gradir.dialects.base.shapes import tensor
 from gradir.errors import GradirError
-from gradir.interpreter import cast_to
+from gradir.interpreter.interpreter import cast_to
 
 FLOATS = pytest.mark.parametrize("element", [f16, bf16, f32, f64], ids=str)
 

@@ -26,16 +26,16 @@ from xdsl.utils.exceptions import VerifyException
 import gradir
 from gradir import Module
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.diagnostics import LocatedError
-from gradir.dialects.interfaces import TensorOp, is_inactive, vjp_rule
-from gradir.dialects.kinds import BinaryOp, CompareOp, ElementwiseOp, UnaryOp
-from gradir.dialects.shapes import element_of, is_bool, is_float, shape_of, tensor
-from gradir.dialects.value import Emitter
+from gradir.dialects.base.diagnostics import LocatedError
+from gradir.dialects.base.interfaces import TensorOp, is_inactive, vjp_rule
+from gradir.dialects.base.shapes import element_of, is_bool, is_float, shape_of, tensor
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.building.kinds import BinaryOp, CompareOp, ElementwiseOp, UnaryOp
 from gradir.errors import GradirError, IndexOutOfRange
-from gradir.passes.decompose import decompose_block
-from gradir.passes.gradient import gradient
-from gradir.passes.prepare import is_taken_apart
-from gradir.passes.verify import verify
+from gradir.passes.cleanup.decompose import decompose_block
+from gradir.passes.gradient.gradient import gradient
+from gradir.passes.gradient.prepare import is_taken_apart
+from gradir.passes.verify.verify import verify
 from gradir.testing import check_grads
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 
 from gradir.diagnostics import Diagnostic, Sources, render
-from gradir.dialects.diagnostics import (
+from gradir.dialects.base.diagnostics import (
     LocatedError,
     PassError,
     file_location,
@@ -33,11 +33,11 @@ from gradir.errors import (
     gradir_errors,
     translate,
 )
-from gradir.parser import MAX_DENSE_ELEMENTS, parse_module
-from gradir.passes.regions import MAX_REGION_DEPTH
-from gradir.passes.verify import dominator_tree, verify
+from gradir.passes.analysis.regions import MAX_REGION_DEPTH
+from gradir.passes.verify.verify import dominator_tree, verify
 from gradir.registry import make_context
-from gradir.source_text import decode
+from gradir.text.parser import MAX_DENSE_ELEMENTS, parse_module
+from gradir.text.source_text import decode
 
 ATTRIBUTES = r"""#map = affine_map<(d0, d1)[s0] -> (d0 + s0 * 2, d1 floordiv 3)>
 !pair = tuple<f32, i64>

@@ -11,9 +11,9 @@ from random_references import philox
 
 import gradir
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.philox import numpy_words
-from gradir.dialects.rounding import below
-from gradir.dialects.shapes import NUMPY_NAMES, is_float
+from gradir.dialects.array.philox import numpy_words
+from gradir.dialects.base.rounding import below
+from gradir.dialects.base.shapes import NUMPY_NAMES, is_float
 
 pytestmark = pytest.mark.slow
 
@@ -96,8 +96,8 @@ def test_normal_agrees_up_to_the_last_bits(name: str) -> None:
 )
 def test_uniform_never_returns_high(name: str, low: float, high: float) -> None:
     """Not where rounding would, either: the largest words are given to the op's last step."""
+    from gradir.dialects.array.philox import UNIFORM_BITS
     from gradir.dialects.array.random import UniformOp
-    from gradir.dialects.philox import UNIFORM_BITS
 
     module = program("array.uniform", "", name, f"{{low = {low}, high = {high}}}")
     op = next(o for o in module.op.walk() if isinstance(o, UniformOp))

@@ -18,8 +18,10 @@ from stage_programs import Block, Maker, Node, Writer, as_python
 import gradir
 import gradir.numpy as gnp
 from gradir import Module
-from gradir.passes import checkpoint_rule, derived_functions, simplify
-from gradir.symbols import function_named
+from gradir.compiler.symbols import function_named
+from gradir.passes.cleanup import simplify
+from gradir.passes.differentiate import derived_functions
+from gradir.passes.rules import checkpoints
 
 Array = np.ndarray[Any, Any]
 Wrap = Callable[[Any], Any]
@@ -83,11 +85,11 @@ def test_a_lost_cotangent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a rule contributes to a value that the walk has passed never becomes silence."""
 
     def through_all(value: Any, stage: Any) -> Any:
-        while isinstance(owner := value.owner, checkpoint_rule.CheckpointOp):
+        while isinstance(owner := value.owner, checkpoints.CheckpointOp):
             value = owner.yielded[value.index]
         return value
 
-    monkeypatch.setattr(checkpoint_rule, "_made", through_all)
+    monkeypatch.setattr(checkpoints, "_made", through_all)
     with pytest.raises(AssertionError, match=r"array.sin: the cotangent of .* came after the walk"):
         gradir.grad(handed_on(gradir.checkpoint))(0.7)
 

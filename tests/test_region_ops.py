@@ -7,8 +7,8 @@ from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 import gradir
-from gradir.passes.region_ops import drop_slots, region_flow, slot_of, sole_source
-from gradir.passes.verify import verify
+from gradir.passes.analysis.region_ops import drop_slots, region_flow, slot_of, sole_source
+from gradir.passes.verify.verify import verify
 
 PROGRAM = """
 func.func @f(%x: f64, %y: f64, %n: index, %c: i1) -> (f64, f64) {

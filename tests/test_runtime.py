@@ -24,10 +24,10 @@ from runtime_harness import (
     sum_of,
 )
 
-from gradir.dialects.diagnostics import LocatedError
+from gradir.codegen.driver.program import emit_program
+from gradir.codegen.text.target import host
+from gradir.dialects.base.diagnostics import LocatedError
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, GradirError
-from gradir.lowering.program import emit_program
-from gradir.lowering.target import host
 from gradir.runtime import memory, threads
 from gradir.runtime.executable import Executable, IndexOutOfRange
 from gradir.runtime.memory import Pool, ResultBuffer

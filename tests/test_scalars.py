@@ -23,12 +23,12 @@ from nest_harness import (
 from xdsl.dialects import test
 from xdsl.dialects.builtin import f32
 
-from gradir.dialects.diagnostics import LocatedError
-from gradir.dialects.loopnest import NestOp
-from gradir.lowering.nests import emit_nest
-from gradir.lowering.scalar_ops import VECTOR_MATH
-from gradir.lowering.target import host
-from gradir.lowering.vector_math import FUNCTIONS
+from gradir.codegen.bodies.op_table import VECTOR_MATH
+from gradir.codegen.nests.nests import emit_nest
+from gradir.codegen.text.target import host
+from gradir.codegen.vector_math import FUNCTIONS
+from gradir.dialects.base.diagnostics import LocatedError
+from gradir.dialects.loopnest.loopnest import NestOp
 
 FLOATS = ("f64", "f32", "f16", "bf16")
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.5, 2.5, 1e-40, 3e-8, 65519.0, 65520.0]

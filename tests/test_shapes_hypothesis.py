@@ -18,8 +18,8 @@ from xdsl.utils.exceptions import VerifyException
 
 import gradir
 from gradir.dialects import array
-from gradir.dialects.attributes import Plain, attribute
-from gradir.dialects.shapes import broadcast_shapes, shape_of, tensor
+from gradir.dialects.base.attributes import Plain, attribute
+from gradir.dialects.base.shapes import broadcast_shapes, shape_of, tensor
 
 pytestmark = pytest.mark.slow
 

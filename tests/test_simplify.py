@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 
 import gradir
-from gradir.dialects.grad import AccumulateOp, accumulated, zero
-from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.shapes import tensor
-from gradir.dialects.value import Emitter
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import tensor
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.grad.grad import AccumulateOp, accumulated, zero
 
 # The body of a function of %x, a tensor<2x3x4xf32>, what it returns, and the ops that are left.
 PROGRAMS: dict[str, tuple[str, str, list[str]]] = {

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import f64
 
 import gradir
 from gradir import Module
-from gradir.dialects.kinds import ElementwiseOp
+from gradir.dialects.building.kinds import ElementwiseOp
 
 SPECIAL = (nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 3.0, -3.0, 0.5)
 # Cases of one op that are tried.

@@ -15,8 +15,8 @@ import gradir
 import gradir.numpy as gnp
 from gradir import GradirError, Module
 from gradir.dialects.array.elementwise import SinOp, TanhOp
-from gradir.dialects.interfaces import Cotangents
-from gradir.dialects.value import Value
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.value import Value
 from gradir.errors import ArgumentError, ArgumentTypeError, PassError
 from gradir.testing import GradientMismatch, check_grads
 
@@ -101,7 +101,7 @@ def test_worst_element_is_named(monkeypatch: pytest.MonkeyPatch):
 def test_second_order_found(monkeypatch: pytest.MonkeyPatch):
     def first_order_only(self: SinOp, ct: Value, y: Value, x: Value) -> Cotangents:
         from gradir.dialects.array.elementwise import CosOp
-        from gradir.dialects.grad import NoGradOp
+        from gradir.dialects.grad.grad import NoGradOp
 
         return [ct * NoGradOp.on(CosOp.on(x))]
 

@@ -14,9 +14,9 @@ import pytest
 
 import gradir
 import gradir.numpy as gnp
-from gradir.dialects.policies import POLICIES
+from gradir.dialects.grad.policies import POLICIES
 from gradir.errors import ArgumentError, ArgumentTypeError, GradirError, TraceError
-from gradir.passes.regions import MAX_REGION_DEPTH
+from gradir.passes.analysis.regions import MAX_REGION_DEPTH
 from gradir.testing import check_grads
 
 Array = np.ndarray[Any, Any]

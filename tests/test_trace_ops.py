@@ -18,8 +18,8 @@ from xdsl.irdl import OptOperandDef, VarOperandDef
 import gradir
 from gradir.dialects import array, nn
 from gradir.dialects.array.data_dependent import REFUSED
-from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.shapes import NUMPY_NAMES, element_of, shape_of
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, shape_of
 
 MODULES: dict[str, Any] = {"array": gradir.numpy, "nn": gradir.nn}
 

@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 import gradir
-from gradir.dialects.grad import ZeroOp
+from gradir.compiler.pipeline import STAGES, place_buffers
+from gradir.dialects.grad.grad import ZeroOp
 from gradir.errors import GradirError, gradir_errors
-from gradir.pipeline import STAGES, place_buffers
 from gradir.registry import make_context, parse_passes
 
 FOLDER = Path(__file__).parent / "filecheck"

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from llvmlite import binding as llvmlite_binding  # pyright: ignore[reportMissingTypeStubs]
 
-from gradir.lowering.vector_math import (
+from gradir.codegen.text.lanes import ELEMENT, vector
+from gradir.codegen.vector_math import (
     FUNCTIONS,
     Request,
     collect,
@@ -21,7 +22,6 @@ from gradir.lowering.vector_math import (
     operand_count,
     symbol,
 )
-from gradir.lowering.vector_math.lanes import ELEMENT, vector
 
 binding: Any = llvmlite_binding
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gradir
-from gradir.compiler import compile_function
-from gradir.lowering.target import host
+from gradir.codegen.text.target import host
+from gradir.compiler.compiler import compile_function
 
 WIDTHS = [w for w in (16, 32, 64) if w <= host().vector_bytes]
 

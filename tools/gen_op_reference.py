@@ -21,11 +21,12 @@ from xdsl.ir import Block, Operation, Region, TypeAttribute
 from xdsl.irdl import IRDLOperation
 
 from gradir.api import Module, parse
-from gradir.dialects import array, grad, nn
-from gradir.dialects.interfaces import TensorOp, registered
-from gradir.dialects.shapes import NUMPY_NAMES, element_of, is_float, tensor
-from gradir.passes.gradient import gradient
-from gradir.passes.structural_rules import RULES
+from gradir.dialects import array, nn
+from gradir.dialects.base.interfaces import TensorOp, registered
+from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, is_float, tensor
+from gradir.dialects.grad import grad
+from gradir.passes.gradient.gradient import gradient
+from gradir.passes.gradient.rule_table import RULES
 from gradir.tools.op_samples import SAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -25,18 +25,18 @@ from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from gradir import registry
-from gradir.collector import paused_gc
 from gradir.diagnostics import Diagnostic, Sources, render
-from gradir.dialects.derivative import DerivativeOp
+from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.errors import ArgumentError, GradirError, ParseError, gradir_errors
-from gradir.parser import parse_module
-from gradir.passes.derived_functions import Derived, Program
-from gradir.passes.explain_saved import explain
-from gradir.passes.gradient import OBSERVERS
-from gradir.passes.prove_bounds import ProveBoundsPass
-from gradir.passes.verify import verify
-from gradir.printer import FaithfulPrinter, FaithfulTarget
-from gradir.source_text import decode
+from gradir.gc_pause import paused_gc
+from gradir.passes.differentiate.derived_functions import Derived, Program
+from gradir.passes.gradient.gradient import OBSERVERS
+from gradir.passes.recompute.explain_saved import explain
+from gradir.passes.verify.prove_bounds import ProveBoundsPass
+from gradir.passes.verify.verify import verify
+from gradir.text.parser import parse_module
+from gradir.text.printer import FaithfulPrinter, FaithfulTarget
+from gradir.text.source_text import decode
 from gradir.tools.expected_diagnostics import compare, expectations
 from gradir.universe import installed_universes
 

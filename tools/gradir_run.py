@@ -23,18 +23,18 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from gradir.api import Module, compile, interpret
+from gradir.compiler.provenance import Provenance
+from gradir.compiler.symbols import function_named
 from gradir.diagnostics import Diagnostic, Sources, printable, render
-from gradir.dialects.diagnostics import LocatedError, Place, value_name
-from gradir.dialects.shapes import DYNAMIC, compatible, is_number
+from gradir.dialects.base.diagnostics import LocatedError, Place, value_name
+from gradir.dialects.base.shapes import DYNAMIC, compatible, is_number
 from gradir.errors import ArgumentError, ExecutionError, GradirError, gradir_errors
-from gradir.parser import parse_module
-from gradir.passes.call_graph import functions_by_name
-from gradir.passes.in_out import in_out_results
-from gradir.passes.verify import verify
-from gradir.provenance import Provenance
+from gradir.passes.analysis.arguments import in_out_results
+from gradir.passes.analysis.call_graph import functions_by_name
+from gradir.passes.verify.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
-from gradir.source_text import decode
-from gradir.symbols import function_named
+from gradir.text.parser import parse_module
+from gradir.text.source_text import decode
 
 PROGRAM = "gradir-run"
 STANDARD_INPUT = "<stdin>"

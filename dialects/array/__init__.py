@@ -27,7 +27,7 @@ from gradir.dialects.array import (
     triangles,
     triangular,
 )
-from gradir.dialects.gamma import LgammaOp
+from gradir.dialects.array.gamma import LgammaOp
 
 OPS = (
     *elementwise.OPS,

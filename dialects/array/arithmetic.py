@@ -11,15 +11,15 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
 from gradir.dialects.array.comparison import IsinfOp, LogicalAndOp, LogicalOrOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
-from gradir.dialects.attributes import Attributes, number
-from gradir.dialects.gate import gated, zero_or_nan
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import BinaryOp, UnaryOp, require_number
-from gradir.dialects.shapes import byte_size, element_of, is_float
-from gradir.dialects.value import Scalar, Value
+from gradir.dialects.base.attributes import Attributes, number
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import byte_size, element_of, is_float
+from gradir.dialects.base.value import Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import BinaryOp, UnaryOp, require_number
+from gradir.dialects.grad.gate import gated, zero_or_nan
 
 # The smallest normal numbers, whose reciprocals are finite.
 _SMALLEST_F64, _SMALLEST_F32 = 2.0**-1022, 2.0**-126

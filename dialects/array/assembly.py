@@ -19,19 +19,14 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, dim_row
 from gradir.dialects.array.joining import Piece, joined, pad_value
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, reshaped
 from gradir.dialects.array.slicing import ConcatOp, padded_back, part
-from gradir.dialects.attributes import Attributes, integer, integers
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_equal_types
-from gradir.dialects.loopnest import Output
-from gradir.dialects.loopnest import ReshapeOp as LoopnestReshapeOp
-from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.shapes import (
+from gradir.dialects.base.access import Access, dim_row
+from gradir.dialects.base.attributes import Attributes, integer, integers
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import (
     DYNAMIC,
     element_of,
     extent_product,
@@ -41,7 +36,12 @@ from gradir.dialects.shapes import (
     shape_of,
     tensor,
 )
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_equal_types
+from gradir.dialects.building.nests import Read, nest
+from gradir.dialects.loopnest.loopnest import Output
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 
 @irdl_op_definition

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, constant_row, dim_row
 from gradir.dialects.array.joining import pad_value
 from gradir.dialects.array.movement import FlipOp
 from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.slicing import ConcatOp, padded_back, part
-from gradir.dialects.loopnest import Output
-from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.access import Access, constant_row, dim_row
+from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.nests import Read, nest
+from gradir.dialects.loopnest.loopnest import Output
 
 MODES = ("constant", "edge", "reflect")
 

@@ -11,10 +11,12 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.attributes import Attributes
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import (
+from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import compatible, element_of, is_bool, is_float, shape_of, tensor
+from gradir.dialects.base.value import Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import (
     BinaryOp,
     CompareOp,
     ElementwiseOp,
@@ -22,9 +24,7 @@ from gradir.dialects.kinds import (
     require_elements,
     require_equal_types,
 )
-from gradir.dialects.loopnest import scalar_type
-from gradir.dialects.shapes import compatible, element_of, is_bool, is_float, shape_of, tensor
-from gradir.dialects.value import Scalar, Value
+from gradir.dialects.loopnest.loopnest import scalar_type
 
 # Comparisons.
 

@@ -10,17 +10,17 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, Row, constant_row, dim_row
 from gradir.dialects.array.movement import sum_to_shape, transposed
 from gradir.dialects.array.reductions import reshaped
-from gradir.dialects.attributes import Attributes
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.loopnest import Output
-from gradir.dialects.nest_builder import Read, contract
-from gradir.dialects.shapes import DYNAMIC, broadcast_shapes, element_of, shape_of, tensor
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.access import Access, Row, constant_row, dim_row
+from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, broadcast_shapes, element_of, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.nests import Read, contract
+from gradir.dialects.loopnest.loopnest import Output
 
 
 @irdl_op_definition

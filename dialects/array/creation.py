@@ -12,22 +12,22 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access
-from gradir.dialects.attributes import attribute, integer, number, splat_number
-from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.kinds import require_elements, require_number
-from gradir.dialects.loopnest import Output, scalar_type
-from gradir.dialects.nest_builder import nest
-from gradir.dialects.rounding import rounded
-from gradir.dialects.shapes import (
+from gradir.dialects.base.access import Access
+from gradir.dialects.base.attributes import attribute, integer, number, splat_number
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.rounding import rounded
+from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
     element_of,
     is_float,
     normalize_axis,
     shape_of,
 )
-from gradir.dialects.value import Emitter, Scalar
+from gradir.dialects.base.value import Emitter, Scalar
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_elements, require_number
+from gradir.dialects.building.nests import nest
+from gradir.dialects.loopnest.loopnest import Output, scalar_type
 
 
 class CreationOp(TensorOp):

@@ -8,10 +8,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.array.scans import LinearRecurrenceOp, Place, ScanOp, ShiftOp, start_of_sum
-from gradir.dialects.attributes import flag
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.shapes import element_of
-from gradir.dialects.value import Scalar, Value
+from gradir.dialects.base.attributes import flag
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import element_of
+from gradir.dialects.base.value import Scalar, Value
 
 
 class _CumulativeOp(ScanOp):

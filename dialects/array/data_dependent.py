@@ -10,7 +10,7 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, var_operand_def, var_result_def
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.interfaces import TensorOp
+from gradir.dialects.base.interfaces import TensorOp
 
 
 class DataDependentOp(TensorOp):

@@ -11,16 +11,12 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access
 from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, sum_to_shape
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
-from gradir.dialects.attributes import Attributes, integer, integers
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.loopnest import Output
-from gradir.dialects.nest_builder import Read, contract, nest
-from gradir.dialects.shapes import (
+from gradir.dialects.base.access import Access
+from gradir.dialects.base.attributes import Attributes, integer, integers
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import (
     DYNAMIC,
     broadcast_shapes,
     element_of,
@@ -29,7 +25,11 @@ from gradir.dialects.shapes import (
     shape_of,
     tensor,
 )
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.nests import Read, contract, nest
+from gradir.dialects.loopnest.loopnest import Output
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,15 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, v
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, Row, dim_row
-from gradir.dialects.attributes import Attributes, integers
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.loopnest import Output
-from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.access import Access, Row, dim_row
+from gradir.dialects.base.attributes import Attributes, integers
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.nests import Read, nest
+from gradir.dialects.loopnest.loopnest import Output
 
 
 def _require_starts(x: Attribute, starts: Sequence[Attribute]) -> None:

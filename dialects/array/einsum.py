@@ -21,11 +21,11 @@ from gradir.dialects.array.dot_general import DotGeneralOp, permuted
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.array.slicing import SliceOp
-from gradir.dialects.attributes import Attributes, text
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
-from gradir.dialects.value import Value
+from gradir.dialects.base.attributes import Attributes, text
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.base.value import Value
+from gradir.dialects.building.kinds import require_elements
 
 # Up to so many operands all orders of contraction are weighed; with more, the next best pair.
 MOST_OPERANDS_TO_ORDER = 8

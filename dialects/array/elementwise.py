@@ -9,18 +9,18 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.irdl import irdl_op_definition
 
-from gradir.dialects import body as b
 from gradir.dialects.array import comparison
 from gradir.dialects.array.comparison import WhereOp
-from gradir.dialects.attributes import splat_number
-from gradir.dialects.gate import gated, inside, zero_or_nan
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import (
+from gradir.dialects.base.attributes import splat_number
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import is_float
+from gradir.dialects.base.value import Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import (
     BinaryOp,
     UnaryOp,
 )
-from gradir.dialects.shapes import is_float
-from gradir.dialects.value import Scalar, Value
+from gradir.dialects.grad.gate import gated, inside, zero_or_nan
 
 # Unary.
 

@@ -15,19 +15,15 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, Row, constant_row, dim_row
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.creation import FullOp, IotaOp
 from gradir.dialects.array.indexing import IndexingOp, TakeOp, taken_type, wrapped
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import reshaped
-from gradir.dialects.attributes import Attributes, attribute, integer
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.loopnest import Output, scalar_type
-from gradir.dialects.nest_builder import Read, add_at, nest
-from gradir.dialects.shapes import (
+from gradir.dialects.base.access import Access, Row, constant_row, dim_row
+from gradir.dialects.base.attributes import Attributes, attribute, integer
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
     element_of,
@@ -35,7 +31,11 @@ from gradir.dialects.shapes import (
     shape_of,
     tensor,
 )
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.nests import Read, add_at, nest
+from gradir.dialects.loopnest.loopnest import Output, scalar_type
 
 
 class _TuplesOp(IndexingOp):

@@ -15,15 +15,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, Row, dim_row
-from gradir.dialects.attributes import Attributes, integer
-from gradir.dialects.diagnostics import location_text
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.loopnest import Output
-from gradir.dialects.nest_builder import Read, add_at, nest
-from gradir.dialects.shapes import (
+from gradir.dialects.base.access import Access, Row, dim_row
+from gradir.dialects.base.attributes import Attributes, integer
+from gradir.dialects.base.diagnostics import location_text
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import (
     DYNAMIC,
     agree_but_for,
     compatible,
@@ -32,8 +28,12 @@ from gradir.dialects.shapes import (
     shape_of,
     tensor,
 )
-from gradir.dialects.slices import taken_rows
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.nests import Read, add_at, nest
+from gradir.dialects.grad.slices import taken_rows
+from gradir.dialects.loopnest.loopnest import Output
 
 
 class IndexingOp(TensorOp):
@@ -228,7 +228,7 @@ class TakeAlongAxisOp(IndexingOp):
         return [tensor(wanted, element_of(x))]
 
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value) -> Cotangents:
-        from gradir.dialects.grad import TakeAlongAxisBackwardOp
+        from gradir.dialects.grad.grad import TakeAlongAxisBackwardOp
 
         return [TakeAlongAxisBackwardOp.on(ct, indices, type=x.type, axis=self.axis), None]
 

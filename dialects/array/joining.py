@@ -10,13 +10,13 @@ from math import prod
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, SSAValue
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, dim_row
-from gradir.dialects.loopnest import Output, scalar_type
-from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.rounding import rounded
-from gradir.dialects.shapes import element_of, is_bool, is_float, shape_of
-from gradir.dialects.value import Emitter, Scalar
+from gradir.dialects.base.access import Access, dim_row
+from gradir.dialects.base.rounding import rounded
+from gradir.dialects.base.shapes import element_of, is_bool, is_float, shape_of
+from gradir.dialects.base.value import Emitter, Scalar
+from gradir.dialects.building import body as b
+from gradir.dialects.building.nests import Read, nest
+from gradir.dialects.loopnest.loopnest import Output, scalar_type
 
 # One nest reads an element of each operand for every element that it writes, but it fuses, and
 # writes whole lines. A nest for each operand reads once; it is slow where its parts are short.

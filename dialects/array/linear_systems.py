@@ -31,10 +31,10 @@ from gradir.dialects.array.triangular import (
     solved,
     substituted,
 )
-from gradir.dialects.attributes import Attributes, flag
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.shapes import element_of, tensor
-from gradir.dialects.value import Emitter, Value
+from gradir.dialects.base.attributes import Attributes, flag
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import element_of, tensor
+from gradir.dialects.base.value import Emitter, Value
 
 
 def spread(numbers: Value, matrices: Value) -> Value:
@@ -60,7 +60,7 @@ def _taken(x: Value, order: Value, axis: int) -> Value:
 
 def _put_back(x: Value, order: Value, axis: int) -> Value:
     """Rows or columns, in the order of the factors, where they were."""
-    from gradir.dialects.grad import TakeAlongAxisBackwardOp
+    from gradir.dialects.grad.grad import TakeAlongAxisBackwardOp
 
     place = -1 if len(x.shape) == len(order.shape) else axis
     indices = _order_like(order, x, axis)

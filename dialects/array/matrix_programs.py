@@ -14,11 +14,11 @@ from math import nan, prod
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, SSAValue
 
-from gradir.dialects import body as b
-from gradir.dialects.forall_builder import Elements, Index, Program, block_of, forall
-from gradir.dialects.loopnest import ReshapeOp
-from gradir.dialects.shapes import element_of, shape_of, tensor
-from gradir.dialects.value import Emitter, Scalar
+from gradir.dialects.base.shapes import element_of, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar
+from gradir.dialects.building import body as b
+from gradir.dialects.building.programs import Elements, Index, Program, block_of, forall
+from gradir.dialects.loopnest.loopnest import ReshapeOp
 
 # Rows whose sums are kept in registers.
 ROWS = 8

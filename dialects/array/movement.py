@@ -11,12 +11,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.access import Access, constant_row, dim_row
-from gradir.dialects.attributes import Attributes, integers
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.loopnest import ReshapeOp as LoopnestReshapeOp
-from gradir.dialects.nest_builder import view
-from gradir.dialects.shapes import (
+from gradir.dialects.base.access import Access, constant_row, dim_row
+from gradir.dialects.base.attributes import Attributes, integers
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import (
     DYNAMIC,
     broadcast_shapes,
     compatible,
@@ -27,7 +25,9 @@ from gradir.dialects.shapes import (
     shape_of,
     tensor,
 )
-from gradir.dialects.value import Emitter, Value
+from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.building.nests import view
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 
 class MovementOp(TensorOp):

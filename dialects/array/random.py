@@ -1,4 +1,4 @@
-"""array: random numbers, each a function of key, counter and place alone (gradir.dialects.philox).
+"""array: random numbers, each a function of key, counter and place alone (philox.py).
 
 Use a key for a program or a stream, and another counter for each draw from it: equal operands give
 equal numbers, whatever the number of threads. Both are inactive: no derivative flows to a number.
@@ -16,17 +16,17 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects import philox
-from gradir.dialects.access import Access
-from gradir.dialects.attributes import number
-from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.loopnest import Output
-from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.rounding import below, rounded
-from gradir.dialects.shapes import element_of, shape_of, tensor
-from gradir.dialects.value import Emitter, Scalar
+from gradir.dialects.array import philox
+from gradir.dialects.base.access import Access
+from gradir.dialects.base.attributes import number
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.rounding import below, rounded
+from gradir.dialects.base.shapes import element_of, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.nests import Read, nest
+from gradir.dialects.loopnest.loopnest import Output
 
 
 class RandomOp(TensorOp):

@@ -12,18 +12,13 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, constant_row, dim_row
 from gradir.dialects.array.comparison import AstypeOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, ExpOp, LogOp
 from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
-from gradir.dialects.attributes import Attributes, flag, integers
-from gradir.dialects.gate import gated, zero_or_nan
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.loopnest import Output
-from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.shapes import (
+from gradir.dialects.base.access import Access, constant_row, dim_row
+from gradir.dialects.base.attributes import Attributes, flag, integers
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import (
     byte_size,
     element_of,
     is_float,
@@ -31,7 +26,12 @@ from gradir.dialects.shapes import (
     shape_of,
     tensor,
 )
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.nests import Read, nest
+from gradir.dialects.grad.gate import gated, zero_or_nan
+from gradir.dialects.loopnest.loopnest import Output
 
 
 class ReductionOp(TensorOp):
@@ -230,7 +230,7 @@ class LogsumexpOp(ReductionOp):
 
     def _shifted(self, x: Value) -> tuple[Value, Value, Value]:
         """The maximum, constant as far as derivatives go, exp(x - maximum), and the sum of that."""
-        from gradir.dialects.grad import NoGradOp
+        from gradir.dialects.grad.grad import NoGradOp
 
         keepdims = flag(self.attributes, "keepdims", False)
         top = MaxOp.on(x, axis=self.axes, keepdims=keepdims)

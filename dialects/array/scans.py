@@ -20,18 +20,18 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, dim_row
 from gradir.dialects.array.movement import MovementOp
 from gradir.dialects.array.slicing import pad_value
-from gradir.dialects.attributes import Attributes, flag, integer
-from gradir.dialects.forall_builder import Elements, Program, block_of, forall
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements, require_equal_types
-from gradir.dialects.loopnest import ReshapeOp
-from gradir.dialects.nest_builder import view
-from gradir.dialects.shapes import element_of, is_float, normalize_axis, shape_of, tensor
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.access import Access, dim_row
+from gradir.dialects.base.attributes import Attributes, flag, integer
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import element_of, is_float, normalize_axis, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_elements, require_equal_types
+from gradir.dialects.building.nests import view
+from gradir.dialects.building.programs import Elements, Program, block_of, forall
+from gradir.dialects.loopnest.loopnest import ReshapeOp
 
 # Rows that run at the same time: additions take four cycles and more, and two can start in each.
 ROWS = 8

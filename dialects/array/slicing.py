@@ -10,15 +10,13 @@ from xdsl.irdl import irdl_op_definition, result_def, traits_def, var_operand_de
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.access import Access, dim_row
 from gradir.dialects.array.joining import Piece, joined, pad_value
 from gradir.dialects.array.movement import ExpandDimsOp, MovementOp, ReshapeOp
-from gradir.dialects.attributes import Attributes, integer, integers, number, text
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_number
-from gradir.dialects.nest_builder import view
-from gradir.dialects.rounding import rounded
-from gradir.dialects.shapes import (
+from gradir.dialects.base.access import Access, dim_row
+from gradir.dialects.base.attributes import Attributes, integer, integers, number, text
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.rounding import rounded
+from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
     element_of,
@@ -27,7 +25,9 @@ from gradir.dialects.shapes import (
     shape_of,
     tensor,
 )
-from gradir.dialects.value import Emitter, Value
+from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.building.kinds import require_number
+from gradir.dialects.building.nests import view
 
 
 @irdl_op_definition

@@ -15,10 +15,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from gradir.dialects import body as b
-from gradir.dialects.forall_builder import Elements, Program, forall
-from gradir.dialects.shapes import element_of, is_float, shape_of, tensor
-from gradir.dialects.value import Emitter, Scalar
+from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar
+from gradir.dialects.building import body as b
+from gradir.dialects.building.programs import Elements, Program, forall
 
 # Groups of rows, each with scratch for one row: up to as many as there may be threads, and no more
 # than the first number where rows are long, so that scratch stays below a multiple of the input.

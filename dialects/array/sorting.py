@@ -16,15 +16,15 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.access import Access, dim_row
 from gradir.dialects.array.sort_rows import RowSort
-from gradir.dialects.attributes import Attributes, flag, integer
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.loopnest import ReshapeOp
-from gradir.dialects.nest_builder import view
-from gradir.dialects.shapes import DYNAMIC, element_of, normalize_axis, shape_of, tensor
-from gradir.dialects.value import Emitter, Value
+from gradir.dialects.base.access import Access, dim_row
+from gradir.dialects.base.attributes import Attributes, flag, integer
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, element_of, normalize_axis, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.nests import view
+from gradir.dialects.loopnest.loopnest import ReshapeOp
 
 
 class _SortOp(TensorOp):
@@ -98,7 +98,7 @@ class SortOp(_SortOp):
         return [operands[0]]
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
-        from gradir.dialects.grad import TakeAlongAxisBackwardOp
+        from gradir.dialects.grad.grad import TakeAlongAxisBackwardOp
 
         order = ArgsortOp.on(x, axis=self.axis, descending=self.descending)
         return [TakeAlongAxisBackwardOp.on(ct, order, type=x.type, axis=self.axis)]
@@ -173,7 +173,7 @@ class TopKOp(_SortOp):
     def vjp_all(
         self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
     ) -> Cotangents:
-        from gradir.dialects.grad import TakeAlongAxisBackwardOp
+        from gradir.dialects.grad.grad import TakeAlongAxisBackwardOp
 
         [x], ct = operands, cts[0]
         if ct is None:

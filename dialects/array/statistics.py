@@ -11,8 +11,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, constant_row, dim_row
 from gradir.dialects.array.comparison import (
     AstypeOp,
     IsnanOp,
@@ -34,13 +32,15 @@ from gradir.dialects.array.reductions import (
     widened,
 )
 from gradir.dialects.array.slicing import PadOp, SliceOp
-from gradir.dialects.attributes import Attributes, attribute, flag, integers, number
-from gradir.dialects.gate import gated, zero_or_nan
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.loopnest import Output
-from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.shapes import element_of, is_float, shape_of, tensor
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.access import Access, constant_row, dim_row
+from gradir.dialects.base.attributes import Attributes, attribute, flag, integers, number
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.nests import Read, nest
+from gradir.dialects.grad.gate import gated, zero_or_nan
+from gradir.dialects.loopnest.loopnest import Output
 
 
 class _StatisticOp(ReductionOp):

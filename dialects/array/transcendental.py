@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition
 
-from gradir.dialects import body as b
 from gradir.dialects.array.arithmetic import HypotOp
 from gradir.dialects.array.elementwise import ExpOp, RsqrtOp, SqrtOp
-from gradir.dialects.gate import inside
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import UnaryOp
-from gradir.dialects.value import Scalar, Value
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.value import Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import UnaryOp
+from gradir.dialects.grad.gate import inside
 
 # Exponentials and logarithms.
 

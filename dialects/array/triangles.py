@@ -13,19 +13,19 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
-from gradir.dialects.access import Access, dim_row
 from gradir.dialects.array.creation import CreationOp, numpy_dtype
 from gradir.dialects.array.joining import pad_value
 from gradir.dialects.array.movement import BroadcastToOp, MovementOp
 from gradir.dialects.array.reductions import SumOp, reshaped
-from gradir.dialects.attributes import Attributes, integer
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.loopnest import Output, scalar_type
-from gradir.dialects.nest_builder import Read, nest
-from gradir.dialects.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.base.access import Access, dim_row
+from gradir.dialects.base.attributes import Attributes, integer
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.nests import Read, nest
+from gradir.dialects.loopnest.loopnest import Output, scalar_type
 
 
 def distance(near: Scalar, rank: int) -> Scalar:

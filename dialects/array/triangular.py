@@ -17,11 +17,11 @@ from gradir.dialects.array.matrix_programs import TriangularSolve, emit_cholesky
 from gradir.dialects.array.movement import BroadcastToOp, transposed
 from gradir.dialects.array.reductions import reshaped
 from gradir.dialects.array.triangles import EyeOp, TrilOp, TriuOp
-from gradir.dialects.attributes import Attributes, flag
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.loopnest import ReshapeOp
-from gradir.dialects.shapes import DYNAMIC, compatible, element_of, is_tensor, shape_of, tensor
-from gradir.dialects.value import Emitter, Value
+from gradir.dialects.base.attributes import Attributes, flag
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, is_tensor, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.loopnest.loopnest import ReshapeOp
 
 
 class MatrixOp(TensorOp, ABC):

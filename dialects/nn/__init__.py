@@ -2,7 +2,6 @@
 
 from xdsl.ir import Dialect
 
-from gradir.dialects.convolution import NN_OPS as CONVOLUTIONS
 from gradir.dialects.nn import (
     activations,
     attention,
@@ -19,6 +18,7 @@ from gradir.dialects.nn import (
     regression_losses,
     resize,
 )
+from gradir.dialects.spatial.convolution import NN_OPS as CONVOLUTIONS
 
 OPS = (
     *activations.OPS,

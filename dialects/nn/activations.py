@@ -11,16 +11,16 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
 from gradir.dialects.array.elementwise import AbsOp, ErfOp, ExpOp, LogOp, TanhOp
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
-from gradir.dialects.attributes import Attributes, integer, number, text
-from gradir.dialects.gate import gated
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import UnaryOp, require_elements
-from gradir.dialects.shapes import normalize_axis, shape_of
-from gradir.dialects.value import Scalar, Value
+from gradir.dialects.base.attributes import Attributes, integer, number, text
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import normalize_axis, shape_of
+from gradir.dialects.base.value import Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import UnaryOp, require_elements
+from gradir.dialects.grad.gate import gated
 
 
 @irdl_op_definition

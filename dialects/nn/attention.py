@@ -10,7 +10,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.reductions import narrowed, widened
-from gradir.dialects.attention import (
+from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import element_of, is_bool, shape_of
+from gradir.dialects.base.value import Value
+from gradir.dialects.grad.attention import (
     AttentionBackwardOp,
     AttentionForm,
     added,
@@ -20,10 +24,6 @@ from gradir.dialects.attention import (
     rows_of,
     zeros,
 )
-from gradir.dialects.attributes import Attributes
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.shapes import element_of, is_bool, shape_of
-from gradir.dialects.value import Value
 
 
 @irdl_op_definition

@@ -14,12 +14,12 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.elementwise import RsqrtOp
 from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
 from gradir.dialects.array.reductions import narrowed, reshaped, widened
-from gradir.dialects.attributes import Attributes, flag, number
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
+from gradir.dialects.base.attributes import Attributes, flag, number
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
+from gradir.dialects.base.value import Value
+from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.nn.norms import Geometry, Normalizer, channel_axis, channel_line
-from gradir.dialects.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
-from gradir.dialects.value import Value
 
 
 def _geometry(x: Attribute, attributes: Attributes) -> Geometry:

@@ -12,16 +12,16 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import philox
+from gradir.dialects.array import philox
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.random import UniformOp, require_key
 from gradir.dialects.array.reductions import narrowed, widened
-from gradir.dialects.attributes import Attributes, number
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.rounding import rounded
-from gradir.dialects.shapes import shape_of, tensor
-from gradir.dialects.value import Value
+from gradir.dialects.base.attributes import Attributes, number
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.rounding import rounded
+from gradir.dialects.base.shapes import shape_of, tensor
+from gradir.dialects.base.value import Value
+from gradir.dialects.building.kinds import require_elements
 
 
 def kept(key: Value, counter: Value, shape: Sequence[int], p: float) -> Value:

@@ -15,12 +15,12 @@ from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.indexing import ScatterAddOp, TakeOp, check_not_empty, wrapped
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import narrowed, reshaped
-from gradir.dialects.attributes import Attributes, integer
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.shapes import DYNAMIC, element_of, shape_of, tensor
-from gradir.dialects.slices import taken_rows
-from gradir.dialects.value import SOURCE_ATTRIBUTE, Value
+from gradir.dialects.base.attributes import Attributes, integer
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.base.value import SOURCE_ATTRIBUTE, Value
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.grad.slices import taken_rows
 
 
 @irdl_op_definition

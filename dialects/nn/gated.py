@@ -14,13 +14,20 @@ from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
 from gradir.dialects.array.reductions import narrowed, reshaped, widened
 from gradir.dialects.array.slicing import ConcatOp, SliceOp
-from gradir.dialects.attributes import Attributes, integer
-from gradir.dialects.gate import unless_nan
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
+from gradir.dialects.base.attributes import Attributes, integer
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import (
+    DYNAMIC,
+    compatible,
+    element_of,
+    normalize_axis,
+    shape_of,
+    tensor,
+)
+from gradir.dialects.base.value import Value
+from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.grad.gate import unless_nan
 from gradir.dialects.nn.activations import SigmoidOp
-from gradir.dialects.shapes import DYNAMIC, compatible, element_of, normalize_axis, shape_of, tensor
-from gradir.dialects.value import Value
 
 
 @irdl_op_definition

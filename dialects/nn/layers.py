@@ -14,11 +14,11 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.movement import BroadcastToOp, transposed
 from gradir.dialects.array.reductions import SumOp, reshaped
-from gradir.dialects.attributes import Attributes
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.shapes import compatible, element_of, shape_of, tensor
-from gradir.dialects.value import Value
+from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import compatible, element_of, shape_of, tensor
+from gradir.dialects.base.value import Value
+from gradir.dialects.building.kinds import require_elements
 
 
 @irdl_op_definition

@@ -12,9 +12,11 @@ from xdsl.traits import Pure
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
-from gradir.dialects.attributes import Attributes, text
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.nll import (
+from gradir.dialects.base.attributes import Attributes, text
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.value import Value
+from gradir.dialects.grad.nll import (
     REDUCTIONS,
     NllForm,
     NllLossBackwardOp,
@@ -29,8 +31,6 @@ from gradir.dialects.nll import (
     wide_element,
 )
 from gradir.dialects.nn.activations import LogSoftmaxOp
-from gradir.dialects.shapes import shape_of
-from gradir.dialects.value import Value
 
 
 def _infer(operands: Sequence[Attribute], attributes: Attributes, what: str) -> list[Attribute]:

@@ -28,11 +28,25 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.elementwise import RsqrtOp
 from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
-from gradir.dialects.attributes import Attributes, integer, integers, number, print_attributes, text
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import require_elements
-from gradir.dialects.shapes import DYNAMIC, compatible, element_of, normalize_axes, shape_of, tensor
-from gradir.dialects.value import Value
+from gradir.dialects.base.attributes import (
+    Attributes,
+    integer,
+    integers,
+    number,
+    print_attributes,
+    text,
+)
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import (
+    DYNAMIC,
+    compatible,
+    element_of,
+    normalize_axes,
+    shape_of,
+    tensor,
+)
+from gradir.dialects.base.value import Value
+from gradir.dialects.building.kinds import require_elements
 
 SEGMENTS = AttrSizedOperandSegments.attribute_name
 OPERANDS = "operands must be x, scale, bias, the last two optional"

@@ -9,26 +9,26 @@ from typing import Any, ClassVar
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition
 
-from gradir.dialects import body as b
 from gradir.dialects.array.slicing import pad_value
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.nest_builder import Read, elementwise
-from gradir.dialects.pooling import (
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import element_of, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.nests import Read, elementwise
+from gradir.dialects.spatial.pooling import (
     AVG_POOL_BACKWARD_OPS,
     MAX_POOL_OPS,
     AverageWindowOp,
     MaxWindowOp,
     PoolOp,
 )
-from gradir.dialects.resampling import (
+from gradir.dialects.spatial.resampling import (
     AdaptiveAvgPool2dBackwardOp,
     ResampleForwardOp,
     Rows,
     adaptive_rows,
 )
-from gradir.dialects.shapes import element_of, shape_of, tensor
-from gradir.dialects.sliding_windows import Windows, spatial_axes
-from gradir.dialects.value import Emitter, Scalar, Value
+from gradir.dialects.spatial.sliding_windows import Windows, spatial_axes
 
 
 class MaxPoolOp(MaxWindowOp, PoolOp):

@@ -10,15 +10,15 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects import body as b
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.elementwise import AbsOp, ExpOp
-from gradir.dialects.attributes import Attributes, number
-from gradir.dialects.gate import gated, unless_nan, zero_or_nan
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import UnaryOp
+from gradir.dialects.base.attributes import Attributes, number
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.value import Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import UnaryOp
+from gradir.dialects.grad.gate import gated, unless_nan, zero_or_nan
 from gradir.dialects.nn.activations import ActivationOp
-from gradir.dialects.value import Scalar, Value
 
 
 @irdl_op_definition

@@ -14,13 +14,13 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.elementwise import TanhOp
 from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
-from gradir.dialects.attributes import Attributes
-from gradir.dialects.interfaces import TensorOp
-from gradir.dialects.kinds import require_elements
+from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import compatible, element_of, extent_product, shape_of, tensor
+from gradir.dialects.base.value import Value
+from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.nn.activations import SigmoidOp
 from gradir.dialects.nn.layers import LinearOp
-from gradir.dialects.shapes import compatible, element_of, extent_product, shape_of, tensor
-from gradir.dialects.value import Value
 
 
 class CellOp(TensorOp):

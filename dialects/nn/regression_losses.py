@@ -25,13 +25,13 @@ from gradir.dialects.array.elementwise import (
 )
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, widened
-from gradir.dialects.attributes import Attributes, number, text
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.kinds import one_shape, require_elements, require_equal_types
-from gradir.dialects.nll import REDUCTIONS
+from gradir.dialects.base.attributes import Attributes, number, text
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import element_of, shape_of, tensor
+from gradir.dialects.base.value import Value
+from gradir.dialects.building.kinds import one_shape, require_elements, require_equal_types
+from gradir.dialects.grad.nll import REDUCTIONS
 from gradir.dialects.nn.activations import LogsigmoidOp, SigmoidOp
-from gradir.dialects.shapes import element_of, shape_of, tensor
-from gradir.dialects.value import Value
 
 
 class RegressionLossOp(TensorOp):

@@ -12,9 +12,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.movement import PermuteDimsOp, inverse
 from gradir.dialects.array.reductions import reshaped
-from gradir.dialects.attributes import Attributes, integer, text
-from gradir.dialects.interfaces import Cotangents, TensorOp
-from gradir.dialects.resampling import (
+from gradir.dialects.base.attributes import Attributes, integer, text
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import DYNAMIC, element_of, extent_product, shape_of, tensor
+from gradir.dialects.base.value import Value
+from gradir.dialects.spatial.resampling import (
     MODES,
     ResampleForwardOp,
     ResampleOp,
@@ -22,8 +24,6 @@ from gradir.dialects.resampling import (
     Rows,
     resize_rows,
 )
-from gradir.dialects.shapes import DYNAMIC, element_of, extent_product, shape_of, tensor
-from gradir.dialects.value import Value
 
 
 @irdl_op_definition

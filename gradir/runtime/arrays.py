@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from gradir.dialects.loopnest import ShapedType
-from gradir.dialects.shapes import DYNAMIC
+from gradir.dialects.base.shapes import DYNAMIC
+from gradir.dialects.loopnest.loopnest import ShapedType
 from gradir.errors import ArgumentError, ArgumentTypeError
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -1,6 +1,6 @@
 """The functions through which running code comes back to Python: signals, and host functions.
 
-They are compiled once in a process; `lowering/callback_functions.py` says what they do.
+They are compiled once in a process; `codegen/text/callback_functions.py` says what they do.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import threading
 from functools import cache
 from typing import Any, cast
 
-from gradir.lowering import callback_functions as text
-from gradir.lowering.table import TABLE_RAISED
-from gradir.lowering.target import host
+from gradir.codegen.text import callback_functions as text
+from gradir.codegen.text.table import TABLE_RAISED
+from gradir.codegen.text.target import host
 from gradir.runtime import jit
 from gradir.runtime.threads import library_function
 

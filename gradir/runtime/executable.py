@@ -19,7 +19,21 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 
-from gradir.dialects.attributes import integers_of
+from gradir.codegen.driver.entry import LIBRARY_SYMBOLS, OPENMP_SYMBOLS
+from gradir.codegen.driver.growing_memory import (
+    CAPACITY,
+    GROWING_SYMBOLS,
+    NO_MEMORY,
+    POINTER,
+    as_limit,
+)
+from gradir.codegen.driver.program import Program, emit_program
+from gradir.codegen.driver.scalars import NO_BOUND, PLAIN
+from gradir.codegen.text.callback_functions import HOST_OBJECT, HOST_SYMBOL, POLL_SYMBOL
+from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
+from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_ERROR, TABLE_THREADS
+from gradir.codegen.text.target import Target, host
+from gradir.dialects.base.attributes import integers_of
 from gradir.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -27,15 +41,7 @@ from gradir.errors import (
     ExecutionError,
     IndexOutOfRange,
 )
-from gradir.lowering import region
-from gradir.lowering.callback_functions import HOST_OBJECT, HOST_SYMBOL, POLL_SYMBOL
-from gradir.lowering.driver_scalars import NO_BOUND, PLAIN
-from gradir.lowering.growing import CAPACITY, GROWING_SYMBOLS, NO_MEMORY, POINTER, as_limit
-from gradir.lowering.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
-from gradir.lowering.program import Program, emit_program
-from gradir.lowering.table import TABLE_ARGUMENTS, TABLE_ERROR, TABLE_THREADS
-from gradir.lowering.target import Target, host
-from gradir.passes.in_out import READ_RESULTS
+from gradir.passes.analysis.arguments import READ_RESULTS
 from gradir.runtime import jit, threads
 from gradir.runtime.arrays import (
     Array,
@@ -456,9 +462,9 @@ def symbols_of(program: Program) -> dict[str, int]:
         functions |= {symbol: callback_address(symbol) for symbol in (POLL_SYMBOL, HOST_SYMBOL)}
     if not program.is_parallel:
         return functions
-    for symbol, name in region.OPENMP_SYMBOLS.items():
+    for symbol, name in OPENMP_SYMBOLS.items():
         functions[symbol] = threads.openmp_function(name)
-    for symbol, name in region.LIBRARY_SYMBOLS.items():
+    for symbol, name in LIBRARY_SYMBOLS.items():
         functions[symbol] = threads.library_function(name)
     return functions
 

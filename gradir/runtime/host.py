@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gradir.dialects.host_functions import host_function
+from gradir.codegen.driver.program import HostCallSite, Program
+from gradir.dialects.grad.host_functions import host_function
 from gradir.errors import ExecutionError, HostRecursionError
-from gradir.host_calls import HostCall, called
-from gradir.lowering.program import HostCallSite, Program
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
+from gradir.runtime.host_calls import HostCall, called
 from gradir.runtime.stack import has_room
 
 

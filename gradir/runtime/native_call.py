@@ -1,4 +1,4 @@
-"""Calls of native code without Python in between: what `lowering/call_function.py` needs to know.
+"""Calls of native code without Python in between: what codegen/driver/call_function.py needs.
 
 The function is compiled once in a process. It reads NumPy's arrays as extension modules do, so it
 is used on those versions of CPython and NumPy alone whose layout is known; on others Python makes
@@ -16,8 +16,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from gradir.lowering import call_function as text
-from gradir.lowering.target import host
+from gradir.codegen.driver import call_function as text
+from gradir.codegen.text.target import host
 from gradir.runtime import jit
 from gradir.runtime.arrays import Array, ArraySpec
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from gradir.dialects.shapes import shape_of
-from gradir.dialects.slice_type import is_slices
+from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.slice_type import is_slices
 from gradir.errors import ArgumentError, ArgumentTypeError
-from gradir.passes.in_out import in_out_results
-from gradir.row_slices import RowSlices
+from gradir.passes.analysis.arguments import in_out_results
 from gradir.runtime.executable import Executable, place_of
+from gradir.runtime.row_slices import RowSlices
 
 Shapes = tuple[tuple[int, ...] | None, ...]
 """Of each argument or result: the shape of the whole where it is slices, else None."""

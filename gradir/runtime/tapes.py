@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from gradir.dialects.tape import TapeType
+from gradir.dialects.grad.tape import TapeType
 from gradir.errors import ArgumentTypeError
 from gradir.runtime import threads
 from gradir.runtime.arrays import Array

@@ -22,8 +22,8 @@ from xdsl.ir import Block, Region
 import gradir
 from gradir import Module
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.shapes import element_of, is_float, shape_of
-from gradir.passes.gradient import gradient
+from gradir.dialects.base.shapes import element_of, is_float, shape_of
+from gradir.passes.gradient.gradient import gradient
 
 # what the peers warn of is theirs
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -1,0 +1,395 @@
+"""What an op answers for itself, and where ops of other dialects are given their answers.
+
+A `TensorOp` is one class that holds all facts about an op: types (`infer_types`), derivative
+(`vjp`), meaning on arrays (`numpy`), simplification (`simplify`) and one of three lowerings: a
+scalar `body` (elementwise ops), `lower` (loop nests), or `decompose` (simpler tensor ops).
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar, Self, cast
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, OpTrait
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.base.attributes import Attributes, Plain, attribute, print_attributes
+from gradir.dialects.base.shapes import (
+    compatible,
+    element_of,
+    is_scalar,
+    is_static,
+    is_tensor,
+    require_element,
+    shape_of,
+)
+from gradir.dialects.base.value import SOURCE_ATTRIBUTE, Emitter, Value
+
+Cotangents = Sequence[Value | None]
+
+
+def has_trait(op: Operation, trait: type[OpTrait]) -> bool:
+    """An op is known to have a trait; of an op that is not registered nothing is known."""
+    return op.has_trait(trait, value_if_unregistered=False)
+
+
+def is_terminator(op: Operation) -> bool:
+    """An op ends its block; one that is not registered does if it stands there."""
+    return op.next_op is None and op.has_trait(IsTerminator)
+
+
+class TensorOp(IRDLOperation, ABC):
+    """Base of all ops on ranked tensors."""
+
+    # No cotangent flows through the op: its results do not depend smoothly on any operand.
+    INACTIVE: ClassVar[bool] = False
+    # The result shows elements of the first operand in another shape; to make it costs nothing.
+    IS_VIEW: ClassVar[bool] = False
+    # The derivative is that of the decomposition, by which the op is replaced before.
+    IS_TAKEN_APART: ClassVar[bool] = False
+    # Operands through which no derivative is offered; an active one is refused.
+    NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
+    # Indices are checked at run time; an error names the op that was written, not what it became.
+    CHECKS_INDICES: ClassVar[bool] = False
+    # One type stands for all operands and results in the custom form.
+    SAME_TYPE: ClassVar[bool] = False
+    # Operands and results may be scalars too.
+    TAKES_SCALARS: ClassVar[bool] = False
+    # The attributes that the op knows; others are refused.
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
+
+    # The operand of which the result is a copy but for what is written to it.
+    WRITES_INTO: ClassVar[int | None] = None
+
+    # Types.
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute] | None:
+        """The result types; None where they must be written. VerifyException on bad operands."""
+        del operands, attributes
+        return None
+
+    def verify_(self) -> None:
+        for value in (*self.operands, *self.results):
+            if self.TAKES_SCALARS and is_scalar(value.type):
+                continue
+            if not is_tensor(value.type):
+                raise VerifyException(f"{self.name}: expected ranked tensors, got {value.type}")
+            try:
+                require_element(value.type)
+            except VerifyException as error:
+                raise VerifyException(f"{self.name}: {error}") from None
+        for name in self.attributes:
+            if name not in self.ATTRIBUTES and "." not in name:
+                known = ", ".join(self.ATTRIBUTES) or "none"
+                raise VerifyException(f"{self.name}: unknown attribute {name}; known: {known}")
+        try:
+            expected = self.infer_types([o.type for o in self.operands], self.attributes)
+            self.verify_types()
+        except VerifyException as error:
+            raise VerifyException(f"{self.name}: {error}") from None
+        if expected is not None:
+            self._verify_results(expected)
+
+    @property
+    def source_name(self) -> str:
+        """The op of the program that this one is, or is a part of."""
+        source = self.attributes.get(SOURCE_ATTRIBUTE)
+        return source.data if isinstance(source, StringAttr) else self.name
+
+    def verify_types(self) -> None:
+        """Further checks of an op; messages need not name it."""
+
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        """What the types say of other shapes, beyond `infer_types`: a value, and what it must have.
+
+        An extent of which nothing is said is dynamic. From this, extents that are not written are
+        found where a function is specialized.
+        """
+        return ()
+
+    def _verify_results(self, expected: Sequence[Attribute]) -> None:
+        if len(expected) != len(self.results):
+            raise VerifyException(
+                f"{self.name}: {len(expected)} results expected, got {len(self.results)}"
+            )
+        for result, type_ in zip(self.results, expected, strict=True):
+            if result.type == type_:
+                continue
+            if not (is_tensor(result.type) and is_tensor(type_)):
+                raise VerifyException(
+                    f"{self.name}: result type must be {type_}, got {result.type}"
+                )
+            same_element = element_of(result.type) == element_of(type_)
+            if not same_element or not compatible(shape_of(result.type), shape_of(type_)):
+                raise VerifyException(
+                    f"{self.name}: result type must be {type_}, got {result.type}"
+                )
+
+    # Building.
+
+    @classmethod
+    def of(
+        cls,
+        operands: Sequence[SSAValue],
+        types: Sequence[Attribute] | None = None,
+        **attributes: Plain | None,
+    ) -> Self:
+        """The op on SSA values, its result types inferred unless given."""
+        given = {k: attribute(v) for k, v in attributes.items() if v is not None}
+        inferred = types or cls.infer_types([o.type for o in operands], given)
+        assert inferred is not None, f"{cls.name} needs its result types"
+        return cls.create(operands=operands, result_types=inferred, attributes=given)
+
+    @classmethod
+    def on(cls, *values: Value, type: Attribute | None = None, **attributes: Plain | None) -> Value:
+        """Emit the op where the first value does; returns its first result."""
+        op = cls.of([v.ssa for v in values], [type] if type else None, **attributes)
+        return Value(values[0].emitter.insert(op).results[0], values[0].emitter)
+
+    @classmethod
+    def all_on(cls, *values: Value, types: Sequence[Attribute] | None = None, **attributes: Plain):
+        """Like `on`, for an op with several results: returns all."""
+        op = cls.of([v.ssa for v in values], types, **attributes)
+        emitter = values[0].emitter
+        return [Value(r, emitter) for r in emitter.insert(op).results]
+
+    # Derivative.
+
+    def vjp(self, ct: Value, *args: Value) -> Cotangents:
+        """Cotangents of the operands, given that of the one result: `vjp(ct, y, x0, x1, ...)`.
+
+        None where no cotangent flows. An op with several results overrides `vjp_all` instead.
+        """
+        del ct, args
+        raise NotImplementedError(self.name)
+
+    def vjp_all(
+        self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
+    ) -> Cotangents:
+        """Cotangents of the operands from those of all results (None is zero; not all are None)."""
+        assert len(cts) == 1 and cts[0] is not None
+        return self.vjp(cts[0], results[0], *operands)
+
+    def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
+        """The cotangent of the first operand as row slices, if it is one of few rows."""
+        return None
+
+    @classmethod
+    def has_vjp(cls) -> bool:
+        return (
+            cls.IS_TAKEN_APART or cls.vjp is not TensorOp.vjp or cls.vjp_all is not TensorOp.vjp_all
+        )
+
+    # Meaning and lowering.
+
+    def numpy(self, *arrays: Any) -> Any:
+        """The value on NumPy arrays; a tuple for several results. The caller casts to the types."""
+        raise NotImplementedError(self.name)
+
+    def simplify(self, *operands: Value) -> Value | None:
+        """An equal value that is cheaper (bit for bit the same), or None."""
+        return None
+
+    def added_to(self, base: Value, *operands: Value) -> Value:
+        """base + the result of an op that writes into zeros (`WRITES_INTO`): written to base."""
+        raise NotImplementedError(self.name)
+
+    def decompose(self, *operands: Value) -> Value | Sequence[Value]:
+        """The same value by simpler ops."""
+        raise NotImplementedError(self.name)
+
+    @classmethod
+    def has_decomposition(cls) -> bool:
+        return cls.decompose is not TensorOp.decompose
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Emit loop nests for the op on lowered operands; returns its results."""
+        raise NotImplementedError(self.name)
+
+    # Text: `array.sum %x {axis = [1]} : tensor<2x3xf32> -> tensor<2xf32>`.
+
+    def prints_one_type(self) -> bool:
+        """One type is written for all operands and results; of some, not all extents are known."""
+        values = (*self.operands, *self.results)
+        return self.SAME_TYPE and all(v.type == values[0].type for v in values)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" " if self.operands else "")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        if self.attributes:
+            print_attributes(printer, self.attributes)
+        printer.print_string(" : ")
+        results = [r.type for r in self.results]
+        if not self.prints_one_type() and self.operands:
+            printer.print_list([o.type for o in self.operands], printer.print_attribute)
+            printer.print_string(" -> ")
+        if len(results) == 1:
+            printer.print_attribute(results[0])
+        else:
+            with printer.in_parens():
+                printer.print_list(results, printer.print_attribute)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        position = parser.pos
+        operands = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        operands = operands or []
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_type, parser.parse_type
+        )
+        types = types or []
+        if parser.parse_optional_punctuation("->") is not None:
+            results = _parse_result_types(parser)
+        elif cls.SAME_TYPE or not operands:
+            results = types or _parse_result_types(parser)
+            types = results[:1] * len(operands)
+        else:
+            parser.raise_error(f"{cls.name}: expected `-> type` after the operand types")
+        values = parser.resolve_operands(operands, types, position)
+        return cls.create(operands=values, result_types=results, attributes=attributes)
+
+
+def _parse_result_types(parser: Parser) -> list[Attribute]:
+    types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    return [parser.parse_type()] if types is None else list(types)
+
+
+# Rules for ops of other dialects, by class.
+
+VjpRule = Callable[[Any, Cotangents, Sequence[Value], Sequence[Value]], Cotangents]
+Simplification = Callable[..., Value | None]
+Addition = Callable[..., Value]
+
+# The files that register them; they are read when a rule is first asked for.
+_RULE_FILES = ("gradir.dialects.foreign.scalar_rules", "gradir.dialects.foreign.tensor_rules")
+_VJP_RULES: dict[type[Operation], VjpRule] = {}
+_ELEMENTWISE: set[type[Operation]] = set()
+_APPLIES: dict[type[Operation], Callable[[Any], bool]] = {}
+_INACTIVE: set[type[Operation]] = set()
+_SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
+_WRITES_INTO: dict[type[Operation], int] = {}
+_ADDITIONS: dict[type[Operation], Addition] = {}
+
+
+def register_vjp(
+    op_class: type[Operation],
+    rule: VjpRule,
+    applies: Callable[[Any], bool] | None = None,
+) -> None:
+    """Give an op of another dialect a derivative: `rule(op, cts, results, operands)`.
+
+    With `applies`, only where that holds of an op.
+    """
+    _VJP_RULES[op_class] = rule
+    if applies is not None:
+        _APPLIES[op_class] = applies
+
+
+def register_elementwise(op_class: type[Operation]) -> None:
+    """Say of an op of another dialect that on tensors it is the op on numbers, on each element.
+
+    What is registered for it holds of numbers and tensors, and of nothing else.
+    """
+    _ELEMENTWISE.add(op_class)
+
+
+def register_inactive(op_class: type[Operation]) -> None:
+    """Say of an op of another dialect that no cotangent flows through it."""
+    _INACTIVE.add(op_class)
+
+
+def registered() -> tuple[list[type[Operation]], list[type[Operation]]]:
+    """The ops of other dialects that have a derivative, and those that are inactive."""
+    _load_rules()
+    return list(_VJP_RULES), [op for op in _INACTIVE if op not in _VJP_RULES]
+
+
+def register_simplification(op_class: type[Operation], function: Simplification) -> None:
+    """Give an op of one result a `simplify`: `function(op, *operands)`."""
+    _SIMPLIFICATIONS[op_class] = function
+
+
+def register_addition(op_class: type[Operation], into: int, function: Addition) -> None:
+    """Give an op that writes to a copy of operand `into` its `added_to` (`op, base, *operands`)."""
+    _WRITES_INTO[op_class] = into
+    _ADDITIONS[op_class] = function
+
+
+@cache
+def _load_rules() -> None:
+    for name in _RULE_FILES:
+        import_module(name)
+
+
+def is_inactive(op: Operation) -> bool:
+    """No cotangent ever flows through `op`."""
+    if isinstance(op, TensorOp):
+        return op.INACTIVE
+    _load_rules()
+    return type(op) in _INACTIVE
+
+
+def vjp_rule(op: Operation) -> VjpRule | None:
+    """The derivative of `op`, to be called as `rule(op, cts, results, operands)`."""
+    if isinstance(op, TensorOp):
+        return cast(VjpRule, type(op).vjp_all) if op.has_vjp() else None
+    _load_rules()
+    applies = _APPLIES.get(type(op))
+    if foreign_type(op) is not None or (applies is not None and not applies(op)):
+        return None
+    return _VJP_RULES.get(type(op))
+
+
+def is_elementwise(op: Operation) -> bool:
+    """An op of another dialect that means the same on numbers and on elements of tensors."""
+    _load_rules()
+    return type(op) in _ELEMENTWISE
+
+
+def foreign_type(op: Operation) -> Attribute | None:
+    """Of an elementwise op, a type in it that is neither a number nor a tensor; else None."""
+    if type(op) not in _ELEMENTWISE:
+        return None
+    types = (v.type for v in (*op.operands, *op.results))
+    return next((t for t in types if not (is_scalar(t) or is_tensor(t))), None)
+
+
+def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
+    """A value equal to the result of `op` that is cheaper, if one is known."""
+    # equal types with unknown extents need not be equal shapes
+    if any(is_tensor(o.ssa.type) and not is_static(o.ssa.type) for o in operands):
+        return None
+    if isinstance(op, TensorOp):
+        return op.simplify(*operands)
+    _load_rules()
+    function = _SIMPLIFICATIONS.get(type(op))
+    return None if function is None or foreign_type(op) else function(op, *operands)
+
+
+def written_tensor(op: Operation) -> SSAValue | None:
+    """The operand of which the result is a copy but for what is written; None for other ops."""
+    place = op.WRITES_INTO if isinstance(op, TensorOp) else _WRITES_INTO.get(type(op))
+    return None if place is None else op.operands[place]
+
+
+def added_to(op: Operation, base: Value) -> Value:
+    """base + the result of an op that writes into zeros, without making these."""
+    operands = [base.emitter.value(o) for o in op.operands]
+    if isinstance(op, TensorOp):
+        return op.added_to(base, *operands)
+    return _ADDITIONS[type(op)](op, base, *operands)

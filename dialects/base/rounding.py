@@ -1,0 +1,64 @@
+"""Python numbers as elements: rounded once, to nearest even, to the type that holds them."""
+
+from __future__ import annotations
+
+import struct
+from math import copysign, frexp, inf, isfinite
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+from xdsl.ir import Attribute
+
+from gradir.dialects.base.shapes import is_float
+
+_FORMS: tuple[tuple[type[Attribute], str], ...] = ((Float16Type, "<e"), (Float32Type, "<f"))
+
+# Bits of a number, and the exponent of the last one of the smallest.
+_SIGNIFICANT_BITS: tuple[tuple[type[Attribute], tuple[int, int]], ...] = (
+    (Float16Type, (11, -24)),
+    (BFloat16Type, (8, -133)),
+    (Float32Type, (24, -149)),
+)
+_DOUBLE_BITS = (53, -1074)
+
+
+def rounded(number: float, element: Attribute) -> float:
+    """The element that `number` becomes: a float, infinite beyond the largest, or an exact int."""
+    if not is_float(element):
+        assert number == int(number), f"{number} as {element}"
+        return int(number)
+    exact = _as_float(number)
+    if isinstance(element, BFloat16Type):
+        return _to_bfloat(exact)
+    form = next((form for type_, form in _FORMS if isinstance(element, type_)), "<d")
+    try:
+        return struct.unpack(form, struct.pack(form, exact))[0]
+    except OverflowError:
+        return copysign(inf, exact)
+
+
+def _as_float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
+
+
+def _to_bfloat(number: float) -> float:
+    """`number` rounded to 8 significant bits, the last of which is never below 2**-133."""
+    if not isfinite(number):
+        return number
+    step = 2.0 ** max(frexp(number)[1] - 8, -133)
+    nearest = round(number / step) * step
+    return copysign(inf if abs(nearest) >= 2.0**128 else nearest, number)
+
+
+def below(number: float, element: Attribute) -> float:
+    """The largest element of a floating type that is less than one of its finite elements."""
+    bits = next(
+        (bits for type_, bits in _SIGNIFICANT_BITS if isinstance(element, type_)), _DOUBLE_BITS
+    )
+    digits, smallest = bits
+    # a power of two stands where the spacing changes: below it, it is the half
+    fraction, exponent = frexp(number)
+    step = 2.0 ** max(exponent - digits - (fraction == 0.5), smallest)
+    return -(2.0**smallest) if number == 0 else number - step

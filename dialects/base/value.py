@@ -1,0 +1,225 @@
+"""Values with operators: the sugar that vjp rules, decompositions and bodies are written in.
+
+A `Value` is an SSA value and the emitter that appends ops for it: `ct * (1 - y * y)` on tensors
+appends array ops, on scalars arith ops. Numbers take the type of the other operand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    LocationAttr,
+    StringAttr,
+    TensorType,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from gradir.dialects.base.shapes import is_static
+from gradir.dialects.base.slice_type import SlicesType
+
+if TYPE_CHECKING:
+    from gradir.dialects.base.interfaces import TensorOp
+
+OpT = TypeVar("OpT", bound=Operation)
+
+SOURCE_ATTRIBUTE = "gradir.source"
+"""On an op that was made from another one: the name of that op, for errors at run time."""
+
+
+class Emitter:
+    """Adds ops at the end of a block, or before one of its ops, and gives them a location.
+
+    `source` is the name of the op that they take the place of.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        location: LocationAttr | None = None,
+        before: Operation | None = None,
+        source: str | None = None,
+    ):
+        self.block = block
+        self.location: LocationAttr = location or UnknownLoc()
+        self.before = before
+        self.source = source
+
+    def insert(self, op: OpT) -> OpT:
+        if isinstance(op.location, UnknownLoc):
+            op.location = self.location
+        if self.source is not None and getattr(op, "CHECKS_INDICES", False):
+            op.attributes[SOURCE_ATTRIBUTE] = StringAttr(self.source)
+        if self.before is None:
+            self.block.add_op(op)
+        else:
+            self.block.insert_op_before(op, self.before)
+        return op
+
+    def value(self, ssa: SSAValue) -> Value:
+        """`ssa` with operators that emit here."""
+        kind = Value if isinstance(ssa.type, TensorType | SlicesType) else Scalar
+        return kind(ssa, self)
+
+
+class Value:
+    """A tensor-typed SSA value that knows where to emit ops on it."""
+
+    __slots__ = ("emitter", "ssa")
+
+    def __init__(self, ssa: SSAValue, emitter: Emitter):
+        self.ssa = ssa
+        self.emitter = emitter
+
+    @property
+    def type(self) -> TensorType[Attribute]:
+        return cast(TensorType[Attribute], self.ssa.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.get_shape()
+
+    @property
+    def element(self) -> Attribute:
+        return self.type.element_type
+
+    def full(self, number: float) -> Self:
+        """A constant of this value's type."""
+        from gradir.dialects.array.creation import FullOp
+
+        op = self.emitter.insert(FullOp.fill(number, self.type))
+        return cast("Self", Value(op.results[0], self.emitter))
+
+    def apply(self, name: str, *others: Value | float) -> Self:
+        """The array op `name` on this value and others of its type."""
+        operands = [o if isinstance(o, Value) else self.full(o) for o in others]
+        return cast("Self", _array_op(name).on(self, *operands))
+
+    def __add__(self, other: Value | float) -> Self:
+        return self.apply("add", other)
+
+    def __sub__(self, other: Value | float) -> Self:
+        return self.apply("subtract", other)
+
+    def __mul__(self, other: Value | float) -> Self:
+        return self.apply("multiply", other)
+
+    def __truediv__(self, other: Value | float) -> Self:
+        return self.apply("divide", other)
+
+    def __radd__(self, other: float) -> Self:
+        return self.lift(other) + self
+
+    def __rsub__(self, other: float) -> Self:
+        return self.lift(other) - self
+
+    def __rmul__(self, other: float) -> Self:
+        return self.lift(other) * self
+
+    def __rtruediv__(self, other: float) -> Self:
+        return self.lift(other) / self
+
+    def lift(self, other: float) -> Self:
+        return self.full(other)
+
+    def __neg__(self) -> Self:
+        return self.apply("negative")
+
+    def __lt__(self, other: Value | float) -> Self:
+        return self.apply("less", other)
+
+    def __le__(self, other: Value | float) -> Self:
+        return self.apply("less_equal", other)
+
+    def __gt__(self, other: Value | float) -> Self:
+        return self.apply("greater", other)
+
+    def __ge__(self, other: Value | float) -> Self:
+        return self.apply("greater_equal", other)
+
+    def equal(self, other: Value | float) -> Self:
+        return self.apply("equal", other)
+
+    def not_equal(self, other: Value | float) -> Self:
+        return self.apply("not_equal", other)
+
+    def named(self, hint: str | None) -> Value:
+        """This value, its SSA name set to `hint` where it has none."""
+        if hint and self.ssa.name_hint is None:
+            self.ssa.name_hint = hint
+        return self
+
+
+def _array_op(name: str) -> type[TensorOp]:
+    from gradir.dialects.array import elementwise
+
+    return elementwise.BY_NAME["array." + name]
+
+
+class Scalar(Value):
+    """A scalar of a nest's body; operators emit arith ops, comparisons are ordered."""
+
+    __slots__ = ()
+
+    def emit(self, op: Operation) -> Self:
+        return type(self)(self.emitter.insert(op).results[0], self.emitter)
+
+    def constant(self, value: Attribute) -> Self:
+        """A number as an attribute that has its type."""
+        return self.emit(ConstantOp(value))  # pyright: ignore[reportArgumentType]
+
+    def of_type(self, element: Attribute) -> Attribute:
+        """The type of a value like this one with other elements."""
+        return element
+
+    def full(self, number: float) -> Self:
+        from gradir.dialects.building.body import constant
+
+        return cast("Self", constant(self, number))
+
+    def apply(self, name: str, *others: Value | float) -> Self:
+        from gradir.dialects.building.body import ARITHMETIC
+
+        operands = [o if isinstance(o, Value) else self.full(o) for o in others]
+        return cast("Self", ARITHMETIC[name](self, *cast(list[Scalar], operands)))
+
+    @property
+    def type(self) -> Any:
+        return self.ssa.type
+
+    @property
+    def element(self) -> Attribute:
+        return self.ssa.type
+
+
+class Elements(Scalar):
+    """A tensor, as each of its elements: operators emit arith ops on tensors."""
+
+    __slots__ = ()
+
+    def constant(self, value: Attribute) -> Self:
+        from gradir.dialects.array.creation import FullOp
+
+        number = cast("FloatAttr | IntegerAttr", value)
+        type_ = self.of_type(number.type)
+        if is_static(type_):
+            dense: Attribute = DenseIntOrFPElementsAttr.from_list(type_, [number.value.data])  # pyright: ignore
+            return self.emit(ConstantOp(dense))  # pyright: ignore[reportArgumentType]
+        return self.emit(FullOp.fill(number.value.data, type_))
+
+    def of_type(self, element: Attribute) -> Attribute:
+        return TensorType(element, self.ssa.type.get_shape())  # pyright: ignore
+
+    @property
+    def type(self) -> Any:
+        """The type of an element."""
+        return self.element
+
+    @property
+    def element(self) -> Attribute:
+        return cast("TensorType[Attribute]", self.ssa.type).element_type

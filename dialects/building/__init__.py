@@ -1,0 +1,1 @@
+"""How loop nests, scalar programs and control flow are written: builders and kinds of ops."""

@@ -1,0 +1,308 @@
+"""Scalar functions for the bodies of loop nests: each appends arith, math or loopnest ops.
+
+An op class writes its meaning on one element with these: `b.exp(x) / (1 + b.exp(x))`. Elements of
+f16 and bf16 are computed in f32, those of ui8 in i32 (`to_compute`), and rounded once at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    Signedness,
+    f32,
+    i1,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from gradir.dialects.base.rounding import rounded
+from gradir.dialects.base.shapes import as_integer_type, is_float
+from gradir.dialects.base.value import Scalar
+from gradir.dialects.foreign.elementwise_arith import comparison, made
+from gradir.dialects.loopnest import loopnest, special
+
+
+def constant(like: Scalar, number: float) -> Scalar:
+    """`number` in the type of `like`."""
+    return literal(like, number, like.type)
+
+
+def literal(near: Scalar, number: float, type_: Attribute) -> Scalar:
+    """`number` in a given type, emitted where `near` is."""
+    if is_float(type_):
+        value: Attribute = FloatAttr(rounded(number, type_), type_)  # pyright: ignore[reportArgumentType,reportCallIssue]
+    else:
+        integer = as_integer_type(type_)
+        value = (
+            IntegerAttr(int(number), IndexType())
+            if integer is None
+            else IntegerAttr(int(number), integer, truncate_bits=True)
+        )
+    return near.constant(value)
+
+
+def _by_type(on_float: Callable[..., Any], on_integer: Callable[..., Any] | None):
+    def function(*operands: Scalar) -> Scalar:
+        make = on_float if is_float(operands[0].type) else on_integer
+        assert make is not None, f"no meaning on {operands[0].type}"
+        return operands[0].emit(make(*(o.ssa for o in operands)))
+
+    return function
+
+
+def _compare(float_predicate: str, integer_predicate: str):
+    def floats(x: SSAValue, y: SSAValue) -> Operation:
+        return comparison(arith.CmpfOp, x, y, float_predicate)
+
+    def integers(x: SSAValue, y: SSAValue) -> Operation:
+        return comparison(arith.CmpiOp, x, y, integer_predicate)
+
+    return _by_type(floats, integers)
+
+
+def _negate(x: Scalar) -> Scalar:
+    return x.emit(arith.NegfOp(x.ssa)) if is_float(x.type) else subtract(constant(x, 0), x)
+
+
+add = _by_type(arith.AddfOp, arith.AddiOp)
+subtract = _by_type(arith.SubfOp, arith.SubiOp)
+multiply = _by_type(arith.MulfOp, arith.MuliOp)
+divide = _by_type(arith.DivfOp, arith.FloorDivSIOp)
+maximum = _by_type(arith.MaximumfOp, arith.MaxSIOp)
+minimum = _by_type(arith.MinimumfOp, arith.MinSIOp)
+less = _compare("olt", "slt")
+less_equal = _compare("ole", "sle")
+greater = _compare("ogt", "sgt")
+greater_equal = _compare("oge", "sge")
+equal = _compare("oeq", "eq")
+not_equal = _compare("une", "ne")
+unordered = _compare("uno", "ne")
+absolute = _by_type(math.AbsFOp, math.AbsIOp)
+exp = _by_type(math.ExpOp, None)
+exp2 = _by_type(math.Exp2Op, None)
+expm1 = _by_type(math.ExpM1Op, None)
+log = _by_type(math.LogOp, None)
+log1p = _by_type(math.Log1pOp, None)
+log2 = _by_type(math.Log2Op, None)
+log10 = _by_type(math.Log10Op, None)
+sqrt = _by_type(math.SqrtOp, None)
+rsqrt = _by_type(math.RsqrtOp, None)
+sin = _by_type(math.SinOp, None)
+cos = _by_type(math.CosOp, None)
+tan = _by_type(math.TanOp, None)
+asin = _by_type(math.AsinOp, None)
+acos = _by_type(math.AcosOp, None)
+atan = _by_type(math.AtanOp, None)
+atan2 = _by_type(math.Atan2Op, None)
+sinh = _by_type(math.SinhOp, None)
+cosh = _by_type(math.CoshOp, None)
+tanh = _by_type(math.TanhOp, None)
+asinh = _by_type(math.AsinhOp, None)
+acosh = _by_type(math.AcoshOp, None)
+atanh = _by_type(math.AtanhOp, None)
+erf = _by_type(math.ErfOp, None)
+erfc = _by_type(special.ErfcOp, None)
+power = _by_type(math.PowFOp, None)
+# with the sign of the dividend
+truncated_remainder = _by_type(special.RemainderOp, arith.RemSIOp)
+floor = _by_type(math.FloorOp, None)
+ceil = _by_type(math.CeilOp, None)
+trunc = _by_type(math.TruncOp, None)
+round_even = _by_type(math.RoundEvenOp, None)
+copysign = _by_type(math.CopySignOp, None)
+fma = _by_type(math.FmaOp, None)
+logical_and = _by_type(arith.AndIOp, arith.AndIOp)
+logical_or = _by_type(arith.OrIOp, arith.OrIOp)
+logical_xor = _by_type(arith.XOrIOp, arith.XOrIOp)
+
+# What the operators of `Scalar` mean.
+ARITHMETIC: dict[str, Callable[..., Scalar]] = {
+    "add": add,
+    "subtract": subtract,
+    "multiply": multiply,
+    "divide": divide,
+    "negative": _negate,
+    "less": less,
+    "less_equal": less_equal,
+    "greater": greater,
+    "greater_equal": greater_equal,
+    "equal": equal,
+    "not_equal": not_equal,
+}
+
+
+def logical_not(x: Scalar) -> Scalar:
+    return logical_xor(x, literal(x, 1, i1))
+
+
+def hypot(x: Scalar, y: Scalar) -> Scalar:
+    """sqrt(x * x + y * y) of floats, the larger factored out."""
+    a, c = absolute(x), absolute(y)
+    top, low = maximum(a, c), minimum(a, c)
+    zero, one, infinite = constant(x, 0), constant(x, 1), constant(x, inf)
+    ratio = divide(low, select(equal(top, zero), one, top))
+    length = multiply(top, sqrt(fma(ratio, ratio, one)))
+    return select(logical_or(equal(a, infinite), equal(c, infinite)), infinite, length)
+
+
+def integer_power(x: Scalar, y: Scalar, bits: int) -> Scalar:
+    """x ** y of integers by squaring, for exponents of so many bits; 0 of a fraction."""
+    zero, one = constant(x, 0), constant(x, 1)
+    result, square = one, x
+    for k in range(bits):
+        taken = not_equal(logical_and(y, constant(y, 1 << k)), zero)
+        result = select(taken, multiply(result, square), result)
+        square = multiply(square, square)
+    # of 1 and -1 the last bit of the exponent decides, whatever its sign
+    is_fraction = logical_and(less(y, zero), not_equal(absolute(x), one))
+    return select(is_fraction, zero, result)
+
+
+def _rest(x: Scalar, y: Scalar, zero: Scalar) -> tuple[Scalar, Scalar]:
+    """The remainder with the sign of x, and whether that is not the sign of y."""
+    rest = truncated_remainder(x, y)
+    return rest, logical_and(not_equal(rest, zero), logical_xor(less(rest, zero), less(y, zero)))
+
+
+def floor_remainder(x: Scalar, y: Scalar) -> Scalar:
+    """x - y * floor(x / y), with the sign of y; integers give 0 where y is 0."""
+    zero = constant(x, 0)
+    rest, wrong = _rest(x, y, zero)
+    if not is_float(x.type):
+        return select(wrong, add(rest, y), rest)
+    # an exact division leaves a zero with the sign of y; by 0 it is nan
+    exact = select(equal(y, zero), rest, copysign(zero, y))
+    return select(equal(rest, zero), exact, select(wrong, add(rest, y), rest))
+
+
+def floor_divide(x: Scalar, y: Scalar) -> Scalar:
+    """floor(x / y) as Python has it: consistent with `floor_remainder`; x / y where y is 0."""
+    if not is_float(x.type):
+        return divide(x, y)
+    zero, one = constant(x, 0), constant(x, 1)
+    rest, wrong = _rest(x, y, zero)
+    # nearly an integer, so that it is rounded, not cut
+    near = divide(subtract(x, rest), y)
+    near = select(wrong, subtract(near, one), near)
+    low = floor(near)
+    low = select(greater(subtract(near, low), constant(x, 0.5)), add(low, one), low)
+    quotient = divide(x, y)
+    whole = select(equal(near, zero), copysign(zero, quotient), low)
+    return select(equal(y, zero), quotient, whole)
+
+
+def select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
+    """x where the condition holds, else y."""
+    return x.emit(made(arith.SelectOp, [condition.ssa, x.ssa, y.ssa], x.ssa.type))
+
+
+def index(near: Scalar, dim: int) -> Scalar:
+    """The current value of iteration dimension `dim`, i64."""
+    return near.emit(loopnest.IndexOp(dim))
+
+
+def load(source: Scalar, indices: Sequence[Scalar]) -> Scalar:
+    """An element of a tensor that the body was handed whole."""
+    return source.emit(loopnest.LoadOp(source.ssa, [i.ssa for i in indices]))
+
+
+def check_index(x: Scalar, bound: int, message: str, from_start: bool = False) -> Scalar:
+    """x (i64) as an index in [0, bound): negative values count from the end unless `from_start`;
+    others are errors."""
+    return x.emit(loopnest.CheckIndexOp(x.ssa, bound, message, from_start))
+
+
+def cast(x: Scalar, target: Attribute, unsigned: bool = False, to_unsigned: bool = False) -> Scalar:
+    """x converted to another scalar type; to i1 by comparing with 0.
+
+    `unsigned` says how x is to be read, `to_unsigned` in which range a float saturates.
+    """
+    source = x.type
+    if source == target:
+        return x
+    if target == i1:
+        return not_equal(x, constant(x, 0))
+    if is_float(source) and is_float(target):
+        return _resize_float(x, target)
+    if is_float(source):
+        to_integer = arith.FPToUIOp if to_unsigned else arith.FPToSIOp
+        return _convert(to_integer, x, target)
+    if is_float(target):
+        to_float = arith.UIToFPOp if unsigned or source == i1 else arith.SIToFPOp
+        return _convert(to_float, x, target)
+    return _resize_integer(x, target, unsigned)
+
+
+def _convert(op: type[Operation], x: Scalar, target: Attribute) -> Scalar:
+    return x.emit(made(op, [x.ssa], x.of_type(target)))
+
+
+def _resize_float(x: Scalar, target: Attribute) -> Scalar:
+    """Between formats of equal width (f16, bf16) through f32."""
+    source = x.type
+    assert is_float(target)
+    if source.bitwidth == target.bitwidth:
+        return _resize_float(_resize_float(x, f32), target)
+    resize = arith.ExtFOp if source.bitwidth < target.bitwidth else arith.TruncFOp
+    return _convert(resize, x, target)
+
+
+def _resize_integer(x: Scalar, target: Attribute, unsigned: bool) -> Scalar:
+    source = x.type
+    width, wanted = as_integer_type(source), as_integer_type(target)
+    assert width is not None and wanted is not None
+    if width.width.data > wanted.width.data:
+        return _convert(arith.TruncIOp, x, wanted)
+    extend = arith.ExtUIOp if unsigned or source == i1 else arith.ExtSIOp
+    return _convert(extend, x, wanted)
+
+
+def compute_type(element: Attribute) -> Attribute:
+    """The type in which bodies compute on elements of a tensor."""
+    if isinstance(element, Float16Type | BFloat16Type):
+        return f32
+    return i32 if is_unsigned(element) else element
+
+
+def to_compute(x: Scalar, element: Attribute) -> Scalar:
+    """An element as it comes from a tensor, in its compute type."""
+    return cast(x, compute_type(element), is_unsigned(element))
+
+
+def from_compute(x: Scalar, element: Attribute) -> Scalar:
+    """A computed value rounded to the element type of a tensor."""
+    return cast(x, loopnest.scalar_type(element))
+
+
+def is_unsigned(element: Attribute) -> bool:
+    integer = as_integer_type(element)
+    return integer is not None and integer.signedness.data == Signedness.UNSIGNED
+
+
+# Ops of a body that cost next to nothing where an access or a constant is folded.
+_FREE = (
+    arith.ConstantOp,
+    loopnest.IndexOp,
+    arith.IndexCastOp,
+    arith.SIToFPOp,
+    arith.TruncIOp,
+)
+
+
+def computes(block: Block) -> bool:
+    """A body does more than to hand on an element, a constant or an index."""
+    return any(not isinstance(op, (*_FREE, loopnest.YieldOp)) for op in block.ops)
+
+
+def values_of(block_args: Sequence[SSAValue], emitter: Any) -> list[Scalar]:
+    """Block arguments of a body as scalars (or whole tensors, for `load`)."""
+    return [Scalar(a, emitter) for a in block_args]

@@ -1,0 +1,189 @@
+"""Kinds of tensor ops: what unary, binary, comparing, and linear ops share."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.shapes import (
+    byte_size,
+    common_shape,
+    compatible,
+    element_of,
+    is_bool,
+    is_float,
+    is_tensor,
+    shape_of,
+    tensor,
+    ui8,
+)
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building.nests import elementwise
+
+
+class ElementwiseOp(TensorOp, ABC):
+    """One result element from the operands' elements at the same place; shapes are equal."""
+
+    # The function of numpy that means the same, if there is one.
+    NUMPY: ClassVar[str] = ""
+
+    traits = traits_def(Pure())
+
+    def body(self, *xs: Scalar) -> Scalar:
+        """The meaning on one element of each operand, in compute types (f32 for f16 and bf16)."""
+        raise NotImplementedError(self.name)
+
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        return one_shape([*self.operands, *self.results])
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return elementwise(emitter, self.results[0].type, operands, self.body)
+
+    def numpy(self, *arrays: Any) -> Any:
+        import numpy
+
+        return getattr(numpy, self.NUMPY)(*arrays)
+
+
+def one_shape(values: Sequence[SSAValue]) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+    """`known_shapes` of values that have one shape."""
+    shape = common_shape([v.type for v in values])
+    return [] if shape is None else [(v, shape) for v in values]
+
+
+def require_equal_types(operands: Sequence[Attribute]) -> None:
+    first = operands[0]
+    for other in operands[1:]:
+        same_shape = is_tensor(other) and compatible(shape_of(first), shape_of(other))
+        if not same_shape or element_of(first) != element_of(other):
+            raise VerifyException(
+                f"operand types must be equal, got {first} and {other}; "
+                "broadcast with array.broadcast_to or convert with array.astype"
+            )
+
+
+class UnaryOp(ElementwiseOp, ABC):
+    """y = f(x), one type."""
+
+    SAME_TYPE: ClassVar[bool] = True
+    # The element types: "float", or "number" (float and integer).
+    DOMAIN: ClassVar[str] = "float"
+
+    x = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_elements(operands[0], cls.DOMAIN)
+        return [operands[0]]
+
+
+class BinaryOp(ElementwiseOp, ABC):
+    """y = f(lhs, rhs), one type."""
+
+    SAME_TYPE: ClassVar[bool] = True
+    DOMAIN: ClassVar[str] = "number"
+
+    lhs = operand_def()
+    rhs = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_equal_types(operands)
+        require_elements(operands[0], cls.DOMAIN)
+        return [operands[0]]
+
+
+class CompareOp(ElementwiseOp, ABC):
+    """y = f(lhs, rhs) as bool; inactive."""
+
+    INACTIVE: ClassVar[bool] = True
+
+    lhs = operand_def()
+    rhs = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        require_equal_types(operands)
+        return [tensor(shape_of(operands[0]), i1)]
+
+
+class SameValueOp(TensorOp, ABC):
+    """y = x; what it means is in what it does to derivatives, or to other passes."""
+
+    SAME_TYPE: ClassVar[bool] = True
+    TAKES_SCALARS: ClassVar[bool] = True
+
+    x = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        return [operands[0]]
+
+    def vjp(self, ct: Value, *args: Value) -> Cotangents:
+        return [ct]
+
+    def numpy(self, *arrays: Any) -> Any:
+        return arrays[0]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return operands
+
+
+class IdentityOp(SameValueOp, ABC):
+    """y = x, of which equal ones may merge."""
+
+    traits = traits_def(Pure())
+
+
+def require_elements(type_: Attribute, domain: str) -> None:
+    """`float`, `number` (float or integer), `bool`, `integer` or `any`."""
+    if not is_tensor(type_):
+        raise VerifyException(f"expected a ranked tensor, got {type_}")
+    element = type_.element_type
+    fits = {
+        "float": is_float(element),
+        "number": not is_bool(element),
+        "bool": is_bool(element),
+        "integer": not is_bool(element) and not is_float(element),
+        "any": True,
+    }[domain]
+    if not fits:
+        wanted = {"number": "floating or integer", "float": "floating", "bool": "i1"}
+        raise VerifyException(f"elements must be {wanted.get(domain, domain)}, got {type_}")
+
+
+def require_number(value: float, type_: Attribute) -> None:
+    """An element of the type can be `value`; floats are rounded, integers must be exact."""
+    element = element_of(type_)
+    if is_float(element):
+        return
+    bits = 1 if is_bool(element) else 8 * byte_size(element)
+    is_unsigned = is_bool(element) or element == ui8
+    low, high = (0, 1 << bits) if is_unsigned else (-(1 << bits - 1), 1 << bits - 1)
+    is_whole = isinstance(value, int) or (isfinite(value) and value.is_integer())
+    if not (is_whole and low <= value < high):
+        raise VerifyException(
+            f"value must be an integer in [{low}, {high}) for {type_}, got {value}"
+        )

@@ -1,0 +1,161 @@
+"""Building loop nests from Python functions on scalars, for the `lower` of an op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Block, SSAValue
+
+from gradir.dialects.base.access import Access, constant_row, dim_row
+from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar
+from gradir.dialects.building import body as b
+from gradir.dialects.loopnest.loopnest import (
+    ContractOp,
+    LoopOp,
+    NestOp,
+    Output,
+    YieldOp,
+    scalar_type,
+)
+
+
+@dataclass(frozen=True)
+class Read:
+    """An input of a nest: a value, its subscripts (None: whole), and what it is outside."""
+
+    value: SSAValue
+    access: Access | None
+    pad: Attribute | None = None
+
+    @property
+    def element(self) -> Attribute:
+        return element_of(self.value.type)
+
+
+Body = Callable[..., Scalar | Sequence[Scalar]]
+
+
+def nest(
+    emitter: Emitter,
+    bounds: Sequence[int],
+    reads: Sequence[Read],
+    outputs: Sequence[Output],
+    body: Body,
+) -> list[SSAValue]:
+    """Emit a `loopnest.nest`; `body` gets one scalar per read, as it is stored."""
+    block = Block(arg_types=[argument_type(r) for r in reads])
+    return _emit(emitter, NestOp, bounds, reads, outputs, block, body)
+
+
+def contract(
+    emitter: Emitter,
+    bounds: Sequence[int],
+    reads: Sequence[Read],
+    outputs: Sequence[Output],
+    accumulator: Attribute,
+    body: Body,
+    roles: str | None = None,
+) -> list[SSAValue]:
+    """Emit a `loopnest.contract` of the first two reads; `body` gets the sum and the rest."""
+    block = Block(arg_types=[accumulator, *(argument_type(r) for r in reads[2:])])
+    return _emit(emitter, ContractOp, bounds, reads, outputs, block, body, roles)
+
+
+def _emit(
+    emitter: Emitter,
+    op_class: type[LoopOp],
+    bounds: Sequence[int],
+    reads: Sequence[Read],
+    outputs: Sequence[Output],
+    block: Block,
+    body: Body,
+    roles: str | None = None,
+) -> list[SSAValue]:
+    inner = Emitter(block, emitter.location)
+    if not block.args:
+        # A body without inputs starts from an index, so that it has a place to emit at.
+        yielded = body(b.index(Scalar(None, inner), 0) if bounds else Scalar(None, inner))  # pyright: ignore[reportArgumentType]
+    else:
+        yielded = body(*b.values_of(block.args, inner))
+    values = [yielded] if isinstance(yielded, Scalar) else list(yielded)
+    inner.insert(YieldOp(*(v.ssa for v in values)))
+    op = op_class(
+        bounds,
+        [r.value for r in reads],
+        [r.access for r in reads],
+        outputs,
+        block,
+        [r.pad for r in reads],
+        roles=StringAttr(roles) if roles else None,
+    )
+    return list(emitter.insert(op).results)
+
+
+def argument_type(read: Read) -> Attribute:
+    return read.value.type if read.access is None else scalar_type(read.element)
+
+
+def elementwise(
+    emitter: Emitter, type_: Attribute, operands: Sequence[SSAValue], body: Callable[..., Scalar]
+) -> list[SSAValue]:
+    """One output element from the operands' elements at the same place, in compute types."""
+    shape = shape_of(type_)
+    reads = [Read(o, Access.identity(len(shape))) for o in operands]
+    elements = [r.element for r in reads]
+
+    def on_compute_types(*xs: Scalar) -> Scalar:
+        wide = [b.to_compute(x, e) for x, e in zip(xs, elements, strict=True)]
+        return b.from_compute(body(*wide), element_of(type_))
+
+    output = Output(type_, Access.identity(len(shape)))
+    return nest(emitter, shape, reads, [output], on_compute_types)
+
+
+def view(
+    emitter: Emitter,
+    type_: Attribute,
+    operand: SSAValue,
+    access: Access,
+    pad: Attribute | None = None,
+) -> list[SSAValue]:
+    """A copy of an operand's elements to other places: `result[d...] = operand[access(d...)]`."""
+    shape = shape_of(type_)
+    output = Output(type_, Access.identity(len(shape)))
+    return nest(emitter, shape, [Read(operand, access, pad)], [output], _same)
+
+
+def add_at(
+    emitter: Emitter,
+    base: SSAValue,
+    access: Access,
+    bounds: Sequence[int],
+    reads: Sequence[Read],
+    body: Body,
+) -> list[SSAValue]:
+    """`base` with what a nest's body yields first added where `access` and its indices say.
+
+    Places may repeat: f16 and bf16 are added in f32 and rounded once.
+    """
+    type_, element = base.type, element_of(base.type)
+    wide = tensor(shape_of(type_), b.compute_type(element) if is_float(element) else element)
+    if wide == type_:
+        return nest(emitter, bounds, reads, [Output(type_, access, "add", base)], body)
+
+    def widened(*xs: Scalar) -> Sequence[Scalar]:
+        update, *places = cast(Sequence[Scalar], body(*xs))
+        return [b.to_compute(update, element), *places]
+
+    [start] = elementwise(emitter, wide, [base], _same)
+    [sums] = nest(emitter, bounds, reads, [Output(wide, access, "add", start)], widened)
+    return elementwise(emitter, type_, [sums], _same)
+
+
+def _same(x: Scalar) -> Scalar:
+    return x
+
+
+__all__ = ["Read", "constant_row", "contract", "dim_row", "elementwise", "nest", "view"]

@@ -1,0 +1,1 @@
+"""Rules and meanings of ops that other dialects own: arith, math, tensor."""

@@ -1,0 +1,1 @@
+"""The grad dialect: what exists because of differentiation."""

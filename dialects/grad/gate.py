@@ -1,0 +1,97 @@
+"""grad.gate: a cotangent where it may pass, 0 or nan elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import nan
+from typing import Any, ClassVar, cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.shapes import is_float, is_scalar, shape_of, tensor
+from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.building import body as b
+from gradir.dialects.building.kinds import ElementwiseOp, require_elements, require_equal_types
+
+
+@irdl_op_definition
+class GateOp(ElementwiseOp):
+    """x where keep (i1) holds, else rest, which is 0 or nan: linear in x, as derivatives must be.
+
+    vjp: gate(ct, keep, rest); none to rest
+    """
+
+    name = "grad.gate"
+    TAKES_SCALARS: ClassVar[bool] = True
+
+    x = operand_def()
+    keep = operand_def()
+    rest = operand_def()
+    y = result_def()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[Attribute], attributes: Attributes
+    ) -> Sequence[Attribute]:
+        x, keep, rest = operands
+        if is_scalar(x):
+            if not is_float(x) or (keep, rest) != (i1, x):
+                got = f"{x}, {keep} and {rest}"
+                raise VerifyException(f"operands must be a float, i1 and that float, got {got}")
+            return [x]
+        require_elements(x, "float")
+        require_equal_types([x, rest])
+        require_equal_types([keep, tensor(shape_of(x), i1)])
+        return [x]
+
+    def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
+        return () if is_scalar(self.x.type) else super().known_shapes()
+
+    def vjp(self, ct: Value, y: Value, x: Value, keep: Value, rest: Value) -> Cotangents:
+        return [gated(ct, keep, rest), None, None]
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        if not is_scalar(self.x.type):
+            return super().lower(emitter, operands)
+        x, keep, rest = operands
+        return emitter.insert(arith.SelectOp(keep, x, rest)).results
+
+    def body(self, x: Scalar, keep: Scalar, rest: Scalar) -> Scalar:
+        return b.select(keep, x, rest)
+
+    def numpy(self, x: Any, keep: Any, rest: Any) -> Any:
+        import numpy
+
+        return cast(Any, numpy.where(keep, x, rest))
+
+
+def gated(ct: Value, keep: Value, rest: Value) -> Value:
+    """ct where `keep` holds, else `rest`, 0 or nan: of tensors or of numbers."""
+    op = ct.emitter.insert(GateOp.of([ct.ssa, keep.ssa, rest.ssa]))
+    return ct.emitter.value(op.y)
+
+
+def unless_nan(ct: Value, x: Value) -> Value:
+    """ct, but nan where x is nan.
+
+    Behind it nothing may pick again: forward mode runs a rule from its end to its beginning.
+    """
+    return gated(ct, x.equal(x), x)
+
+
+def zero_or_nan(x: Value) -> Value:
+    """What `gated` gives beside what passes: 0, but nan where x is nan."""
+    from gradir.dialects.array.comparison import WhereOp
+
+    return WhereOp.on(x.equal(x), x.full(0), x)
+
+
+def inside(ct: Value, holds: Value) -> Value:
+    """ct where a condition holds; nan outside of a domain."""
+    return gated(ct, holds, ct.full(nan))

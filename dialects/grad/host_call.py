@@ -1,0 +1,178 @@
+"""grad.host_call: Python functions as ops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    attr_def,
+    irdl_op_definition,
+    opt_attr_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.base.interfaces import Cotangents, register_vjp
+from gradir.dialects.base.shapes import is_tensor, require_element
+from gradir.dialects.base.value import Value
+from gradir.dialects.grad.host_functions import host_function
+from gradir.dialects.grad.tape import is_floating
+
+MODES = ("sync", "async", "cross_device")
+
+
+class _HostEffect(MemoryEffect):
+    """An effect on what is outside of the program, unless the call is pure."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        if "pure" in op.attributes:
+            return set()
+        return {EffectInstance(MemoryEffectKind.READ), EffectInstance(MemoryEffectKind.WRITE)}
+
+
+@irdl_op_definition
+class HostCallOp(IRDLOperation):
+    """The results of a Python function, which is registered under the name `callee`.
+
+        %y = grad.host_call %x {callee = "fft", pure} : (tensor<8xf64>) -> tensor<8xf64>
+
+    The function gets arrays of its own and returns arrays of the declared types, else the call
+    fails. What it raises ends the call with an error that has its traceback and this op's location.
+    A call is made once, in program order with the other calls; one that is `pure` may be made again
+    for a derivative, be merged with an equal one, or be left out.
+
+    exec: "sync" (the default), "async" or "cross_device" (one operand, one result of its type: a
+    transfer). An async call may be completed as late as at the first use of a result; today it is
+    complete when it returns, like one that is sync.
+
+    The derivative is a host call of `backward`, by default what was registered with the function.
+    It takes what `deps` lists, in this order, and nothing else: "out_grad<k>" are cotangents of
+    floating results, "in<k>" operands, "out<k>" results; by default all, in this order. It returns
+    the cotangents of all floating operands. It has a derivative if it was registered with one; a
+    host function has no jvp.
+    vjp: the host call of `backward`
+    """
+
+    name = "grad.host_call"
+
+    inputs = var_operand_def()
+    outputs = var_result_def()
+    callee = attr_def(StringAttr)
+    exec = opt_attr_def(StringAttr)
+    pure = opt_attr_def(UnitAttr)
+    deps = opt_attr_def(ArrayAttr[StringAttr])
+    backward = opt_attr_def(StringAttr)
+    traits = traits_def(_HostEffect())
+
+    assembly_format = "$inputs attr-dict `:` functional-type($inputs, $outputs)"
+
+    @property
+    def backward_name(self) -> str | None:
+        """The function that gives the derivative."""
+        if self.backward is not None:
+            return self.backward.data
+        function = host_function(self.callee.data)
+        return None if function is None else function.backward
+
+    def floating(self, values: Sequence[SSAValue]) -> list[int]:
+        return [k for k, value in enumerate(values) if is_floating(value.type)]
+
+    @property
+    def dependencies(self) -> list[tuple[str, int]]:
+        """What the backward function takes: kind and number."""
+        if self.deps is None:
+            given = [("out_grad", k) for k in self.floating(self.outputs)]
+            given += [("in", k) for k in range(len(self.inputs))]
+            return given + [("out", k) for k in range(len(self.outputs))]
+        return [_dependency(each.data) for each in self.deps]
+
+    def verify_(self) -> None:
+        for value in (*self.inputs, *self.outputs):
+            if not is_tensor(value.type):
+                raise VerifyException(f"{self.name}: expected ranked tensors, got {value.type}")
+            try:
+                require_element(value.type)
+            except VerifyException as error:
+                raise VerifyException(f"{self.name}: {error}") from None
+        mode = "sync" if self.exec is None else self.exec.data
+        if mode not in MODES:
+            known = ", ".join(MODES)
+            raise VerifyException(f'{self.name}: exec must be one of {known}, got "{mode}"')
+        if mode == "cross_device":
+            inputs, outputs = ([v.type for v in vs] for vs in (self.inputs, self.outputs))
+            if len(inputs) != 1 or inputs != outputs:
+                raise VerifyException(
+                    f"{self.name}: a call across devices must have one operand and one result of "
+                    f"its type, got {len(inputs)} and {len(outputs)}"
+                )
+        self._verify_dependencies()
+
+    def _verify_dependencies(self) -> None:
+        counts = {"in": len(self.inputs), "out": len(self.outputs), "out_grad": len(self.outputs)}
+        seen: set[tuple[str, int]] = set()
+        for kind, number in self.dependencies:
+            text = f"{kind}{number}" if number >= 0 else kind
+            if number < 0 or number >= counts.get(kind, 0):
+                raise VerifyException(
+                    f"{self.name}: deps must be in<k>, out<k> or out_grad<k> of operands and "
+                    f'results, got "{text}"'
+                )
+            if kind == "out_grad" and not is_floating(self.outputs[number].type):
+                raise VerifyException(
+                    f'{self.name}: "{text}" has no cotangent, its type is '
+                    f"{self.outputs[number].type}"
+                )
+            if (kind, number) in seen:
+                raise VerifyException(f'{self.name}: deps must be given once, got "{text}" again')
+            seen.add((kind, number))
+
+
+def _dependency(text: str) -> tuple[str, int]:
+    found = re.fullmatch(r"(in|out|out_grad)(0|[1-9][0-9]*)", text)
+    return (found[1], int(found[2])) if found else (text, -1)
+
+
+def _vjp(
+    op: HostCallOp, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
+) -> Cotangents:
+    from gradir.dialects.grad.grad import zero
+
+    emitter = next(v.emitter for v in (*cts, *operands) if v is not None)
+    name = op.backward_name
+    assert name is not None  # a call without one has no derivative
+    given: list[SSAValue] = []
+    for kind, k in op.dependencies:
+        if kind == "out_grad":
+            given.append((cts[k] or zero(results[k].type, emitter)).ssa)
+        else:
+            given.append((operands if kind == "in" else results)[k].ssa)
+    places = op.floating(op.inputs)
+    attributes: dict[str, Attribute] = {"callee": StringAttr(name)}
+    attributes |= {k: v for k, v in op.attributes.items() if k in ("exec", "pure")}
+    if len(given) != 1 or len(places) != 1:
+        # only one array at a time goes to another device
+        attributes.pop("exec", None)
+    types = [op.inputs[k].type for k in places]
+    made = HostCallOp.create(operands=given, result_types=types, attributes=attributes)
+    flowing: list[Value | None] = [None] * len(op.inputs)
+    for k, result in zip(places, emitter.insert(made).outputs, strict=True):
+        flowing[k] = emitter.value(result)
+    return flowing
+
+
+def _has_backward(op: HostCallOp) -> bool:
+    return op.backward_name is not None
+
+
+register_vjp(HostCallOp, _vjp, applies=_has_backward)
+
+OPS: tuple[type[Operation], ...] = (HostCallOp,)

@@ -1,0 +1,111 @@
+"""What a loop keeps of its iterations for its backward code: the attribute `#grad.loop<...>`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+
+from xdsl.dialects.builtin import IntAttr, NoneAttr, StringAttr
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
+
+MOST = 2**63 - 1
+"""The greatest number of a policy: it becomes an index of the program."""
+
+POLICIES: dict[str, str | None] = {
+    "store_all": None,
+    "every": "iterations",
+    "binomial": "slots",
+    "online": "slots",
+}
+"""Each policy, and what its number counts, if it has one."""
+
+
+@irdl_attr_definition
+class LoopPolicyAttr(ParametrizedAttribute):
+    """How the backward code of a loop gets at what its iterations computed.
+
+    store_all: every iteration leaves on a tape what the backward code reads (the default).
+    every = k: the carried values are kept before each k-th iteration; the k iterations from there
+    are run again, now with a tape. binomial = s: at most s times the carried values, and nothing of
+    an iteration, are kept at once; the number of iterations that run again is the least possible
+    (Griewank and Walther, "Algorithm 799: revolve", 2000). online = s: the same for a scf.while,
+    of which the number of iterations is not known before; in all up to an eighth more run than if
+    it were known. Of a scf.for it is binomial. Bits are the same under each.
+    """
+
+    name = "grad.loop"
+
+    kind: StringAttr
+    number: IntAttr | NoneAttr
+
+    @staticmethod
+    def of(kind: str, number: int | None = None) -> LoopPolicyAttr:
+        return LoopPolicyAttr(StringAttr(kind), NoneAttr() if number is None else IntAttr(number))
+
+    @property
+    def count(self) -> int:
+        """The number of a policy that has one."""
+        assert isinstance(self.number, IntAttr)
+        return self.number.data
+
+    def verify(self) -> None:
+        kind = self.kind.data
+        if kind not in POLICIES:
+            *others, last = POLICIES
+            known = f"{', '.join(others)} or {last}"
+            raise VerifyException(f"grad.loop: the policy must be {known}, got {kind}")
+        if POLICIES[kind] is None and not isinstance(self.number, NoneAttr):
+            raise VerifyException(f"grad.loop: {kind} takes no number")
+        if POLICIES[kind] is not None and not (isinstance(self.number, IntAttr) and self.count > 0):
+            got = self.number.data if isinstance(self.number, IntAttr) else "none"
+            raise VerifyException(
+                f"grad.loop: {kind} takes a number of {POLICIES[kind]} above 0, got {got}"
+            )
+        if isinstance(self.number, IntAttr) and self.count > MOST:
+            raise VerifyException(
+                f"grad.loop: {kind} takes a number of {POLICIES[kind]} of at most {MOST}, got "
+                f"{self.count}"
+            )
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            kind = parser.parse_identifier()
+            number: Attribute = NoneAttr()
+            if parser.parse_optional_punctuation("=") is not None:
+                number = IntAttr(parser.parse_integer(allow_boolean=False))
+        return [StringAttr(kind), number]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.kind.data)
+            if isinstance(self.number, IntAttr):
+                printer.print_string(f" = {self.number.data}")
+
+
+def loop_policy(op: Operation) -> LoopPolicyAttr:
+    """The policy of a loop; store_all where none is written."""
+    found = op.attributes.get(POLICY_ATTRIBUTE)
+    return found if isinstance(found, LoopPolicyAttr) else LoopPolicyAttr.of("store_all")
+
+
+@contextmanager
+def under_policies(policies: Mapping[Operation, LoopPolicyAttr]) -> Generator[None]:
+    """For as long as this lasts, loops have these policies instead of their own."""
+    own = {op: op.attributes.get(POLICY_ATTRIBUTE) for op in policies}
+    for op, policy in policies.items():
+        op.attributes[POLICY_ATTRIBUTE] = policy
+    try:
+        yield
+    finally:
+        for op, policy in own.items():
+            if policy is None:
+                del op.attributes[POLICY_ATTRIBUTE]
+            else:
+                op.attributes[POLICY_ATTRIBUTE] = policy

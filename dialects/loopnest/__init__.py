@@ -1,0 +1,1 @@
+"""The loopnest dialect: loop nests, their bodies, scalar programs, and the ops on buffers."""

@@ -1,0 +1,463 @@
+"""The loopnest dialect: structured loops in the sense of `linalg.generic`, on tensors or buffers.
+
+A nest is an iteration space, an access for each operand, a scalar body (arith and math), and for
+each output a combiner. Fusion and code generation work on these ops alone.
+
+    %y, %s = loopnest.nest [64, 10] (%a = %x[d0, d1] : tensor<64x10xf32>,
+                                     %b = %bias[d1] : tensor<10xf32>)
+        -> ([d0, d1] : tensor<64x10xf32>, add [d0] : tensor<64xf32>) {
+      %0 = arith.addf %a, %b : f32
+      loopnest.yield %0, %0 : f32, f32
+    }
+
+Dimensions that an output's access leaves out are reduced by its combiner (add, multiply, maximum,
+minimum, and, or), in an order set by the bounds and the access alone. An output without a combiner
+is written at most once. `%a = %x[d0 - 1] pad 0.0 : f32` reads 0 outside of the tensor. An input
+without subscripts is handed to the body whole, for `loopnest.load`. An output row may be a symbol,
+`add [s0, d1]`: the index is yielded by the body after the values (scatter). An output may start
+from a tensor (`init %z`); at buffer level it then starts from the buffer's contents.
+The yielded type may be wider than the output's: it is accumulated so and rounded once.
+
+What has loops of its own, as a sort or a triangular solve, is a `loopnest.forall`: see forall.py.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.base.access import Access, access_of
+from gradir.dialects.base.attributes import integers_of
+from gradir.dialects.loopnest import body_ops, buffer_ops, special
+from gradir.dialects.loopnest.body_ops import (
+    CheckIndexOp,
+    IndexOp,
+    LoadOp,
+    ShapedType,
+    YieldOp,
+    scalar_type,
+)
+from gradir.dialects.loopnest.checks import (
+    require_count,
+    require_pad,
+    verify_factors,
+    verify_starts,
+    verify_yielded,
+)
+from gradir.dialects.loopnest.forall import ForallOp
+from gradir.dialects.loopnest.host_invoke import HostInvokeOp
+from gradir.dialects.loopnest.text import parse_loop_header, print_loop, subscripts
+
+__all__ = [
+    "CheckIndexOp", "ContractOp", "IndexOp", "LoadOp", "LoopOp", "Loopnest", "NestOp", "Output",
+    "ReshapeOp", "ShapedType", "YieldOp", "scalar_type",
+]  # fmt: skip
+
+COMBINERS = ("none", "add", "multiply", "maximum", "minimum", "and", "or")
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of a nest: its type, access and combiner, and the tensor that it starts from."""
+
+    type: Attribute
+    access: Access
+    combiner: str = "none"
+    init: SSAValue | None = None
+
+
+# Attributes repeat from nest to nest, and building one costs as much as all else in an op.
+
+
+@lru_cache(maxsize=4096)
+def _numbers(values: tuple[int, ...]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+@lru_cache(maxsize=4096)
+def _map_attribute(access: Access | None) -> Attribute:
+    return UnitAttr() if access is None else AffineMapAttr(access.to_map())
+
+
+@lru_cache(maxsize=4096)
+def _pads(values: tuple[Attribute | None, ...]) -> ArrayAttr[Attribute]:
+    return ArrayAttr(UnitAttr() if p is None else p for p in values)
+
+
+@lru_cache(maxsize=4096)
+def _names(values: tuple[str, ...]) -> ArrayAttr[StringAttr]:
+    return ArrayAttr(map(StringAttr, values))
+
+
+class _WritesBuffers(MemoryEffect):
+    """Pure on tensors; on buffers, reads and writes."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        assert isinstance(op, LoopOp)
+        kinds = (MemoryEffectKind.READ, MemoryEffectKind.WRITE) if op.outputs else ()
+        return set(map(EffectInstance, kinds))
+
+
+class LoopOp(IRDLOperation, ABC):
+    """What nest and contract share: bounds, inputs with accesses, outputs with combiners."""
+
+    inputs = var_operand_def()
+    inits = var_operand_def()
+    outputs = var_operand_def()
+    scratch = var_operand_def()
+    results_ = var_result_def()
+    bounds = prop_def(DenseArrayBase)
+    input_maps = prop_def(ArrayAttr[Attribute])
+    pads = prop_def(ArrayAttr[Attribute])
+    output_maps = prop_def(ArrayAttr[AffineMapAttr])
+    combiners = prop_def(ArrayAttr[StringAttr])
+    init_outputs = prop_def(DenseArrayBase)
+    roles = opt_prop_def(StringAttr)
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    # How many leading inputs the body does not see (the two factors of a contraction).
+    HIDDEN_INPUTS: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        bounds: Sequence[int],
+        inputs: Sequence[SSAValue],
+        accesses: Sequence[Access | None],
+        outputs: Sequence[Output],
+        body: Region | Block,
+        pads: Sequence[Attribute | None] | None = None,
+        buffers: Sequence[SSAValue] = (),
+        init_outputs: Sequence[int] | None = None,
+        scratch: SSAValue | None = None,
+        roles: StringAttr | None = None,
+    ):
+        """Build at tensor level, or at buffer level where `buffers` holds one memref an output.
+
+        `scratch` is a buffer of bytes, undefined before and after, that code generation asked for.
+        `roles` are those of a contraction's dimensions.
+        """
+        starts = [k for k, o in enumerate(outputs) if o.init is not None]
+        super().__init__(
+            operands=[
+                inputs,
+                [o.init for o in outputs if o.init is not None],
+                buffers,
+                [scratch] if scratch else [],
+            ],
+            result_types=[[] if buffers else [o.type for o in outputs]],
+            properties={
+                "bounds": _numbers(tuple(bounds)),
+                "input_maps": ArrayAttr(map(_map_attribute, accesses)),
+                "pads": _pads(tuple(pads or [None] * len(inputs))),
+                "output_maps": ArrayAttr(_map_attribute(o.access) for o in outputs),
+                "combiners": _names(tuple(o.combiner for o in outputs)),
+                "init_outputs": _numbers(tuple(init_outputs or starts)),
+                "roles": roles,
+            },
+            regions=[body if isinstance(body, Region) else Region(body)],
+        )
+
+    # What passes ask.
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The number of iterations of each dimension."""
+        return tuple(integers_of(self.bounds))
+
+    @property
+    def input_accesses(self) -> list[Access | None]:
+        """One access an input; None where the body is handed the whole tensor."""
+        return [
+            access_of(m.data) if isinstance(m, AffineMapAttr) else None for m in self.input_maps
+        ]
+
+    @property
+    def input_pads(self) -> list[Attribute | None]:
+        return [None if isinstance(p, UnitAttr) else p for p in self.pads]
+
+    @property
+    def output_accesses(self) -> list[Access]:
+        return [access_of(m.data) for m in self.output_maps]
+
+    @property
+    def output_combiners(self) -> list[str]:
+        return [c.data for c in self.combiners]
+
+    @property
+    def output_types(self) -> list[Attribute]:
+        """Tensor types at tensor level, memref types at buffer level."""
+        return [v.type for v in self.outputs or self.results_]
+
+    @property
+    def starting_outputs(self) -> list[int]:
+        """The outputs that start from `inits` (tensors) or from their buffer's contents."""
+        return integers_of(self.init_outputs)
+
+    @property
+    def output_list(self) -> list[Output]:
+        """The outputs as they were given to the constructor."""
+        inits = dict(zip(self.starting_outputs, self.inits, strict=False))
+        rows = zip(self.output_types, self.output_accesses, self.output_combiners, strict=True)
+        return [Output(t, a, c, inits.get(k)) for k, (t, a, c) in enumerate(rows)]
+
+    @property
+    def yielded(self) -> list[SSAValue]:
+        """The values the body yields: one per output, then the scattered indices."""
+        last = self.body.block.last_op
+        assert last is not None
+        return list(last.operands)
+
+    # Verification.
+
+    def verify_(self) -> None:
+        rank = len(self.extents)
+        if any(n < 0 for n in self.extents):
+            raise VerifyException(
+                f"{self.name}: bounds must not be negative, got {list(self.extents)}"
+            )
+        if not len(self.input_maps) == len(self.pads) == len(self.inputs):
+            raise VerifyException(f"{self.name}: one access and pad per input expected")
+        if not len(self.output_maps) == len(self.combiners) == len(self.output_types):
+            raise VerifyException(f"{self.name}: one access and combiner per output expected")
+        require_count(self, self.extents)
+        self._verify_accesses(rank)
+        verify_starts(self)
+        self._verify_body()
+
+    def _verify_accesses(self, rank: int) -> None:
+        try:
+            inputs, outputs = self.input_accesses, self.output_accesses
+        except ValueError as error:
+            raise VerifyException(f"{self.name}: {error}") from None
+        kinds = list(zip(self.inputs.types, inputs, self.input_pads, strict=True))
+        kinds += [(t, a, None) for t, a in zip(self.output_types, outputs, strict=True)]
+        for type_, access, pad in kinds:
+            shape = cast(ShapedType, type_).get_shape()
+            if access is None:
+                continue
+            require_pad(self, pad, type_)
+            if access.num_dims != rank or len(access.rows) != len(shape):
+                raise VerifyException(
+                    f"{self.name}: {len(shape)} subscripts over {rank} loops expected for {type_}, "
+                    f"got {subscripts(access)} over {access.num_dims}"
+                )
+            if pad is None and not access.is_in_bounds(self.extents, shape):
+                raise VerifyException(
+                    f"{self.name}: subscripts must stay inside {type_} over bounds "
+                    f"{list(self.extents)}, got {subscripts(access)}"
+                )
+        if any(row.symbol is not None for access in inputs if access for row in access.rows):
+            raise VerifyException(f"{self.name}: only subscripts of outputs can be symbols")
+        for combiner in self.output_combiners:
+            if combiner not in COMBINERS:
+                known = ", ".join(COMBINERS[1:])
+                raise VerifyException(f"{self.name}: unknown combiner {combiner}; known: {known}")
+
+    def _verify_body(self) -> None:
+        args = [a.type for a in self.body.block.args]
+        expected = self.body_argument_types()
+        if args != expected:
+            raise VerifyException(
+                f"{self.name}: body arguments must be ({', '.join(map(str, expected))}), "
+                f"got ({', '.join(map(str, args))})"
+            )
+        symbols = sum(r.symbol is not None for a in self.output_accesses for r in a.rows)
+        if not isinstance(self.body.block.last_op, YieldOp):
+            raise VerifyException(f"{self.name}: the body must end in loopnest.yield")
+        for op in self.body.block.ops:
+            if isinstance(op, IndexOp) and not 0 <= op.dim.value.data < len(self.extents):
+                raise VerifyException(
+                    f"{self.name}: loopnest.index must be below {len(self.extents)}, "
+                    f"got {op.dim.value.data}"
+                )
+            if isinstance(op, LoadOp) and op.source not in self.body.block.args:
+                raise VerifyException(f"{self.name}: loopnest.load must read an input")
+        if len(self.yielded) != len(self.output_types) + symbols:
+            raise VerifyException(
+                f"{self.name}: the body must yield {len(self.output_types)} values and {symbols} "
+                f"indices, got {len(self.yielded)}"
+            )
+        verify_yielded(self)
+
+    def body_argument_types(self) -> list[Attribute]:
+        """The types that the body's block arguments must have."""
+        types: list[Attribute] = []
+        visible = list(zip(self.inputs.types, self.input_maps, strict=True))[self.HIDDEN_INPUTS :]
+        for type_, affine_map in visible:
+            whole = isinstance(affine_map, UnitAttr)
+            types.append(type_ if whole else scalar_type(cast(ShapedType, type_).element_type))
+        return types
+
+    # Text.
+
+    def print(self, printer: Printer) -> None:
+        print_loop(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser):
+        header = parse_loop_header(parser, cls.HIDDEN_INPUTS)
+        body = parser.parse_region(header.arguments(parser, cls.HIDDEN_INPUTS))
+        return header.build(parser, cls, body)
+
+
+@irdl_op_definition
+class NestOp(LoopOp):
+    """A perfect loop nest with a scalar body; see the head of this file."""
+
+    name = "loopnest.nest"
+    traits = traits_def(_WritesBuffers())
+
+
+@irdl_op_definition
+class ContractOp(LoopOp):
+    """A contraction with an epilogue: sums the products of its two first inputs over the last
+    dimensions, then applies the body to the accumulator.
+
+    Dimensions are (batch..., m, n, k), or what `roles` says, a letter each: b both factors vary
+    along it, m the left one, n the right one, k it is summed. There can be several of a kind, in
+    any order, but those that are summed come last. A convolution is one over `mnmmkkk`: images,
+    output channels, rows, columns, and input channels and the two dimensions of the kernel.
+
+    The order of a sum is set by the bounds, roles and types (and the vector width, where a nest
+    does it), never by how the factors lie in memory or by the body:
+    - Floats with an f32 or f64 accumulator: one chain `acc = fma(lhs, rhs, acc)` over k = 0, 1,
+      ..., from 0, whatever the tiling; the last of several dimensions k runs fastest.
+    - But dot products, m = n = 1, with k >= 32, and other accumulators: rounded products, summed
+      as by a nest over the same bounds that reduces k. So is what is no matrix product, as the
+      left factor varies along n or the right one along m.
+    Integers wrap, so that their order shows nowhere.
+
+        %y = loopnest.contract [64, 10, 784] (%x[d0, d2] : tensor<64x784xf32>,
+            %w[d2, d1] : tensor<784x10xf32>, %b = %bias[d1] : tensor<10xf32>)
+            acc %acc : f32 -> ([d0, d1] : tensor<64x10xf32>) {
+          %0 = arith.addf %acc, %b : f32
+          loopnest.yield %0 : f32
+        }
+    """
+
+    name = "loopnest.contract"
+    traits = traits_def(_WritesBuffers())
+    HIDDEN_INPUTS: ClassVar[int] = 2
+
+    @property
+    def accumulator_type(self) -> Attribute:
+        """The type the products are summed in."""
+        return self.body.block.args[0].type
+
+    @property
+    def dim_roles(self) -> str:
+        """The role of each dimension: b, m, n or k."""
+        if self.roles is not None:
+            return self.roles.data
+        return "b" * (len(self.extents) - 3) + "mnk"
+
+    @property
+    def free_dims(self) -> int:
+        """How many dimensions are not summed; they come first."""
+        return len(self.dim_roles.rstrip("k"))
+
+    def body_argument_types(self) -> list[Attribute]:
+        accumulators = [a.type for a in self.body.block.args[:1]]
+        return accumulators + super().body_argument_types()
+
+    def verify_(self) -> None:
+        super().verify_()
+        fewest = 1 if self.roles is not None else 3
+        if len(self.inputs) < 2 or len(self.extents) < fewest or None in self.input_accesses[:2]:
+            raise VerifyException(f"{self.name}: two subscripted factors over m, n, k expected")
+        verify_factors(self)
+        roles = self.dim_roles
+        if len(roles) != len(self.extents) or not re.fullmatch("[bmn]*k+", roles):
+            raise VerifyException(
+                f"{self.name}: roles must be {len(self.extents)} of b, m, n, and k for those at "
+                f"the end, got {roles}"
+            )
+
+
+class ViewOp(IRDLOperation, ABC):
+    """The elements of the operand, where they lie; costs nothing."""
+
+    operand = operand_def()
+    result = result_def()
+    assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
+
+    def __init__(self, operand: SSAValue, type_: Attribute):
+        super().__init__(operands=[operand], result_types=[type_])
+
+    def verify_(self) -> None:
+        source, target = cast(ShapedType, self.operand.type), cast(ShapedType, self.result.type)
+        if prod(source.get_shape()) != prod(target.get_shape()):
+            raise VerifyException(f"{self.name}: sizes must match, got {source} and {target}")
+        if source.element_type != target.element_type:
+            raise VerifyException(f"{self.name}: elements must agree, got {source} and {target}")
+
+
+@irdl_op_definition
+class ReshapeOp(ViewOp):
+    """The same elements in row-major order under another shape."""
+
+    name = "loopnest.reshape"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BarrierOp(ViewOp):
+    """The same tensor; nests that read the result never merge with those that read the operand.
+
+    It has an effect as far as other passes can see, so that they neither merge nor move it.
+    """
+
+    name = "loopnest.barrier"
+    traits = traits_def()
+
+
+Loopnest = Dialect(
+    "loopnest",
+    [
+        NestOp,
+        ContractOp,
+        ForallOp,
+        ReshapeOp,
+        BarrierOp,
+        *body_ops.OPS,
+        *special.OPS,
+        *buffer_ops.OPS,
+        HostInvokeOp,
+    ],
+    [],
+)

@@ -1,0 +1,1 @@
+"""Scalar bodies of loop nests as vectors and numbers: one table of ops."""

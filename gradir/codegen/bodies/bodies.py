@@ -1,0 +1,300 @@
+"""The body of a loop op in LLVM text, for one iteration or for a vector of them.
+
+    needs = Needs()
+    emitter = BodyEmitter(FunctionText(), lanes=16, needs=needs)
+    values = emitter.emit(op.body.block, ["%acc", "%x"])          # of <16 x T> each
+    names = [emitter.vector(v, kind) for v, kind in ...]
+
+Values that are the same in all lanes (`Value(name, 1)`) are computed once, as scalars, and splat
+where a vector meets them. `Needs` collects the vector math functions, the declarations and the
+error messages that the text refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects import arith
+from xdsl.ir import Block, Operation, SSAValue
+
+from gradir.codegen.bodies.op_table import OPS, VECTOR_MATH, cost
+from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
+from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
+from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.memory import Memory
+from gradir.dialects.base.diagnostics import LocatedError
+from gradir.dialects.loopnest.loopnest import (
+    CheckIndexOp,
+    IndexOp,
+    LoadOp,
+    ShapedType,
+    YieldOp,
+    scalar_type,
+)
+
+__all__ = ["BodyEmitter", "Needs", "Surroundings", "Value", "body_cost", "required_ops"]
+
+
+@dataclass(frozen=True)
+class Value:
+    """An LLVM value: `lanes` is 1 where all lanes have the same, else that of the emitter."""
+
+    name: str
+    lanes: int
+
+
+@dataclass
+class Surroundings:
+    """Where a body stands, for the loopnest ops in it.
+
+    `indices` names the scalar i64 of each iteration dimension; along `vector_dim` lane j stands
+    j iterations on. `mask` is the vector of active lanes, None if all are. `error` is the pointer
+    to the error record.
+    """
+
+    indices: Mapping[int, str] = field(default_factory=dict[int, str])
+    vector_dim: int | None = None
+    mask: str | None = None
+    error: str = "%error"
+
+
+def required_ops(block: Block, wanted: Iterable[int] | None = None) -> list[Operation]:
+    """The ops of a body that the yielded values at these positions (None: all) depend on."""
+    terminator = block.last_op
+    assert isinstance(terminator, YieldOp)
+    operands = terminator.operands
+    positions = range(len(operands)) if wanted is None else wanted
+    needed: set[SSAValue] = {operands[k] for k in positions}
+    ops: list[Operation] = []
+    for op in reversed(list(block.ops)):
+        if any(result in needed for result in op.results):
+            needed.update(op.operands)
+            ops.append(op)
+    return ops[::-1]
+
+
+def uniform_values(block: Block, arguments: set[SSAValue], vector_dim: int) -> set[SSAValue]:
+    """The values of a body that have `Value.lanes` 1 if these block arguments have."""
+    uniform = set(arguments)
+    for op in block.ops:
+        varies = type(op) in VECTOR_MATH or (
+            isinstance(op, IndexOp) and op.dim.value.data == vector_dim
+        )
+        if not varies and all(v in uniform for v in op.operands):
+            uniform.update(op.results)
+    return uniform
+
+
+def body_cost(ops: Iterable[Operation]) -> float:
+    """Roughly the nanoseconds that these ops take for one vector."""
+    return sum(cost(op) for op in ops)
+
+
+class BodyEmitter:
+    """Emits bodies into one function, always with the same number of lanes."""
+
+    def __init__(
+        self,
+        function: FunctionText,
+        lanes: int,
+        needs: Needs,
+        surroundings: Surroundings | None = None,
+    ):
+        self.lanes = lanes
+        self.memory = Memory(function, needs)
+        self.surroundings = surroundings or Surroundings()
+        self._values: dict[SSAValue, Value] = {}
+        self._splats: dict[tuple[str, str], str] = {}
+
+    def emit(
+        self,
+        block: Block,
+        arguments: Sequence[str | Value],
+        ops: Sequence[Operation] | None = None,
+        mask: str | None = None,
+    ) -> list[Value | None]:
+        """Emit `ops` (all by default, else as `required_ops` lists them) for these arguments.
+
+        An argument given as a plain name has all lanes; a buffer is its pointer. Gives the yielded
+        values, None where `ops` does not compute it. `mask` replaces that of the surroundings.
+        """
+        if mask is not None:
+            self.surroundings.mask = mask
+        self._splats = {}
+        self._values = {
+            argument: v if isinstance(v, Value) else Value(v, self.lanes)
+            for argument, v in zip(block.args, arguments, strict=True)
+        }
+        for op in block.ops if ops is None else ops:
+            if not isinstance(op, YieldOp):
+                self._values[op.results[0]] = self._op(op)
+        terminator = block.last_op
+        assert isinstance(terminator, YieldOp)
+        return [self._values.get(v) for v in terminator.operands]
+
+    def apply(self, op: Operation, operands: Sequence[Value]) -> Value:
+        """Emit one op on these operands, for a caller that walks the ops itself."""
+        self._splats = {}
+        self._values = dict(zip(op.operands, operands, strict=True))
+        return self._op(op)
+
+    def vector(self, value: Value, kind: str) -> str:
+        """The name of a value in all lanes."""
+        if value.lanes == self.lanes:
+            return value.name
+        key = (value.name, kind)
+        if key not in self._splats:
+            self._splats[key] = self.memory.splat(kind, self.lanes, value.name)
+        return self._splats[key]
+
+    def _op(self, op: Operation) -> Value:
+        if isinstance(op, IndexOp):
+            return self._index(op)
+        if isinstance(op, LoadOp):
+            return self._load(op)
+        if isinstance(op, CheckIndexOp):
+            return self._check_index(op)
+        function = OPS.get(type(op))
+        if function is None:
+            raise LocatedError(f"{op.name}: expected an op that has native code", op)
+        values = [self._values[v] for v in op.operands]
+        lanes = max((v.lanes for v in values), default=1)
+        if type(op) in VECTOR_MATH:
+            # one function for all: a scalar one would have to be compiled as well
+            lanes = self.lanes
+        names = [v.name for v in values] if lanes == 1 else [self._all(v) for v in op.operands]
+        return Value(function(self.memory, op, names, lanes), lanes)
+
+    def _all(self, value: SSAValue) -> str:
+        return self.vector(self._values[value], kind_of(value.type))
+
+    # loopnest ops.
+
+    def _index(self, op: IndexOp) -> Value:
+        dim = op.dim.value.data
+        start = self.surroundings.indices[dim]
+        if dim != self.surroundings.vector_dim or self.lanes == 1:
+            return Value(start, 1)
+        return Value(self.memory.lane_numbers(self.lanes, start), self.lanes)
+
+    def _load(self, op: LoadOp) -> Value:
+        kind = kind_of(op.results[0].type)
+        pointer = self._values[op.source].name
+        steps = _row_major_steps(cast(ShapedType, op.source.type).get_shape())
+        first = self._first_of_consecutive(op)
+        offsets: list[str] = []
+        for position, (index, step) in enumerate(zip(op.indices, steps, strict=True)):
+            value = self._values[index]
+            if first is not None and position == len(steps) - 1:
+                value = Value(first, 1)
+            if value.lanes > 1:
+                offsets.append(self._scaled(value.name, step, self.lanes))
+            else:
+                offset = self._scaled(value.name, step, 1)
+                pointer = self.memory.address(kind, pointer, offset)
+        mask = self.surroundings.mask
+        if first is not None:
+            return Value(self.memory.load(kind, self.lanes, pointer, mask), self.lanes)
+        if not offsets:
+            return Value(self.memory.load(kind, 1, pointer), 1)
+        total = offsets[0]
+        for offset in offsets[1:]:
+            total = self.memory.binary("add", "i64", self.lanes, total, offset)
+        typed = f"{llvm_type('i64', self.lanes)} {total}"
+        return Value(self.memory.gather(kind, self.lanes, pointer, typed, mask), self.lanes)
+
+    def _first_of_consecutive(self, op: LoadOp) -> str | None:
+        """The last index in the first lane, if the lanes read elements that follow each other."""
+        if not op.indices or self.lanes == 1:
+            return None
+        *others, last = op.indices
+        if any(self._values[index].lanes > 1 for index in others):
+            return None
+        return self._counts_lanes(last)
+
+    def _counts_lanes(self, index: SSAValue) -> str | None:
+        """Its value in the first lane, if it is the vector dimension, or that and a constant."""
+        match index.owner:
+            case IndexOp() as op if op.dim.value.data == self.surroundings.vector_dim:
+                return self.surroundings.indices[op.dim.value.data]
+            case arith.IndexCastOp() as op:
+                return self._counts_lanes(op.operands[0])
+            case arith.AddiOp() as op:
+                for same, counting in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+                    if self._values[same].lanes == 1 and (at := self._counts_lanes(counting)):
+                        return self.memory.binary("add", "i64", 1, self._values[same].name, at)
+                return None
+            case _:
+                return None
+
+    def _scaled(self, name: str, step: int, lanes: int) -> str:
+        if step == 1 or name == "0":
+            return name
+        factor = self.memory.number("i64", lanes, step)
+        return self.memory.binary("mul", "i64", lanes, name, factor)
+
+    def _check_index(self, op: CheckIndexOp) -> Value:
+        index = self._values[op.index]
+        lanes, memory = index.lanes, self.memory
+        bound = op.bound.value.data
+        type_ = llvm_type("i64", lanes)
+        zero, size, last = (memory.number("i64", lanes, v) for v in (0, bound, bound - 1))
+        wrapped = index.name
+        if op.from_start is None:
+            negative = memory.f.emit(f"icmp slt {type_} {index.name}, {zero}")
+            from_end = memory.binary("add", "i64", lanes, index.name, size)
+            wrapped = memory.select("i64", lanes, negative, from_end, index.name)
+        wrong = memory.f.emit(f"icmp uge {type_} {wrapped}, {size}")
+        if lanes > 1 and self.surroundings.mask is not None:
+            wrong = memory.binary("and", "i1", lanes, wrong, self.surroundings.mask)
+        self._report(op, index, wrong)
+        above = memory.intrinsic("smax", "i64", lanes, wrapped, zero)
+        return Value(memory.intrinsic("smin", "i64", lanes, above, last), lanes)
+
+    def _report(self, op: CheckIndexOp, index: Value, wrong: str) -> None:
+        """Store code, index and bound in the error record if a lane is wrong and none was yet."""
+        memory, f, lanes = self.memory, self.memory.f, index.lanes
+        any_wrong = wrong
+        if lanes > 1:
+            memory.needs.declarations.add(
+                f"declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)"
+            )
+            any_wrong = f.emit(f"call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> {wrong})")
+        memory.needs.declarations.add("declare i1 @llvm.expect.i1(i1, i1)")
+        unlikely = f.emit(f"call i1 @llvm.expect.i1(i1 {any_wrong}, i1 false)")
+        with f.when(unlikely, "outside"):
+            first = self._first_lane(index.name, wrong) if lanes > 1 else index.name
+            code = memory.needs.message_code(op.message.data)
+            error = self.surroundings.error
+            pair = f.emit(f"cmpxchg ptr {error}, i64 0, i64 {code} monotonic monotonic")
+            won = f.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")
+            with f.when(won, "report"):
+                place = memory.address("i64", error, ERROR_INDEX)
+                memory.store("i64", 1, place, first)
+                place = memory.address("i64", error, ERROR_BOUND)
+                memory.store("i64", 1, place, str(op.bound.value.data))
+
+    def _first_lane(self, vector: str, wrong: str) -> str:
+        """The value of the first lane that is wrong."""
+        lanes, memory = self.lanes, self.memory
+        bits = memory.f.emit(f"bitcast <{lanes} x i1> {wrong} to i{lanes}")
+        symbol = f"@llvm.cttz.i{lanes}"
+        memory.needs.declarations.add(f"declare i{lanes} {symbol}(i{lanes}, i1)")
+        lane = memory.f.emit(f"call i{lanes} {symbol}(i{lanes} {bits}, i1 true)")
+        return memory.f.emit(f"extractelement <{lanes} x i64> {vector}, i{lanes} {lane}")
+
+
+def _row_major_steps(shape: Sequence[int]) -> list[int]:
+    steps: list[int] = []
+    size = 1
+    for extent in reversed(shape):
+        steps.append(size)
+        size *= extent
+    return steps[::-1]
+
+
+def element_kind(type_: ShapedType) -> str:
+    """The kind in which a body sees the elements of a tensor or buffer."""
+    return kind_of(scalar_type(type_.element_type))

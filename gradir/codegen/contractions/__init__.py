@@ -1,0 +1,1 @@
+"""Native code of contractions: matrix products and convolutions, over packed panels."""

@@ -1,0 +1,430 @@
+"""The function that Python calls to run any compiled program, as LLVM text.
+
+`@gradir_call` has the signature of a METH_FASTCALL function of CPython. It is written once, for all
+programs: a record says what the arrays of a program are. It uses no layout but that of NumPy's
+arrays, which extension modules are compiled against, and the functions of the two C interfaces.
+
+Called with the tuple of arguments and with `out`, it returns
+
+    the tuple of results        after a run
+    False                       after a run that has left an error in the table
+    None                        where nothing has run: an argument is not what it knows
+
+and leaves all messages to whoever asked. The program runs without the GIL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.table import TABLE_ERROR
+
+CALL_ENTRY = "gradir_call"
+
+# The records that the text reads, as names and LLVM types of their fields.
+RECORDS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
+    {
+        # what NumPy's headers call PyArrayObject_fields, up to the flags
+        "ndarray": (
+            ("references", "i64"),
+            ("type", "ptr"),
+            ("data", "ptr"),
+            ("rank", "i32"),
+            ("extents", "ptr"),
+            ("strides", "ptr"),
+            ("base", "ptr"),
+            ("dtype", "ptr"),
+            ("flags", "i32"),
+        ),
+        # an argument or a result: `scalar` is the type of NumPy's scalars that stand for it,
+        # `number` says which Python numbers do, `maker` makes the result if NumPy is not to
+        "array": (
+            ("dtype", "ptr"),
+            ("rank", "i64"),
+            ("extents", "ptr"),
+            ("bytes", "i64"),
+            ("scalar", "ptr"),
+            ("number", "i64"),
+            ("low", "i64"),
+            ("high", "i64"),
+            ("maker", "ptr"),
+        ),
+        # `first` is the word of the table for the first input, `numbers` the first of those that
+        # hold arguments given as numbers, `arrays` the inputs and then the results
+        "program": (
+            ("entry", "ptr"),
+            ("inputs", "i64"),
+            ("results", "i64"),
+            ("first", "i64"),
+            ("numbers", "i64"),
+            ("arrays", "ptr"),
+        ),
+        "call": (("program", "ptr"), ("table", "ptr")),
+    }
+)
+
+# Which Python numbers stand for an array: `array.number`. Integers are those from low to high.
+NO_NUMBER, FLOAT64, FLOAT32, INTEGER, BOOLEAN = 0, 1, 2, 3, 4
+
+# NumPy's flags of an array.
+C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+
+# Functions of CPython's and of NumPy's C interface.
+PYTHON_FUNCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "PyErr_Clear": "void ()",
+        "PyEval_RestoreThread": "void (ptr)",
+        "PyEval_SaveThread": "ptr ()",
+        "PyFloat_AsDouble": "double (ptr)",
+        "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)",
+        "PyLong_AsVoidPtr": "ptr (ptr)",
+        "PyObject_CallNoArgs": "ptr (ptr)",
+        "PySequence_Tuple": "ptr (ptr)",
+        "PyTuple_GetItem": "ptr (ptr, i64)",
+        "PyTuple_New": "ptr (i64)",
+        "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
+        "PyTuple_Size": "i64 (ptr)",
+        "Py_DecRef": "void (ptr)",
+        "Py_IncRef": "void (ptr)",
+    }
+)
+NUMPY_FUNCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "PyArray_NewFromDescr": "ptr (ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
+        "PyArray_ScalarAsCtype": "void (ptr, ptr)",
+    }
+)
+
+# Symbols that stand for objects.
+OBJECTS: Mapping[str, object] = MappingProxyType(
+    {
+        "python_none": None,
+        "python_false": False,
+        "python_true": True,
+        "python_float": float,
+        "python_int": int,
+        "python_list": list,
+        "python_tuple": tuple,
+    }
+)
+ARRAY_TYPE = "numpy_ndarray"
+
+
+def call_function() -> str:
+    """The module with `@gradir_call`."""
+    functions = {**PYTHON_FUNCTIONS, **NUMPY_FUNCTIONS}
+    lines = [
+        f"%{name} = type {{ {', '.join(type_ for _, type_ in fields)} }}"
+        for name, fields in RECORDS.items()
+    ]
+    lines += [f"@{name} = external global i8" for name in (*OBJECTS, ARRAY_TYPE)]
+    for name, signature in functions.items():
+        result, _, parameters = signature.partition(" ")
+        lines.append(f"declare {result} @{name}{parameters}")
+    parts = (_place_of(), _whole(), _store_number(), _place_of_input())
+    parts += (_entries(), _is_usable(), _new_result(), _call())
+    return "\n".join([*lines, *parts])
+
+
+class _Code(FunctionText):
+    """The text of one function, with fields of records, and tests that leave a straight line."""
+
+    def field(self, record: str, pointer: str, name: str) -> str:
+        """The value of a field."""
+        names = [field for field, _ in RECORDS[record]]
+        k = names.index(name)
+        place = self.emit(f"getelementptr %{record}, ptr {pointer}, i32 0, i32 {k}")
+        return self.emit(f"load {RECORDS[record][k][1]}, ptr {place}", name)
+
+    def word(self, pointer: str, index: str) -> str:
+        """The place of a word."""
+        return self.emit(f"getelementptr i64, ptr {pointer}, i64 {index}")
+
+    def array(self, program: str, index: str) -> str:
+        """The place of an array's record."""
+        arrays = self.field("program", program, "arrays")
+        return self.emit(f"getelementptr %array, ptr {arrays}, i64 {index}", "array")
+
+    def require(self, condition: str, otherwise: str) -> None:
+        """Go on where an instruction gives true, else to a label."""
+        going = self.fresh("going")
+        self.line(f"br i1 {self.emit(condition)}, label %{going}, label %{otherwise}")
+        self.label(going)
+
+    def branch(self, condition: str, then: str, otherwise: str) -> None:
+        self.line(f"br i1 {self.emit(condition)}, label %{then}, label %{otherwise}")
+
+    def function(self, result: str, name: str, parameters: str, linkage: str = "internal ") -> str:
+        """The definition of a function with this text."""
+        head = f"define {linkage}{result} @{name}({parameters}) nounwind"
+        return f"{head} {{\nentry:\n{self.text()}\n}}\n"
+
+    def predicate(self, name: str, parameters: str) -> str:
+        """The definition of a function that gives true at the end of this text, false at `no`."""
+        self.line("ret i1 true")
+        self.label("no")
+        self.line("ret i1 false")
+        return self.function("i1", name, parameters)
+
+
+def _place_of() -> str:
+    """`@place_of`: the address of an array that is as its record says, else null."""
+    f = _Code()
+    f.require(f"icmp eq ptr {f.field('ndarray', '%object', 'type')}, @{ARRAY_TYPE}", "no")
+    dtype = f.field("array", "%array", "dtype")
+    f.require(f"icmp eq ptr {f.field('ndarray', '%object', 'dtype')}, {dtype}", "no")
+    flags = f.emit(f"and i32 {f.field('ndarray', '%object', 'flags')}, %needed")
+    f.require(f"icmp eq i32 {flags}, %needed", "no")
+    rank = f.emit(f"sext i32 {f.field('ndarray', '%object', 'rank')} to i64")
+    f.require(f"icmp eq i64 {rank}, {f.field('array', '%array', 'rank')}", "no")
+    has, wanted = f.field("ndarray", "%object", "extents"), f.field("array", "%array", "extents")
+    with f.loop("0", rank, hint="axis") as axis:
+        extent = f.emit(f"load i64, ptr {f.word(has, axis)}")
+        other = f.emit(f"load i64, ptr {f.word(wanted, axis)}")
+        f.require(f"icmp eq i64 {extent}, {other}", "no")
+    f.line(f"ret ptr {f.field('ndarray', '%object', 'data')}")
+    f.label("no")
+    f.line("ret ptr null")
+    return f.function("ptr", "place_of", "ptr %object, ptr %array, i32 %needed")
+
+
+def _whole() -> str:
+    """`@whole`: whether an object is a Python int of 64 bits, which it stores."""
+    f = _Code()
+    overflow = f.emit("alloca i32")
+    f.require(f"icmp eq ptr {f.field('ndarray', '%object', 'type')}, @python_int", "no")
+    value = f.emit(f"call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr {overflow})")
+    f.line(f"store i64 {value}, ptr %place")
+    f.require(f"icmp eq i32 {f.emit(f'load i32, ptr {overflow}')}, 0", "no")
+    return f.predicate("whole", "ptr %object, ptr %place")
+
+
+def _store_number() -> str:
+    """`@store_number`: whether a number stands for an array, whose element it then stores."""
+    f = _Code()
+    place = f.emit("alloca i64")
+    type_ = f.field("ndarray", "%object", "type")
+    f.branch(f"icmp eq ptr {type_}, {f.field('array', '%array', 'scalar')}", "scalar", "python")
+    f.label("scalar")
+    f.line("call void @PyArray_ScalarAsCtype(ptr %object, ptr %slot)")
+    f.line("ret i1 true")
+    f.label("python")
+    number = f.field("array", "%array", "number")
+    f.line(
+        f"switch i64 {number}, label %no [i64 {FLOAT64}, label %real i64 {FLOAT32}, label %real "
+        f"i64 {INTEGER}, label %integer i64 {BOOLEAN}, label %boolean]"
+    )
+    f.label("boolean")
+    yes = f.emit("icmp eq ptr %object, @python_true")
+    f.require(f"or i1 {yes}, {f.emit('icmp eq ptr %object, @python_false')}", "no")
+    f.line(f"store i64 {f.emit(f'zext i1 {yes} to i64')}, ptr %slot")
+    f.line("ret i1 true")
+    f.label("integer")
+    f.require(f"call i1 @whole(ptr %object, ptr {place})", "no")
+    value = f.emit(f"load i64, ptr {place}")
+    f.require(f"icmp sge i64 {value}, {f.field('array', '%array', 'low')}", "no")
+    f.require(f"icmp sle i64 {value}, {f.field('array', '%array', 'high')}", "no")
+    # the first bytes of a little-endian word are the number in fewer bits
+    f.line(f"store i64 {value}, ptr %slot")
+    f.line("ret i1 true")
+    f.label("real")
+    _store_real(f, type_, number, place)
+    return f.predicate("store_number", "ptr %object, ptr %array, ptr %slot")
+
+
+def _store_real(f: _Code, type_: str, number: str, place: str) -> None:
+    f.branch(f"icmp eq ptr {type_}, @python_float", "float", "int")
+    f.label("float")
+    given = f.emit("call double @PyFloat_AsDouble(ptr %object)")
+    f.line("br label %rounded")
+    f.label("int")
+    f.require(f"call i1 @whole(ptr %object, ptr {place})", "no")
+    converted = f.emit(f"sitofp i64 {f.emit(f'load i64, ptr {place}')} to double")
+    before = f.current_label
+    f.line("br label %rounded")
+    f.label("rounded")
+    value = f.emit(f"phi double [ {given}, %float ], [ {converted}, %{before} ]")
+    f.branch(f"icmp eq i64 {number}, {FLOAT64}", "double", "single")
+    f.label("double")
+    f.line(f"store double {value}, ptr %slot")
+    f.line("ret i1 true")
+    f.label("single")
+    f.line(f"store float {f.emit(f'fptrunc double {value} to float')}, ptr %slot")
+
+
+def _place_of_input() -> str:
+    """`@place_of_input`: the address of an argument, a number's in its slot; null for others."""
+    f = _Code()
+    type_ = f.field("ndarray", "%object", "type")
+    f.branch(f"icmp eq ptr {type_}, @{ARRAY_TYPE}", "array.given", "number.given")
+    f.label("array.given")
+    needed = C_CONTIGUOUS | ALIGNED
+    place = f.emit(f"call ptr @place_of(ptr %object, ptr %array, i32 {needed})")
+    f.line(f"ret ptr {place}")
+    f.label("number.given")
+    stored = f.emit("call i1 @store_number(ptr %object, ptr %array, ptr %slot)")
+    f.line(f"ret ptr {f.emit(f'select i1 {stored}, ptr %slot, ptr null')}")
+    return f.function("ptr", "place_of_input", "ptr %object, ptr %array, ptr %slot")
+
+
+def _entries() -> str:
+    """`@entries`: a new tuple of the entries of `out`, as many as wanted; else null."""
+    f = _Code()
+    type_ = f.field("ndarray", "%out", "type")
+    is_list = f.emit(f"icmp eq ptr {type_}, @python_list")
+    f.branch(f"or i1 {is_list}, {f.emit(f'icmp eq ptr {type_}, @python_tuple')}", "several", "one")
+    f.label("several")
+    copied = f.emit("call ptr @PySequence_Tuple(ptr %out)")
+    f.line("br label %made")
+    f.label("one")
+    packed = f.emit("call ptr @PyTuple_New(i64 1)")
+    f.require(f"icmp ne ptr {packed}, null", "none")
+    f.line("call void @Py_IncRef(ptr %out)")
+    f.line(f"call i32 @PyTuple_SetItem(ptr {packed}, i64 0, ptr %out)")
+    before = f.current_label
+    f.line("br label %made")
+    f.label("made")
+    entries = f.emit(f"phi ptr [ {copied}, %several ], [ {packed}, %{before} ]")
+    f.require(f"icmp ne ptr {entries}, null", "none")
+    size = f.emit(f"call i64 @PyTuple_Size(ptr {entries})")
+    f.require(f"icmp eq i64 {size}, %count", "other")
+    f.line(f"ret ptr {entries}")
+    f.label("other")
+    f.line(f"call void @Py_DecRef(ptr {entries})")
+    f.line("ret ptr null")
+    f.label("none")
+    f.line("call void @PyErr_Clear()")
+    f.line("ret ptr null")
+    return f.function("ptr", "entries", "ptr %out, i64 %count")
+
+
+def _is_usable() -> str:
+    """`@is_usable`: whether an entry of `out` can be written, and shares no memory with the arrays.
+
+    It is for array `count` of the program; those before it are in the table.
+    """
+    f = _Code()
+    array = f.array("%program", "%count")
+    needed = C_CONTIGUOUS | ALIGNED | WRITEABLE
+    place = f.emit(f"call ptr @place_of(ptr %object, ptr {array}, i32 {needed})")
+    f.require(f"icmp ne ptr {place}, null", "no")
+    end = f.emit(f"getelementptr i8, ptr {place}, i64 {f.field('array', array, 'bytes')}")
+    first = f.field("program", "%program", "first")
+    with f.loop("0", "%count", hint="k") as k:
+        start = f.emit(f"load ptr, ptr {f.word('%table', f.emit(f'add i64 {first}, {k}'))}")
+        taken = f.field("array", f.array("%program", k), "bytes")
+        stop = f.emit(f"getelementptr i8, ptr {start}, i64 {taken}")
+        before = f.emit(f"icmp uge ptr {place}, {stop}")
+        f.require(f"or i1 {before}, {f.emit(f'icmp uge ptr {start}, {end}')}", "no")
+    return f.predicate("is_usable", "ptr %object, ptr %program, ptr %table, i64 %count")
+
+
+def _new_result() -> str:
+    """`@new_result`: a new array, or null and an exception."""
+    f = _Code()
+    maker = f.field("array", "%array", "maker")
+    f.branch(f"icmp eq ptr {maker}, null", "numpy", "made")
+    f.label("made")
+    f.line(f"ret ptr {f.emit(f'call ptr @PyObject_CallNoArgs(ptr {maker})')}")
+    f.label("numpy")
+    dtype, extents = f.field("array", "%array", "dtype"), f.field("array", "%array", "extents")
+    rank = f.emit(f"trunc i64 {f.field('array', '%array', 'rank')} to i32")
+    f.line(f"call void @Py_IncRef(ptr {dtype})")  # the next call takes a reference
+    new = f.emit(
+        f"call ptr @PyArray_NewFromDescr(ptr @{ARRAY_TYPE}, ptr {dtype}, i32 {rank}, "
+        f"ptr {extents}, ptr null, ptr null, i32 0, ptr null)"
+    )
+    f.line(f"ret ptr {new}")
+    return f.function("ptr", "new_result", "ptr %array")
+
+
+def _call() -> str:
+    """`@gradir_call`; an int holds the address of the call's record."""
+    f = _Code()
+    given, results = (f.emit("alloca ptr", name) for name in ("given", "results"))
+    for owned in (given, results):
+        f.line(f"store ptr null, ptr {owned}")
+    call = f.emit("call ptr @PyLong_AsVoidPtr(ptr %self)")
+    program, table = f.field("call", call, "program"), f.field("call", call, "table")
+    _place_inputs(f, program, table)
+    _place_results(f, program, table, given, results)
+    state = f.emit("call ptr @PyEval_SaveThread()")
+    f.line(f"call void {f.field('program', program, 'entry')}(ptr {table})")
+    f.line(f"call void @PyEval_RestoreThread(ptr {state})")
+    error = f.emit(f"load i64, ptr {f.word(table, str(TABLE_ERROR))}")
+    f.require(f"icmp eq i64 {error}, 0", "failed")
+    f.line(f"call void @Py_DecRef(ptr {f.emit(f'load ptr, ptr {given}')})")
+    f.line(f"ret ptr {f.emit(f'load ptr, ptr {results}')}")
+    for label, answer in (("failed", "@python_false"), ("decline", "@python_none"), ("raise", "")):
+        f.label(label)
+        for owned in (given, results):
+            f.line(f"call void @Py_DecRef(ptr {f.emit(f'load ptr, ptr {owned}')})")
+        if answer:
+            f.line(f"call void @Py_IncRef(ptr {answer})")
+        f.line(f"ret ptr {answer or 'null'}")
+    return f.function("ptr", CALL_ENTRY, "ptr %self, ptr %arguments, i64 %count", linkage="")
+
+
+def _place_inputs(f: _Code, program: str, table: str) -> None:
+    """Store the addresses of all arguments."""
+    arguments = f.emit("load ptr, ptr %arguments")
+    inputs = f.field("program", program, "inputs")
+    f.require(
+        f"icmp eq i64 {f.emit(f'call i64 @PyTuple_Size(ptr {arguments})')}, {inputs}", "decline"
+    )
+    words = f.word(table, f.field("program", program, "first"))
+    numbers = f.word(table, f.field("program", program, "numbers"))
+    with f.loop("0", inputs, hint="input") as k:
+        argument = f.emit(f"call ptr @PyTuple_GetItem(ptr {arguments}, i64 {k})")
+        array, slot = f.array(program, k), f.word(numbers, k)
+        place = f.emit(f"call ptr @place_of_input(ptr {argument}, ptr {array}, ptr {slot})")
+        f.require(f"icmp ne ptr {place}, null", "decline")
+        f.line(f"store ptr {place}, ptr {f.word(words, k)}")
+
+
+def _place_results(f: _Code, program: str, table: str, given: str, results: str) -> None:
+    """Make the tuple of results, of entries of `out` and new arrays, and store their addresses."""
+    out = f.emit(f"load ptr, ptr {f.word('%arguments', '1')}")
+    count = f.field("program", program, "results")
+    with f.when(f.emit(f"icmp ne ptr {out}, @python_none"), "out"):
+        entries = f.emit(f"call ptr @entries(ptr {out}, i64 {count})")
+        f.line(f"store ptr {entries}, ptr {given}")
+        f.require(f"icmp ne ptr {entries}, null", "decline")
+    made = f.emit(f"call ptr @PyTuple_New(i64 {count})")
+    f.line(f"store ptr {made}, ptr {results}")
+    f.require(f"icmp ne ptr {made}, null", "raise")
+    entries = f.emit(f"load ptr, ptr {given}")
+    inputs = f.field("program", program, "inputs")
+    words = f.word(table, f.field("program", program, "first"))
+    with f.loop("0", count, hint="result") as k:
+        place = f.emit(f"add i64 {inputs}, {k}")
+        result = _result(f, program, table, entries, k, place)
+        f.line(f"call i32 @PyTuple_SetItem(ptr {made}, i64 {k}, ptr {result})")
+        data = f.field("ndarray", result, "data")
+        f.line(f"store ptr {data}, ptr {f.word(words, place)}")
+
+
+def _result(f: _Code, program: str, table: str, entries: str, k: str, place: str) -> str:
+    """A reference to result `k`: its entry, if there are entries and it has one, or a new array.
+
+    `place` is its place among the program's arrays.
+    """
+    f.branch(f"icmp eq ptr {entries}, null", "new", "given")
+    f.label("given")
+    entry = f.emit(f"call ptr @PyTuple_GetItem(ptr {entries}, i64 {k})")
+    f.branch(f"icmp eq ptr {entry}, @python_none", "new", "mine")
+    f.label("mine")
+    arguments = f"ptr {entry}, ptr {program}, ptr {table}, i64 {place}"
+    f.require(f"call i1 @is_usable({arguments})", "decline")
+    f.line(f"call void @Py_IncRef(ptr {entry})")
+    taken = f.current_label
+    f.line("br label %placed")
+    f.label("new")
+    new = f.emit(f"call ptr @new_result(ptr {f.array(program, place)})")
+    f.require(f"icmp ne ptr {new}, null", "raise")
+    fresh = f.current_label
+    f.line("br label %placed")
+    f.label("placed")
+    return f.emit(f"phi ptr [ {entry}, %{taken} ], [ {new}, %{fresh} ]")

@@ -1,0 +1,213 @@
+"""Loops of scalar code, a block of iterations at a time.
+
+What the iterations of a block compute independently of each other and takes long (`loop_split`) is
+computed for all of them as vectors, one lane an iteration, and waits on the stack for the
+iterations, which then run one after the other. While they wait for each other the processor
+already works on the vectors of the next block. Lanes have the bits of scalars; so a block changes
+none, and the last one may be short: lanes beyond it are neither loaded nor read.
+
+An offset is checked where it was, in its iteration. But a block reads ahead of that. So where not
+all of its offsets are inside, it is a block of one iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from xdsl.dialects import memref, scf
+from xdsl.ir import Operation, SSAValue
+
+from gradir.codegen.bodies.op_table import OPS
+from gradir.codegen.driver.loop_split import Split, split
+from gradir.codegen.driver.scalars import ScalarCode
+from gradir.codegen.driver.threads import Use
+from gradir.codegen.text.instructions import bytes_of, kind_of
+from gradir.codegen.text.target import Target
+from gradir.dialects.base.shapes import element_of, shape_of
+from gradir.dialects.loopnest.buffer_ops import (
+    CheckOffsetOp,
+    RecordsAtOp,
+    RecordsOp,
+    ReserveOp,
+    WindowOp,
+)
+from gradir.dialects.loopnest.forall import ForallOp
+from gradir.dialects.loopnest.host_invoke import HostInvokeOp
+from gradir.dialects.loopnest.loopnest import LoopOp, ReshapeOp
+
+
+class LoopBlocks:
+    """Finds what loops can compute ahead; `ahead` are the ops that their iterations leave out."""
+
+    def __init__(self, scalars: ScalarCode, target: Target):
+        self.scalars, self.target = scalars, target
+        self.ahead: set[Operation] = set()
+        # places on the stack for a vector each, that no loop around uses
+        self._free: list[str] = []
+
+    def of(self, loop: scf.ForOp) -> LoopBlock | None:
+        """How to write the blocks of a loop, None if it has nothing to compute ahead."""
+        found = self._split(loop)
+        if found is None:
+            return None
+        kinds = [kind_of(v.type) for op in found.ahead for v in (*op.results, *op.operands)]
+        lanes = self.target.vector_bytes // max(4, *map(bytes_of, kinds))
+        self.ahead |= found.ahead
+        slots = {value: self._take() for value in found.handed}
+        return LoopBlock(self.scalars, loop, found, lanes, slots, self._free.extend)
+
+    def _take(self) -> str:
+        if self._free:
+            return self._free.pop()
+        size = self.target.vector_bytes
+        return self.scalars.work.early(f"alloca [{size} x i8], align {size}", "ahead")
+
+    def _split(self, loop: scf.ForOp) -> Split | None:
+        writes = set[Use]()
+        for op in loop.walk():
+            if isinstance(op, LoopOp | ForallOp | HostInvokeOp):
+                return None
+            if isinstance(op, memref.StoreOp):
+                writes.update(self.scalars.place_of(op.memref).use(writes=True))
+            elif isinstance(op, ReserveOp):
+                writes.update(self.scalars.place_of(op.records).use(writes=True))
+
+        def is_constant(load: memref.LoadOp) -> bool:
+            place = self.scalars.place_of(load.memref)
+            reads = place.use(writes=False)
+            return not place.is_private and not any(r.conflicts(w) for r in reads for w in writes)
+
+        return split(loop, is_constant)
+
+
+@dataclass
+class LoopBlock:
+    """Writes what is computed ahead for a block of at most `lanes` iterations of one loop."""
+
+    scalars: ScalarCode
+    loop: scf.ForOp
+    split: Split
+    lanes: int
+    slots: dict[SSAValue, str]
+    give_back: Callable[[list[str]], None]
+    # of values with steps and of buffers, those of the first iteration; and the vectors
+    firsts: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    vectors: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    # the offsets that are checked, in the first iteration
+    checked: list[tuple[CheckOffsetOp, str]] = field(
+        default_factory=list[tuple[CheckOffsetOp, str]]
+    )
+
+    def begin(self) -> str:
+        """At the start of a block: compute ahead; gives the number of its iterations."""
+        ops = (*self.split.first, *self.split.together)
+        loads = [op for op in ops if isinstance(op, memref.LoadOp)]
+        place_of = self.scalars.place_of
+        self.scalars.work.by_all([u for op in loads for u in place_of(op.memref).use(False)])
+        for op in self.split.first:
+            self._emit_first(op)
+        count = self._count()
+        self.mask = self.scalars.memory.first_lanes(self.lanes, count)
+        for op in self.split.together:
+            self.vectors[op.results[0]] = self._emit_together(op)
+        for value, slot in self.slots.items():
+            kind = kind_of(value.type)
+            self.scalars.memory.store(kind, self.lanes, slot, self.vectors[value])
+        return count
+
+    def resume(self, lane: str) -> None:
+        """At the start of an iteration, number `lane` of its block: read what was computed."""
+        memory = self.scalars.memory
+        for value, slot in self.slots.items():
+            kind = kind_of(value.type)
+            self.scalars.names[value] = memory.load(kind, 1, memory.address(kind, slot, lane))
+
+    def end(self) -> None:
+        """After the loop."""
+        self.give_back(list(self.slots.values()))
+
+    # The first iteration.
+
+    def _first(self, value: SSAValue) -> str:
+        """A value in the first iteration of the block; a buffer's pointer."""
+        name = self.firsts.get(value) or self.scalars.names.get(value)
+        return self.scalars.place_of(value).pointer if name is None else name
+
+    def _emit_first(self, op: Operation) -> None:
+        memory, result = self.scalars.memory, op.results[0]
+        match op:
+            case CheckOffsetOp():
+                self.firsts[result] = self._clamp(op)
+            case WindowOp():
+                self.firsts[result] = self._window(op)
+            case ReshapeOp():
+                self.firsts[result] = self._first(op.operands[0])
+            case memref.LoadOp():
+                self.firsts[result] = memory.load(kind_of(op.res.type), 1, self._address(op))
+            case _:
+                names = [self._first(operand) for operand in op.operands]
+                self.firsts[result] = OPS[type(op)](memory, op, names, 1)
+
+    def _clamp(self, op: CheckOffsetOp) -> str:
+        index, memory = self._first(op.index), self.scalars.memory
+        self.checked.append((op, index))
+        above = memory.intrinsic("smax", "i64", 1, index, "0")
+        return memory.intrinsic("smin", "i64", 1, above, str(op.bound.value.data - 1))
+
+    def _window(self, op: WindowOp) -> str:
+        pointer, kind = self._first(op.source), kind_of(element_of(op.source.type))
+        if isinstance(op.source.owner, RecordsOp | RecordsAtOp):
+            pointer = self.scalars.text.emit(f"load ptr, ptr {pointer}, align 8")
+        return self.scalars.memory.address(kind, pointer, self._first(op.offset))
+
+    def _address(self, op: memref.LoadOp) -> str:
+        """Where the first iteration loads from."""
+        kind, memory = kind_of(op.res.type), self.scalars.memory
+        pointer, step = self._first(op.memref), 1
+        for index, extent in zip(
+            reversed(op.indices), reversed(shape_of(op.memref.type)), strict=True
+        ):
+            offset = memory.binary("mul", "i64", 1, self._first(index), str(step))
+            pointer = memory.address(kind, pointer, offset)
+            step *= extent
+        return pointer
+
+    def _count(self) -> str:
+        """How many iterations the block has: all that are left, or one if an offset is outside."""
+        text, memory = self.scalars.text, self.scalars.memory
+        index, upper = (self._first(v) for v in (self.loop.body.block.args[0], self.loop.ub))
+        step = self.split.steps[self.loop.body.block.args[0]]
+        before = memory.binary("sub", "i64", 1, memory.binary("sub", "i64", 1, upper, index), "1")
+        if step > 1:
+            before = memory.binary("udiv", "i64", 1, before, str(step))
+        last = memory.intrinsic("umin", "i64", 1, before, str(self.lanes - 1))
+        count = memory.binary("add", "i64", 1, last, "1")
+        for op, offset in self.checked:
+            bound = op.bound.value.data
+            way = memory.binary("mul", "i64", 1, last, str(self.split.steps[op.result]))
+            end = memory.binary("add", "i64", 1, offset, way)
+            both = [text.emit(f"icmp ult i64 {o}, {bound}") for o in (offset, end)]
+            inside = memory.binary("and", "i1", 1, *both)
+            count = memory.select("i64", 1, inside, count, "1")
+        return count
+
+    # All iterations.
+
+    def _vector(self, value: SSAValue) -> str:
+        if value in self.vectors:
+            return self.vectors[value]
+        kind, memory = kind_of(value.type), self.scalars.memory
+        first, step = self._first(value), self.split.steps.get(value, 0)
+        if step:
+            return memory.lane_numbers(self.lanes, first, step, kind)
+        return memory.splat(kind, self.lanes, first)
+
+    def _emit_together(self, op: Operation) -> str:
+        memory = self.scalars.memory
+        if not isinstance(op, memref.LoadOp):
+            names = [self._vector(operand) for operand in op.operands]
+            return OPS[type(op)](memory, op, names, self.lanes)
+        kind = kind_of(op.res.type)
+        stride = self.split.strides[op] // bytes_of(kind)
+        return memory.load_strided(kind, self.lanes, self._address(op), stride, self.mask)

@@ -1,0 +1,243 @@
+"""Scalar code of a driver: arith and math, loads and stores of elements, checked offsets and steps.
+
+Every thread computes scalars for itself, in registers, so that all of them take the same way
+through the control flow. A store is done by thread 0; but a slot of a function's stack, from
+`memref.alloca`, is each thread's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, cast
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from gradir.codegen.bodies.op_table import OPS
+from gradir.codegen.driver.growing_memory import CAPACITY, FAILED, ROW, limit_of_machine
+from gradir.codegen.driver.threads import SharedWork, Use
+from gradir.codegen.text.instructions import Needs, bits_of, kind_of, llvm_type
+from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
+from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.memory import Memory
+from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.loopnest.buffer_ops import (
+    BoundIfRoomOp,
+    CheckOffsetOp,
+    CheckStepOp,
+    RecordsAtOp,
+    RecordsOp,
+    ReserveOp,
+    WindowOp,
+)
+from gradir.dialects.loopnest.loopnest import CheckIndexOp
+
+# In place of a bound in the error record: the message is followed by what was got, or stands alone.
+NO_BOUND, PLAIN = -1, -2
+
+
+class Place(Protocol):
+    """Where a buffer is: its pointer, and the bytes of an allocation that it may touch."""
+
+    @property
+    def pointer(self) -> str: ...
+
+    def use(self, writes: bool) -> list[Use]: ...
+
+    @property
+    def is_private(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A value of memref type: bytes of an argument or a constant, and the pointer to them.
+
+    Of a window the bytes are all those where it may be. A private one is on a thread's own stack.
+    """
+
+    root: int
+    low: int
+    high: int
+    pointer: str
+    is_window: bool = False
+    is_private: bool = False
+
+    @property
+    def place(self) -> Hashable:
+        return self.root, self.low, self.high, self.pointer if self.is_window else ""
+
+    def use(self, writes: bool) -> list[Use]:
+        return [] if self.is_private else [Use(self.root, self.low, self.high, writes)]
+
+
+class ScalarCode:
+    """Writes scalar ops into a driver; `names` are the LLVM values of all scalars so far.
+
+    `place_of` gives where a buffer is. `error` is the pointer to the record of what is checked.
+    """
+
+    def __init__(
+        self,
+        text: FunctionText,
+        work: SharedWork,
+        place_of: Callable[[SSAValue], Place],
+        error: Callable[[], str],
+    ):
+        self.text, self.work, self.place_of, self.error = text, work, place_of, error
+        self.names: dict[SSAValue, str] = {}
+        self.needs = Needs()
+        self.memory = Memory(text, self.needs)
+        # whether anything calls @gradir_grow
+        self.grows = False
+
+    def emit(self, op: Operation) -> bool:
+        """Write `op` if it is scalar code; otherwise write nothing and return False."""
+        special = self.EMITTERS.get(type(op))
+        if special is not None:
+            special(self, op)
+            return True
+        function = OPS.get(type(op))
+        if function is None:
+            return False
+        if not isinstance(op, arith.ConstantOp):
+            self.work.by_all()
+        names = [self.names[o] for o in op.operands]
+        self.names[op.results[0]] = function(self.memory, op, names, 1)
+        return True
+
+    def load(self, op: memref.LoadOp) -> None:
+        place = self.place_of(op.memref)
+        self.work.by_all(place.use(writes=False))
+        kind = kind_of(op.res.type)
+        pointer = self._address(place, op.memref, op.indices)
+        self.names[op.res] = self.memory.load(kind, 1, pointer)
+
+    def store(self, op: memref.StoreOp) -> None:
+        place = self.place_of(op.memref)
+        if place.is_private:
+            self.work.by_all()
+        else:
+            self.work.by_one(place.use(writes=True))
+        kind = kind_of(op.value.type)
+        pointer = self._address(place, op.memref, op.indices)
+        self.memory.store(kind, 1, pointer, self.names[op.value])
+
+    def window(self, op: WindowOp) -> None:
+        """The pointer of a window, under the name that its place has."""
+        self.work.by_all()
+        kind = kind_of(cast(MemRefType[Attribute], op.source.type).element_type)
+        source, window = self.place_of(op.source), self.place_of(op.result)
+        pointer = source.pointer
+        if isinstance(op.source.owner, RecordsOp | RecordsAtOp):
+            self.work.by_all(source.use(writes=False))
+            pointer, kind = self.text.emit(f"load ptr, ptr {pointer}, align 8"), "i8"
+        start = self.memory.address(kind, pointer, self.names[op.offset])
+        self.text.line(f"{window.pointer} = getelementptr i8, ptr {start}, i64 0")
+
+    def check_offset(self, op: CheckOffsetOp) -> None:
+        self.work.by_all()
+        index, bound = self.names[op.index], op.bound.value.data
+        wrong = self.text.emit(f"icmp uge i64 {index}, {bound}")
+        self.report(wrong, op.message.data, index, PLAIN if op.plain else bound)
+        above = self.memory.intrinsic("smax", "i64", 1, index, "0")
+        last = str(bound - 1)
+        self.names[op.result] = self.memory.intrinsic("smin", "i64", 1, above, last)
+
+    def check_index(self, op: CheckIndexOp) -> None:
+        self.work.by_all()
+        index, bound, memory = self.names[op.index], op.bound.value.data, self.memory
+        wrapped = index
+        if op.from_start is None:
+            negative = self.text.emit(f"icmp slt i64 {index}, 0")
+            from_end = memory.binary("add", "i64", 1, index, str(bound))
+            wrapped = memory.select("i64", 1, negative, from_end, index)
+        wrong = self.text.emit(f"icmp uge i64 {wrapped}, {bound}")
+        self.report(wrong, op.message.data, index, bound)
+        above = memory.intrinsic("smax", "i64", 1, wrapped, "0")
+        self.names[op.result] = memory.intrinsic("smin", "i64", 1, above, str(bound - 1))
+
+    def check_step(self, op: CheckStepOp) -> None:
+        self.work.by_all()
+        step, kind = self.names[op.step], kind_of(op.step.type)
+        type_ = llvm_type(kind)
+        wrong = self.text.emit(f"icmp sle {type_} {step}, 0")
+        shown = step if kind == "i64" else self.memory.cast("sext", kind, "i64", 1, step)
+        self.report(wrong, op.message.data, shown, NO_BOUND)
+        large = str(1 << bits_of(kind) - 2)
+        self.names[op.result] = self.memory.select(kind, 1, wrong, large, step)
+
+    def reserve(self, op: ReserveOp) -> None:
+        """Thread 0 makes room; the row is handed to all through memory, next to the pointer."""
+        place, memory, text = self.place_of(op.records), self.memory, self.text
+        records = op.records.owner
+        assert isinstance(records, RecordsOp)
+        self.work.by_one(place.use(writes=True))
+        count, limit = self.names[op.count], records.limit.value.data
+        capacity = memory.load("i64", 1, memory.address("i64", place.pointer, CAPACITY))
+        memory.store("i64", 1, memory.address("i64", place.pointer, ROW), count)
+        full = text.emit(f"icmp uge i64 {count}, {capacity}")
+        numbers = (
+            *(count, records.stride.value.data, records.size.value.data),
+            *(limit if limit >= 0 else limit_of_machine(),),
+            self.needs.message_code(op.message.data),
+        )
+        arguments = ", ".join(f"i64 {number}" for number in numbers)
+        self.grows = True
+        with text.when(full, "grow"):
+            text.line(
+                f"call void @gradir_grow(ptr {place.pointer}, {arguments}, ptr {self.error()})"
+            )
+        self.work.by_all(place.use(writes=False))
+        row = memory.address("i64", place.pointer, ROW)
+        self.names[op.row] = memory.load("i64", 1, row)
+
+    def unless_failed(self, condition: str, records: SSAValue) -> str:
+        """A condition that ends a loop where there was no room for a record."""
+        place = self.place_of(records)
+        self.work.by_all(place.use(writes=False))
+        failed = self.memory.load("i64", 1, self.memory.address("i64", place.pointer, FAILED))
+        going = self.text.emit(f"icmp eq i64 {failed}, 0")
+        return self.memory.binary("and", "i1", 1, condition, going)
+
+    def bound_if_room(self, op: BoundIfRoomOp) -> None:
+        going = self.unless_failed("true", op.records)
+        kind, low, high = kind_of(op.result.type), self.names[op.low], self.names[op.high]
+        self.names[op.result] = self.memory.select(kind, 1, going, high, low)
+
+    def report(self, wrong: str, message: str, index: str, bound: int) -> None:
+        """Store code, index and bound in the error record if `wrong` and none was stored yet."""
+        memory, text = self.memory, self.text
+        error, code = self.error(), self.needs.message_code(message)
+        self.needs.declarations.add("declare i1 @llvm.expect.i1(i1, i1)")
+        with text.when(text.emit(f"call i1 @llvm.expect.i1(i1 {wrong}, i1 false)"), "outside"):
+            pair = text.emit(f"cmpxchg ptr {error}, i64 0, i64 {code} monotonic monotonic")
+            with text.when(text.emit(f"extractvalue {{ i64, i1 }} {pair}, 1"), "report"):
+                memory.store("i64", 1, memory.address("i64", error, ERROR_INDEX), index)
+                memory.store("i64", 1, memory.address("i64", error, ERROR_BOUND), str(bound))
+
+    def _address(self, place: Place, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:
+        """The pointer to one element."""
+        kind = kind_of(cast(MemRefType[Attribute], buffer.type).element_type)
+        pointer, step = place.pointer, 1
+        for index, extent in zip(reversed(indices), reversed(shape_of(buffer.type)), strict=True):
+            offset = self.names[index]
+            if offset.lstrip("-").isdigit():
+                offset = str(int(offset) * step)
+            elif step != 1:
+                offset = self.memory.binary("mul", "i64", 1, offset, str(step))
+            pointer = self.memory.address(kind, pointer, offset)
+            step *= extent
+        return pointer
+
+    EMITTERS: ClassVar[dict[type[Operation], Callable[[Any, Any], None]]] = {
+        memref.LoadOp: load,
+        memref.StoreOp: store,
+        WindowOp: window,
+        CheckIndexOp: check_index,
+        CheckOffsetOp: check_offset,
+        CheckStepOp: check_step,
+        ReserveOp: reserve,
+        BoundIfRoomOp: bound_if_room,
+    }

@@ -1,0 +1,196 @@
+"""Several threads running one driver: who does which phase, and where they wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from gradir.codegen.text.kernel import Phase
+from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.polls import LEAVE, UNLIKELY
+
+# Nanoseconds that one thread takes, from which on it pays to share: a phase, for which the threads
+# have to wait for each other and to exchange data; and the whole work of a program that has such
+# phases, for which they have to be woken.
+PHASE_COST, PROGRAM_COST = 2500.0, 6000.0
+
+# Block where threads return after a barrier.
+RETURN = "return"
+
+
+@dataclass(frozen=True)
+class Use:
+    """Bytes `low` ... `high` - 1 of one allocation (`root`), read or written."""
+
+    root: int
+    low: int
+    high: int
+    writes: bool
+
+    def conflicts(self, other: Use) -> bool:
+        return (
+            (self.writes or other.writes)
+            and self.root == other.root
+            and self.low < other.high
+            and other.low < self.high
+        )
+
+
+class SharedWork:
+    """Writes the calls of a driver that `threads` threads run together.
+
+    `prologue` is text that stands before `text` and dominates all of it. A phase that is not shared
+    is done by thread 0, inside a block that consecutive ones have in common. Where calls `can_stop`
+    before their time, all threads return from a barrier that one of them has come to on its way
+    out.
+    """
+
+    def __init__(self, text: FunctionText, threads: int):
+        self.text = text
+        self.threads = threads
+        self.can_stop = False
+        self.prologue: list[str] = []
+        self.barriers = 0
+        self.shared_phases = 0
+        self._shares: dict[int, tuple[str, str, str]] = {}
+        # what was touched since the last barrier: by all threads, and by thread 0 alone
+        self._shared: list[Use] = []
+        self._single: list[Use] = []
+        self._single_exit: str | None = None
+        self._is_alone = False
+
+    def early(self, instruction: str, hint: str = "v") -> str:
+        """Append `%name = instruction` to the prologue; return `%name`."""
+        name = "%" + self.text.fresh(hint)
+        self.prologue.append(f"  {name} = {instruction}")
+        return name
+
+    def is_shared(self, phase: Phase) -> bool:
+        return self.threads > 1 and phase.items >= 2 and phase.cost > PHASE_COST
+
+    def is_shared_anywhere(self, phases: Iterable[Phase]) -> bool:
+        return any(map(self.is_shared, phases))
+
+    def is_worth_waking(self, phases: Iterable[tuple[Phase, int | None]]) -> bool:
+        """Whether to run a program of these phases, each so often, on several threads at all."""
+        shared = ((p, trips) for p, trips in phases if self.is_shared(p))
+        return any(trips is None or p.cost * trips > PROGRAM_COST for p, trips in shared)
+
+    def phase(self, phase: Phase, arguments: str, uses: Sequence[Use]) -> None:
+        """Call one phase; `arguments` is everything before the first and last item."""
+        if phase.items == 0:
+            return
+        call = f'call void @"{phase.symbol}"({arguments}, i64 '
+        if not self.is_shared(phase):
+            self.by_one(uses)
+            self.text.line(f"{call}0, i64 {phase.items})")
+            return
+        self.by_all(uses)
+        begin, end, some = self._share(phase.items)
+        with self.text.when(some, "share"):
+            self.text.line(f"{call}{begin}, i64 {end})")
+        self.shared_phases += 1
+
+    def by_one(self, uses: Sequence[Use]) -> None:
+        """What is written next runs on thread 0 alone."""
+        if self.threads == 1 or self._is_alone:
+            return
+        if _any_conflict(uses, self._shared):
+            self.barrier()
+        self._single += uses
+        if self._single_exit is None:
+            inside, self._single_exit = self.text.fresh("one"), self.text.fresh("all")
+            self.text.line(f"br i1 %first, label %{inside}, label %{self._single_exit}")
+            self.text.label(inside)
+
+    def by_all(self, uses: Sequence[Use] = ()) -> None:
+        """What is written next runs on all threads."""
+        if self._is_alone:
+            return
+        if _any_conflict(uses, self._shared) or _any_conflict(uses, self._single):
+            self.barrier()
+        self._join()
+        if self.threads > 1:
+            self._shared += uses
+
+    def barrier(self) -> None:
+        """All threads wait until all have come here."""
+        if self._is_alone:
+            return
+        self._join()
+        if self.threads > 1:
+            stopped = self.text.emit("call i1 @gradir_barrier(ptr %barrier, i64 %threads)")
+            if self.can_stop:
+                on = self.text.fresh("on")
+                self.text.line(f"br i1 {stopped}, label %{RETURN}, label %{on}, {UNLIKELY}")
+                self.text.label(on)
+            self.barriers += 1
+        self._shared, self._single = [], []
+
+    def settle(self) -> None:
+        """A barrier if anything was touched since the last one: before and after control flow."""
+        if self._is_alone:
+            return
+        if self._shared or self._single:
+            self.barrier()
+        self._join()
+
+    def settle_writes(self) -> None:
+        """A barrier if anything was written since the last one: before control flow that reads."""
+        if self._is_alone:
+            return
+        if any(use.writes for use in (*self._shared, *self._single)):
+            self.barrier()
+        self._join()
+
+    @contextmanager
+    def alone(self, uses: Sequence[Use]) -> Generator[None]:
+        """What is written inside, control flow too, runs on thread 0; no phase of it is shared."""
+        assert not self._is_alone
+        self.by_one(uses)
+        self._is_alone = True
+        yield
+        self._is_alone = False
+
+    @property
+    def is_alone(self) -> bool:
+        """One thread runs what is written now, and waits for no other."""
+        return self.threads == 1 or self._is_alone
+
+    def ways_out(self) -> str:
+        """The blocks where a call ends before its time."""
+        if not self.can_stop:
+            return ""
+        wait = "  call i1 @gradir_barrier(ptr %barrier, i64 %threads)\n" if self.threads > 1 else ""
+        return f"{LEAVE}:\n{wait}  br label %{RETURN}\n{RETURN}:\n  ret void\n"
+
+    def finish(self) -> None:
+        """Nothing follows."""
+        self._join()
+        if self.shared_phases:
+            # the runtime makes all threads meet again, but lets them spin for longer before the
+            # core goes to a thread that is late
+            self.barrier()
+
+    def _join(self) -> None:
+        if self._single_exit is not None:
+            self.text.line(f"br label %{self._single_exit}")
+            self.text.label(self._single_exit)
+            self._single_exit = None
+
+    def _share(self, items: int) -> tuple[str, str, str]:
+        """Names of this thread's first item, the end of its items, and whether there are any."""
+        if items not in self._shares:
+            early = self.early
+            following = early("add i64 %thread, 1")
+            begin, end = (
+                early(f"udiv i64 {early(f'mul i64 {index}, {items}')}, %threads")
+                for index in ("%thread", following)
+            )
+            self._shares[items] = begin, end, early(f"icmp slt i64 {begin}, {end}")
+        return self._shares[items]
+
+
+def _any_conflict(uses: Sequence[Use], earlier: Sequence[Use]) -> bool:
+    return any(use.conflicts(other) for use in uses for other in earlier)

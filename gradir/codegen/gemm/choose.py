@@ -1,0 +1,219 @@
+"""Choosing the tile, the blocks and the packing of a contraction from a small cost model.
+
+Costs are clock cycles of a core that starts two vector multiply-adds, of four cycles latency, and
+two vector loads a cycle. Only ratios matter, so one model serves all targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from math import gcd, prod
+
+from gradir.codegen.gemm.plan import (
+    ELEMENT_BYTES,
+    Contraction,
+    GemmPlan,
+    Operand,
+    Packing,
+    split_columns,
+)
+from gradir.codegen.text.target import Target
+
+LATENCY = 4.0
+LOAD_COST, LINE_COST = 0.1, 0.2  # what loads and new lines cost although they overlap
+TILE_OVERHEAD = 20.0
+VECTOR_OVERHEAD = 2.0  # of one accumulator: to memory, back, and out through the epilogue
+CODE_COST = 0.001  # per accumulator: of two shapes that are as fast take the one with less code
+GROUP_COST = 0.005
+COPY_COST, TRANSPOSE_COST = 3.0, 6.0  # of packing one vector
+BARRIER_COST = 4000.0
+SHAPES_TO_COMPARE = 4
+DIRECT_ROWS = 96  # below so many rows reading a right operand in place is always cheaper
+STREAM_ROWS = 512  # from so many rows on it pays to pack one that the L2 cache cannot hold
+STREAMS = 16  # columns read side by side that caches and their prefetchers can follow
+L1_WAYS, L1_WAY_BYTES, L2_WAYS = 8, 4096, 16
+
+
+@lru_cache(maxsize=1024)
+def plan(contraction: Contraction, target: Target, threads: int = 1) -> GemmPlan:
+    """Choose everything; `threads` is how many threads will probably share the work."""
+    c = _normalized(contraction)
+    if not (prod(c.batch) and c.m and c.n and c.k):
+        return _trivial(c, target)
+    few_rows = c.m <= target.vector_registers // 2 and not c.k_outer
+    if few_rows and c.rhs.row_stride == 1 != c.rhs.column_stride:
+        return _transposing(c, target, threads)
+    shapes = sorted(_shapes(c, target))[:SHAPES_TO_COMPARE]
+    candidates = [
+        candidate
+        for _, height, vectors in shapes
+        for candidate in _variants(c, target, height, vectors, threads)
+    ]
+    return min(candidates, key=lambda candidate: cost(candidate, threads))
+
+
+def _normalized(c: Contraction) -> Contraction:
+    """Strides along extents of 1 say nothing; choose the ones that are easy to read."""
+
+    def easy(operand: Operand, rows: int, columns: int) -> Operand:
+        row, column = operand.row_stride, operand.column_stride
+        if columns == 1:
+            column = 1
+        elif rows == 1:
+            row = columns if column == 1 else 1
+        batch = tuple(
+            s if e > 1 else 0 for s, e in zip(operand.batch_strides, c.batch, strict=True)
+        )
+        return replace(operand, row_stride=row, column_stride=column, batch_strides=batch)
+
+    return replace(c, lhs=easy(c.lhs, c.m, c.k), rhs=easy(c.rhs, c.k, c.n))
+
+
+def _trivial(c: Contraction, target: Target) -> GemmPlan:
+    """Nothing to compute: at most the epilogue of zeros."""
+    height = max(1, min(c.m, 4))
+    return GemmPlan(c, target, height, 1, max(c.n, 1), c.k, max(c.m, 1), False, "none", 0)
+
+
+def _transposing(c: Contraction, target: Target, threads: int) -> GemmPlan:
+    """One row tile: each block of the right operand is needed once, so it is not stored."""
+    lanes = target.vector_bytes // c.accumulator_bytes
+    # enough chains to hide their latency, but few columns, each of which is a stream in memory
+    vectors = max(1, min(STREAMS // lanes, -(-int(LATENCY) // c.m), -(-c.n // lanes)))
+    panels = -(-c.n // (vectors * lanes))
+    group = panels if threads == 1 else -(-panels // (4 * threads))
+    distance = gcd(c.lhs.row_stride * ELEMENT_BYTES[c.lhs.element], L1_WAY_BYTES)
+    pack_lhs = c.lhs.element != c.accumulator or c.m * distance >= L1_WAYS // 2 * L1_WAY_BYTES
+    pack_lhs = pack_lhs and group > 4
+    shares = threads if pack_lhs else 0
+    return GemmPlan(c, target, c.m, vectors, group, c.k, 1, pack_lhs, "registers", shares)
+
+
+def _shapes(c: Contraction, target: Target) -> Iterator[tuple[float, int, int]]:
+    """(cycles, height, vectors) of the tile shapes that fit the registers."""
+    lanes = target.vector_bytes // c.accumulator_bytes
+    columns = -(-c.n // lanes)
+    for vectors in range(1, min(columns, target.vector_registers // 2) + 1):
+        tail = len(list(split_columns(c.n % (vectors * lanes), lanes, target.masked)))
+        limit = _highest(c, target, max(vectors, tail))
+        heights = {-(-c.m // -(-c.m // height)) for height in range(1, min(limit, c.m) + 1)}
+        for height in heights:
+            full = c.n // (vectors * lanes) * _tile_cost(c, height, vectors)
+            cycles = -(-c.m // height) * (full + (_tile_cost(c, height, tail) if tail else 0))
+            yield cycles * (1 + CODE_COST * height * vectors), height, vectors
+
+
+def _highest(c: Contraction, target: Target, vectors: int) -> int:
+    """The most rows whose accumulators fit, next to the vectors and one broadcast scalar."""
+    registers = target.vector_registers
+    if vectors == 1:
+        embedded = target.embedded_broadcast and c.lhs.element == c.accumulator
+        return registers - (2 if embedded else 3)
+    return (registers - vectors - 1) // vectors
+
+
+def _tile_cost(c: Contraction, height: int, vectors: int) -> float:
+    return c.k * _step_cost(height, vectors) + TILE_OVERHEAD + VECTOR_OVERHEAD * height * vectors
+
+
+def _step_cost(height: int, vectors: int) -> float:
+    """One k of one tile; a row crosses into a new line once in many k."""
+    loads, lines = height + vectors, height / 16 + vectors
+    busy = max(height * vectors / 2, loads / 2, LATENCY)
+    return busy + LOAD_COST * loads + LINE_COST * lines
+
+
+def _variants(
+    c: Contraction, target: Target, height: int, vectors: int, threads: int
+) -> Iterator[GemmPlan]:
+    """Plans with this tile: numbers of column groups, ways of packing."""
+    lanes = target.vector_bytes // c.accumulator_bytes
+    width = vectors * lanes
+    k_block = c.k if height >= c.m else _k_block(c, target, width)
+    rows = max(1, target.l2_bytes // 2 // (k_block * c.accumulator_bytes))
+    run_panels = max(1, min(-(-c.m // height), rows // height))
+    panels = -(-c.n // width)
+    base = GemmPlan(c, target, height, vectors, panels, k_block, run_panels, False, "none", 0)
+    base = replace(base, pack_lhs=_pack_lhs(base))
+    limit = panels
+    if base.k_blocks > 1:
+        tile_bytes = run_panels * base.slot_elements * c.accumulator_bytes
+        limit = max(1, target.l2_bytes // 2 // tile_bytes)
+    for packing in _packings(base):
+        most = limit
+        if packing == "private":
+            panel_bytes = k_block * width * c.accumulator_bytes
+            most = max(1, min(limit, target.l2_bytes // 4 // panel_bytes))
+        for groups in {1, 2, 3, 4, threads, 2 * threads, 4 * threads, panels}:
+            group = min(most, -(-panels // groups))
+            candidate = replace(base, pack_rhs=packing, group_panels=group)
+            yield replace(candidate, shares=threads if candidate.share_bytes else 0)
+
+
+def _k_block(c: Contraction, target: Target, width: int) -> int:
+    """How many k to do at a time, so that a panel and the rows of a run stay in the L2 cache."""
+    lanes = target.vector_bytes // c.accumulator_bytes
+    limit = max(4 * lanes, target.l2_bytes // 4 // (width * c.accumulator_bytes))
+    if c.k <= limit + limit // 4:
+        return c.k
+    if c.k_outer:
+        blocks = -(-c.k_outer[0] // max(1, limit // c.k_unit))
+        return -(-c.k_outer[0] // blocks) * c.k_unit
+    blocks = -(-c.k // limit)
+    return -(-c.k // (blocks * lanes)) * lanes
+
+
+def _collides(count: int, stride: int, element: str, target: Target) -> bool:
+    """Whether so many lines at this distance throw each other out of the L2 cache."""
+    distance = gcd(stride * ELEMENT_BYTES[element], target.l2_bytes // L2_WAYS)
+    return count * distance > target.l2_bytes
+
+
+def _pack_lhs(p: GemmPlan) -> bool:
+    """Whether the left operand is worth packing: it is read once per column panel."""
+    c = p.contraction
+    if c.k_outer:
+        return False  # read in place, dimension by dimension
+    if c.lhs.element != c.accumulator:
+        return p.column_panels > 1
+    if c.lhs.column_stride == 1:
+        return False  # rows are streams, which caches fetch ahead
+    awkward = _collides(p.k_block, c.lhs.column_stride, c.lhs.element, p.target)
+    return awkward and p.column_panels > 4
+
+
+def _packings(p: GemmPlan) -> list[Packing]:
+    """The sensible ways to treat the right operand: it is read once per row tile."""
+    c = p.contraction
+    packed: list[Packing] = ["shared"]
+    if p.row_panels <= p.run_panels and not c.k_outer:
+        packed.append("private")
+    if c.rhs.column_stride != 1:
+        return packed
+    if c.rhs.element != c.accumulator:
+        return packed if p.row_panels > 1 else ["none"]
+    large = c.k * c.n * ELEMENT_BYTES[c.rhs.element] > p.target.l2_bytes
+    awkward = _collides(p.k_block, c.rhs.row_stride, c.rhs.element, p.target)
+    wanted = c.m >= (DIRECT_ROWS if awkward else STREAM_ROWS)
+    return packed if large and wanted else ["none"]
+
+
+def cost(p: GemmPlan, threads: int) -> float:
+    """Estimated cycles until the last thread is done."""
+    c = p.contraction
+    tail = _tile_cost(c, p.height, len(p.tail)) if p.tail else 0.0
+    row = p.full_panels * _tile_cost(c, p.height, p.vectors) + tail
+    cycles = prod(c.batch) * p.row_panels * row
+    cycles *= 1 + CODE_COST * p.height * p.vectors + GROUP_COST * (p.groups - 1)
+    busy = -(-p.units // threads) / p.units
+    moved = COPY_COST if c.rhs.column_stride == 1 else TRANSPOSE_COST
+    pack = moved * p.packed_rhs_elements / p.lanes
+    if p.pack_rhs == "shared":
+        barrier = BARRIER_COST if threads > 1 else 0.0
+        return cycles * busy + prod(p.rhs_batch) * pack / threads + barrier
+    if p.pack_rhs == "private":
+        groups = -(-prod(c.batch) * p.groups // threads)
+        return cycles * busy + groups * pack / p.groups
+    return cycles * busy

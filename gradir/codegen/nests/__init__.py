@@ -1,0 +1,1 @@
+"""Native code of loop nests without contraction: elementwise maps, reductions, transposes."""

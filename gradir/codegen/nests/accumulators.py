@@ -1,0 +1,113 @@
+"""Accumulators of the reductions of a pass: vectors that live in registers over its loops.
+
+They are written as stack slots, which LLVM turns into registers. Slot s of an output holds `lanes`
+partial results. The order of all that is combined is documented at `fold`.
+"""
+
+from __future__ import annotations
+
+from gradir.codegen.nests.space import Write
+from gradir.codegen.nests.writer import PassWriter
+from gradir.codegen.text.instructions import (
+    bits_of,
+    identity,
+    infinity_key,
+    is_float,
+    llvm_type,
+)
+
+
+class Accumulators:
+    """The slots of one output.
+
+    Maximum and minimum of floats are held as integers of the same order (`order_key`): combining is
+    then one instruction, where that of floats, with NaN and signed zeros, is a chain of six.
+    """
+
+    def __init__(self, writer: PassWriter, write: Write, slots: int):
+        self.memory, self.f = writer.memory, writer.f
+        self.write, self.kind, self.lanes = write, write.value_kind, writer.lanes
+        self.combiner = write.combiner
+        self.keyed = is_float(self.kind) and self.combiner in ("maximum", "minimum")
+        self.held = f"i{max(32, bits_of(self.kind))}" if self.keyed else self.kind
+        self.type = llvm_type(self.held, self.lanes)
+        self.slots = ["%" + self.f.fresh("total") for _ in range(slots)]
+        writer.allocas += [f"  {slot} = alloca {self.type}" for slot in self.slots]
+
+    def reset(self) -> None:
+        start = identity(self.combiner, self.kind)
+        if self.keyed:
+            start = infinity_key(self.held, self.combiner)
+        for slot in self.slots:
+            self.set(slot, self.memory.splat(self.held, self.lanes, start))
+
+    def get(self, slot: str) -> str:
+        return self.f.emit(f"load {self.type}, ptr {slot}")
+
+    def set(self, slot: str, value: str) -> None:
+        self.f.line(f"store {self.type} {value}, ptr {slot}")
+
+    def combine(self, number: int, value: str, mask: str | None) -> None:
+        """Combine a vector into a slot; lanes that are not active keep what they have."""
+        slot = self.slots[number]
+        old = self.get(slot)
+        if self.keyed:
+            value = self.memory.order_key(self.kind, self.lanes, value, self.combiner)
+        new = self._combined(self.lanes, old, value)
+        if mask is not None:
+            condition = f"<{self.lanes} x i1> {mask}"
+            new = self.f.emit(f"select {condition}, {self.type} {new}, {self.type} {old}")
+        self.set(slot, new)
+
+    def _combined(self, lanes: int, left: str, right: str) -> str:
+        return self.memory.combine(self.combiner, self.held, lanes, left, right)
+
+    def result(self, number: int) -> str:
+        """What a slot has come to, as a vector of the output's kind."""
+        return self._decoded(self.lanes, self.get(self.slots[number]))
+
+    def _decoded(self, lanes: int, value: str) -> str:
+        return self.memory.from_order_key(self.kind, lanes, value) if self.keyed else value
+
+    def rotate(self, places: int = 1) -> None:
+        """Slot s becomes what slot s + places was, so that a loop always uses slot 0."""
+        count = len(self.slots)
+        if places % count == 0:
+            return
+        values = [self.get(slot) for slot in self.slots]
+        for s, slot in enumerate(self.slots):
+            self.set(slot, values[(s + places) % count])
+
+    def fold(self, total_slots: int, active: int) -> str:
+        """All partial results combined: the first half with the second, and so on down to one.
+
+        `total_slots * lanes` partial results are folded; those after the first `active` were never
+        touched, and combining them would change nothing.
+        """
+        values = [self.get(slot) for slot in self.slots]
+        while total_slots > 1:
+            total_slots //= 2
+            for k in range(len(values) - total_slots):
+                values[k] = self._combined(self.lanes, values[k], values[k + total_slots])
+            values = values[:total_slots]
+        return self._decoded(1, self._fold_lanes(values[0], min(self.lanes, active)))
+
+    def _fold_lanes(self, value: str, active: int) -> str:
+        width = self.lanes
+        while width > 1:
+            half = width // 2
+            low = self._part(value, width, 0, half)
+            if active > half:
+                low = self._combined(half, low, self._part(value, width, half, half))
+            value, width, active = low, half, min(active, half)
+        return value
+
+    def _part(self, value: str, width: int, start: int, count: int) -> str:
+        """`count` lanes from `start` on; a scalar if that is one."""
+        type_ = llvm_type(self.held, width)
+        if count == 1:
+            return self.f.emit(f"extractelement {type_} {value}, i64 {start}")
+        lanes = ", ".join(f"i32 {start + k}" for k in range(count))
+        return self.f.emit(
+            f"shufflevector {type_} {value}, {type_} poison, <{count} x i32> <{lanes}>"
+        )

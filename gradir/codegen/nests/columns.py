@@ -1,0 +1,126 @@
+"""Reductions that keep the vector dimension, and scattered outputs: a lane is its own element.
+
+Each output element is combined in the lexicographic order of the reduced dimensions. A block of
+several vectors of elements goes through all of them at once. A scattered output is combined in
+memory, in the order of the dimensions that are not rows of it.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from math import prod
+
+from gradir.codegen.bodies.bodies import Value
+from gradir.codegen.nests.accumulators import Accumulators
+from gradir.codegen.nests.space import Write
+from gradir.codegen.nests.writer import PassWriter
+from gradir.codegen.text.memory import constant_mask
+
+# Columns that a work item should at least cover: a few cache lines of each row.
+ITEM_COLUMNS = 256
+
+
+def write_column_reduction(writer: PassWriter) -> None:
+    """All iterations of a pass that keeps the last dimension."""
+    one = writer.one
+    kept = [d for d in range(len(one.bounds)) if d not in one.reduced]
+    block = _block(writer) * writer.lanes
+    inner = prod(one.bounds[d] for d in one.reduced) // one.pieces
+    # whole blocks, and enough columns that rows are read in long pieces
+    columns = min(ITEM_COLUMNS, writer.extent)
+    if any(w.in_memory for w in one.writes):
+        columns = block  # of a scatter nothing but columns can be shared out
+    least = -(-columns // block) * block
+    with writer.items(writer.choose_items(kept, inner, least)):
+        _columns(writer, block)
+
+
+def _block(writer: PassWriter) -> int:
+    """Vectors of columns that are reduced at once."""
+    size = writer.one.body.size
+    most = 8 if size <= 4 else 4 if size <= 12 else 2
+    most //= writer.one.interleaved
+    if writer.target.vector_registers < 32:
+        most //= 2
+    most = max(1, most)
+    if any(w.in_memory for w in writer.one.writes):
+        most = min(most, 4, max(1, writer.extent // (16 * writer.lanes)))
+    vectors = -(-writer.extent // writer.lanes)
+    return -(-vectors // -(-vectors // most))
+
+
+def _columns(writer: PassWriter, block: int) -> None:
+    """Whole blocks in a loop, then the rest."""
+    dim, extent, lanes = writer.one.vector_dim, writer.extent, writer.lanes
+    span = writer.spans[dim]
+    main = extent // block * block
+    if main:
+        with writer.groups(span, main, block) as index, writer.at(dim, index):
+            _Columns(writer, {k: None for k in range(0, block, lanes)}).write()
+    if main < extent:
+        with writer.ending(span), writer.at(dim, str(main)):
+            rest = extent - main
+            masks = {
+                k: constant_mask(lanes, rest - k) if rest - k < lanes else None
+                for k in range(0, rest, lanes)
+            }
+            _Columns(writer, masks).write()
+
+
+class _Columns:
+    """One block of columns; `masks` has the mask of each vector by its shift."""
+
+    def __init__(self, writer: PassWriter, masks: dict[int, str | None]):
+        self.writer = writer
+        self.masks = masks
+        one = writer.one
+        self.totals = [
+            Accumulators(writer, w, len(masks))
+            for w in one.writes
+            if w.combiner != "none" and not w.in_memory
+        ]
+        self.scattered = [w for w in one.writes if w.in_memory]
+
+    def write(self) -> None:
+        writer, one = self.writer, self.writer.one
+        for total in self.totals:
+            total.reset()
+        with ExitStack() as loops:
+            loops.enter_context(writer.hoisting(one.reduced, self.masks))
+            for dim in sorted(one.reduced):
+                loops.enter_context(writer.loop(dim))
+            loops.enter_context(writer.hoisting(frozenset([one.vector_dim]), {}))
+            for number, (shift, mask) in enumerate(self.masks.items()):
+                self._one_vector(number, shift, mask)
+        for total in self.totals:
+            for number, (shift, mask) in enumerate(self.masks.items()):
+                writer.store_total(total.write, total.result(number), writer.lanes, shift, mask)
+
+    def _one_vector(self, number: int, shift: int, mask: str | None) -> None:
+        writer = self.writer
+        values = writer.body(shift, mask)
+        writer.store_plain(values, shift, mask)
+        for total in self.totals:
+            value = writer.vector(values[total.write.position], total.kind)
+            total.combine(number, value, None)
+        for write in self.scattered:
+            self._combine_in_memory(write, values, shift, mask)
+
+    def _combine_in_memory(
+        self, write: Write, values: list[Value | None], shift: int, mask: str | None
+    ) -> None:
+        writer, memory, lanes = self.writer, self.writer.memory, self.writer.lanes
+        value = writer.vector(values[write.position], write.value_kind)
+        address = writer.address(write.pointer, write.kind, write.offset, shift)
+        for position, step in write.symbols:
+            index = values[position]
+            assert index is not None and index.lanes == 1
+            offset = writer.multiply(index.name, step)
+            address = memory.address(write.kind, address, offset)
+        stride = write.offset.coefficients[writer.one.vector_dim] if lanes > 1 else 1
+        if write.combiner != "none":
+            old = memory.load_strided(write.kind, lanes, address, stride, mask)
+            value = memory.combine(write.combiner, write.kind, lanes, old, value)
+        else:
+            value = memory.resize(write.value_kind, write.kind, lanes, value)
+        memory.store_strided(write.kind, lanes, address, stride, value, mask)

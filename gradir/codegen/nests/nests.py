@@ -1,0 +1,100 @@
+"""Loop nests to LLVM text: `emit_nest` makes the functions of one `loopnest.nest` at buffer level.
+
+The bits of every result are set by the op and `target.vector_bytes`: how a reduction is split, and
+in which order it combines, depends on the bounds, the output's access and its accumulator's type
+alone (see `nest_space.choose_chunk`, `nest_reductions`, `nest_columns`). Vectors are explicit, so
+that LLVM's vectorizers are not needed; tails are masked.
+
+An output that starts from its buffer's contents is `contents combiner total`. A reduction over no
+iterations gives the combiner's identity. Outputs with different reduced dimensions are computed by
+several passes, each of which computes the body again.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from gradir.codegen.nests.columns import write_column_reduction
+from gradir.codegen.nests.maps import write_map
+from gradir.codegen.nests.plan import plan_nest
+from gradir.codegen.nests.reductions import write_row_reduction
+from gradir.codegen.nests.space import Pass
+from gradir.codegen.nests.streams import streamed_outputs
+from gradir.codegen.nests.transposes import (
+    find_transposition,
+    tile_lanes,
+    write_transposed_map,
+)
+from gradir.codegen.nests.writer import PassWriter
+from gradir.codegen.text.instructions import Needs
+from gradir.codegen.text.kernel import Kernel, Phase
+from gradir.codegen.text.target import Target
+from gradir.dialects.loopnest.loopnest import NestOp
+
+__all__ = ["emit_nest", "nest_scratch_bytes"]
+
+
+def nest_scratch_bytes(op: NestOp, target: Target) -> int:
+    """The bytes of scratch that `emit_nest`'s functions need, for an op at either level."""
+    return plan_nest(op, target).scratch_bytes
+
+
+def emit_nest(op: NestOp, name: str, target: Target) -> Kernel:
+    """The functions of a nest on row-major contiguous buffers, called `name.0`, `name.1`, ..."""
+    needs = Needs()
+    parameters = _parameters(op)
+    texts: list[str] = []
+    phases: list[Phase] = []
+    for number, one in enumerate(plan_nest(op, target).passes):
+        writer = _write(one, target, needs, _in_place(op))
+        symbol = f"{name}.{number}"
+        texts.append(writer.text(f"@{symbol}", parameters))
+        phases.append(Phase(symbol, writer.item_count, writer.cost()))
+    return Kernel(
+        "\n".join(texts),
+        tuple(phases),
+        frozenset(needs.functions),
+        frozenset(needs.declarations),
+        tuple(needs.messages),
+    )
+
+
+def _write(one: Pass, target: Target, needs: Needs, in_place: frozenset[str]) -> PassWriter:
+    """Write the function of one pass; `in_place` are outputs that share a buffer."""
+    transposition = find_transposition(one)
+    if transposition is not None:
+        one = tile_lanes(one)
+    streamed = streamed_outputs(one, target, in_place, whole_lines=transposition is not None)
+    writer = PassWriter(one, target, needs, streamed)
+    if transposition is not None:
+        write_transposed_map(writer, transposition)
+    elif one.is_map:
+        write_map(writer)
+    elif one.reduces_lanes:
+        write_row_reduction(writer)
+    else:
+        write_column_reduction(writer)
+    return writer
+
+
+def _parameters(op: NestOp) -> list[str]:
+    """Buffers that the op writes and names once can not overlap another one."""
+    names = [f"%in{k}" for k in range(len(op.inputs))]
+    names += [f"%out{k}" for k in range(len(op.outputs))]
+    shared = _shared(op)
+    parameters = [
+        f"ptr {name}" if value in shared else f"ptr noalias {name}"
+        for value, name in zip([*op.inputs, *op.outputs], names, strict=True)
+    ]
+    return [*parameters, "ptr noalias %scratch", "ptr noalias %error", "i64 %begin", "i64 %end"]
+
+
+def _in_place(op: NestOp) -> frozenset[str]:
+    shared = _shared(op)
+    return frozenset(f"%out{k}" for k, value in enumerate(op.outputs) if value in shared)
+
+
+def _shared(op: NestOp) -> set[SSAValue]:
+    """Buffers that the op writes and names more than once."""
+    values = [*op.inputs, *op.outputs]
+    return {value for value in op.outputs if sum(v is value for v in values) > 1}

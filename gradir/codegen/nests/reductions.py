@@ -1,0 +1,107 @@
+"""Reductions over the last dimension: the lanes of vectors are partial results.
+
+An output of f32 keeps L = four vectors of partial results (see `accumulator_lanes`). Iteration d of
+the last dimension goes to partial result d mod L, over all reduced dimensions in lexicographic
+order; at the end they are folded in halves. So the order depends on the bounds, the output's access
+and type and the vector width alone. (Small windows are in `nest_columns`, see `choose_vector_dim`.)
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from math import prod
+
+from gradir.codegen.bodies.bodies import Value
+from gradir.codegen.nests.accumulators import Accumulators
+from gradir.codegen.nests.space import accumulator_lanes
+from gradir.codegen.nests.writer import UNROLL_SIZE, PassWriter
+
+
+def write_row_reduction(writer: PassWriter) -> None:
+    """All iterations of a pass whose reduced dimensions include the last one."""
+    one = writer.one
+    kept = [d for d in range(len(one.bounds)) if d not in one.reduced]
+    reduced = [d for d in range(len(one.bounds)) if d in one.reduced and d != one.vector_dim]
+    inner = prod(one.bounds[d] for d in one.reduced) // one.pieces
+    rows = _Rows(writer)
+    with writer.items(writer.choose_items(kept, inner, 1)):
+        for accumulators in rows.totals:
+            accumulators.reset()
+        with ExitStack() as loops:
+            for dim in reduced:
+                loops.enter_context(writer.loop(dim))
+            loops.enter_context(writer.hoisting(frozenset([one.vector_dim]), {}))
+            rows.along()
+        rows.finish()
+
+
+class _Rows:
+    """One row after another along the vector dimension, into the accumulators."""
+
+    def __init__(self, writer: PassWriter):
+        self.writer = writer
+        one = writer.one
+        self.writes = [w for w in one.writes if w.combiner != "none"]
+        self.total_slots = [
+            max(1, accumulator_lanes(w.value_kind, writer.target) // writer.lanes)
+            for w in self.writes
+        ]
+        self.vectors = -(-writer.extent // writer.lanes)
+        most = max(self.total_slots)
+        size = one.body.size + 2
+        # short rows touch few slots; else one vector at a time, turning the slots round
+        self.unrolled = size * min(most, self.vectors) <= UNROLL_SIZE or self.vectors == 1
+        self.unroll = most if self.unrolled else 1
+        self.totals = [
+            Accumulators(writer, w, min(n, self.vectors) if self.unrolled else n)
+            for w, n in zip(self.writes, self.total_slots, strict=True)
+        ]
+
+    def along(self) -> None:
+        if self.unrolled:
+            self.writer.along_vector(self.unroll, self._into_slot, False, self._turning)
+            return
+        self._rolled()
+
+    def _rolled(self) -> None:
+        """Whole turns of all slots in one loop, and the rest of the row in another."""
+        writer, lanes = self.writer, self.writer.lanes
+        dim, extent = writer.one.vector_dim, writer.extent
+        span = writer.spans[dim]
+        width = max(self.total_slots) * lanes
+        main = extent // width * width
+        if main:
+            stop, always = writer.whole_part(span, main)
+            with (
+                writer.f.loop(span.low, stop, lanes, at_least_once=always) as index,
+                writer.at(dim, index),
+            ):
+                self._turning(None)
+        if main < extent:
+            with writer.ending(span):
+                writer.rolled_tail(main, self._turning)
+                turned = -(-(extent - main) // lanes)
+                for total in self.totals:
+                    total.rotate(-turned)
+
+    def _into_slot(self, shift: int, mask: str | None) -> None:
+        values = self.writer.body(shift, mask)
+        self.writer.store_plain(values, shift, mask)
+        for total in self.totals:
+            number = shift // self.writer.lanes % len(total.slots)
+            total.combine(number, self._value(total, values), mask)
+
+    def _turning(self, mask: str | None) -> None:
+        values = self.writer.body(0, mask)
+        self.writer.store_plain(values, 0, mask)
+        for total in self.totals:
+            total.combine(0, self._value(total, values), mask)
+            total.rotate()
+
+    def _value(self, total: Accumulators, values: list[Value | None]) -> str:
+        return self.writer.vector(values[total.write.position], total.kind)
+
+    def finish(self) -> None:
+        for total, slots in zip(self.totals, self.total_slots, strict=True):
+            result = total.fold(slots, self.writer.extent)
+            self.writer.store_total(total.write, result, 1, 0, None)

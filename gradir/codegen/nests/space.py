@@ -1,0 +1,341 @@
+"""One pass over an iteration space: what it reads, writes and reduces, as linear address functions.
+
+A pass is what one function of a kernel does. Its addresses are linear in the iteration dimensions,
+so dimensions can be dropped, reordered and merged (`normalize`) without looking at the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Protocol
+
+from gradir.codegen.bodies.bodies import Surroundings, Value
+from gradir.codegen.text.instructions import FLOAT_BITS, Needs, bits_of, is_float
+from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.target import Target
+
+# A chunk of the last dimension, and a last dimension that is merged with others, is a multiple of
+# this: of the lanes of all accumulators of one output, whatever its type and the machine.
+LANE_MULTIPLE = 256
+# The most elements of a window that is combined one by one.
+LARGEST_WINDOW = 16
+# The most pieces that a reduction is cut in.
+MOST_CHUNKS = 64
+# Bodies of at least this size are computed for several machine vectors at once.
+INTERLEAVED_SIZE = 20
+
+
+@dataclass(frozen=True)
+class Linear:
+    """`sum(coefficients[d] * d) + constant` over the dimensions of a pass."""
+
+    coefficients: tuple[int, ...]
+    constant: int = 0
+
+    def interval(self, bounds: Sequence[int]) -> tuple[int, int]:
+        """Smallest and largest value over a space that is not empty."""
+        ends = [c * (n - 1) for c, n in zip(self.coefficients, bounds, strict=True)]
+        low = self.constant + sum(e for e in ends if e < 0)
+        return low, self.constant + sum(e for e in ends if e > 0)
+
+    def uses(self, dims: frozenset[int]) -> bool:
+        return any(self.coefficients[d] for d in dims)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The subscript `row` is in the tensor if it is in [0, extent)."""
+
+    row: Linear
+    extent: int
+
+
+@dataclass(frozen=True)
+class Read:
+    """One argument of the body: elements at `offset`, or the whole buffer where that is None.
+
+    Where a guard does not hold the value is the literal `other`; `empty` buffers are never read.
+    """
+
+    pointer: str
+    kind: str
+    offset: Linear | None
+    guards: tuple[Guard, ...] = ()
+    other: str = "0"
+    empty: bool = False
+
+    @property
+    def linears(self) -> list[Linear]:
+        return [g.row for g in self.guards] + ([self.offset] if self.offset is not None else [])
+
+    def uses(self, dims: frozenset[int]) -> bool:
+        return any(linear.uses(dims) for linear in self.linears)
+
+
+@dataclass(frozen=True)
+class Write:
+    """One output: value number `position` of the body, of `value_kind`, into `pointer`.
+
+    `starts`: the buffer's contents are combined first. `symbols` are (position, step) of scattered
+    indices: the value is combined into memory. `chunk_step` is the step from chunk to chunk where
+    the output is an array of partial results.
+    """
+
+    pointer: str
+    kind: str
+    value_kind: str
+    offset: Linear
+    combiner: str
+    position: int
+    starts: bool = False
+    symbols: tuple[tuple[int, int], ...] = ()
+    in_memory: bool = False
+    chunk_step: int = 0
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Dimension `dim` is cut in `count` pieces of `size`, each of which is a work item."""
+
+    dim: int
+    size: int
+    count: int
+
+
+class Body(Protocol):
+    """What is computed from the reads: the block of an op, or a plain copy."""
+
+    @property
+    def cost(self) -> float:
+        """Nanoseconds for one vector."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Roughly the number of vector instructions."""
+        ...
+
+    @property
+    def index_dims(self) -> frozenset[int]:
+        """The dimensions (of the op) whose current index the body asks for."""
+        ...
+
+    def emit(
+        self,
+        function: FunctionText,
+        lanes: int,
+        needs: Needs,
+        surroundings: Surroundings,
+        arguments: Sequence[Value],
+    ) -> list[Value | None]: ...
+
+
+@dataclass(frozen=True)
+class Pass:
+    """`reduced` dimensions are combined in order into each output that is not plain."""
+
+    bounds: tuple[int, ...]
+    reads: tuple[Read | None, ...]
+    writes: tuple[Write, ...]
+    body: Body
+    reduced: frozenset[int] = frozenset()
+    chunk: Chunk | None = None
+    # Whether the lanes of a vector may be partial results of the last dimension.
+    across_lanes: bool = True
+    # Whether iterations can not be done in vectors at all.
+    scalar: bool = False
+    lanes: int = 1
+    # How many machine vectors the lanes come to.
+    interleaved: int = 1
+    # The dimension of this pass for each dimension of the op that the body asks the index of.
+    index_of: dict[int, int | None] = field(default_factory=dict[int, int | None])
+
+    @property
+    def linears(self) -> list[Linear]:
+        found = [linear for r in self.reads if r is not None for linear in r.linears]
+        return found + [w.offset for w in self.writes]
+
+    @property
+    def size(self) -> int:
+        return prod(self.bounds)
+
+    @property
+    def pieces(self) -> int:
+        """How many items the reduced dimensions are dealt out to."""
+        return 1 if self.chunk is None else self.chunk.count
+
+    @property
+    def vector_dim(self) -> int:
+        return len(self.bounds) - 1
+
+    @property
+    def is_map(self) -> bool:
+        """Nothing is combined."""
+        return all(w.combiner == "none" and not w.in_memory for w in self.writes)
+
+    @property
+    def reduces_lanes(self) -> bool:
+        return self.vector_dim in self.reduced
+
+
+def accumulator_lanes(kind: str, target: Target) -> int:
+    """How many partial results a reduction along the last dimension keeps: four vectors."""
+    return 4 * target.vector_bytes // max(4, bits_of(kind) // 8)
+
+
+def choose_vector_dim(bounds: Sequence[int], reduced: frozenset[int]) -> int | None:
+    """The dimension that the lanes of a reduction's vectors run along; None if all extents are 1.
+
+    It is the last one, but where that belongs to a small window (of a pooling, say) the last one
+    that is kept. The order of combination depends on it, so bounds and reduced dims alone set it.
+    """
+    wide = [d for d, n in enumerate(bounds) if n > 1]
+    if not wide:
+        return None
+    kept = [d for d in wide if d not in reduced]
+    window = prod(bounds[d] for d in wide if d > max(kept, default=-1))
+    columns = [d for d in kept if bounds[d] >= 4]
+    if wide[-1] in reduced and bounds[wide[-1]] <= 4 and window <= LARGEST_WINDOW and columns:
+        return columns[-1]
+    return wide[-1]
+
+
+def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> Chunk | None:
+    """How a reduction is split so that threads share it: set by bounds and reduced dims alone."""
+    wide = [d for d, n in enumerate(bounds) if n > 1]
+    candidates = [d for d in wide if d in reduced]
+    if not candidates or 0 in bounds:
+        return None
+    total, last = prod(bounds), choose_vector_dim(bounds, reduced)
+    assert last is not None
+    parallel = prod(bounds[d] for d in wide if d not in reduced and d != last)
+    kept_columns = last not in reduced
+    if parallel >= 16 or total < 65536 or (kept_columns and bounds[last] >= 8192):
+        return None
+    inner = [d for d in candidates if d != last]
+    dim = next((d for d in inner if bounds[d] >= 16), None)
+    if dim is None:
+        dim = max(candidates, key=lambda d: bounds[d])
+    extent = bounds[dim]
+    least = LANE_MULTIPLE * 16 if dim == last else 1
+    if kept_columns:
+        # partial results are at most 1/16 of what is read
+        others = prod(bounds[d] for d in candidates if d != dim)
+        least = max(1, 16 // others)
+    count = min(MOST_CHUNKS, extent // least, total // 16384)
+    if count < 2:
+        return None
+    size = -(-extent // count)
+    if dim == last:
+        size = -(-size // LANE_MULTIPLE) * LANE_MULTIPLE
+    return Chunk(dim, size, -(-extent // size))
+
+
+def vector_lanes(kinds: Sequence[str], computes: bool, target: Target) -> int:
+    """Lanes of the vectors of a pass whose values have these kinds.
+
+    The widest float counts (f16 and bf16 as f32 where the body computes), else the widest kind.
+    """
+    floats = [FLOAT_BITS[k] for k in kinds if is_float(k)]
+    widest = max(floats or [bits_of(k) for k in kinds], default=32)
+    if computes and floats:
+        widest = max(widest, 32)
+    return 8 * target.vector_bytes // max(8, widest)
+
+
+def normalize(one: Pass) -> Pass:
+    """The same pass with few dimensions: extents of 1 dropped, contiguous neighbours merged.
+
+    Dimensions of a map are first sorted by the steps of its first output. The order in which a
+    reduction combines does not change.
+    """
+    order = [d for d, n in enumerate(one.bounds) if n > 1]
+    if one.is_map:
+        steps = one.writes[0].offset.coefficients
+        order.sort(key=lambda d: -abs(steps[d]))
+    elif one.across_lanes:
+        last = choose_vector_dim(one.bounds, one.reduced)
+        order.sort(key=lambda d: d == last)
+    groups: list[list[int]] = []
+    for d in order:
+        if groups and _may_merge(one, groups[-1][-1], d, last=d == order[-1]):
+            groups[-1].append(d)
+        else:
+            groups.append([d])
+    serial = not groups or (not one.across_lanes and groups[-1][-1] in one.reduced)
+    needs_column = one.scalar or serial
+    return _regroup(one, groups, needs_column)
+
+
+def _may_merge(one: Pass, left: int, right: int, last: bool) -> bool:
+    """`right` continues where `left` steps to, for every access, and nothing tells them apart."""
+    if one.body.index_dims & {left, right} or (left in one.reduced) != (right in one.reduced):
+        return False
+    if one.chunk is not None and one.chunk.dim == right:
+        return False
+    extent = one.bounds[right]
+    if last and right in one.reduced and one.across_lanes and extent % LANE_MULTIPLE:
+        return False
+    return all(
+        linear.coefficients[left] == linear.coefficients[right] * extent for linear in one.linears
+    )
+
+
+def _regroup(one: Pass, groups: list[list[int]], needs_column: bool) -> Pass:
+    """Make one dimension of each group; `needs_column` appends one of extent 1."""
+    extra = (0,) if needs_column else ()
+
+    def regrouped(linear: Linear) -> Linear:
+        inner = tuple(linear.coefficients[g[-1]] for g in groups)
+        return Linear(inner + extra, linear.constant)
+
+    def read(r: Read | None) -> Read | None:
+        if r is None or r.offset is None:
+            return r
+        guards = tuple(Guard(regrouped(g.row), g.extent) for g in r.guards)
+        return replace(r, offset=regrouped(r.offset), guards=guards)
+
+    place = {d: k for k, g in enumerate(groups) for d in g}
+    chunk = one.chunk
+    if chunk is not None:
+        group = groups[place[chunk.dim]]
+        scale = prod(one.bounds[d] for d in group if d != chunk.dim)
+        chunk = Chunk(place[chunk.dim], chunk.size * scale, chunk.count)
+    return replace(
+        one,
+        bounds=tuple(prod(one.bounds[d] for d in g) for g in groups) + (1,) * needs_column,
+        reads=tuple(read(r) for r in one.reads),
+        writes=tuple(replace(w, offset=regrouped(w.offset)) for w in one.writes),
+        reduced=frozenset(place[d] for d in one.reduced if d in place),
+        chunk=chunk,
+        index_of={d: place.get(d) for d in one.body.index_dims},
+    )
+
+
+def narrow_lanes(one: Pass) -> Pass:
+    """No more lanes than the vector dimension has elements, rounded up to a power of two."""
+    extent = one.bounds[one.vector_dim]
+    return replace(one, lanes=min(one.lanes, 1 << (extent - 1).bit_length()))
+
+
+def interleave(one: Pass, target: Target) -> Pass:
+    """Vectors of several machine vectors for a large body.
+
+    The processor then always has a few independent chains of instructions to choose from; those of
+    the next iterations are too far away. Order and bits of reductions do not depend on it.
+    """
+    v = one.vector_dim
+    steps = [r.offset.coefficients[v] if r.offset else 2 for r in one.reads if r]
+    steps += [w.offset.coefficients[v] for w in one.writes]
+    in_memory = any(w.in_memory for w in one.writes)
+    if one.scalar or one.lanes == 1 or in_memory or not {0, 1}.issuperset(steps):
+        return one
+    kinds = [w.value_kind for w in one.writes if w.combiner != "none"]
+    # of short rows the last vector, which may be all but empty, would be too much of the work
+    most = min([one.bounds[v] // 8, *(accumulator_lanes(k, target) for k in kinds)])
+    for vectors in (4, 2):
+        if one.body.size >= INTERLEAVED_SIZE and one.lanes * vectors <= most:
+            return replace(one, lanes=one.lanes * vectors, interleaved=vectors)
+    return one

@@ -1,0 +1,161 @@
+"""Maps with inputs that run across the output: square tiles, transposed in registers.
+
+The vector dimension is contiguous in the output, another dimension (`across`) in some inputs. For
+each tile of both, those inputs are read along `across`, transposed, and kept on the stack; then the
+body runs along the vector dimension as in any map. Both sides move whole cache lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gradir.codegen.bodies.bodies import Value
+from gradir.codegen.nests.space import Linear, Pass, Read
+from gradir.codegen.nests.writer import PassWriter
+from gradir.codegen.text.instructions import llvm_type
+from gradir.codegen.text.memory import constant_mask, integers, memory_kind
+
+# Elements of a tile's rows that an item goes through.
+ITEM_ELEMENTS = 16384
+WIDEST_TILE = 16
+
+
+@dataclass(frozen=True)
+class Transposition:
+    """`across` is the dimension that the reads numbered `staged` are contiguous in."""
+
+    across: int
+    staged: tuple[int, ...]
+
+
+def find_transposition(one: Pass) -> Transposition | None:
+    """The inputs of a map that are better read along another dimension, if there are any."""
+    v = one.vector_dim
+    if not one.is_map or min(one.lanes, one.bounds[v]) < 4:
+        return None
+    across: int | None = None
+    staged: list[int] = []
+    for k, read in enumerate(one.reads):
+        if read is None or read.offset is None or read.guards or read.empty:
+            continue
+        steps = read.offset.coefficients
+        if abs(steps[v]) <= 1:
+            continue
+        if across is None:
+            across = next((d for d, c in enumerate(steps) if c == 1 and one.bounds[d] >= 4), None)
+        if across is not None and steps[across] == 1:
+            staged.append(k)
+    return None if across is None else Transposition(across, tuple(staged))
+
+
+def tile_lanes(one: Pass) -> Pass:
+    """The pass with vectors that a tile is not too large for."""
+    return replace(one, lanes=min(one.lanes, WIDEST_TILE))
+
+
+def write_transposed_map(writer: PassWriter, transposition: Transposition) -> None:
+    """All iterations of a map; an item is a few tiles beside each other."""
+    one, lanes = writer.one, writer.lanes
+    others = [d for d in range(len(one.bounds)) if d not in (transposition.across, one.vector_dim)]
+    columns = -(-ITEM_ELEMENTS // lanes // lanes) * lanes
+    blocks = [(transposition.across, lanes)]
+    if columns < writer.extent:
+        blocks.append((one.vector_dim, columns))
+    with writer.blocks(others, blocks):
+        _Tiles(writer, transposition).write()
+
+
+class _Tiles:
+    def __init__(self, writer: PassWriter, transposition: Transposition):
+        self.writer = writer
+        self.across = transposition.across
+        self.lanes = writer.lanes
+        self.stages = {k: "%" + writer.f.fresh("stage") for k in transposition.staged}
+        for k, stage in self.stages.items():
+            type_ = self._vector_type(self._read(k))
+            writer.allocas.append(f"  {stage} = alloca [{self.lanes} x {type_}], align 64")
+
+    def _read(self, k: int) -> Read:
+        read = self.writer.one.reads[k]
+        assert read is not None
+        return read
+
+    def _vector_type(self, read: Read) -> str:
+        return llvm_type(memory_kind(read.kind), self.lanes)
+
+    def write(self) -> None:
+        """The tiles of one block of `across`, along the vector dimension."""
+        writer, v = self.writer, self.writer.one.vector_dim
+        span, extent = writer.spans[v], writer.extent
+        main = extent // self.lanes * self.lanes
+        if main:
+            with writer.groups(span, main, self.lanes) as index, writer.at(v, index):
+                self._tile(self.lanes)
+        if main < extent:
+            with writer.ending(span), writer.at(v, str(main)):
+                self._tile(extent - main)
+
+    def _tile(self, columns: int) -> None:
+        """`columns` iterations of the vector dimension times a block of `across`."""
+        writer, lanes, f = self.writer, self.lanes, self.writer.f
+        span = writer.spans[self.across]
+        mask = constant_mask(lanes, columns) if columns < lanes else None
+        height = writer.memory.binary("sub nsw", "i64", 1, span.high, span.low)
+        partial = writer.one.bounds[self.across] % lanes != 0
+        rows_mask = writer.memory.first_lanes(lanes, height) if partial else None
+        with writer.at(self.across, span.low):
+            for k in self.stages:
+                self._stage(k, columns, rows_mask)
+        with f.loop(span.low, span.high, at_least_once=True) as index:
+            row = writer.memory.binary("sub nsw", "i64", 1, index, span.low)
+            with writer.at(self.across, index), writer.given(self._staged_values(row)):
+                writer.store_plain(writer.body(0, mask), 0, mask)
+
+    def _staged_values(self, row: str) -> dict[int, Value]:
+        values: dict[int, Value] = {}
+        for k, stage in self.stages.items():
+            read = self._read(k)
+            type_ = self._vector_type(read)
+            f = self.writer.f
+            address = f.emit(f"getelementptr {type_}, ptr {stage}, i64 {row}")
+            loaded = f.emit(f"load {type_}, ptr {address}")
+            values[k] = Value(
+                self.writer.memory.from_memory(read.kind, self.lanes, loaded), self.lanes
+            )
+        return values
+
+    def _stage(self, k: int, columns: int, mask: str | None) -> None:
+        """Read one vector along `across` for each column, and store the transposed tile."""
+        writer, f = self.writer, self.writer.f
+        read, stage = self._read(k), self.stages[k]
+        offset = read.offset
+        assert isinstance(offset, Linear)
+        kind, type_ = memory_kind(read.kind), self._vector_type(read)
+        step = offset.coefficients[writer.one.vector_dim]
+        base = writer.address(read.pointer, kind, offset, 0)
+        columns_read = [
+            writer.memory.load(kind, self.lanes, writer.memory.address(kind, base, c * step), mask)
+            for c in range(columns)
+        ]
+        columns_read += ["poison"] * (self.lanes - columns)
+        for row, vector in enumerate(self._transposed(type_, columns_read)):
+            address = f.emit(f"getelementptr {type_}, ptr {stage}, i64 {row}")
+            f.line(f"store {type_} {vector}, ptr {address}")
+
+    def _transposed(self, type_: str, vectors: list[str]) -> list[str]:
+        """Lane i of vector j becomes lane j of vector i, by interleaving halves again and again."""
+        lanes, half = self.lanes, self.lanes // 2
+        orders = [
+            integers([x for k in range(half) for x in (start + k, start + k + lanes)])
+            for start in (0, half)
+        ]
+        for _ in range(lanes.bit_length() - 1):
+            vectors = [
+                self.writer.f.emit(
+                    f"shufflevector {type_} {vectors[k]}, {type_} {vectors[k + half]}, "
+                    f"<{lanes} x i32> {order}"
+                )
+                for k in range(half)
+                for order in orders
+            ]
+        return vectors

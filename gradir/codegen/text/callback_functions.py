@@ -1,0 +1,185 @@
+"""The functions through which native code comes back to Python, as LLVM text.
+
+Both take the table of the running call, and use no layout of CPython's, only its C interface.
+
+    @gradir_poll(table) -> 0, or 1 where the call is to end
+    @gradir_host(function, number, buffers, table) -> the same, after function(number, buffers,
+                                                     table)
+
+A poll is for the back edges of long loops. On Python's main thread it runs the handlers of signals
+that have come, but takes the GIL for that no more than once in `POLL_INTERVAL`. What a handler or
+a host function raises is kept in the table, whoever was in the middle of what: nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from gradir.codegen.text.kernel import ERROR_CODE
+from gradir.codegen.text.table import (
+    RAISED,
+    TABLE_ERROR,
+    TABLE_POLLED,
+    TABLE_RAISED,
+    TABLE_STOP,
+)
+
+POLL_SYMBOL, HOST_SYMBOL = "gradir_poll", "gradir_host"
+
+# Stands for the Python object that runs the host calls of a program.
+HOST_OBJECT = "gradir_host_calls"
+
+# The address of a word that holds the number of Python's main thread.
+MAIN_THREAD_SYMBOL = "gradir_main_thread"
+
+# Nanoseconds. Another thread of Python's may keep the GIL for 5 ms.
+POLL_INTERVAL = 60_000_000
+
+# Of <time.h>, on Linux and on macOS.
+CLOCK_MONOTONIC_LINUX, CLOCK_MONOTONIC_DARWIN = 1, 6
+
+PYTHON_FUNCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "PyErr_CheckSignals": "i32 ()",
+        "PyErr_Fetch": "void (ptr, ptr, ptr)",
+        "PyErr_NormalizeException": "void (ptr, ptr, ptr)",
+        "PyException_SetTraceback": "i32 (ptr, ptr)",
+        "PyGILState_Ensure": "i32 ()",
+        "PyGILState_Release": "void (i32)",
+        "PyLong_FromVoidPtr": "ptr (ptr)",
+        "PyObject_CallObject": "ptr (ptr, ptr)",
+        "PyThread_get_thread_ident": "i64 ()",
+        "PyTuple_New": "ptr (i64)",
+        "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
+        "Py_DecRef": "void (ptr)",
+    }
+)
+LIBRARY_FUNCTIONS: Mapping[str, str] = MappingProxyType({"clock_gettime": "i32 (i32, ptr)"})
+
+
+def callback_functions(clock: int) -> str:
+    """The module; `clock` is the system's number of the clock that only advances."""
+    declared = {**PYTHON_FUNCTIONS, **LIBRARY_FUNCTIONS}
+    lines = ["declare " + type_.replace(" (", f" @{name}(", 1) for name, type_ in declared.items()]
+    lines.append(f"@{MAIN_THREAD_SYMBOL} = external global i64")
+    return "\n".join([*lines, _keep(), _now(clock), _poll(), _host()])
+
+
+def word(number: int, name: str) -> str:
+    """The address of a word of the table."""
+    return f"%{name} = getelementptr i64, ptr %table, i64 {number}"
+
+
+def _keep() -> str:
+    """`@keep`: put the exception that was raised last into the table, and end the call."""
+    return f"""
+define internal void @keep(ptr %table) {{
+  %type.place = alloca ptr
+  %value.place = alloca ptr
+  %trace.place = alloca ptr
+  call void @PyErr_Fetch(ptr %type.place, ptr %value.place, ptr %trace.place)
+  call void @PyErr_NormalizeException(ptr %type.place, ptr %value.place, ptr %trace.place)
+  %type = load ptr, ptr %type.place
+  %value = load ptr, ptr %value.place
+  %trace = load ptr, ptr %trace.place
+  call void @Py_DecRef(ptr %type)
+  %has.trace = icmp ne ptr %trace, null
+  br i1 %has.trace, label %traced, label %placed
+traced:
+  call i32 @PyException_SetTraceback(ptr %value, ptr %trace)
+  call void @Py_DecRef(ptr %trace)
+  br label %placed
+placed:
+  {word(TABLE_RAISED, "raised")}
+  %earlier = load ptr, ptr %raised
+  call void @Py_DecRef(ptr %earlier)
+  store ptr %value, ptr %raised
+  {word(TABLE_ERROR + ERROR_CODE, "code")}
+  store i64 {RAISED}, ptr %code
+  {word(TABLE_STOP, "stop")}
+  store atomic i64 1, ptr %stop release, align 8
+  ret void
+}}"""
+
+
+def _now(clock: int) -> str:
+    return f"""
+define internal i64 @now() {{
+  %time = alloca [2 x i64]
+  call i32 @clock_gettime(i32 {clock}, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.place = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.place
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  ret i64 %now
+}}"""
+
+
+def _poll() -> str:
+    return f"""
+define i64 @{POLL_SYMBOL}(ptr %table) {{
+  {word(TABLE_STOP, "stop")}
+  %before = load atomic i64, ptr %stop monotonic, align 8
+  %going = icmp eq i64 %before, 0
+  br i1 %going, label %whose, label %done
+whose:
+  %thread = call i64 @PyThread_get_thread_ident()
+  %main = load i64, ptr @{MAIN_THREAD_SYMBOL}
+  %is.main = icmp eq i64 %thread, %main
+  br i1 %is.main, label %when, label %done
+when:
+  {word(TABLE_POLLED, "polled")}
+  %last = load i64, ptr %polled
+  %now = call i64 @now()
+  %passed = sub i64 %now, %last
+  %is.due = icmp uge i64 %passed, {POLL_INTERVAL}
+  br i1 %is.due, label %check, label %done
+check:
+  store i64 %now, ptr %polled
+  %state = call i32 @PyGILState_Ensure()
+  %failed = call i32 @PyErr_CheckSignals()
+  %raised = icmp ne i32 %failed, 0
+  br i1 %raised, label %end, label %release
+end:
+  call void @keep(ptr %table)
+  br label %release
+release:
+  call void @PyGILState_Release(i32 %state)
+  br label %done
+done:
+  %after = load atomic i64, ptr %stop monotonic, align 8
+  ret i64 %after
+}}"""
+
+
+def _host() -> str:
+    return f"""
+define i64 @{HOST_SYMBOL}(ptr %function, i64 %number, ptr %buffers, ptr %table) {{
+  %state = call i32 @PyGILState_Ensure()
+  %arguments = call ptr @PyTuple_New(i64 3)
+  %some = icmp ne ptr %arguments, null
+  br i1 %some, label %fill, label %raised
+fill:
+  %number.pointer = inttoptr i64 %number to ptr
+  %number.object = call ptr @PyLong_FromVoidPtr(ptr %number.pointer)
+  %buffers.object = call ptr @PyLong_FromVoidPtr(ptr %buffers)
+  %table.object = call ptr @PyLong_FromVoidPtr(ptr %table)
+  call i32 @PyTuple_SetItem(ptr %arguments, i64 0, ptr %number.object)
+  call i32 @PyTuple_SetItem(ptr %arguments, i64 1, ptr %buffers.object)
+  call i32 @PyTuple_SetItem(ptr %arguments, i64 2, ptr %table.object)
+  %result = call ptr @PyObject_CallObject(ptr %function, ptr %arguments)
+  call void @Py_DecRef(ptr %arguments)
+  call void @Py_DecRef(ptr %result)
+  %returned = icmp ne ptr %result, null
+  br i1 %returned, label %release, label %raised
+raised:
+  call void @keep(ptr %table)
+  br label %release
+release:
+  call void @PyGILState_Release(i32 %state)
+  {word(TABLE_STOP, "stop")}
+  %stopped = load atomic i64, ptr %stop monotonic, align 8
+  ret i64 %stopped
+}}"""

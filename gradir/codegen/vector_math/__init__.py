@@ -1,0 +1,95 @@
+"""Elementary functions as LLVM IR text that vectorizes by construction.
+
+`definition("exp", 32, 16)` is the text of
+
+    define internal <16 x float> @gradir.exp.v16f32(<16 x float> %x) alwaysinline ... { ... }
+
+No library is called and no fast-math flag is set. Every width runs the same operations, so lane i
+of a vector has the bits of the scalar function (`lanes` 1). Errors are below 4 units in the last
+place, mostly below 2, for all finite arguments, with gradual underflow; infinities, nan and
+signed zeros are as in C99. `llvm.fma` is used throughout; for targets without that instruction
+`target_functions.complete` has another way, with the same bits.
+Intrinsics need no `declare`: LLVM's parser (19 and later) supplies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from gradir.codegen.text.lanes import Lanes, Value, suffix
+from gradir.codegen.vector_math import (
+    error_function,
+    exponential,
+    huge_reduction,
+    inverse_trigonometric,
+    logarithm,
+    power,
+    trigonometric,
+)
+
+Request = tuple[str, int, int]
+
+_UNARY: dict[str, Callable[[Value], Value]] = {
+    **exponential.FUNCTIONS,
+    **logarithm.FUNCTIONS,
+    **trigonometric.FUNCTIONS,
+    **inverse_trigonometric.UNARY,
+    **error_function.FUNCTIONS,
+    **power.UNARY,
+}
+_BINARY: dict[str, Callable[[Value, Value], Value]] = {
+    **inverse_trigonometric.BINARY,
+    **power.BINARY,
+}
+
+FUNCTIONS: frozenset[str] = frozenset({*_UNARY, *_BINARY})
+
+
+def symbol(name: str, bits: int, lanes: int) -> str:
+    """The LLVM name: `@gradir.exp.v16f32`, or `@gradir.exp.f32` for one lane."""
+    return f"@gradir.{name}.{suffix(bits, lanes)}"
+
+
+def operand_count(name: str) -> int:
+    """How many operands function `name` takes."""
+    return 2 if name in _BINARY else 1
+
+
+def definition(name: str, bits: int, lanes: int) -> str:
+    """The text of one function; it may call those in `dependencies`."""
+    return _write(name, bits, lanes)[0]
+
+
+def dependencies(name: str, bits: int, lanes: int) -> tuple[str, ...]:
+    """The definitions of all functions and tables that `definition` uses, to be given once each."""
+    return _write(name, bits, lanes)[1]
+
+
+def collect(requests: Iterable[Request]) -> str:
+    """The definitions of all requested functions and of what they use, each once, sorted."""
+    texts = [_write(*request) for request in sorted(set(requests))]
+    used = dict.fromkeys(text for _, needed in texts for text in needed)
+    return "\n".join([*used, *(text for text, _ in texts)])
+
+
+@cache
+def _write(name: str, bits: int, lanes: int) -> tuple[str, tuple[str, ...]]:
+    function = Lanes(bits, lanes)
+    type_ = function.float_type
+    if name in _BINARY:
+        names = ("%x", "%y")
+        result = _BINARY[name](*(Value(function, type_, operand) for operand in names))
+    else:
+        names = ("%x",)
+        result = _UNARY[name](Value(function, type_, "%x"))
+    function.text.line(f"ret {type_} {result.name}")
+    parameters = ", ".join(f"{type_} {operand}" for operand in names)
+    text = (
+        f"define internal {type_} {symbol(name, bits, lanes)}({parameters})"
+        " alwaysinline nounwind memory(none) {\nentry:\n" + function.text.text() + "\n}\n"
+    )
+    if not function.calls_huge_reduction:
+        return text, ()
+    widths = (*huge_reduction.dependencies(bits, lanes), (bits, lanes))
+    return text, tuple(huge_reduction.definition(*width) for width in widths)

@@ -1,0 +1,178 @@
+"""exp, exp2, expm1, tanh, sinh, cosh: x = n ln2 + r, a polynomial in r, then scaling by 2**n.
+
+The polynomials are our own minimax fits (Remez exchange in 60 digits, coefficients then rounded
+one after the other); the errors stated are relative to the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradir.codegen.text.lanes import (
+    EXPONENT_BIAS,
+    MANTISSA_BITS,
+    ROUNDING_MAGIC,
+    Value,
+    fma,
+    polynomial,
+)
+
+LOG2_E = 1.4426950408889634
+# ln2 in two parts; subtracting n * LN2_HIGH from x in an fma is exact, since the two are close.
+LN2_HIGH = {32: 0.693147182464599609375, 64: 0.6931471805599453}
+LN2_LOW = {32: -1.9046542121259336e-09, 64: 2.3190468138462996e-17}
+
+# (e**r - 1 - r) / r**2 on |r| <= ln2 / 2, for an error of 2**-28 and 2**-57 in e**r.
+EXP_TAIL = {
+    32: (0.49999994, 0.16666518, 0.041668255, 0.008368961, 0.0013821865),
+    64: (
+        *(0.500000000000001, 0.16666666666666427, 0.04166666666653435, 0.008333333333488126),
+        *(0.0013888888942732063, 0.00019841269516196388, 2.480149387379352e-05),
+        *(2.755758023375919e-06, 2.763001574965049e-07, 2.5001474226722598e-08),
+    ),
+}
+# The same for an error of 2**-26 and 2**-61 in e**r - 1.
+EXPM1_TAIL = {
+    32: (0.49999997, 0.16666542, 0.04166753, 0.008366693, 0.0013862157),
+    64: (
+        *(0.5, 0.16666666666666677, 0.0416666666666666, 0.008333333333321443),
+        *(0.0013888888888928337, 0.00019841269886570426, 2.4801587227621047e-05),
+        *(2.7557243776384498e-06, 2.755736178023577e-07, 2.5109185938735996e-08),
+        2.0886684693563116e-09,
+    ),
+}
+# (2**r - 1) / r on |r| <= 1/2, for an error of 2**-27 and 2**-57 in 2**r.
+EXP2_TAIL = {
+    32: (0.69314724, 0.24022654, 0.055502817, 0.009617708, 0.0013413479, 0.00015560156),
+    64: (
+        *(0.6931471805599453, 0.24022650695910133, 0.05550410866482226, 0.009618129107593498),
+        *(0.0013333558146380658, 0.00015403530457765014, 1.5252733805508417e-05),
+        *(1.3215435001110848e-06, 1.0178086773686069e-07, 7.073826046303359e-09),
+        4.449955477921139e-10,
+    ),
+}
+# Where the result is surely zero (for expm1: -1), and where it is surely infinite.
+EXP_RANGE = {32: (-104.0, 89.0), 64: (-746.0, 710.0)}
+EXP2_RANGE = {32: (-151.0, 129.0), 64: (-1076.0, 1025.0)}
+EXPM1_RANGE = {32: (-18.0, 89.0), 64: (-40.0, 710.0)}
+TANH_LIMIT = {32: 10.0, 64: 20.0}  # tanh is 1 from here on
+SINH_LIMIT = {32: 89.6, 64: 710.6}  # sinh and cosh are infinite from here on
+HALFWAY = 64  # 2**n is applied as 2**(n -+ HALFWAY) * 2**+-HALFWAY, both normal numbers
+
+
+def exp(x: Value) -> Value:
+    p, scale, rescale = exponential_parts(clamp(x, EXP_RANGE), split_scale(x))
+    return p * scale * rescale
+
+
+def exp2(x: Value) -> Value:
+    shifter, rescale = split_scale(x)
+    x = clamp(x, EXP2_RANGE)
+    shifted = x + shifter
+    r = x - (shifted - shifter)
+    p = fma(r, polynomial(r, EXP2_TAIL[x.bits]), 1.0)
+    return p * power_of_two(shifted) * rescale
+
+
+def expm1(x: Value) -> Value:
+    n, p, half_power = reduced_expm1(clamp(x, EXPM1_RANGE), exponent=-1)
+    # 2**n p + (2**n - 1), at half its size because 2**n may overflow before the result does.
+    half = fma(half_power, p, half_power - 0.5)
+    # Halving would cost a subnormal result its last bit.
+    return n.equals(0.0).select(p, half + half).with_sign_of(x)
+
+
+def tanh(x: Value) -> Value:
+    """expm1(2|x|) / (expm1(2|x|) + 2), with the sign of x."""
+    magnitude = abs(x).at_most(TANH_LIMIT[x.bits])
+    _, p, power = reduced_expm1(magnitude + magnitude)
+    e = fma(power, p, power - 1.0)
+    return (e / (e + 2.0)).with_sign_of(x)
+
+
+def sinh(x: Value) -> Value:
+    """(e + e / (e + 1)) / 2 for e = expm1(|x|), with the sign of x."""
+    magnitude = abs(x)
+    # A quarter of e, so that e may overflow.
+    _, p, power = reduced_expm1(magnitude.at_most(SINH_LIMIT[x.bits]), exponent=-2)
+    quarter = fma(power, p, power - 0.25)
+    half_result = quarter + quarter / fma(quarter, 4.0, 1.0)
+    tiny = 2.0 ** -(MANTISSA_BITS[x.bits] // 2 + 1)
+    return (magnitude < tiny).select(magnitude, half_result + half_result).with_sign_of(x)
+
+
+def cosh(x: Value) -> Value:
+    """(e + 1 / e) / 2 for e = exp(|x|)."""
+    _, p, power = reduced_expm1(abs(x).at_most(SINH_LIMIT[x.bits]), exponent=-2)
+    quarter = fma(power, p, power)
+    half_result = quarter + 0.0625 / quarter
+    return half_result + half_result
+
+
+def clamp(x: Value, bounds: dict[int, tuple[float, float]]) -> Value:
+    low, high = bounds[x.bits]
+    return x.at_most(high).at_least(low)
+
+
+def exponential_parts(x: Value, scales: tuple[Value, Value]) -> tuple[Value, Value, Value]:
+    """Three factors of exp(x), to be multiplied from left to right; x within EXP_RANGE.
+
+    `scales` is `split_scale` of a value with the sign of x. Only the last product can overflow or
+    underflow, so the result is rounded once.
+    """
+    shifter, rescale = scales
+    shifted = fma(x, LOG2_E, shifter)
+    r = subtract_ln2(x, shifted - shifter)
+    p = polynomial(r, (1.0, 1.0, *EXP_TAIL[x.bits]))
+    return p, power_of_two(shifted), rescale
+
+
+def exp_normal(x: Value) -> Value:
+    """exp(x) where it is a normal number; nothing is checked."""
+    shifter = biased_magic(x.bits)
+    shifted = fma(x, LOG2_E, shifter)
+    r = subtract_ln2(x, shifted - shifter)
+    p = polynomial(r, (1.0, 1.0, *EXP_TAIL[x.bits]))
+    return p * power_of_two(shifted)
+
+
+def reduced_expm1(x: Value, exponent: int = 0) -> tuple[Value, Value, Value]:
+    """n, e**(x - n ln2) - 1 and 2**(n + exponent), where n = round(x / ln2)."""
+    shifter = biased_magic(x.bits, exponent)
+    shifted = fma(x, LOG2_E, shifter)
+    n = shifted - shifter
+    r = subtract_ln2(x, n)
+    p = fma(r * r, polynomial(r, EXPM1_TAIL[x.bits]), r)
+    return n, p, power_of_two(shifted)
+
+
+def subtract_ln2(x: Value, n: Value) -> Value:
+    """x - n ln2."""
+    return fma(n, -LN2_LOW[x.bits], fma(n, -LN2_HIGH[x.bits], x))
+
+
+def biased_magic(bits: int, exponent: int = 0) -> float:
+    """The rounding constant plus an exponent field: `power_of_two` then needs one shift."""
+    return ROUNDING_MAGIC[bits] + EXPONENT_BIAS[bits] + exponent
+
+
+def split_scale(x: Value) -> tuple[Value, Value]:
+    """The biased rounding constant and the last factor, for results of any size."""
+    negative = x < 0.0
+    shifter = negative.select(biased_magic(x.bits, HALFWAY), biased_magic(x.bits, -HALFWAY))
+    return shifter, negative.select(2.0**-HALFWAY, 2.0**HALFWAY)
+
+
+def power_of_two(shifted: Value) -> Value:
+    """2**n from n + biased_magic, whose low bits are the exponent field of 2**n."""
+    return (shifted.as_int() << MANTISSA_BITS[shifted.bits]).as_float()
+
+
+FUNCTIONS: dict[str, Callable[[Value], Value]] = {
+    "exp": exp,
+    "exp2": exp2,
+    "expm1": expm1,
+    "tanh": tanh,
+    "sinh": sinh,
+    "cosh": cosh,
+}

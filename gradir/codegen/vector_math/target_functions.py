@@ -1,0 +1,283 @@
+"""What not every target has an instruction for, as functions in LLVM text.
+
+Where a target lacks an instruction LLVM calls a library: one function for each lane, and some
+(`__truncsfbf2`) that no library has. `complete` gives a module functions of ours instead, with the
+same bits at every level:
+
+    @gradir.extend.v8f16(<8 x i16>) -> <8 x float>      also bf16; exact
+    @gradir.narrow.v8f16(<8 x float>) -> <8 x i16>      to nearest, ties to even
+    @llvm.floor, ceil, trunc, round, roundeven          for targets that do not round
+    @llvm.fma of f32                                    for targets without FMA
+
+What is left to libraries is `LIBRARY_FUNCTIONS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+from gradir.codegen.text.lanes import ROUNDING_MAGIC, Lanes, Value, vector
+from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.target import Target
+
+# Functions of the C library that native code may call. The first move and clear memory. Remainders
+# need a long division; fma of f64 is called by targets without FMA, and exact there as well.
+LIBRARY_FUNCTIONS = ("memcpy", "memmove", "memset", "fmod", "fmodf", "fma")
+
+_CONVERSION = re.compile(r"@gradir\.(extend|narrow)\.(?:v(\d+))?(f16|bf16)\(")
+_ROUNDING = re.compile(r"@llvm\.(floor|ceil|trunc|round|roundeven)\.(?:v(\d+))?f(32|64)\(")
+_FMA = re.compile(r"@llvm\.(fma)\.(?:v(\d+))?f(32)\(")
+
+
+def extended(f: FunctionText, kind: str, lanes: int | None, value: str) -> str:
+    """f16 or bf16 (bits) as f32; `lanes` is None for a scalar."""
+    return _convert(f, "extend", kind, lanes, value)
+
+
+def narrowed(f: FunctionText, kind: str, lanes: int | None, value: str) -> str:
+    """f32 as f16 or bf16 (bits), to nearest even; `lanes` is None for a scalar."""
+    return _convert(f, "narrow", kind, lanes, value)
+
+
+def _convert(f: FunctionText, name: str, kind: str, lanes: int | None, value: str) -> str:
+    bits, single = _shaped("i16", lanes), _shaped("float", lanes)
+    source, result = (bits, single) if name == "extend" else (single, bits)
+    return f.emit(f"call {result} @gradir.{name}.{_suffix(kind, lanes)}({source} {value})")
+
+
+def complete(text: str, target: Target) -> str:
+    """The module with the definitions of all that it calls of the above."""
+    conversions = {(m[1], m[2], m[3]) for m in _CONVERSION.finditer(text)}
+    parts: list[str] = []
+    for pattern, has in ((_ROUNDING, target.rounds), (_FMA, target.fma)):
+        if has:
+            continue
+        replaced = {(m[1], m[2], m[3]) for m in pattern.finditer(text)}
+        text = re.sub(f"^declare .*{pattern.pattern}.*\n?", "", text, flags=re.MULTILINE)
+        text = pattern.sub(lambda m: m[0].replace("@llvm.", "@gradir."), text)
+        parts += [_arithmetic(name, _lanes(v), int(bits)) for name, v, bits in _sorted(replaced)]
+    for name, lanes, kind in _sorted(conversions):
+        parts.append(_conversion(name, kind, _lanes(lanes), target.converts_half))
+    return "\n".join([text, *parts])
+
+
+def _sorted(found: set[tuple[str, str | None, str]]) -> list[tuple[str, str | None, str]]:
+    return sorted(found, key=lambda one: (one[0], int(one[1] or 0), one[2]))
+
+
+def _lanes(digits: str | None) -> int | None:
+    return None if digits is None else int(digits)
+
+
+def _shaped(element: str, lanes: int | None) -> str:
+    return element if lanes is None else f"<{lanes} x {element}>"
+
+
+def _suffix(kind: str, lanes: int | None) -> str:
+    return kind if lanes is None else f"v{lanes}{kind}"
+
+
+def _define(
+    name: str, suffix: str, result: str, parameters: list[str], function: Lanes, value: str
+) -> str:
+    """The text of `@gradir.name`, which gives `value` of the type that `function` makes."""
+    listed = ", ".join(f"{type_} %x{k}" for k, type_ in enumerate(parameters))
+    # thirty instructions for each of a polynomial's: inlined they take seconds to compile
+    inlining = "noinline" if name == "fma" else "alwaysinline"
+    return (
+        f"define internal {result} @gradir.{name}.{suffix}({listed})"
+        f" {inlining} nounwind memory(none) {{\nentry:\n{function.text.text()}\n"
+        f"  ret {result} {value}\n}}\n"
+    )
+
+
+def _argument(function: Lanes, type_: str, lanes: int | None, index: int) -> Value:
+    """A parameter; of a vector of one lane, its element, since `Lanes` has scalars for these."""
+    name = f"%x{index}"
+    if lanes != 1:
+        return Value(function, type_, name)
+    return function.emit(type_, f"bitcast <1 x {type_}> {name} to {type_}")
+
+
+def _returned(value: Value, lanes: int | None) -> str:
+    if lanes != 1:
+        return value.name
+    return value.function.text.emit(f"bitcast {value.type} {value.name} to <1 x {value.type}>")
+
+
+# Conversions.
+
+
+@cache
+def _conversion(name: str, kind: str, lanes: int | None, has_half: bool) -> str:
+    function = Lanes(32, lanes or 1)
+    bits, single = _shaped("i16", lanes), _shaped("float", lanes)
+    is_native = kind == "f16" and has_half
+    if name == "extend":
+        convert = _extend_natively if is_native else _EXTENDS[kind]
+        x = _argument(function, vector("i16", function.lanes), lanes, 0)
+        value = _returned(convert(function, x), lanes)
+        return _define(name, _suffix(kind, lanes), single, [bits], function, value)
+    convert = _narrow_natively if is_native else _NARROWS[kind]
+    x = _argument(function, function.float_type, lanes, 0)
+    value = _returned(convert(function, x), lanes)
+    return _define(name, _suffix(kind, lanes), bits, [single], function, value)
+
+
+def _extend_natively(f: Lanes, x: Value) -> Value:
+    half = vector("half", f.lanes)
+    same = f.emit(half, f"bitcast {x.type} {x.name} to {half}")
+    return f.emit(f.float_type, f"fpext {half} {same.name} to {f.float_type}")
+
+
+def _narrow_natively(f: Lanes, x: Value) -> Value:
+    half, bits = vector("half", f.lanes), vector("i16", f.lanes)
+    short = f.emit(half, f"fptrunc {x.type} {x.name} to {half}")
+    return f.emit(bits, f"bitcast {half} {short.name} to {bits}")
+
+
+def _widened(f: Lanes, x: Value) -> Value:
+    return f.emit(f.int_type, f"zext {x.type} {x.name} to {f.int_type}")
+
+
+def _shortened(f: Lanes, x: Value) -> Value:
+    bits = vector("i16", f.lanes)
+    return f.emit(bits, f"trunc {x.type} {x.name} to {bits}")
+
+
+def _extend_bfloat(f: Lanes, x: Value) -> Value:
+    """A bf16 is the upper half of an f32."""
+    return (_widened(f, x) << 16).as_float()
+
+
+def _narrow_bfloat(f: Lanes, x: Value) -> Value:
+    """In integers on every target: the instruction of AVX-512 flushes subnormal numbers."""
+    bits = x.as_int()
+    high = bits >> 16
+    rounded = (bits + ((high & 1) + f.int_constant(0x7FFF))) >> 16
+    return _shortened(f, x.equals(x).select(rounded, high | 0x40))
+
+
+def _extend_half(f: Lanes, x: Value) -> Value:
+    """The exponent moves from bias 15 to 127; of subnormal numbers a subtraction finds it."""
+    wide = _widened(f, x)
+    sign, size = (wide & 0x8000) << 16, (wide & 0x7FFF) << 13
+    exponent = size & 0x0F800000
+    normal = size + f.int_constant((127 - 15) << 23)
+    largest = exponent.equals(f.int_constant(0x0F800000))
+    is_nan = size > f.int_constant(0x0F800000)
+    quiet = is_nan.select(f.int_constant(0x00400000), f.int_constant(0))
+    special = (normal + f.int_constant((128 - 16) << 23)) | quiet
+    shifted = (normal + f.int_constant(1 << 23)).as_float()
+    small = (shifted - 2.0**-14).as_int()
+    is_small = exponent.equals(f.int_constant(0))
+    return (is_small.select(small, largest.select(special, normal)) | sign).as_float()
+
+
+def _narrow_half(f: Lanes, x: Value) -> Value:
+    """Normal numbers are rounded in integers, subnormal ones by the addition of a large one."""
+    bits = x.as_int()
+    sign = (bits >> 16) & 0x8000
+    size = bits & 0x7FFFFFFF
+    odd = (size >> 13) & 1
+    normal = (size + f.int_constant(((15 - 127) << 23) + 0xFFF) + odd) >> 13
+    # the last place of 0.5 is that of f16's subnormal numbers
+    small = (size.as_float() + 0.5).as_int() - f.int_constant(0x3F000000)
+    finite = (size < f.int_constant((127 - 14) << 23)).select(small, normal)
+    payload = ((size >> 13) & 0x3FF) | 0x7E00
+    infinite = x.equals(x).select(f.int_constant(0x7C00), payload)
+    is_finite = size < f.int_constant((127 + 16) << 23)
+    return _shortened(f, is_finite.select(finite, infinite) | sign)
+
+
+_EXTENDS = {"f16": _extend_half, "bf16": _extend_bfloat}
+_NARROWS = {"f16": _narrow_half, "bf16": _narrow_bfloat}
+
+
+# Arithmetic.
+
+
+@cache
+def _arithmetic(name: str, lanes: int | None, bits: int) -> str:
+    function = Lanes(bits, lanes or 1)
+    emit = _ARITHMETIC[name]
+    operands = [
+        _argument(function, function.float_type, lanes, k) for k in range(3 if name == "fma" else 1)
+    ]
+    value = _returned(emit(function, *operands), lanes)
+    type_ = _shaped("float" if bits == 32 else "double", lanes)
+    return _define(
+        name, _suffix(f"f{bits}", lanes), type_, [type_] * len(operands), function, value
+    )
+
+
+def _whole(f: Lanes, x: Value, rounded: Value) -> Value:
+    """`rounded` with x's sign, but x itself where it is whole, for its size, or nan."""
+    limit = ROUNDING_MAGIC[f.bits] / 1.5
+    return (abs(x) < limit).select(rounded.with_sign_of(x), x)
+
+
+def _nearest(f: Lanes, size: Value) -> Value:
+    """The nearest whole number, ties to even, of a size below 2**mantissa_bits."""
+    limit = ROUNDING_MAGIC[f.bits] / 1.5
+    return (size + limit) - limit
+
+
+def _round_even(f: Lanes, x: Value) -> Value:
+    return _whole(f, x, _nearest(f, abs(x)))
+
+
+def _truncated(f: Lanes, size: Value) -> Value:
+    near = _nearest(f, size)
+    return (near > size).select(near - 1.0, near)
+
+
+def _truncate(f: Lanes, x: Value) -> Value:
+    return _whole(f, x, _truncated(f, abs(x)))
+
+
+def _round_away(f: Lanes, x: Value) -> Value:
+    size = abs(x)
+    below = _truncated(f, size)
+    return _whole(f, x, (size - below < 0.5).select(below, below + 1.0))
+
+
+def _floor(f: Lanes, x: Value) -> Value:
+    near = _round_even(f, x)
+    return _whole(f, x, (near > x).select(near - 1.0, near))
+
+
+def _ceil(f: Lanes, x: Value) -> Value:
+    near = _round_even(f, x)
+    return _whole(f, x, (near < x).select(near + 1.0, near))
+
+
+def _fma(f: Lanes, x: Value, y: Value, z: Value) -> Value:
+    """The product is exact in f64, and so is the error of the sum, which is rounded to odd there:
+    rounding it again, to f32, then gives what one rounding would have."""
+    product, addend = x.to_double() * y.to_double(), z.to_double()
+    total = product + addend
+    other = total - product
+    error = (product - (total - other)) + (addend - other)
+    bits = total.as_int()
+    wide = total.function
+    is_exact = error.equals(0.0)
+    finite = (abs(error) < float("inf")) & ~is_exact
+    outwards = ((error.as_int() ^ bits) > wide.int_constant(-1)).select(
+        wide.int_constant(1), wide.int_constant(-1)
+    )
+    is_even = (bits & 1).equals(wide.int_constant(0))
+    odd = (is_even & finite).select(bits + outwards, bits)
+    return odd.as_float().to_single()
+
+
+_ARITHMETIC: dict[str, Callable[..., Value]] = {
+    "floor": _floor,
+    "ceil": _ceil,
+    "trunc": _truncate,
+    "round": _round_away,
+    "roundeven": _round_even,
+    "fma": _fma,
+}

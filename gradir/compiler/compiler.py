@@ -1,0 +1,76 @@
+"""From a module to native code: the stages, the plan for this machine, and the JIT."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from gradir.codegen.driver.program import emit_program
+from gradir.codegen.scratch import allocate_scratch
+from gradir.codegen.text.target import Target, host
+from gradir.compiler.known_programs import check_program
+from gradir.compiler.memory_limit import check_limit
+from gradir.compiler.pipeline import place_buffers, run_stages
+from gradir.compiler.symbols import check_signature, function_named
+from gradir.dialects.base.attribute_names import MEMORY_LIMIT
+from gradir.dialects.grad.host_call import HostCallOp
+from gradir.passes.buffers.plan_memory import MemoryPlan
+from gradir.runtime import executable
+from gradir.runtime.host_calls import host_call_of
+from gradir.runtime.jit import CompiledObject, compile_object
+from gradir.runtime.slices import SlicesExecutable, slices_layout
+from gradir.runtime.threads import thread_count
+
+
+def compile_function(
+    module: ModuleOp, function: str, threads: int | None = None, target: Target | None = None
+) -> executable.Executable:
+    """Native code for one function; uses up the module."""
+    target = executable.runnable(target or host())
+    count = thread_count(threads)
+    layout = slices_layout(alone(module, function))
+    compiled, plan = _placed(module, function, target, count)
+    if layout is None:
+        return executable.compile_function(compiled, count, target, plan)
+    made = executable.compile_function(compiled, count, target, plan, SlicesExecutable)
+    made.layout = layout
+    return made
+
+
+def emit_object(
+    module: ModuleOp, function: str, target: Target, threads: int = 1
+) -> CompiledObject:
+    """The object file of one function for any target; uses up the module."""
+    alone(module, function)
+    compiled, _ = _placed(module, function, target, threads)
+    return compile_object(emit_program(compiled, target, threads).text, target)
+
+
+def alone(module: ModuleOp, function: str) -> FuncOp:
+    """The function, alone in its module and with all that it calls inside of it."""
+    from gradir.passes.cleanup.inline import inline
+
+    check_signature(function_named(module, function))
+    inline(module, function)
+    for op in list(module.ops):
+        if op is not function_named(module, function):
+            op.detach()
+            op.erase()
+    return function_named(module, function)
+
+
+def _placed(
+    module: ModuleOp, function: str, target: Target, threads: int
+) -> tuple[FuncOp, MemoryPlan]:
+    """The function after all stages, and the plan of its memory."""
+    place = function_named(module, function)
+    check_program([place])
+    limit = place.attributes.get(MEMORY_LIMIT)
+    for op in place.walk():
+        if isinstance(op, HostCallOp):
+            host_call_of(op)
+    run_stages(module)
+    allocate_scratch(module, target, threads)
+    plan = place_buffers(module)[function]
+    check_limit(limit, plan.peak_bytes, place)
+    return function_named(module, function), plan

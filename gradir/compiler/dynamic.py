@@ -1,0 +1,219 @@
+"""Functions with extents that are not known, run: each tuple of shapes has native code of its own.
+
+The arrays of a call say the shapes; the function is specialized and compiled at the first call with
+these, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation
+
+from gradir.codegen.driver.program import Program
+from gradir.compiler.specialize_pass import specialize
+from gradir.compiler.symbols import check_signature, function_named
+from gradir.diagnostics import Sources
+from gradir.dialects.base.shapes import compatible, element_of, shape_of
+from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
+from gradir.gc_pause import paused_gc
+from gradir.passes.analysis.arguments import in_out_results
+from gradir.passes.analysis.call_graph import functions_by_name
+from gradir.passes.shapes.infer_shapes import is_open
+from gradir.passes.shapes.specialize import declarations, reachable, waits_for_shapes
+from gradir.passes.verify.verify import verify
+from gradir.runtime.arrays import Array, ArraySpec, dtype_of
+from gradir.runtime.executable import Executable
+from gradir.runtime.forking import RenewedLock
+from gradir.runtime.recompiled import Recompiled
+from gradir.runtime.threads import usable
+
+Shapes = tuple[tuple[int, ...] | None, ...]
+"""Of the arguments whose types leave extents open; None for the others."""
+
+
+def needs_shapes(module: ModuleOp, name: str) -> bool:
+    """Whether a function, or one that it may run, has to be specialized before it runs."""
+    function = function_named(module, name)
+    return waits_for_shapes(functions_by_name(module), declarations(module), function)
+
+
+def specialized(module: ModuleOp, name: str, shapes: Shapes) -> ModuleOp:
+    """A new module with a function for arguments of these shapes, and what that runs."""
+    copy = module.clone()
+    functions, custom = functions_by_name(copy), declarations(copy)
+    # to run a function, nobody asks what its derivative is
+    custom.pop(name, None)
+    used: set[Operation] = set(reachable(functions, custom, functions[name]))
+    used |= {declared for f, declared in custom.items() if functions.get(f) in used}
+    # others may use this one as it is
+    for op in list(copy.ops):
+        if op not in used:
+            op.detach()
+            op.erase()
+    specialize(copy, name, shapes)
+    verify(copy)
+    return copy
+
+
+def shapes_of_arrays(function: FuncOp, arrays: Sequence[object]) -> Shapes:
+    """The shapes that arrays give to a function; ArgumentError where they cannot."""
+    name, arguments = function.sym_name.data, function.body.block.args
+    if not any(is_open(a.type) for a in arguments):
+        return (None,) * len(arguments)
+    if in_out_results(function):
+        raise ArgumentError(
+            f"{name}: results that are added to need static shapes; specialize first"
+        )
+    if len(arrays) != len(arguments):
+        names = ", ".join(f"%{a.name_hint or f'arg{a.index}'}" for a in arguments)
+        raise ArgumentTypeError(
+            f"{name}: expected {len(arguments)} arguments ({names}), got {len(arrays)}"
+        )
+    shapes: list[tuple[int, ...] | None] = []
+    for argument, array in zip(arguments, arrays, strict=True):
+        if is_open(argument.type):
+            shapes.append(_checked_shape(argument, array, name))
+        else:
+            shapes.append(None)
+    return tuple(shapes)
+
+
+def _checked_shape(argument: BlockArgument, array: Any, function: str) -> tuple[int, ...]:
+    """The shape of the array for an argument; ArgumentError where the array does not fit."""
+    wanted, shape = shape_of(argument.type), _shape_of_array(array)
+    dtype = dtype_of(element_of(argument.type))
+    found = getattr(array, "dtype", dtype)
+    is_dtype = not isinstance(found, np.dtype) or found == dtype
+    if shape is not None and is_dtype and compatible(wanted, shape):
+        return shape
+    place = f"{function}: argument {argument.index} (%{argument.name_hint or argument.index})"
+    text = str(ArraySpec("", wanted, dtype))
+    if shape is None:
+        raise ArgumentTypeError(f"{place}: expected {text}, got {type(array).__name__}")
+    kind = ArgumentError if is_dtype else ArgumentTypeError
+    raise kind(f"{place}: expected {text}, got {found} of shape {shape}")
+
+
+def _shape_of_array(array: Any) -> tuple[int, ...] | None:
+    """The shape of an array of any library; None of what has none."""
+    try:
+        return tuple(int(n) for n in array.shape)
+    except (AttributeError, TypeError):
+        return None
+
+
+class SpecializingExecutable(Recompiled):
+    """Native code for a function with extents that are not known: called like an `Executable`.
+
+    The first call with arrays of some shapes specializes and compiles, which takes as long as
+    compiling does; later calls with these shapes run that code. `plan`, `llvm_ir`, `asm` and the
+    like are those of what was compiled last.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        name: str,
+        threads: int,
+        compile: Callable[[ModuleOp], Executable],
+        sources: Sources,
+    ):
+        self.name = name
+        self._threads = threads
+        self._module = module
+        self._function = function_named(module, name)
+        check_signature(self._function)
+        self._compile = compile
+        self._sources = sources
+        self._made: dict[Shapes, Executable] = {}
+        self._last: Executable | None = None
+        self._used: Executable | None = None
+        self._lock = RenewedLock()
+
+    @property
+    def threads(self) -> int:
+        """How many threads a call uses at most: one in a forked child."""
+        return usable(self._threads)
+
+    def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
+        last = self._used
+        if last is not None:
+            # most calls are like the one before, whose code knows whether arrays are for it
+            results = last.attempt(arrays, out)
+            if results is not None:
+                return results
+        found = self._used = self.specialized(*arrays)
+        return found(*arrays, out=out)
+
+    def specialized(self, *arrays: object) -> Executable:
+        """The code for arrays of these shapes, made where it is not there yet."""
+        return self.for_shapes(shapes_of_arrays(self._function, arrays))
+
+    def for_shapes(self, shapes: Shapes) -> Executable:
+        """The code for arguments of these shapes, made where it is not there yet."""
+        found = self._made.get(shapes)
+        if found is None:
+            # one thread makes it, the others wait for that
+            with self._lock:
+                found = self._made.get(shapes)
+                if found is None:
+                    found = self._last = self._made[shapes] = self._make(shapes)
+        return found
+
+    def _make(self, shapes: Shapes) -> Executable:
+        with gradir_errors(self._sources), paused_gc():
+            made = self._compile(specialized(self._module, self.name, shapes))
+        made.source = SpecializingExecutable.for_shapes, (self, shapes)
+        return made
+
+    @property
+    def last(self) -> Executable:
+        """What was compiled last; ArgumentError before the first call."""
+        if self._last is None:
+            raise ArgumentError(
+                f"{self.name}: nothing is compiled before the first call, which says the shapes"
+            )
+        return self._last
+
+    @property
+    def program(self) -> Program:
+        return self.last.program
+
+    @property
+    def inputs(self) -> tuple[ArraySpec, ...]:
+        return self.last.inputs
+
+    @property
+    def results(self) -> tuple[ArraySpec, ...]:
+        return self.last.results
+
+    @property
+    def plan(self) -> Any:
+        return self.last.plan
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM module of the last specialization."""
+        return self.last.llvm_ir
+
+    @property
+    def asm(self) -> str:
+        """The machine code of the last specialization as assembly text."""
+        return self.last.asm
+
+    @property
+    def compile_times(self) -> Any:
+        return self.last.compile_times
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"%{a.name_hint}: {a.type}" for a in self._function.body.block.args)
+        results = ", ".join(map(str, self._function.function_type.outputs))
+        return (
+            f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads, "
+            f"{len(self._made)} specializations>"
+        )

@@ -1,0 +1,114 @@
+"""gradir-gradient as a pass, with its policies and memory limits.
+
+What a plan for a memory limit needs to know, the size of the arena, comes out of the stages down to
+buffers; so the pass stands beside them, and `passes/gradient/gradient.py` below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import cast, get_args
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+
+from gradir.compiler.memory_limit import MemoryLimit, keep_by_name, keep_what_pays
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.grad.policies import POLICIES
+from gradir.passes.differentiate.selectors import Selector
+from gradir.passes.gradient.gradient import Choice, Mode, gradient
+
+
+@dataclass(frozen=True)
+class GradientPass(ModulePass):
+    """Differentiate a function: into forward and backward functions, or into its jvp."""
+
+    name = "gradir-gradient"
+
+    function: str
+    wrt: tuple[int | str, ...] | None = None
+    of: tuple[int | str, ...] | None = None
+    mode: Mode = "split"
+    policy: str = "keep_all"
+    memory_limit: int | None = None
+    req: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_gradient(
+            op, self.function, self.wrt, self.of, self.mode, self.policy, self.memory_limit,
+            parse_requests(self.req, op),
+        )  # fmt: skip
+
+
+def apply_gradient(
+    module: ModuleOp,
+    function: str,
+    wrt: Sequence[Selector] | None,
+    of: Sequence[Selector] | None,
+    mode: str,
+    policy: str,
+    memory_limit: int | None,
+    requests: Sequence[tuple[Selector, str]],
+) -> list[FuncOp]:
+    """`gradient` with all options of the pass."""
+    if mode not in get_args(Mode):
+        *others, last = get_args(Mode)
+        wanted = f"{', '.join(others)} or {last}"
+        raise PassError(f"gradir-gradient: mode must be {wanted}, got {mode!r}", module)
+    if mode == "jvp" and memory_limit is not None:
+        raise PassError(
+            "gradir-gradient: memory_limit needs a mode that keeps values for later, got jvp; "
+            "leave it out",
+            module,
+        )
+    keep = _choice(module, policy, memory_limit)
+    settings: dict[str, Attribute] = {}
+    if policy != "keep_all":
+        settings["policy"] = StringAttr(policy)
+    if memory_limit is not None:
+        settings["memory_limit"] = IntegerAttr(memory_limit, i64)
+    return gradient(module, function, wrt, of, cast(Mode, mode), requests, keep, settings)
+
+
+def _choice(module: ModuleOp, policy: str, memory_limit: int | None) -> Choice | None:
+    """What decides on recomputation; None where all is kept."""
+    if policy not in POLICIES:
+        known = ", ".join(POLICIES)
+        raise PassError(f"gradir-gradient: policy must be one of {known}, got {policy!r}", module)
+    if memory_limit is not None:
+        if policy != "keep_all":
+            raise PassError(
+                "gradir-gradient: policy or memory_limit may be given, got "
+                f"{policy} and {memory_limit}",
+                module,
+            )
+        if type(memory_limit) is not int or memory_limit >= 1 << 63:
+            raise PassError(
+                "gradir-gradient: memory_limit must be a whole number of bytes below 2**63, got "
+                f"{memory_limit!r}",
+                module,
+            )
+        return MemoryLimit(memory_limit)
+    if policy == "keep_all":
+        return None
+    if policy == "auto":
+        return keep_what_pays
+    return partial(keep_by_name, policy)
+
+
+def parse_requests(text: str | None, place: ModuleOp) -> list[tuple[Selector, str]]:
+    """`w=null,1=write` as pairs of selector and request."""
+    pairs: list[tuple[Selector, str]] = []
+    for entry in (text or "").split(","):
+        if not entry.strip():
+            continue
+        name, separator, request = (part.strip() for part in entry.partition("="))
+        if not separator:
+            raise PassError(f"gradir-gradient: req must be name=request,..., got {entry!r}", place)
+        pairs.append((int(name) if name.isascii() and name.isdigit() else name, request))
+    return pairs

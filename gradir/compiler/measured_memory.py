@@ -1,0 +1,66 @@
+"""What a derivative takes: it is compiled down to the memory plan, for this machine."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from gradir.dialects.base.shapes import byte_size, is_tensor
+from gradir.dialects.base.slice_type import is_slices
+from gradir.dialects.grad.tape import TapeType
+from gradir.passes.analysis.live_bytes import held_bytes_of_type
+from gradir.passes.differentiate.derived_functions import Derived, Program
+from gradir.passes.gradient.gradient import Mode, functions_of
+from gradir.passes.recompute.candidates import Candidate
+from gradir.passes.recompute.policies import recompute
+
+
+def measured_peak(derived: Derived, candidate: Candidate | None, mode: Mode) -> int:
+    """The bytes of the arena, and of residuals that go from one function to another; without a
+    candidate those of the derivative as it is."""
+    module, functions = made_functions(derived, candidate, mode)
+    between = 0
+    if mode == "split":
+        outputs = functions[0].function_type.outputs.data[len(derived.results) :]
+        between = sum(map(_handed_over, outputs))
+    return between + max(arena_bytes(module).values())
+
+
+def _handed_over(type_: Attribute) -> int:
+    """The bytes in which a residual goes from one function to another; a tape with the number of
+    its records."""
+    if isinstance(type_, TapeType):
+        return held_bytes_of_type(type_) + 8
+    if is_tensor(type_) or is_slices(type_):
+        return held_bytes_of_type(type_)
+    return 8 if isinstance(type_, IndexType) else byte_size(type_)
+
+
+def made_functions(
+    derived: Derived, candidate: Candidate | None, mode: Mode
+) -> tuple[ModuleOp, list[FuncOp]]:
+    """A module with the functions of a derivative that recomputes as the candidate says."""
+    module = ModuleOp([derived.source.clone()])
+    program = Program(module)
+    [source] = program.functions.values()
+    source.location = derived.source.location
+    copy, copies = derived.copied(source)
+    if candidate is not None:
+        kept = {copies[value] for value in candidate.kept}
+        recompute(copy, lambda value: value not in kept, mode)
+    functions = functions_of(program, copy, mode)
+    source.detach()
+    return module, functions
+
+
+def arena_bytes(module: ModuleOp) -> dict[str, int]:
+    """The arena of each function, compiled for this machine; uses up the module."""
+    from gradir.codegen.scratch import allocate_scratch
+    from gradir.codegen.text.target import host
+    from gradir.compiler.pipeline import place_buffers, run_stages
+    from gradir.runtime.threads import thread_count
+
+    run_stages(module)
+    allocate_scratch(module, host(), thread_count(None))
+    return {name: plan.peak_bytes for name, plan in place_buffers(module).items()}

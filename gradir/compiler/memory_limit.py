@@ -1,0 +1,254 @@
+"""Derivatives within a memory limit, and policies: plans that are measured, not estimated.
+
+A plan is a setting of loop policies (`loop_policy_search.py`) and a set of values to keep
+(`candidates.py`, both in `passes/recompute/`). Plans are compiled down to the memory plan, the
+cheapest first, until one fits. So the peak that is promised is the arena that the program gets; and
+as the plans do not depend on the limit, a larger limit never leads to a smaller peak than a smaller
+one, nor to more recomputation.
+
+What loops of unknown length leave on tapes that grow is outside of the arena. That is so only where
+a loop must not run again, or says store_all itself; such tapes share what the arena leaves of the
+limit, and a program that needs more stops with an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from heapq import heappop, heappush
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from gradir.compiler.measured_memory import made_functions, measured_peak
+from gradir.dialects.base.attribute_names import LOOPS, MEMORY_LIMIT, PEAK, POLICY_ATTRIBUTE
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.grad.loop_policy import LoopPolicyAttr
+from gradir.passes.differentiate.derived_functions import Derived
+from gradir.passes.gradient.gradient import Derivation, Mode
+from gradir.passes.recompute.candidates import (
+    Candidate,
+    candidates,
+    nearly_free,
+    spread,
+    straight_bytes,
+)
+from gradir.passes.recompute.loop_policy_search import Setting, settings
+from gradir.passes.recompute.policies import policy_named, recompute, rematerialization
+from gradir.passes.recompute.tape_limits import has_growing, limit_tapes
+
+# Of a program of n ops, OPS_TO_MEASURE / n plans are measured.
+OPS_TO_MEASURE = 24_000
+FEWEST, MOST = 6, 48
+# Where there are several settings of loops, each of which takes LOWERS times what the one before
+# does: so many plans in all; and of each setting, if straight-line code is no SMALL part of it.
+MOST_WITH_LOOPS, FEWEST_OF_SETTING = 18, 3
+LOWERS, SMALL = 0.75, 0.05
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """A limit on the arena, in bytes; of the two halves of mode=split, on the larger arena and the
+    residuals between them.
+    """
+
+    bytes: int
+
+    def __call__(self, derivation: Derivation) -> Derived:
+        plans = Plans(derivation)
+        chosen = plans.within(self.bytes)
+        if chosen is None:
+            least = plans.least()
+            tapes = " and what grows on tapes" if has_growing(plans.derived(least.setting)) else ""
+            raise PassError(
+                f"gradir-gradient: memory_limit of {self.bytes} bytes is infeasible: minimum is "
+                f"{plans.peak(least)} bytes{tapes}",
+                derivation.source,
+            )
+        peak = plans.peak(chosen)
+        derived = plans.applied(chosen)
+        limit_tapes(derived, self.bytes - peak)
+        derived.attributes |= {
+            MEMORY_LIMIT: IntegerAttr(self.bytes, i64),
+            PEAK: IntegerAttr(peak, i64),
+        }
+        if derived.loops:
+            derived.attributes[LOOPS] = ArrayAttr([loop.policy for loop in derived.loops])
+        return derived
+
+
+def keep_what_pays(derivation: Derivation) -> Derived:
+    """The policy `auto`: of the plans that take hardly more time, that with the lowest peak."""
+    derived, mode, costs = derivation.derived(), derivation.mode, derivation.program.costs
+    found = nearly_free(derived, mode, costs, _how_many(derived))
+    chosen = min(found, key=partial(measured_peak, derived, mode=mode))
+    recompute(derived, lambda value: value not in chosen.kept, mode)
+    return derived
+
+
+def keep_by_name(policy: str, derivation: Derivation) -> Derived:
+    """A policy that says which values are kept, unless keeping all of them takes less memory.
+
+    What no native code can be made of is left to the policy.
+    """
+    derived, mode = derivation.derived(), derivation.mode
+    keeps = policy_named(policy, derivation.program.costs)
+    if not rematerialization(derived, lambda value: not keeps(value), mode).recomputed:
+        return derived
+    made = (value for op in derived.forward.ops for value in op.results)
+    wanted = Candidate(frozenset(value for value in made if keeps(value)), 0.0)
+    try:
+        is_higher = measured_peak(derived, wanted, mode) > measured_peak(derived, None, mode)
+    except PassError:
+        is_higher = False
+    if not is_higher:
+        recompute(derived, lambda value: value not in wanted.kept, mode)
+    return derived
+
+
+def check_limit(limit: Attribute | None, peak: int, function: FuncOp) -> None:
+    """PassError if a function takes more than the limit that it was differentiated for."""
+    if isinstance(limit, IntegerAttr) and peak > (allowed := limit.value.data):
+        raise PassError(
+            f"@{function.sym_name.data}: was differentiated for a memory limit of {allowed} bytes, "
+            f"got an arena of {peak}; compile on the machine, and for the number of threads, where "
+            "it was differentiated",
+            function,
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A setting of the loops, by its place among them, and what is kept under it.
+
+    `number` is the plan's own place, from the cheapest on.
+    """
+
+    number: int
+    setting: int
+    candidate: Candidate
+
+
+class Plans:
+    """The plans for one derivative, the cheapest first, and the memory that each takes."""
+
+    def __init__(self, derivation: Derivation):
+        self.derivation = derivation
+        self.mode: Mode = derivation.mode
+        stored, loops = _storing_all(derivation)
+        straight = straight_bytes(stored, self.mode)
+        found = settings(derivation.program, stored.loops, derivation.program.costs)
+        count = _how_many(stored)
+        self.settings, self._of_setting = _thinned(found, straight, count)
+        plain = not loops and not self.settings[0].policies
+        self._derived: dict[int, Derived] = {0: stored} if plain else {}
+        self._peaks = _measured(_text(derivation, stored))
+        self._made: list[Plan] = []
+        self._rest = self._in_order()
+
+    def _in_order(self) -> Iterator[Plan]:
+        """The plans; what may be kept under a setting is found when no plan before is cheaper."""
+        waiting: list[tuple[float, int, int, Candidate | None]] = [
+            (setting.cost, k, 0, None) for k, setting in enumerate(self.settings)
+        ]
+        number = 0
+        while waiting:
+            cost, setting, _, candidate = heappop(waiting)
+            if candidate is not None:
+                yield Plan(number, setting, candidate)
+                number += 1
+                continue
+            derived, mode = self.derived(setting), self.mode
+            costs, count = self.derivation.program.costs, self._of_setting
+            for place, each in enumerate(candidates(derived, mode, costs, count)):
+                heappush(waiting, (cost + each.cost, setting, place, each))
+
+    def __iter__(self) -> Iterator[Plan]:
+        place = 0
+        while True:
+            if place == len(self._made):
+                following = next(self._rest, None)
+                if following is None:
+                    return
+                self._made.append(following)
+            yield self._made[place]
+            place += 1
+
+    def derived(self, setting: int) -> Derived:
+        """The derivative under a setting."""
+        if setting not in self._derived:
+            self._derived[setting] = self.derivation.derived(self.settings[setting].policies)
+        return self._derived[setting]
+
+    def peak(self, plan: Plan) -> int:
+        """The bytes that the derivative takes, as compiled for this machine."""
+        if plan.number not in self._peaks:
+            derived, mode = self.derived(plan.setting), self.mode
+            self._peaks[plan.number] = measured_peak(derived, plan.candidate, mode)
+        return self._peaks[plan.number]
+
+    def within(self, limit: int) -> Plan | None:
+        """The cheapest plan that fits."""
+        possible = (plan for plan in self if plan.candidate.at_least <= limit)
+        found = next((plan for plan in possible if self.peak(plan) <= limit), None)
+        if found is None and self.peak(least := self.least()) <= limit:
+            # what later passes remove may count in `at_least`
+            return least
+        return found
+
+    def least(self) -> Plan:
+        """The plan with the lowest peak; those that keep least are looked at first."""
+        least: Plan | None = None
+        for plan in sorted(self, key=lambda plan: plan.candidate.at_least):
+            if least is None or plan.candidate.at_least < self.peak(least) > self.peak(plan):
+                least = plan
+        assert least is not None
+        return least
+
+    def applied(self, plan: Plan) -> Derived:
+        """The derivative that is planned."""
+        derived, kept = self.derived(plan.setting), plan.candidate.kept
+        recompute(derived, lambda value: value not in kept, self.mode)
+        return derived
+
+
+def _storing_all(derivation: Derivation) -> tuple[Derived, bool]:
+    """The derivative if no loop had a policy, and whether one has."""
+    marked = [op for op in derivation.source.walk() if POLICY_ATTRIBUTE in op.attributes]
+    return derivation.derived(dict.fromkeys(marked, LoopPolicyAttr.of("store_all"))), bool(marked)
+
+
+def _text(derivation: Derivation, stored: Derived) -> str:
+    """What the plans and their peaks depend on; the machine is one."""
+    _, functions = made_functions(stored, None, derivation.mode)
+    return "\n".join(map(str, (derivation.source, *functions)))
+
+
+def _how_many(stored: Derived) -> int:
+    """How many plans may be measured."""
+    ops = sum(1 for block in (stored.forward, stored.backward) for _ in block.walk())
+    return max(FEWEST, min(MOST, OPS_TO_MEASURE // max(ops, 1)))
+
+
+def _thinned(found: list[Setting], straight: int, count: int) -> tuple[list[Setting], int]:
+    """Those settings that lower the memory by a share of what it is, and how many plans to make
+    under each; `straight` are the bytes of residuals that no loop makes."""
+    # of these, recomputation leaves a part
+    rest = straight / 4
+    kept = found[:1]
+    for setting in found[1:]:
+        if setting.bytes + rest <= LOWERS * (kept[-1].bytes + rest):
+            kept.append(setting)
+    if len(kept) == 1:
+        return kept, count
+    each = FEWEST_OF_SETTING if straight > SMALL * found[0].bytes else 1
+    return spread(kept, max(min(count, MOST_WITH_LOOPS) // each, 1)), each
+
+
+@lru_cache(maxsize=8)
+def _measured(text: str) -> dict[int, int]:
+    """The peaks of the plans, by number, that were measured for a derivative before."""
+    del text
+    return {}

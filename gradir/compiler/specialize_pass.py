@@ -1,0 +1,70 @@
+"""gradir-specialize as a pass, and functions that are specialized for the arrays they are given.
+
+What stands in the place of a grad.derivative may have a policy or a memory limit, so that the pass
+stands beside gradir-gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from gradir.compiler.gradient_pass import apply_gradient, parse_requests
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.grad.derivative import DerivativeOp
+from gradir.passes.shapes import specialize as passes_specialize
+from gradir.passes.shapes.specialize import Shape
+
+
+def specialize(module: ModuleOp, name: str, shapes: Sequence[Shape]) -> FuncOp:
+    """Give the arguments of `@name` these shapes (None: the type says it), and all that follows.
+
+    PassError, located, where shapes do not fit or cannot be found.
+    """
+    return passes_specialize.specialize(module, name, shapes, _differentiate)
+
+
+def _differentiate(module: ModuleOp, name: str, op: DerivativeOp) -> FuncOp:
+    policy, limit, requests = (op.option(k) for k in ("policy", "memory_limit", "req"))
+    made = apply_gradient(
+        module,
+        name,
+        op.selectors("wrt"),
+        op.selectors("of"),
+        op.mode,
+        "keep_all" if policy is None else str(policy),
+        None if limit is None else int(limit),
+        parse_requests(None if requests is None else str(requests), module),
+    )
+    return made[0]
+
+
+@dataclass(frozen=True)
+class SpecializePass(ModulePass):
+    """Give the arguments of a function static shapes: shapes=4x3,_,8, `_` for what is static."""
+
+    name = "gradir-specialize"
+
+    function: str
+    shapes: tuple[int | str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        specialize(op, self.function, [_shape(entry, op) for entry in self.shapes])
+
+
+def _shape(entry: int | str, place: ModuleOp) -> Shape:
+    """`4x3` or `8`; `_` for what the type says."""
+    if entry == "_":
+        return None
+    extents = str(entry).split("x")
+    if not all(e.isascii() and e.isdigit() for e in extents):
+        raise PassError(
+            f"gradir-specialize: a shape must be like 4x3, or _ for what is static, got {entry}",
+            place,
+        )
+    return [int(e) for e in extents]

@@ -1,0 +1,42 @@
+"""Functions of a module by name, for the parts that run programs."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.base.diagnostics import LocatedError, value_name
+from gradir.dialects.base.shapes import is_tensor, require_element
+from gradir.errors import ArgumentError
+from gradir.passes.analysis.call_graph import functions_by_name, only_block
+
+
+def function_named(module: ModuleOp, name: str) -> FuncOp:
+    """The function @name, of one block.
+
+    ArgumentError that names the candidates if there is none, PassError at one without body.
+    """
+    functions = functions_by_name(module)
+    if name not in functions:
+        known = ", ".join(f"@{n}" for n in functions) or "none"
+        raise ArgumentError(f"no function @{name}; functions: {known}")
+    only_block(functions[name])
+    return functions[name]
+
+
+def check_signature(function: FuncOp) -> None:
+    """LocatedError where an argument or a result is a tensor of elements without a meaning."""
+    for argument in function.body.block.args:
+        _check_element(argument.type, value_name(argument), argument)
+    for k, type_ in enumerate(function.function_type.outputs):
+        _check_element(type_, f"result {k}", function)
+
+
+def _check_element(type_: Attribute, what: str, place: Operation | SSAValue) -> None:
+    if is_tensor(type_):
+        try:
+            require_element(type_)
+        except VerifyException as error:
+            raise LocatedError(f"{what}: {error}", place) from None

@@ -1,0 +1,1 @@
+"""Functions of traced arrays: gradir.numpy, gradir.nn, and the operators."""

@@ -1,0 +1,189 @@
+"""gradir.numpy: functions that make arrays from numbers, shapes and dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from gradir.dialects.array.creation import IotaOp
+from gradir.dialects.array.gather_scatter import OneHotOp
+from gradir.dialects.array.random import NormalOp, UniformOp
+from gradir.dialects.array.triangles import EyeOp
+from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
+from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.promotion import converted, spread
+from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.spec import DEFAULTS, as_shape, element_named
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import constant, element, filled, is_number, lifted
+
+Shape = Sequence[int] | int
+
+
+def _type(shape: Shape, dtype: Any, default: Attribute = DEFAULTS[float]) -> AnyTensor:
+    return tensor(as_shape(shape), default if dtype is None else element_named(dtype))
+
+
+@public
+def asarray(value: Any, dtype: Any = None) -> Tracer:
+    """An array, a number or nested lists of numbers as a traced array of the dtype."""
+    kind = None if dtype is None else element_named(dtype)
+    if kind is not None and isinstance(value, list | tuple):
+        return constant(value, kind)
+    made = lifted(value, kind)
+    return made if kind is None else _of_type(made, kind)
+
+
+def _of_type(x: Tracer, kind: Attribute) -> Tracer:
+    """x with elements of a type that was asked for, and so does not give way."""
+    made = converted(x, kind)
+    return Tracer(made.trace, made.ssa) if made.weak else made
+
+
+@public
+def full(shape: Shape, value: Any, dtype: Any = None) -> Tracer:
+    """Every element is `value`, a number or a traced array of rank 0.
+
+    Without a dtype: that of the value; float64, int64 or bool of a Python number.
+    """
+    if is_number(value):
+        return filled(value, _type(shape, dtype, DEFAULTS[type(value)]))
+    number = lifted(value)
+    type_ = _type(shape, dtype, element(number))
+    return spread(number, shape_of(type_), type_.element_type)
+
+
+@public
+def zeros(shape: Shape, dtype: Any = None) -> Tracer:
+    """Zeros; float64 without a dtype."""
+    return filled(0, _type(shape, dtype))
+
+
+@public
+def ones(shape: Shape, dtype: Any = None) -> Tracer:
+    """Ones; float64 without a dtype."""
+    return filled(1, _type(shape, dtype))
+
+
+@public
+def full_like(x: Any, value: Any, dtype: Any = None) -> Tracer:
+    """Every element is `value`, with the shape of x, and its dtype unless another is given."""
+    like = lifted(x)
+    return full(like.shape, value, like.dtype if dtype is None else dtype)
+
+
+@public
+def zeros_like(x: Any, dtype: Any = None) -> Tracer:
+    """Zeros with the shape of x, and its dtype unless another is given."""
+    return full_like(x, 0, dtype)
+
+
+@public
+def ones_like(x: Any, dtype: Any = None) -> Tracer:
+    """Ones with the shape of x, and its dtype unless another is given."""
+    return full_like(x, 1, dtype)
+
+
+@public
+def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) -> Tracer:
+    """A matrix with ones on the k-th diagonal above the main one; float64 without a dtype."""
+    type_ = _type([rows, rows if columns is None else columns], dtype)
+    return apply(EyeOp, {"k": k}, [type_])
+
+
+@public
+def iota(shape: Shape, axis: int = 0, dtype: Any = None) -> Tracer:
+    """Counts 0, 1, ... along an axis; the same in all others. int64 without a dtype."""
+    return apply(IotaOp, {"axis": axis}, [_type(shape, dtype, DEFAULTS[int])])
+
+
+@public
+def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None) -> Tracer:
+    """start, start + step, ... before stop; `arange(n)` counts from 0 to n - 1.
+
+    Without a dtype: int64 of integers, else float64. All three are known while tracing.
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    for number in (first, last, step):
+        if not is_number(number):
+            raise refusal(f"arange: start, stop and step must be Python numbers, got {number!r}")
+    if step == 0:
+        raise refusal("arange: step must not be 0")
+    is_whole = all(isinstance(n, int) for n in (first, last, step))
+    count = max(ceil((last - first) / step), 0)
+    type_ = _type([count], dtype, DEFAULTS[int if is_whole else float])
+    steps: Any = apply(IotaOp, {"axis": 0}, [type_])
+    scaled = steps if step == 1 else steps * step
+    return scaled if first == 0 else scaled + first
+
+
+@public
+def linspace(
+    start: float, stop: float, num: int, dtype: Any = None, endpoint: bool = True
+) -> Tracer:
+    """`num` numbers at equal distances from start to stop, which are known while tracing."""
+    for number in (start, stop, num):
+        if not is_number(number):
+            raise refusal(f"linspace: start, stop and num must be Python numbers, got {number!r}")
+    kind = DEFAULTS[float] if dtype is None else element_named(dtype)
+    return constant(np.linspace(start, stop, num, endpoint=endpoint), kind)
+
+
+@public
+def astype(x: Any, dtype: Any) -> Tracer:
+    """x with elements of another dtype; floats are cut to integers, bool is 0 or 1.   vjp: ct"""
+    return _of_type(lifted(x), element_named(dtype))
+
+
+@public
+def one_hot(indices: Any, depth: int, axis: int = -1, dtype: Any = None) -> Tracer:
+    """1 where the new axis, of extent `depth`, has the index, else 0; float64 without a dtype."""
+    places = lifted(indices)
+    rank = places.ndim + 1
+    if not -rank <= axis < rank:
+        raise refusal(f"one_hot: axis must be in [{-rank}, {rank}), got {axis}")
+    shape = list(places.shape)
+    shape.insert(axis % rank, *as_shape(depth))
+    arguments = {"indices": places, "depth": depth, "axis": axis}
+    return apply(OneHotOp, arguments, [_type(shape, dtype)])
+
+
+@public
+def uniform(
+    key: Any, counter: Any, shape: Shape = (), dtype: Any = None, low: float = 0, high: float = 1
+) -> Tracer:
+    """Numbers uniformly distributed in [low, high), a function of key and counter (int64) alone.
+
+    Equal keys and counters give equal numbers: use another counter for each draw.
+    """
+    drawn = {"key": key, "counter": counter, "low": float(low), "high": float(high)}
+    return apply(UniformOp, drawn, [_type(shape, dtype)])
+
+
+@public
+def normal(key: Any, counter: Any, shape: Shape = (), dtype: Any = None) -> Tracer:
+    """Normally distributed numbers, a function of key and counter (int64) alone."""
+    return apply(NormalOp, {"key": key, "counter": counter}, [_type(shape, dtype)])
+
+
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    asarray,
+    full,
+    zeros,
+    ones,
+    full_like,
+    zeros_like,
+    ones_like,
+    eye,
+    iota,
+    arange,
+    linspace,
+    astype,
+    one_hot,
+    uniform,
+    normal,
+)

@@ -1,0 +1,24 @@
+"""gradir.nn: PyTorch's layers and losses on traced arrays, one function for each nn.* op.
+
+The functions come from the op classes: operands in the op's order, its attributes as keyword
+arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gradir.dialects import nn
+from gradir.frontends.functions.op_functions import functions_of
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = functions_of(nn.OPS, "gradir.nn")
+
+globals().update(_FUNCTIONS)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+__all__ = list(_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]

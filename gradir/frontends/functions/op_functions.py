@@ -1,0 +1,161 @@
+"""Python functions from op classes: one for each op, with its docstring.
+
+Operands are parameters in the op's order (one that may be absent is None by default, several are a
+sequence), then attributes, absent by default. What kind of op it is says how operands are prepared:
+those of elementwise ops are promoted and broadcast, those of other ops of several arrays promoted,
+and the others are passed as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from inspect import Parameter, Signature, cleandoc
+from operator import index
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, i32, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrSizedOperandSegments, OptOperandDef, VarOperandDef, VarResultDef
+
+from gradir.dialects.array.data_dependent import DataDependentOp
+from gradir.dialects.base.attributes import Plain
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.building.kinds import ElementwiseOp
+from gradir.frontends.functions.promotion import broadcast, unified
+from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import current, element, emit, is_number, lifted
+
+Prepared: TypeAlias = tuple[list[Tracer], bool]
+
+# Operands that are no data: they count, or say places.
+COUNTING = {"indices", "ids", "key", "counter", "starts"}
+SEGMENTS = AttrSizedOperandSegments.attribute_name
+
+
+def short_name(op: type[TensorOp]) -> str:
+    """The op's name without its dialect."""
+    return op.name.partition(".")[2]
+
+
+def functions_of(ops: Iterable[type[TensorOp]], module: str) -> dict[str, Callable[..., Any]]:
+    """A function for each op, by its name."""
+    return {short_name(op): function_of(op, module) for op in ops}
+
+
+def function_of(op: type[TensorOp], module: str) -> Callable[..., Any]:
+    """The function that applies an op to traced arrays."""
+    signature = signature_of(op)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise refusal(f"{op.name}: {error}") from None
+        return apply(op, bound.arguments)
+
+    function.__name__ = function.__qualname__ = short_name(op)
+    function.__module__ = module
+    function.__doc__ = f"{cleandoc(op.__doc__ or '')}\n\nThe op is {op.name}."
+    function.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    return public(function)
+
+
+def signature_of(op: type[TensorOp]) -> Signature:
+    """Operands, then attributes."""
+    either = Parameter.POSITIONAL_OR_KEYWORD
+    parameters: list[Parameter] = []
+    for name, kind in op.get_irdl_definition().operands:
+        default = None if isinstance(kind, OptOperandDef) else Parameter.empty
+        parameters.append(Parameter(name, either, default=default))
+    known = [a for a in op.ATTRIBUTES if a != SEGMENTS]
+    return Signature([*parameters, *(Parameter(a, either, default=None) for a in known)])
+
+
+def apply(
+    op: type[TensorOp], arguments: dict[str, Any], types: Sequence[Attribute] | None = None
+) -> Any:
+    """The result of an op, a tuple of several; `arguments` are operands and attributes by name."""
+    current(op.name)
+    if issubclass(op, DataDependentOp):
+        return emit(op, types=[])  # which refuses it
+    values: list[object] = []
+    sizes: list[int] = []
+    for name, kind in op.get_irdl_definition().operands:
+        value = arguments.get(name)
+        if isinstance(kind, OptOperandDef):
+            found = [] if value is None else [value]
+        elif isinstance(kind, VarOperandDef):
+            found = _several(op, name, value)
+        else:
+            found = [value]
+        values += found
+        sizes.append(len(found))
+    operands, weak = prepared(op, values)
+    attributes = {k: static(op, k, v) for k, v in arguments.items() if k in op.ATTRIBUTES}
+    if SEGMENTS in op.ATTRIBUTES and sizes != sorted(sizes, reverse=True):
+        attributes[SEGMENTS] = cast(Attribute, DenseArrayBase.from_list(i32, sizes))
+    results = emit(op, *operands, types=types, **attributes)
+    for result in results:
+        result.weak = weak
+    kinds = [kind for _, kind in op.get_irdl_definition().results]
+    is_one = len(kinds) == 1 and not isinstance(kinds[0], VarResultDef)
+    return results[0] if is_one else tuple(results)
+
+
+def _several(op: type[TensorOp], name: str, value: object) -> list[object]:
+    if isinstance(value, Sequence):
+        return list(cast(Sequence[object], value))
+    raise refusal(f"{op.name}: {name} must be a tuple or list of arrays, got {_kind(value)}")
+
+
+def _kind(value: object) -> str:
+    return repr(value) if isinstance(value, Tracer) else type(value).__name__
+
+
+def prepared(op: type[TensorOp], values: Sequence[object]) -> Prepared:
+    """The operands as the op wants them; and whether the element type of the result is weak."""
+    if issubclass(op, ElementwiseOp):
+        return broadcast(op.name, values)
+    counting = _counting(op, len(values))
+    if op.name.startswith("array.") and not any(counting) and len(values) > 1:
+        return unified(op.name, values)[0], False
+    return _as_they_are(values, counting), False
+
+
+def _counting(op: type[TensorOp], count: int) -> list[bool]:
+    """For each operand, whether it is an index, a key or a counter."""
+    names = [name for name, _ in op.get_irdl_definition().operands]
+    return [names[min(k, len(names) - 1)] in COUNTING for k in range(count)]
+
+
+def _as_they_are(values: Sequence[object], counting: Sequence[bool]) -> list[Tracer]:
+    """Python numbers take the type of the first array of data, or i64 where they count."""
+    arrays = [v if is_number(v) else lifted(v) for v in values]
+    data = [
+        element(a)
+        for a, is_index in zip(arrays, counting, strict=True)
+        if isinstance(a, Tracer) and not is_index
+    ]
+    kind = data[0] if data else None
+    return [
+        lifted(a, i64 if is_index and isinstance(a, int) else kind)
+        for a, is_index in zip(arrays, counting, strict=True)
+    ]
+
+
+def static(op: type[TensorOp], name: str, value: Any) -> Plain | None:
+    """An attribute from a Python value; TraceError for what is not known while tracing."""
+    if isinstance(value, Tracer):
+        raise refusal(f"{op.name}: {name} must be known while tracing, got {value!r}")
+    if isinstance(value, np.generic | np.ndarray) and np.ndim(cast(Any, value)) == 0:
+        value = cast(Any, value).item()
+    if value is None or isinstance(value, bool | int | float | str | Attribute):
+        return value
+    if isinstance(value, Sequence | np.ndarray):
+        try:
+            return [index(v) for v in cast(Sequence[Any], value)]
+        except TypeError:
+            pass
+    raise refusal(f"{op.name}: {name} must be a number, integers or a string, got {value!r}")

@@ -1,0 +1,365 @@
+"""gradir.numpy: functions that do more than apply the op of their name.
+
+They take what the op wants to be told (a shape, an axis, a type) or combine a few ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod as product
+from operator import index
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import i1, i64
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.array.arithmetic import ClipOp, PowOp
+from gradir.dialects.array.comparison import BitwiseXorOp, LogicalNotOp, WhereOp
+from gradir.dialects.array.cumulative import CumulativeProdOp, CumulativeSumOp
+from gradir.dialects.array.dot_general import DotGeneralOp
+from gradir.dialects.array.einsum import EinsumOp
+from gradir.dialects.array.elementwise import MaximumOp, MinimumOp, SquareOp
+from gradir.dialects.array.indexing import TakeAlongAxisOp, TakeOp
+from gradir.dialects.array.movement import (
+    BroadcastToOp,
+    ExpandDimsOp,
+    PermuteDimsOp,
+    ReshapeOp,
+)
+from gradir.dialects.array.reductions import SumOp
+from gradir.dialects.array.statistics import ProdOp
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import byte_size, is_bool, is_float, normalize_axes, tensor
+from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.promotion import (
+    common_shape,
+    converted,
+    operand,
+    result_element,
+    spread,
+)
+from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.spec import as_shape, element_named
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import element, emit_one, is_number, lifted
+
+Axis = int | Sequence[int] | None
+
+# Elementwise.
+
+
+@public
+def positive(x: Any) -> Tracer:
+    """x."""
+    return lifted(x)
+
+
+@public
+def pow(lhs: Any, rhs: Any) -> Tracer:
+    """lhs ** rhs; nan for lhs < 0 and fractional rhs. The Python number 2 as rhs is a square."""
+    if is_number(rhs) and rhs == 2 and isinstance(lhs, Tracer) and not lhs.weak:
+        if result_element(PowOp.name, [lhs, rhs])[0] == element(lhs) != i1:
+            return apply(SquareOp, {"x": lhs})
+    return apply(PowOp, {"lhs": lhs, "rhs": rhs})
+
+
+@public
+def bitwise_invert(x: Any) -> Tracer:
+    """The bits of integers inverted; not x of bools."""
+    value = lifted(x)
+    if is_bool(element(value)):
+        return apply(LogicalNotOp, {"x": value})
+    if is_float(element(value)):
+        raise refusal(f"bitwise_invert: elements must be integer or bool, got {value!r}")
+    ones = 255 if byte_size(element(value)) == 1 and value.dtype.kind == "u" else -1
+    return apply(BitwiseXorOp, {"lhs": value, "rhs": ones})
+
+
+@public
+def where(condition: Any, x: Any, y: Any) -> Tracer:
+    """x where the condition (bool) holds, else y; all three broadcast.   vjp: ct, 0 elsewhere"""
+    cond = lifted(condition, i1)
+    if not is_bool(element(cond)):
+        raise refusal(f"where: the condition must be bool, got {cond!r}; compare with != 0")
+    choices = [operand(x), operand(y)]
+    kind, weak = result_element("where", choices)
+    shape = common_shape("where", [cond, *choices])
+    values = [spread(v, shape, kind) for v in choices]
+    made = emit_one(WhereOp, spread(cond, shape, i1), *values)
+    made.weak = weak
+    return made
+
+
+@public
+def clip(x: Any, min: Any = None, max: Any = None) -> Tracer:
+    """minimum(maximum(x, min), max); a bound may be None, a number or an array.
+
+    vjp: ct where min < x < max, halves at the ends
+    """
+    bounds = [b for b in (min, max) if b is not None]
+    value = lifted(x)
+    if all(is_number(b) for b in bounds):
+        result_element("clip", [value, *bounds])
+        return apply(ClipOp, {"x": value, "min": min, "max": max})
+    for op, bound in ((MaximumOp, min), (MinimumOp, max)):
+        if bound is not None:
+            value = apply(op, {"lhs": value, "rhs": bound})
+    return value
+
+
+# Reductions.
+
+
+def _widening(op: type[TensorOp], x: Any, dtype: Any, **attributes: Any) -> Tracer:
+    """The op on x in another type: integers and bools are added up and multiplied as int64."""
+    value = lifted(x)
+    kind = element(value) if dtype is None else element_named(dtype)
+    if dtype is None and not is_float(kind):
+        kind = i64
+    return apply(op, {"x": converted(value, kind), **attributes})
+
+
+@public
+def sum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool | None = None) -> Tracer:
+    """The sum over `axis`, all where None; of integers and bools in int64.   vjp: ct, repeated"""
+    return _widening(SumOp, x, dtype, axis=axis, keepdims=keepdims)
+
+
+@public
+def prod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool | None = None) -> Tracer:
+    """The product over `axis`, all where None; of integers and bools in int64.
+
+    vjp: ct times the product of the other elements
+    """
+    return _widening(ProdOp, x, dtype, axis=axis, keepdims=keepdims)
+
+
+def _cumulative(op: type[TensorOp], x: Any, axis: int | None, dtype: Any, **more: Any) -> Tracer:
+    value = lifted(x)
+    if axis is None and value.ndim != 1:
+        raise refusal(f"{op.name}: axis must be given for an array of rank {value.ndim}")
+    return _widening(op, value, dtype, axis=axis or 0, **more)
+
+
+@public
+def cumulative_sum(
+    x: Any,
+    axis: int | None = None,
+    dtype: Any = None,
+    exclusive: bool | None = None,
+    reverse: bool | None = None,
+) -> Tracer:
+    """y[i] = x[0] + ... + x[i] along `axis`; exclusive without x[i], reverse from the end.
+
+    vjp: the cumulative sum of ct from the other end
+    """
+    return _cumulative(CumulativeSumOp, x, axis, dtype, exclusive=exclusive, reverse=reverse)
+
+
+@public
+def cumulative_prod(
+    x: Any,
+    axis: int | None = None,
+    dtype: Any = None,
+    exclusive: bool | None = None,
+    reverse: bool | None = None,
+) -> Tracer:
+    """y[i] = x[0] * ... * x[i] along `axis`; exclusive without x[i], reverse from the end.
+
+    vjp: exact, also where elements are 0
+    """
+    return _cumulative(CumulativeProdOp, x, axis, dtype, exclusive=exclusive, reverse=reverse)
+
+
+# Shapes.
+
+
+@public
+def reshape(x: Any, shape: Sequence[int] | int) -> Tracer:
+    """The elements in row-major order under another shape; one extent may be -1.
+
+    vjp: reshape back
+    """
+    value = lifted(x)
+    extents = _extents(value, shape)
+    if extents == value.shape:
+        return value
+    return emit_one(ReshapeOp, value, type=tensor(extents, element(value)))
+
+
+def _extents(x: Tracer, shape: Any) -> tuple[int, ...]:
+    """A shape with its -1, if it has one, replaced by what is left."""
+    if isinstance(shape, Tracer):
+        raise refusal(f"reshape: the shape must be known while tracing, got {shape!r}")
+    extents = list(cast(Any, shape)) if isinstance(shape, Sequence | np.ndarray) else [shape]
+    if extents.count(-1) == 1:
+        rest = product(as_shape([n for n in extents if n != -1]))
+        if rest == 0 or x.size % rest:
+            raise refusal(f"reshape: {extents} must hold {x.size} elements, got {x!r}")
+        extents[extents.index(-1)] = x.size // rest
+    return as_shape(extents)
+
+
+@public
+def broadcast_to(x: Any, shape: Sequence[int] | int) -> Tracer:
+    """x repeated to a shape.   vjp: sum over the repeated axes"""
+    value = lifted(x)
+    extents = as_shape(shape)
+    if extents == value.shape:
+        return value
+    return emit_one(BroadcastToOp, value, type=tensor(extents, element(value)))
+
+
+@public
+def broadcast_arrays(*arrays: Any) -> tuple[Tracer, ...]:
+    """The arrays, each repeated to the shape that all broadcast to."""
+    values = [lifted(a) for a in arrays]
+    shape = common_shape("broadcast_arrays", values)
+    return tuple(spread(v, shape, element(v)) for v in values)
+
+
+@public
+def expand_dims(x: Any, axis: int | Sequence[int] = 0) -> Tracer:
+    """New axes of extent 1 at the places `axis` of the result.   vjp: reshape"""
+    return apply(ExpandDimsOp, {"x": x, "axis": axis})
+
+
+@public
+def transpose(x: Any, axes: Sequence[int] | None = None) -> Tracer:
+    """The axes in another order, reversed where None.   vjp: permuted back"""
+    value = lifted(x)
+    order = range(value.ndim)[::-1] if axes is None else axes
+    return apply(PermuteDimsOp, {"x": value, "axes": list(order)})
+
+
+@public
+def matrix_transpose(x: Any) -> Tracer:
+    """The last two axes exchanged.   vjp: exchanged back"""
+    value = lifted(x)
+    if value.ndim < 2:
+        raise refusal(f"matrix_transpose: expected an array of rank >= 2, got {value!r}")
+    return transpose(value, [*range(value.ndim - 2), value.ndim - 1, value.ndim - 2])
+
+
+@public
+def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Tracer:
+    """The axes `source` at the places `destination`, the others in their order."""
+    value = lifted(x)
+    froms, tos = _axes(value, source), _axes(value, destination)
+    if len(froms) != len(tos):
+        raise refusal(f"moveaxis: as many places as axes expected, got {len(tos)} and {len(froms)}")
+    order = [d for d in range(value.ndim) if d not in froms]
+    for to, axis in sorted(zip(tos, froms, strict=True)):
+        order.insert(to, axis)
+    return transpose(value, order)
+
+
+def _axes(x: Tracer, axes: int | Sequence[int]) -> list[int]:
+    try:
+        return normalize_axes(_integers(axes), x.ndim)
+    except VerifyException as error:
+        raise refusal(str(error)) from None
+    except TypeError:
+        raise refusal(f"axes must be an integer or integers, got {axes!r}") from None
+
+
+def _integers(given: Any) -> list[int]:
+    """One integer, or several; TypeError for anything else."""
+    listed = [given] if _is_one(given) else list(given)
+    if any(isinstance(each, bool | np.bool_) for each in listed):
+        raise TypeError
+    return [index(each) for each in listed]
+
+
+def _is_one(given: Any) -> bool:
+    return not isinstance(given, Sequence) and np.ndim(given) == 0
+
+
+@public
+def unstack(x: Any, axis: int = 0) -> tuple[Tracer, ...]:
+    """The slices of x along an axis, which they do not have."""
+    value = lifted(x)
+    [at] = _axes(value, axis)
+    moved = moveaxis(value, at, 0)
+    return tuple(cast(Any, moved)[k] for k in range(moved.shape[0]))
+
+
+# Elements by index, and contractions by name.
+
+
+@public
+def take(x: Any, indices: Any, axis: int | None = None) -> Tracer:
+    """Elements of x along `axis`, which may be left out for one of rank 1, at integer indices.
+
+    The axis is replaced by the shape of the indices. vjp: ct added at the indices
+    """
+    value = lifted(x)
+    if axis is None and value.ndim != 1:
+        raise refusal(f"take: axis must be given for an array of rank {value.ndim}")
+    return apply(TakeOp, {"x": value, "indices": indices, "axis": axis or 0})
+
+
+@public
+def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Tracer:
+    """Elements of x along `axis` at indices of x's rank.   vjp: ct added at the indices"""
+    return apply(TakeAlongAxisOp, {"x": x, "indices": indices, "axis": axis})
+
+
+@public
+def einsum(equation: str, *xs: Any) -> Tracer:
+    """The sum of products that an equation such as "ij,jk->ik" names.   vjp: einsums of ct"""
+    return apply(EinsumOp, {"xs": xs, "equation": equation})
+
+
+@public
+def tensordot(lhs: Any, rhs: Any, axes: int | Sequence[int | Sequence[int]] = 2) -> Tracer:
+    """Products summed over axes of both: the last and first `axes`, or one or several for each."""
+    left, right = lifted(lhs), lifted(rhs)
+    lefts, rights = _pairs(axes, left, right)
+    summed = {"lhs_contract": lefts, "rhs_contract": rights}
+    unpaired = {"lhs_batch": (), "rhs_batch": ()}
+    return apply(DotGeneralOp, {"lhs": left, "rhs": right, **unpaired, **summed})
+
+
+def _pairs(axes: Any, left: Tracer, right: Tracer) -> tuple[list[int], list[int]]:
+    """The axes of both that `tensordot` sums over."""
+    try:
+        if _is_one(axes):
+            [count] = _integers(axes)
+            if 0 <= count <= min(left.ndim, right.ndim):
+                return list(range(left.ndim - count, left.ndim)), list(range(count))
+        else:
+            of_left, of_right = axes
+            return _integers(of_left), _integers(of_right)
+    except (TypeError, ValueError):
+        pass
+    raise refusal(
+        f"tensordot: axes must be a number of axes that both arrays have, or axes of the first "
+        f"and of the second, got {axes!r} for {left!r} and {right!r}"
+    )
+
+
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    positive,
+    pow,
+    bitwise_invert,
+    where,
+    clip,
+    sum,
+    prod,
+    cumulative_sum,
+    cumulative_prod,
+    reshape,
+    broadcast_to,
+    broadcast_arrays,
+    expand_dims,
+    transpose,
+    matrix_transpose,
+    moveaxis,
+    unstack,
+    take,
+    take_along_axis,
+    einsum,
+    tensordot,
+)

@@ -1,0 +1,38 @@
+"""Calls of the functions that users give, refused where these do not take the arguments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+from gradir.errors import TraceError
+from gradir.frontends.tracing.source_locations import refusal
+
+
+def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The result of a function that `what`, a function of gradir, was given.
+
+    TraceError where it does not take these arguments. What it raises itself passes.
+    """
+    bare, given, named = function, args, kwargs
+    while isinstance(bare, partial):
+        given, named = (*bare.args, *given), {**bare.keywords, **named}
+        bare = cast(Callable[..., Any], bare.func)
+    try:
+        # of a wrapper its own parameters, which need not be those of what it wraps
+        signature = inspect.signature(bare, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return function(*args, **kwargs)  # written in C
+    try:
+        signature.bind(*given, **named)
+    except TypeError as error:
+        raise _refused(what, bare, len(given) + len(named), error) from None
+    return function(*args, **kwargs)
+
+
+def _refused(what: str, function: Callable[..., Any], count: int, error: TypeError) -> TraceError:
+    name = getattr(function, "__name__", type(function).__name__)
+    arguments = "1 argument" if count == 1 else f"{count} arguments"
+    return refusal(f"{what}: {name} is called with {arguments}: {error}")

@@ -1,0 +1,154 @@
+"""Where in the user's Python code a traced op comes from, and the variable it is assigned to.
+
+The place of an op is the call or operator in the innermost frame that is not gradir's. If what
+follows there is an assignment to a variable, the op's result is named like it.
+"""
+
+from __future__ import annotations
+
+import dis
+import linecache
+import os
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import lru_cache, wraps
+from itertools import islice
+from threading import local
+from types import CodeType
+from typing import Any, ParamSpec, TypeVar, cast
+
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
+
+from gradir.diagnostics import Sources, diagnostic_of, render
+from gradir.dialects.base.diagnostics import LocatedError
+from gradir.errors import ArgumentError, GradirError, TraceError, gradir_errors
+
+P = ParamSpec("P")
+R = TypeVar("R")
+ErrorT = TypeVar("ErrorT", bound=GradirError)
+
+# Code below this folder is not the user's.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_NO_PLACE = UnknownLoc()
+
+
+class _Here(local):
+    """The place of the public call that is running in this thread."""
+
+    location: LocationAttr = _NO_PLACE
+
+
+_here = _Here()
+
+
+class PythonSources(Sources):
+    """Source lines also of code that is in no file, as linecache knows them of notebooks."""
+
+    def line(self, file: str, number: int) -> str | None:
+        return super().line(file, number) or linecache.getline(file, number).rstrip("\n") or None
+
+
+SOURCES = PythonSources()
+
+
+def location() -> LocationAttr:
+    """The place of the public call that is running."""
+    return _here.location
+
+
+def refusal(
+    message: str, kind: type[ErrorT] = TraceError, place: LocationAttr | None = None
+) -> ErrorT:
+    """An error about the user's Python code, at the public call that is running."""
+    diagnostic = diagnostic_of(LocatedError(message, place or _here.location))
+    return kind(render(diagnostic, SOURCES), diagnostic)
+
+
+def public(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that users call: what it emits, or refuses, is at the place of that call."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        code = frame.f_code
+        if code.co_filename.startswith(_PACKAGE):
+            return function(*args, **kwargs)
+        place, variable = _place(code.co_filename, code, frame.f_lasti)
+        with at(place), gradir_errors(SOURCES, place):
+            try:
+                result = function(*args, **kwargs)
+            except ArgumentError as error:
+                if error.diagnostic is not None:
+                    raise
+                raise refusal(str(error), type(error)) from None
+        if variable is not None and hasattr(result, "named"):
+            cast(Any, result).named(variable)
+        return result
+
+    return call
+
+
+def place_of_user() -> LocationAttr:
+    """The place in the innermost frame that is not gradir's."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    if frame is None:
+        return _NO_PLACE
+    return _place(frame.f_code.co_filename, frame.f_code, frame.f_lasti)[0]
+
+
+@contextmanager
+def at(place: LocationAttr) -> Generator[None]:
+    """What is emitted or refused inside is at this place."""
+    before = _here.location
+    _here.location = place
+    try:
+        yield
+    finally:
+        _here.location = before
+
+
+def location_of_function(function: Callable[..., Any]) -> LocationAttr:
+    """Where a Python function is defined; unknown for one that is not written in Python."""
+    while hasattr(function, "__wrapped__") or hasattr(function, "func"):
+        function = getattr(function, "__wrapped__", None) or cast(Any, function).func
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, CodeType):
+        return UnknownLoc()
+    return _location(code.co_filename, code.co_firstlineno, 0)
+
+
+@lru_cache(1 << 14)
+def _place(file: str, code: CodeType, offset: int) -> tuple[LocationAttr, str | None]:
+    """The place of an instruction, and the variable that its result is assigned to."""
+    line, _, column, _ = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
+    return _location(file, line or code.co_firstlineno, column or 0), _variable(code, offset)
+
+
+def _location(file: str, line: int, column: int) -> LocationAttr:
+    return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column + 1))
+
+
+def _variable(code: CodeType, offset: int) -> str | None:
+    """The variable that the instruction after this one stores a result in."""
+    offsets, names = _stores(code.co_filename, code)
+    following = bisect_right(offsets, offset)
+    return names[following] if following < len(names) else None
+
+
+@lru_cache(1 << 10)
+def _stores(file: str, code: CodeType) -> tuple[list[int], list[str | None]]:
+    """The offset of each instruction, and the variable that it stores to, if it does."""
+    instructions = list(dis.get_instructions(code))
+    return [i.offset for i in instructions], [_stored(i.opname, i.argval) for i in instructions]
+
+
+def _stored(instruction: str, name: Any) -> str | None:
+    if not instruction.startswith(("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")):
+        return None
+    # later Pythons store twice, or store and load, in one instruction
+    first = cast(Any, name)[0] if isinstance(name, tuple) else name
+    return first if isinstance(first, str) else None

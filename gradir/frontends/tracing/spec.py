@@ -1,0 +1,93 @@
+"""What a function is traced for: shapes and dtypes, and the element types that stand for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import f64, i1, i64
+from xdsl.ir import Attribute
+
+from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.base.shapes import NUMPY_NAMES, AnyTensor, element_of, shape_of, tensor
+from gradir.errors import ArgumentError, ArgumentTypeError
+
+ELEMENTS: dict[str, Attribute] = {name: element for element, name in NUMPY_NAMES.items()}
+"""The element type of each dtype, by the dtype's name."""
+
+DEFAULTS: dict[type, Attribute] = {bool: i1, int: i64, float: f64}
+"""The element type of a Python number where nothing else says one."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The shape and the dtype of an array: what gradir.trace wants to know of an argument.
+
+    `dtype` is a NumPy dtype, or what makes one: `"float32"`, `np.float32`, `"bfloat16"`.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def __init__(self, shape: Sequence[int] | int, dtype: Any = "float64"):
+        object.__setattr__(self, "shape", as_shape(shape))
+        object.__setattr__(self, "dtype", numpy_dtype(element_named(dtype)))
+
+    @property
+    def type(self) -> AnyTensor:
+        """The tensor type."""
+        return tensor(self.shape, ELEMENTS[self.dtype.name])
+
+    def __str__(self) -> str:
+        return type_text(self.type)
+
+
+def as_shape(shape: Any) -> tuple[int, ...]:
+    """A shape from integers, or from one; ArgumentError where it is none."""
+    try:
+        extents = cast(Any, shape) if isinstance(shape, Sequence | np.ndarray) else [shape]
+        found = tuple(index(n) for n in extents)
+    except TypeError:
+        raise ArgumentTypeError(f"shape: expected integers, got {shape!r}") from None
+    if any(n < 0 for n in found):
+        raise ArgumentError(f"shape: extents must not be negative, got {list(found)}")
+    return found
+
+
+def element_named(dtype: Any) -> Attribute:
+    """The element type of a dtype, its name, or a Python type; ArgumentTypeError for others."""
+    if isinstance(dtype, type) and dtype in DEFAULTS:
+        return DEFAULTS[dtype]
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        # those of other libraries: torch.float32
+        name = str(dtype).rpartition(".")[2]
+    if name not in ELEMENTS:
+        *others, last = ELEMENTS
+        raise ArgumentTypeError(f"dtype: expected {', '.join(others)} or {last}, got {dtype}")
+    return ELEMENTS[name]
+
+
+def spec_of(value: object) -> tuple[AnyTensor, bool] | None:
+    """The type of a traced argument, and whether it is weak, as a Python number is.
+
+    None for what is no array, no number and nothing with a shape and a dtype.
+    """
+    if isinstance(value, Spec):
+        return value.type, False
+    if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
+        return tensor([], DEFAULTS[type(value)]), True
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    if shape is None or dtype is None:
+        return None
+    # a traced array may be weak
+    return Spec(shape, dtype).type, getattr(value, "weak", False) is True
+
+
+def type_text(type_: Attribute) -> str:
+    """A type in a message: `float32[3, 4]`."""
+    return f"{NUMPY_NAMES[element_of(type_)]}{list(shape_of(type_))}"

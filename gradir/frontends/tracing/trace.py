@@ -1,0 +1,174 @@
+"""gradir.trace: a Python function, run once on traced arrays, as a function of SSA text."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from gradir.api import Module
+from gradir.errors import ArgumentTypeError, gradir_errors
+from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.source_locations import (
+    SOURCES,
+    at,
+    location,
+    location_of_function,
+    public,
+)
+from gradir.frontends.tracing.spec import spec_of
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import Trace, lifted, running
+from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.gc_pause import paused_gc
+from gradir.passes.analysis.call_graph import callees_first
+from gradir.passes.verify.verify import verify
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A traced function: `@name` of a module, and how its arguments and results are nested.
+
+    `arguments` has two parts, those by position and those by keyword; `names` are those of its
+    leaves. `weak` says of each result whether it is as weak as a Python number. `captured` are the
+    arrays of an outer trace that come after the arguments.
+    """
+
+    module: Module
+    name: str
+    arguments: Tree
+    results: Tree
+    names: tuple[str, ...]
+    weak: tuple[bool, ...]
+    captured: tuple[SSAValue, ...] = ()
+
+
+@public
+def trace(function: Callable[..., Any], *specs: Any) -> Module:
+    """The program of a Python function for arguments of some shapes and dtypes.
+
+    `specs` are the arguments: arrays, of which only shape and dtype count, `gradir.Spec`, Python
+    numbers (rank 0), or nested tuples, lists and dicts of these. They become the program's
+    arguments in this order: items from first to last, values of a dict by its sorted keys. The
+    results, nested too, become its results in the same order. The program has the function's name,
+    or @main of a lambda. Python's own `if` and loops run while tracing; those that depend on values
+    are `gradir.cond`, `gradir.scan` and the like. Raises TraceError at what cannot be traced.
+    """
+    return traced("trace", function, specs).module
+
+
+def traced(
+    what: str,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None = None,
+    outer: Trace | None = None,
+    name: str | None = None,
+) -> Traced:
+    """`trace` with the nesting of arguments and results; within an outer trace, if it is given.
+
+    `what` is the function of gradir that errors name.
+    """
+    if not callable(function):
+        raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+    leaves, tree = flatten((tuple(args), dict(kwargs or {})))
+    names = _argument_names(function, tree)
+    found = [_spec(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
+    trace = Trace([type_ for type_, _ in found], outer)
+    trace.name = _free_name(name or function_name(function), outer)
+    arguments: list[Tracer] = []
+    for label, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
+        arguments.append(Tracer(trace, ssa, weak))
+        arguments[-1].named(label)
+    place = location_of_function(function)
+    with gradir_errors(SOURCES, location()), paused_gc():
+        with running(trace):
+            by_position, by_keyword = tree.build(arguments)
+            result = called(what, function, *by_position, **by_keyword)
+            with at(place):
+                values, results = yielded(result, "the traced function")
+                trace.emit(ReturnOp(*map(trace.use, values)))
+            module = _module(trace, place)
+        verify(module)
+    captured = tuple(trace.captured)
+    weak = tuple(value.weak for value in values)
+    made = Module(module, SOURCES)
+    return Traced(made, trace.name, tree, results, tuple(names), weak, captured)
+
+
+def _free_name(name: str, outer: Trace | None) -> str:
+    """The name, with a number behind it if functions of the outer traces have it or begin so."""
+    taken: set[str] = set() if outer is None else set(outer.functions)
+    trace = outer
+    while trace is not None:
+        taken.add(trace.name)
+        trace = trace.outer
+    numbered = (name, *(f"{name}_{k}" for k in range(1, len(taken) + 2)))
+    return next(n for n in numbered if not any(f"{t}_".startswith(f"{n}_") for t in taken))
+
+
+def _module(trace: Trace, place: Any) -> ModuleOp:
+    """The traced function, and those that it calls."""
+    block = trace.entry
+    types: list[Attribute] = [a.type for a in block.args]
+    last = block.last_op
+    assert last is not None
+    function = FuncOp(trace.name, (types, [o.type for o in last.operands]), Region(block))
+    function.location = place
+    # not those of a body that was traced for its types alone
+    functions = {**trace.functions, trace.name: function}
+    declared = [functions[name] for d in trace.declarations for name in d.names]
+    *called, _ = callees_first(functions, [*declared, function])
+    return ModuleOp(Region(Block([*map(_copy, [*trace.declarations, *called]), function])))
+
+
+def _copy(op: Operation) -> Operation:
+    copy = op.clone()
+    copy.location = op.location
+    return copy
+
+
+def _spec(leaf: Any, name: str) -> tuple[Any, bool]:
+    found = spec_of(leaf)
+    if found is None:
+        raise ArgumentTypeError(
+            f"{name}: expected an array, a gradir.Spec or a number, got {type(leaf).__name__}"
+        )
+    return found
+
+
+def yielded(result: object, what: str) -> tuple[list[Tracer], Tree]:
+    """The leaves of what a traced function returns: arrays and numbers become constants."""
+    leaves, tree = flatten(result)
+    return [lifted(leaf, what=f"result of {what}: ") for leaf in leaves], tree
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """The Python name of a function; `main` of a lambda, or of what has no name."""
+    while hasattr(function, "func"):
+        function = function.func  # pyright: ignore[reportFunctionMemberAccess]
+    name = getattr(function, "__name__", type(function).__name__)
+    return name if name.isidentifier() and name.isascii() else "main"
+
+
+def _argument_names(function: Callable[..., Any], arguments: Tree) -> list[str]:
+    """A name for each leaf: the parameter's, with the keys that lead to the leaf."""
+    by_position, by_keyword = arguments.children
+    count = len(by_position.children)
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
+    names += [f"{rest}{k}" for k in range(count - len(names))]
+    labelled = [
+        *zip(names, by_position.children, strict=False),
+        *zip(by_keyword.keys, by_keyword.children, strict=True),
+    ]
+    return [found for name, child in labelled for found in child.names(name)]

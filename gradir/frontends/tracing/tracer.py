@@ -1,0 +1,214 @@
+"""Traced arrays: what a Python function gets instead of arrays while it is traced.
+
+They have the operators, attributes and methods of the Array API's arrays; each is the function of
+gradir.numpy with the same meaning. They have a shape and a dtype but no values: what asks for these
+is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
+
+from xdsl.ir import SSAValue
+
+from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.base.shapes import AnyTensor
+from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.spec import type_text
+
+if TYPE_CHECKING:
+    from gradir.frontends.tracing.tracing import Trace
+
+_NO_VALUE = "{what}: a traced array has no value yet; {way_out}"
+_CHOICE = (
+    "choose with gradir.cond, gradir.while_loop or gradir.numpy.where instead of if, while, and, "
+    "or, not"
+)
+_VALUE = "return it from the traced function and ask for it outside"
+_UNCHANGED = (
+    "traced arrays do not change; make another with gradir.numpy.where, index_update, scatter_add "
+    "or dynamic_update_slice"
+)
+
+
+def _function(name: str) -> Any:
+    from gradir.frontends.functions import numpy
+
+    return getattr(numpy, name)
+
+
+def _operator(name: str) -> Any:
+    @public
+    def operator(self: Tracer, other: object) -> Any:
+        return _function(name)(self, other) if _is_operand(other) else NotImplemented
+
+    return operator
+
+
+def _swapped(name: str) -> Any:
+    @public
+    def operator(self: Tracer, other: object) -> Any:
+        return _function(name)(other, self) if _is_operand(other) else NotImplemented
+
+    return operator
+
+
+def _method(name: str) -> Any:
+    @public
+    def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
+        return _function(name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"gradir.numpy.{name} of this array."
+    return method
+
+
+def _refused(what: str, way_out: str = _VALUE) -> Any:
+    @public
+    def refused(self: Tracer, *args: object, **kwargs: object) -> NoReturn:
+        raise refusal(_NO_VALUE.format(what=what, way_out=way_out))
+
+    return refused
+
+
+def _is_operand(value: object) -> bool:
+    """What an operator takes beside a traced array; the other operand may know more."""
+    is_array = hasattr(value, "dtype") and hasattr(value, "shape")
+    return isinstance(value, Tracer | bool | int | float) or is_array
+
+
+class Tracer:
+    """A traced array: an SSA value of a trace. `weak`: its type gives way, as a Python number's."""
+
+    __slots__ = ("ssa", "trace", "weak")
+    __array_ufunc__ = None  # NumPy leaves its operators to ours
+    __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    def __init__(self, trace: Trace, ssa: SSAValue, weak: bool = False):
+        self.trace = trace
+        self.ssa = ssa
+        self.weak = weak
+
+    def named(self, name: str) -> None:
+        """Give the SSA value this name, if it has none and the name can be one."""
+        if self.ssa.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):
+            self.ssa.name_hint = name
+
+    # Facts.
+
+    @property
+    def type(self) -> AnyTensor:
+        """The tensor type."""
+        return cast(AnyTensor, self.ssa.type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the axes."""
+        return self.type.get_shape()
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy dtype of the elements."""
+        return numpy_dtype(self.type.element_type)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def T(self) -> Any:
+        """The array with its axes in reverse order."""
+        return _function("permute_dims")(self, tuple(range(self.ndim))[::-1])
+
+    @property
+    def mT(self) -> Any:
+        """The array with its last two axes exchanged."""
+        return _function("matrix_transpose")(self)
+
+    def __repr__(self) -> str:
+        name = f"%{self.ssa.name_hint} " if self.ssa.name_hint else ""
+        return f"<traced array {name}{type_text(self.type)}>"
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        from gradir.frontends.functions import numpy
+
+        return numpy
+
+    # Operators.
+
+    __add__, __radd__ = _operator("add"), _swapped("add")
+    __sub__, __rsub__ = _operator("subtract"), _swapped("subtract")
+    __mul__, __rmul__ = _operator("multiply"), _swapped("multiply")
+    __truediv__, __rtruediv__ = _operator("divide"), _swapped("divide")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _swapped("floor_divide")
+    __mod__, __rmod__ = _operator("remainder"), _swapped("remainder")
+    __pow__, __rpow__ = _operator("pow"), _swapped("pow")
+    __matmul__, __rmatmul__ = _operator("matmul"), _swapped("matmul")
+    __and__, __rand__ = _operator("bitwise_and"), _swapped("bitwise_and")
+    __or__, __ror__ = _operator("bitwise_or"), _swapped("bitwise_or")
+    __xor__, __rxor__ = _operator("bitwise_xor"), _swapped("bitwise_xor")
+    __lt__, __le__ = _operator("less"), _operator("less_equal")
+    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
+    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
+    __neg__, __pos__ = _method("negative"), _method("positive")
+    __abs__, __invert__ = _method("abs"), _method("bitwise_invert")
+
+    # Methods that the Array API's arrays or NumPy's have.
+
+    astype, transpose, squeeze = _method("astype"), _method("transpose"), _method("squeeze")
+    sum, prod, mean = _method("sum"), _method("prod"), _method("mean")
+    min, max, var, std = _method("min"), _method("max"), _method("var"), _method("std")
+    any, all = _method("any"), _method("all")
+    argmin, argmax = _method("argmin"), _method("argmax")
+    clip, round = _method("clip"), _method("round")
+
+    @public
+    def reshape(self, *shape: Any) -> Any:
+        """gradir.numpy.reshape of this array; the shape as one tuple or as several numbers."""
+        return _function("reshape")(self, shape[0] if len(shape) == 1 else shape)
+
+    @public
+    def __getitem__(self, key: Any) -> Any:
+        from gradir.frontends.functions.indexing import get
+
+        return get(self, key)
+
+    @public
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise refusal("iteration: expected an array of rank >= 1, got one of rank 0")
+        return iter([self[k] for k in range(self.shape[0])])
+
+    @public
+    def __len__(self) -> int:
+        if not self.shape:
+            raise refusal("len: expected an array of rank >= 1, got one of rank 0")
+        return self.shape[0]
+
+    # What asks for values, or would change them.
+
+    __bool__ = _refused("bool", _CHOICE)
+    __int__, __float__, __complex__ = _refused("int"), _refused("float"), _refused("complex")
+    __index__ = _refused("index", "take elements with gradir.numpy.take or x[i], without range()")
+    __array__ = _refused("numpy.asarray", "compute with gradir.numpy instead of numpy")
+    item, tolist = _refused("item"), _refused("tolist")
+
+    @public
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy's functions: those that ask for what is known are answered."""
+        if function.__name__ in ("shape", "ndim", "size"):
+            return getattr(self, function.__name__)
+        what, way_out = f"numpy.{function.__name__}", "compute with gradir.numpy instead of numpy"
+        raise refusal(_NO_VALUE.format(what=what, way_out=way_out))
+
+    @public
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise refusal(f"assignment to elements: {_UNCHANGED}")

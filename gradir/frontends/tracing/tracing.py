@@ -1,0 +1,261 @@
+"""The function that is being traced: blocks that grow, and the values that they may use.
+
+Each op that is applied to a traced array is appended to the innermost block under construction:
+the function's, or that of a region (a checkpoint stage, the body of a loop). A region may use
+values of the blocks around it. A function that is traced inside of another gets what it uses of
+that one as further arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from threading import local
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.array.creation import ConstantOp, FullOp, numpy_dtype
+from gradir.dialects.base.attributes import Plain, attribute
+from gradir.dialects.base.diagnostics import VerifyError
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import AnyTensor, element_of, is_bool, is_float, tensor
+from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.frontends.tracing.source_locations import location, refusal
+from gradir.frontends.tracing.spec import DEFAULTS, element_named, type_text
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.passes.analysis.regions import MAX_REGION_DEPTH
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class Trace:
+    """One function under construction, with the functions that it calls."""
+
+    def __init__(self, types: Sequence[AnyTensor], outer: Trace | None = None):
+        self.name = "main"
+        self.entry = Block(arg_types=types)
+        self.outer = outer
+        self.blocks = [self.entry]
+        self.captured: dict[SSAValue, SSAValue] = {}
+        self.functions: dict[str, FuncOp] = {} if outer is None else outer.functions
+        # what stands beside the functions, and which function was made for a custom_vjp
+        self.declarations: list[CustomVjpOp] = [] if outer is None else outer.declarations
+        self.custom: dict[Any, Any] = {} if outer is None else outer.custom
+
+    def emit(self, op: OpT) -> OpT:
+        """Append an op to the innermost block; VerifyError at the user's call if it is wrong.
+
+        Ops of other dialects, whose rules ask for what is around them, are verified at the end.
+        """
+        op.location = location()
+        if isinstance(op, TensorOp):
+            try:
+                op.verify_()
+            except VerifyException as error:
+                raise VerifyError(str(error), op) from None
+        self.blocks[-1].add_op(op)
+        return op
+
+    def use(self, tracer: Tracer) -> SSAValue:
+        """The value of a traced array, as what is emitted here may use it."""
+        if tracer.trace is self:
+            if _block_of(tracer.ssa) not in self.blocks:
+                raise refusal(
+                    "a traced array of a region is used outside of it; "
+                    "return it from the function that makes the region"
+                )
+            return tracer.ssa
+        if self.outer is None:
+            raise refusal(
+                "a traced array of another trace is used here; "
+                "return it from the function that makes it, and take it as an argument"
+            )
+        around = self.outer.use(tracer)
+        if around not in self.captured:
+            argument = self.entry.insert_arg(around.type, len(self.entry.args))
+            argument.name_hint = around.name_hint
+            self.captured[around] = argument
+        return self.captured[around]
+
+    def results_like(self, op: Operation, values: Sequence[Tracer]) -> list[Tracer]:
+        """The results of an op, named and weak like the values that its region yields for them."""
+        made = [
+            Tracer(self, result, value.weak)
+            for result, value in zip(op.results, values, strict=True)
+        ]
+        for tracer, value in zip(made, values, strict=True):
+            if value.ssa.name_hint is not None:
+                tracer.named(value.ssa.name_hint)
+        return made
+
+    @contextmanager
+    def region(self, block: Block) -> Generator[Block]:
+        """What is emitted inside goes to this block, which is that of a region."""
+        around = len(self.blocks) + 1  # and that of the module
+        if around >= MAX_REGION_DEPTH:
+            raise refusal(
+                f"regions are nested too deeply: this one would be in {around} regions, the limit "
+                f"is {MAX_REGION_DEPTH} within each other"
+            )
+        self.blocks.append(block)
+        try:
+            yield block
+        finally:
+            self.blocks.pop()
+
+
+def _block_of(value: SSAValue) -> Block | None:
+    return value.owner if isinstance(value.owner, Block) else value.owner.parent
+
+
+# The trace of this thread.
+
+
+class _Current(local):
+    trace: Trace | None = None
+
+
+_current = _Current()
+
+
+def tracing() -> Trace | None:
+    """The innermost trace that is running in this thread, if one is."""
+    return _current.trace
+
+
+def current(what: str) -> Trace:
+    """The innermost running trace; TraceError that names the function where there is none."""
+    if _current.trace is None:
+        raise refusal(
+            f"{what}: expected to be called while a function is traced; "
+            "call it in a function that gradir.trace or gradir.jit is given"
+        )
+    return _current.trace
+
+
+@contextmanager
+def running(trace: Trace) -> Generator[Trace]:
+    """This is the innermost trace inside."""
+    before = _current.trace
+    _current.trace = trace
+    try:
+        yield trace
+    finally:
+        _current.trace = before
+
+
+# Ops on traced arrays.
+
+
+def emit(
+    op: type[TensorOp],
+    *operands: Tracer,
+    types: Sequence[Attribute] | None = None,
+    **attributes: Plain | None,
+) -> list[Tracer]:
+    """The results of an op on traced arrays; its result types are inferred unless given."""
+    trace = current(op.name)
+    values = [trace.use(o) for o in operands]
+    given = {k: attribute(v) for k, v in attributes.items() if v is not None}
+    try:
+        inferred = types
+        if inferred is None:
+            inferred = op.infer_types([v.type for v in values], given)
+    except VerifyException as error:
+        raise VerifyError(f"{op.name}: {error}", location()) from None
+    assert inferred is not None, f"{op.name} needs its result types"
+    made = op.create(operands=values, result_types=inferred, attributes=given)
+    return [Tracer(trace, result) for result in trace.emit(made).results]
+
+
+def emit_one(
+    op: type[TensorOp], *operands: Tracer, type: Attribute | None = None, **attributes: Plain | None
+) -> Tracer:
+    """The only result of an op on traced arrays."""
+    [result] = emit(op, *operands, types=None if type is None else [type], **attributes)
+    return result
+
+
+def filled(value: float, type_: AnyTensor) -> Tracer:
+    """A constant of which all elements are one number."""
+    trace = current(FullOp.name)
+    try:
+        if is_float(type_.element_type):
+            float(value)  # an integer may be too large
+        op = FullOp.fill(value, type_)
+    except (OverflowError, ValueError, VerifyException):
+        is_long = isinstance(value, int) and value.bit_length() > 128
+        number = "so large an integer" if is_long else str(value)
+        raise refusal(f"{number} is no element of {type_text(type_)}") from None
+    return Tracer(trace, trace.emit(op).y)
+
+
+def constant(value: Any, element: Attribute | None = None) -> Tracer:
+    """An array, or what NumPy makes one of, as a constant of the program.
+
+    `element`: the element type to convert to. Python numbers in lists count as NumPy counts them.
+    """
+    array = np.asarray(value)
+    if element is None:
+        element = element_named(array.dtype)
+    array = np.ascontiguousarray(array.astype(numpy_dtype(element)))
+    type_ = tensor(np.shape(value), element)
+    data = array.tobytes()
+    if data[: array.itemsize] * array.size == data:
+        return filled(array.flat[0].item() if array.size else 0, type_)
+    trace = current(ConstantOp.name)
+    op = ConstantOp.create(result_types=[type_], attributes={"value": _dense(array, type_, data)})
+    return Tracer(trace, trace.emit(op).y)
+
+
+def _dense(array: np.ndarray[Any, Any], type_: AnyTensor, data: bytes) -> Attribute:
+    kind: Any = type_
+    if is_bool(type_.element_type):
+        return cast(Attribute, DenseIntOrFPElementsAttr.from_list(kind, array.ravel().tolist()))
+    return cast(Attribute, DenseIntOrFPElementsAttr(kind, BytesAttr(data)))
+
+
+def is_number(value: object) -> bool:
+    """A Python number, whose type follows that of what it meets; NumPy's have their own."""
+    return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
+
+
+def lifted(value: object, element: Attribute | None = None, what: str = "") -> Tracer:
+    """A traced array, a number or an array of any library as a traced array.
+
+    TraceError that begins with `what` for anything else. A Python number gets the element type; by
+    itself its default, and is weak then.
+    """
+    if isinstance(value, Tracer):
+        return value
+    if is_number(value):
+        number = cast(float, value)
+        kind = element or DEFAULTS[type(value)]
+        made = filled(number, tensor([], kind))
+        made.weak = element is None
+        return made
+    if isinstance(value, list | tuple) and _holds_tracers(cast(Sequence[Any], value)):
+        raise refusal("a list of traced arrays is no array; join them with gradir.numpy.stack")
+    if isinstance(value, np.ndarray | np.generic | list | tuple):
+        return constant(value)
+    if hasattr(value, "__dlpack__"):
+        return constant(np.from_dlpack(cast(Any, value)))
+    raise refusal(f"{what}expected an array or a number, got {type(value).__name__}")
+
+
+def _holds_tracers(value: Sequence[Any]) -> bool:
+    return any(
+        isinstance(item, Tracer)
+        or (isinstance(item, list | tuple) and _holds_tracers(cast(Sequence[Any], item)))
+        for item in value
+    )
+
+
+def element(tracer: Tracer) -> Attribute:
+    """The element type of a traced array."""
+    return element_of(tracer.type)

@@ -1,0 +1,1 @@
+"""Functions of functions: jit, derivatives, control flow, markers."""

@@ -1,0 +1,337 @@
+"""gradir.grad, value_and_grad, vjp, jvp, hvp: derivatives of Python functions, as in JAX.
+
+While a function is traced, they trace what they differentiate as a function of its own, which may
+use arrays of the outer one, differentiate that, and call the result: so they nest, and go with
+gradir.jit, gradir.trace and gradir.checkpoint. With arrays they are compiled and run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, update_wrapper, wraps
+from typing import Any
+
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, SSAValue
+
+from gradir.api import Module, compile
+from gradir.compiler.gradient_pass import apply_gradient
+from gradir.compiler.symbols import function_named
+from gradir.dialects.base.shapes import element_of, is_float, shape_of
+from gradir.errors import ArgumentTypeError
+from gradir.frontends.functions.promotion import converted
+from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
+from gradir.frontends.tracing.spec import type_text
+from gradir.frontends.tracing.trace import Traced, function_name, traced
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import Trace, lifted, tracing
+from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
+from gradir.frontends.transforms.jit import jit
+from gradir.gc_pause import paused_gc
+from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a function is differentiated."""
+
+    mode: str
+    policy: str = "keep_all"
+    memory_limit: int | None = None
+
+
+def grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    policy: str = "keep_all",
+    memory_limit: int | None = None,
+) -> Callable[..., Any]:
+    """A function that gives the gradient of one that returns a floating number of rank 0.
+
+    `argnums` says in which arguments: the gradient has the nesting of that argument, or is a tuple
+    for several. `has_aux`: the function returns (number, aux), its gradient (gradient, aux).
+    `policy` and `memory_limit` (bytes) are those of Module.gradient.
+    """
+    both = value_and_grad(function, argnums, has_aux, policy, memory_limit)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, grads = both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return _derivative(gradient, "grad", function)
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    policy: str = "keep_all",
+    memory_limit: int | None = None,
+) -> Callable[..., Any]:
+    """Like grad, but gives (value, gradient), or ((value, aux), gradient) with `has_aux`."""
+    if not callable(function):
+        raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+    options = Options("grad", policy, memory_limit)
+
+    def both(*args: Any, **kwargs: Any) -> Any:
+        trace = tracing()
+        assert trace is not None
+        inner = traced("grad", function, args, kwargs, outer=trace)
+        _require_number(inner, has_aux)
+        wrt = _leaves_of(inner.arguments, argnums, len(args))
+        _require_floating(inner, wrt)
+        [made] = _differentiated(trace, inner, options, wrt, [0])
+        results = _call(trace, made, _operands(trace, inner, args, kwargs))
+        count = inner.results.count
+        return _results(inner, results), _gradients(
+            results[count:], inner.arguments.children[0], argnums
+        )
+
+    return _derivative(both, "value_and_grad", function)
+
+
+def _derivative(
+    derivative: Callable[..., Any], kind: str, function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The derivative as it runs while tracing, and natively with arrays."""
+    update_wrapper(derivative, function)  # the names of the parameters
+    derivative.__name__ = derivative.__qualname__ = f"{kind}_{function_name(function)}"
+    derivative.__doc__ = f"gradir.{kind} of {function_name(function)}."
+    compiled = jit(derivative)
+
+    @public
+    @wraps(derivative)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return compiled(*args, **kwargs)
+
+    return call
+
+
+# Functions inside of a traced function.
+
+
+def _operands(
+    trace: Trace, inner: Traced, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[SSAValue]:
+    """The arguments of a call: leaves, then what the inner function uses of the outer ones."""
+    leaves, _ = flatten((tuple(args), dict(kwargs)))
+    return [*(trace.use(lifted(leaf)) for leaf in leaves), *inner.captured]
+
+
+def _differentiated(
+    trace: Trace | None, inner: Traced, options: Options, wrt: Sequence[int], of: Sequence[int]
+) -> list[FuncOp]:
+    """The derivative functions, which the outer function may call."""
+    module = inner.module.op
+    with paused_gc():
+        made = apply_gradient(
+            module, inner.name, wrt, of, options.mode, options.policy, options.memory_limit, []
+        )
+    if trace is not None:
+        functions = functions_by_name(module)
+        for function in callees_first(functions, made):
+            if function.sym_name.data not in trace.functions:
+                function.detach()
+                trace.functions[function.sym_name.data] = function
+    return made
+
+
+def _results(inner: Traced, results: Sequence[Any]) -> Any:
+    """The results of the function itself, nested and weak as it gives them."""
+    for result, is_weak in zip(results, inner.weak, strict=False):
+        if isinstance(result, Tracer):
+            result.weak = is_weak
+    return inner.results.build(results[: inner.results.count])
+
+
+def _call(trace: Trace, function: FuncOp, operands: Sequence[SSAValue]) -> list[Tracer]:
+    types: list[Attribute] = list(function.function_type.outputs)
+    op = trace.emit(CallOp(function.sym_name.data, list(operands), types))
+    return [Tracer(trace, result) for result in op.results]
+
+
+# Which arguments and results.
+
+
+def _leaves_of(arguments: Tree, argnums: int | Sequence[int], count: int) -> list[int]:
+    """The indices of the leaves of arguments by position; TraceError where there is no such."""
+    starts = [0]
+    for child in arguments.children[0].children:
+        starts.append(starts[-1] + child.count)
+    found: list[int] = []
+    numbers: Sequence[object] = argnums if isinstance(argnums, list | tuple) else [argnums]
+    for k in numbers:
+        if isinstance(k, bool) or not isinstance(k, int):
+            raise refusal(f"argnums: expected an integer, or a tuple of integers, got {argnums!r}")
+        if not -count <= k < count:
+            raise refusal(f"argnums: expected numbers in [{-count}, {count}), got {k}")
+        found += range(starts[k % count], starts[k % count + 1])
+    return found
+
+
+def _gradients(grads: Sequence[Any], arguments: Tree, argnums: int | Sequence[int]) -> Any:
+    """The gradients, nested like the arguments that they belong to."""
+    rest = list(grads)
+
+    def take(k: int) -> Any:
+        tree = arguments.children[k]
+        taken = [rest.pop(0) for _ in range(tree.count)]
+        return tree.build(taken)
+
+    if isinstance(argnums, int):
+        return take(argnums)
+    return tuple(take(k) for k in argnums)
+
+
+def _signature(inner: Traced) -> Any:
+    return function_named(inner.module.op, inner.name).function_type
+
+
+def _require_number(inner: Traced, has_aux: bool) -> None:
+    """TraceError unless the function returns a floating number, and perhaps more."""
+    tree = inner.results
+    is_pair = has_aux and tree.kind is tuple and len(tree.children) == 2
+    first = tree.children[0] if is_pair else tree
+    wanted = "(a floating number, aux)" if has_aux else "a floating number"
+    if has_aux != is_pair or first != LEAF:
+        raise refusal(f"grad: @{inner.name} must return {wanted}, got {tree.count} nested arrays")
+    type_ = _signature(inner).outputs.data[0]
+    if shape_of(type_) or not is_float(element_of(type_)):
+        raise refusal(
+            f"grad: @{inner.name} must return {wanted}, got {type_text(type_)}; "
+            "sum it up, or use gradir.vjp"
+        )
+
+
+def _require_floating(inner: Traced, wrt: Sequence[int]) -> None:
+    types = _signature(inner).inputs.data
+    for k in wrt:
+        if not is_float(element_of(types[k])):
+            raise refusal(
+                f"grad: argument {inner.names[k]} must be floating, got {type_text(types[k])}"
+            )
+
+
+# vjp and jvp.
+
+
+def _floating(inner: Traced) -> tuple[list[int], list[int]]:
+    """The floating leaves of the arguments, and of the results."""
+    signature = _signature(inner)
+    arguments, results = signature.inputs.data[: len(inner.names)], signature.outputs.data
+    wrt, of = (
+        [k for k, t in enumerate(types) if is_float(element_of(t))]
+        for types in (arguments, results)
+    )
+    return wrt, of
+
+
+def _chosen(
+    given: Any, tree: Tree, places: Sequence[int], types: Sequence[Attribute], what: str
+) -> list[Any]:
+    """Those leaves of (co)tangents that are of floating values; Python numbers get the types."""
+    leaves = leaves_like(given, tree)
+    if leaves is None:
+        raise refusal(what)
+    for k in places:
+        if leaves[k] is None:
+            raise refusal(f"{what}, None only at integers, got None for {type_text(types[k])}")
+    return [_typed(leaves[k], types[k]) for k in places]
+
+
+def _typed(value: Any, type_: Attribute) -> Any:
+    """A traced array of the type; outside of a trace the value, which native code will check."""
+    if tracing() is None:
+        return value
+    made = lifted(value)
+    made = converted(made, element_of(type_)) if made.weak else made
+    if made.type != type_:
+        raise refusal(
+            f"a cotangent or tangent must be {type_text(type_)}, got {type_text(made.type)}"
+        )
+    return made
+
+
+@public
+def vjp(
+    function: Callable[..., Any], *primals: Any
+) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """The results of the function, and a function from their cotangents to those of the primals.
+
+    The cotangents are nested like the results and have their types; entries of integer results are
+    not read, and may be None. The result has an entry for each primal, nested like it, None at
+    integer leaves. What the backward function reads is computed once, here.
+    """
+    trace = tracing()
+    inner = traced("vjp", function, primals, outer=trace)
+    wrt, of = _floating(inner)
+    types = _signature(inner).outputs.data
+    forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
+    run = _runner(trace, inner)
+    leaves, _ = flatten(primals)
+    captured = [] if trace is None else [Tracer(trace, value) for value in inner.captured]
+    outputs = run(forward, [*leaves, *captured])
+    count = inner.results.count
+    residuals = outputs[count:]
+
+    @public
+    def transposed(cotangents: Any) -> tuple[Any, ...]:
+        what = "vjp: the cotangents must be nested like the results"
+        given = _chosen(cotangents, inner.results, of, types, what)
+        found = dict(zip(wrt, run(backward, [*residuals, *given]), strict=True))
+        return inner.arguments.children[0].build([found.get(k) for k in range(len(inner.names))])
+
+    return _results(inner, outputs), transposed
+
+
+def _runner(trace: Trace | None, inner: Traced) -> Callable[[FuncOp, Sequence[Any]], list[Any]]:
+    """What runs a derivative function: a call in the trace, or native code."""
+    if trace is not None:
+        return lambda function, values: _call(
+            trace, function, [trace.use(lifted(v)) for v in values]
+        )
+    module = Module(inner.module.op, SOURCES)
+    made: dict[str, Any] = {}
+
+    def run(function: FuncOp, values: Sequence[Any]) -> list[Any]:
+        name = function.sym_name.data
+        if name not in made:
+            made[name] = compile(module, name)
+        return list(made[name](*values))
+
+    return run
+
+
+@public
+def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The results of the function, and their tangents for tangents of the primals (forward mode).
+
+    `tangents` are nested like `primals`, and entries of integer ones are not read, and may be
+    None. The tangents of the results are nested like these, None at integer leaves.
+    """
+    for what, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, list | tuple):
+            raise refusal(f"jvp: {what}: expected a tuple with an entry for each argument, (x,)")
+    trace = tracing()
+    if trace is None:
+        return jit(partial(jvp, function))(tuple(primals), tuple(tangents))
+    inner = traced("jvp", function, primals, outer=trace)
+    wrt, of = _floating(inner)
+    [made] = _differentiated(trace, inner, Options("jvp"), wrt, of)
+    what = "jvp: the tangents must be nested like the primals"
+    types = _signature(inner).inputs.data
+    given = _chosen(tuple(tangents), inner.arguments.children[0], wrt, types, what)
+    operands = _operands(trace, inner, primals, {})
+    results = _call(trace, made, [*operands, *(trace.use(t) for t in given)])
+    count = inner.results.count
+    found = dict(zip(of, results[count:], strict=True))
+    moved = inner.results.build([found.get(k) for k in range(count)])
+    return _results(inner, results), moved
+
+
+@public
+def hvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The Hessian of a function in its first argument, times a tangent: jvp of its gradient."""
+    return jvp(grad(function), primals, tangents)[1]

@@ -1,0 +1,433 @@
+"""gradir.cond, while_loop, fori_loop and scan: control flow that depends on values, as in JAX.
+
+Their functions are traced into the regions of an scf op, and may use values from around them. What
+a loop carries keeps its nesting, shapes and dtypes; a Python number takes the dtype that the body
+gives it. While nothing is traced, a function that calls them is compiled and run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i1, i64
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.array.dynamic_slices import DynamicUpdateSliceOp
+from gradir.dialects.array.indexing import TakeOp
+from gradir.dialects.array.movement import ExpandDimsOp
+from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.dialects.base.shapes import tensor as tensor_type
+from gradir.dialects.grad.loop_policy import LoopPolicyAttr
+from gradir.frontends.functions.promotion import converted, kind_of
+from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.spec import as_shape, type_text
+from gradir.frontends.tracing.trace import yielded
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import (
+    Trace,
+    element,
+    emit_one,
+    filled,
+    is_number,
+    lifted,
+    tracing,
+)
+from gradir.frontends.tracing.trees import LEAF, Tree, flatten
+from gradir.frontends.transforms.jit import jit
+
+Function = Callable[..., Any]
+Yielded = tuple[list[Tracer], Tree]
+Body = Callable[[list[Tracer], Tree], Yielded]
+LoopT = TypeVar("LoopT", scf.ForOp, scf.WhileOp)
+index = IndexType()
+
+
+def _require_functions(what: str, *functions: object) -> None:
+    for function in functions:
+        if not callable(function):
+            raise refusal(f"{what}: expected a Python function, got {function!r}")
+
+
+# Branches.
+
+
+@public
+def cond(pred: Any, true_function: Function, false_function: Function, *operands: Any) -> Any:
+    """The results of one function of the operands: the first where `pred`, a bool, is true.
+
+    Both return results of the same nesting, shapes and dtypes.
+    """
+    _require_functions("cond", true_function, false_function)
+    trace = tracing()
+    if trace is None:
+
+        def alone(pred: Any, operands: Any) -> Any:
+            return cond(pred, true_function, false_function, *operands)
+
+        return jit(alone)(pred, operands)
+    chosen = _truth(trace, pred, "cond: pred")
+    first, second = (_Branch(trace, f, operands) for f in (true_function, false_function))
+    if first.tree != second.tree:
+        raise refusal("cond: both functions must return results of one nesting")
+    first.agree(second)
+    second.agree(first)
+    for k, (x, y) in enumerate(zip(first.values, second.values, strict=True)):
+        _require_type(y, x, "cond: both functions must return the same types", k)
+    regions = first.closed(), second.closed()
+    types = [v.ssa.type for v in first.values]
+    op = trace.emit(scf.IfOp(chosen, types, regions[0], regions[1]))
+    results = trace.results_like(op, first.values)
+    for result, other in zip(results, second.values, strict=True):
+        result.weak &= other.weak
+    return first.tree.build(results)
+
+
+class _Branch:
+    """The block of a function of cond, and what it returns."""
+
+    def __init__(self, trace: Trace, function: Function, operands: Sequence[Any]):
+        self.trace = trace
+        with trace.region(Block()) as self.block:
+            self.values, self.tree = yielded(
+                called("cond", function, *operands), "a branch of cond"
+            )
+
+    def agree(self, other: _Branch) -> None:
+        """Weak results take the types of the other branch's."""
+        pairs = zip(self.values, other.values, strict=True)
+        self.values = [_agreed(self.trace, self.block, x, y) for x, y in pairs]
+
+    def closed(self) -> Region:
+        _close(self.trace, self.block, self.values)
+        return Region(self.block)
+
+
+def _agreed(trace: Trace, block: Block, value: Tracer, other: Tracer) -> Tracer:
+    """A weak value with the element type of the other, converted at the end of its block."""
+    if not _gives_way(value, other):
+        return value
+    with trace.region(block):
+        return converted(value, element(other))
+
+
+def _gives_way(value: Tracer, other: Tracer) -> bool:
+    """The value is weak, and its type another, of no higher kind: nothing is lost."""
+    kinds = kind_of(element(value)), kind_of(element(other))
+    is_other = element(value) != element(other)
+    return (
+        value.weak
+        and is_other
+        and (kinds[0] < kinds[1] or (kinds[0] == kinds[1] and not other.weak))
+    )
+
+
+def _require_type(found: Tracer, wanted: Tracer, what: str, k: int) -> None:
+    if found.type != wanted.type:
+        raise refusal(
+            f"{what}, got {type_text(found.type)} and {type_text(wanted.type)} for array {k}; "
+            "convert with .astype"
+        )
+
+
+def _close(trace: Trace, block: Block, values: Sequence[Tracer]) -> None:
+    with trace.region(block):
+        trace.emit(scf.YieldOp(*(trace.use(v) for v in values)))
+
+
+def _truth(trace: Trace, value: Any, what: str) -> SSAValue:
+    """A bool as a scalar."""
+    found = lifted(value, what=f"{what}: ")
+    if found.shape or not is_bool(element(found)):
+        raise refusal(f"{what} must be a bool of rank 0, got {type_text(found.type)}")
+    return trace.emit(tensor.ExtractOp(trace.use(found), [], i1)).result
+
+
+# Loops.
+
+
+def _carried(trace: Trace, init: Any, body: Body, what: str) -> Yielded:
+    """The first values that a loop carries. Weak ones get the types that the body gives them.
+
+    For that the body is traced once more, into a block that is dropped; again where that changes
+    what it gives others.
+    """
+    leaves, tree = flatten(init)
+    values = [lifted(leaf, what=f"{what}: init: ") for leaf in leaves]
+    while any(v.weak for v in values):
+        with trace.region(Block(arg_types=[v.ssa.type for v in values])) as block:
+            after, _ = body(_tracers(trace, block, values), tree)
+        # its ops are no users of anything
+        block.erase(safe_erase=False)
+        agreed = [_like_result(trace, v, r) for v, r in zip(values, after, strict=False)]
+        pairs = list(zip(values, agreed, strict=False))
+        if len(pairs) < len(values) or all(old is new for old, new in pairs):
+            break
+        values = agreed
+    return values, tree
+
+
+def _like_result(trace: Trace, value: Tracer, result: Tracer) -> Tracer:
+    """What is carried, or, where it is weak, as the result of the body wants it to be."""
+    if _gives_way(value, result):
+        return Tracer(trace, trace.use(converted(value, element(result))), result.weak)
+    if value.weak and not result.weak and value.type == result.type:
+        return Tracer(trace, trace.use(value))
+    return value
+
+
+def _with_counter(step: Callable[[Tracer, list[Tracer], Tree], Yielded]) -> Body:
+    """The body of a counted loop, for its types: with 0 as the counter."""
+
+    def body(values: list[Tracer], tree: Tree) -> Yielded:
+        return step(_zero(), values, tree)
+
+    return body
+
+
+def _tracers(trace: Trace, block: Block, like: Sequence[Tracer]) -> list[Tracer]:
+    """The arguments of a block that stand for values, the last of its arguments."""
+    arguments = block.args[len(block.args) - len(like) :]
+    made = [Tracer(trace, a, v.weak) for a, v in zip(arguments, like, strict=True)]
+    for tracer, value in zip(made, like, strict=True):
+        if value.ssa.name_hint is not None:
+            tracer.named(value.ssa.name_hint)
+    return made
+
+
+def _body_results(
+    trace: Trace, block: Block, carried: Sequence[Tracer], results: tuple[list[Tracer], Tree],
+    tree: Tree, what: str,
+) -> list[Tracer]:  # fmt: skip
+    """What the body hands on, of the types of what it was handed."""
+    after, other = results
+    if other != tree:
+        raise refusal(f"{what}: the body must return what it is handed, nested alike")
+    for k, value in enumerate(carried):
+        after[k] = _agreed(trace, block, after[k], value)
+        _require_type(after[k], value, f"{what}: the body must return the types of init", k)
+    return after
+
+
+@public
+def while_loop(condition: Function, body: Function, init: Any, policy: str = "store_all") -> Any:
+    """`body` applied to `init`, and to what it returns, as long as `condition` of that is true.
+
+    `policy` says what the derivative keeps of the iterations: "store_all", "every=K" or "online=S"
+    (docs/control-flow.md).
+    """
+    _require_functions("while_loop", condition, body)
+    trace = tracing()
+    if trace is None:
+        return jit(partial(while_loop, condition, body, policy=policy))(init)
+
+    def step(values: list[Tracer], tree: Tree) -> Yielded:
+        result = called("while_loop", body, tree.build(values))
+        return yielded(result, "the body of while_loop")
+
+    values, tree = _carried(trace, init, step, "while_loop")
+    types = [v.ssa.type for v in values]
+    with trace.region(Block(arg_types=types)) as before:
+        handed = _tracers(trace, before, values)
+        result = called("while_loop", condition, tree.build(handed))
+        goes_on = _truth(trace, result, "while_loop: the condition")
+        trace.emit(scf.ConditionOp(goes_on, *before.args))
+    with trace.region(Block(arg_types=types)) as after:
+        handed = _tracers(trace, after, values)
+        made = _body_results(trace, after, handed, step(handed, tree), tree, "while_loop")
+    _close(trace, after, made)
+    op = scf.WhileOp([trace.use(v) for v in values], types, Region(before), Region(after))
+    return tree.build(trace.results_like(trace.emit(_with_policy(op, policy)), values))
+
+
+@public
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body: Callable[[Any, Any], Any],
+    init: Any,
+    policy: str = "store_all",
+) -> Any:
+    """`body(i, x)` for i from `lower` up to `upper - 1`, x being `init` and then what it returns.
+
+    The bounds are integers, Python's or traced; i is int64. `policy` says what the derivative keeps
+    of the iterations: "store_all", "every=K" or "binomial=S", which "online=S" is here too.
+    """
+    _require_functions("fori_loop", body)
+    trace = tracing()
+    if trace is None:
+        return jit(partial(fori_loop, body=body, policy=policy))(lower, upper, init=init)
+
+    def step(i: Tracer, values: list[Tracer], tree: Tree) -> Yielded:
+        result = called("fori_loop", body, i, tree.build(values))
+        return yielded(result, "the body of fori_loop")
+
+    bounds = [_index(trace, b, "fori_loop: bounds") for b in (lower, upper)]
+    values, tree = _carried(trace, init, _with_counter(step), "fori_loop")
+    with trace.region(_counted(values)) as block:
+        handed = _tracers(trace, block, values)
+        results = step(_counter(trace, block.args[0]), handed, tree)
+        made = _body_results(trace, block, handed, results, tree, "fori_loop")
+    _close(trace, block, made)
+    first, last = bounds
+    op = scf.ForOp(first, last, _constant(trace, 1), [trace.use(v) for v in values], block)
+    return tree.build(trace.results_like(trace.emit(_with_policy(op, policy)), values))
+
+
+@public
+def scan(
+    function: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    policy: str = "store_all",
+) -> Any:
+    """(carry, ys) of `carry, y = function(carry, x)` for each x in turn, from `init`.
+
+    x are the slices of the arrays `xs` along their first axis, None without any, where `length`
+    says how many; ys are the y, stacked along a new first axis. `reverse`: from last to first.
+    `policy` as for fori_loop; the ys so far are in no snapshot.
+    """
+    _require_functions("scan", function)
+    trace = tracing()
+    if trace is None:
+        return jit(partial(scan, function, length=length, reverse=reverse, policy=policy))(init, xs)
+    rows = _Rows(xs, length)
+    body = _ScanBody(function, rows)
+    values, tree = _carried(trace, init, _with_counter(body), "scan")
+    first, end, one = (_constant(trace, n) for n in (0, rows.count, 1))
+    last = _constant(trace, rows.count - 1) if reverse else None
+    with trace.region(_counted(values)) as block:
+        handed = _tracers(trace, block, values)
+        number: SSAValue = block.args[0]
+        if last is not None:
+            number = trace.emit(arith.SubiOp(last, number)).result
+        at = _counter(trace, number)
+        made = _body_results(trace, block, handed, body(at, handed, tree), tree, "scan")
+        stacks = [_written(trace, block, y, at, rows.count) for y in body.ys if rows.count]
+    _close(trace, block, [*made, *stacks])
+    empty = [filled(0, s.type) for s in stacks]
+    op = scf.ForOp(first, end, one, [trace.use(v) for v in (*values, *empty)], block)
+    found = trace.results_like(trace.emit(_with_policy(op, policy)), [*values, *stacks])
+    if rows.count == 0:
+        found += [filled(0, tensor_type([0, *y.shape], element(y))) for y in body.ys]
+    return tree.build(found[: len(values)]), body.outputs.build(found[len(values) :])
+
+
+class _Rows:
+    """The slices of nested arrays along their first axis. `count`: how many."""
+
+    def __init__(self, xs: Any, length: int | None):
+        leaves, self.tree = flatten(xs)
+        self.arrays = [lifted(leaf, what="scan: xs: ") for leaf in leaves]
+        self.count = _length(self.arrays, length)
+
+    def at(self, place: Tracer) -> Any:
+        return self.tree.build([_row(array, place) for array in self.arrays])
+
+
+class _ScanBody:
+    """The function of scan as the body of a counted loop; `ys` are the other results of it."""
+
+    def __init__(self, function: Callable[[Any, Any], Any], rows: _Rows):
+        self.function = function
+        self.rows = rows
+        self.ys: list[Tracer] = []
+        self.outputs: Tree = LEAF
+
+    def __call__(self, at: Tracer, values: list[Tracer], tree: Tree) -> Yielded:
+        result = called("scan", self.function, tree.build(values), self.rows.at(at))
+        if not (isinstance(result, tuple) and len(cast(Any, result)) == 2):
+            raise refusal("scan: the function must return (carry, y)")
+        carry, y = cast(tuple[Any, Any], result)
+        self.ys, self.outputs = yielded(y, "the function of scan")
+        return yielded(carry, "the function of scan")
+
+
+def _written(trace: Trace, block: Block, y: Tracer, at: Tracer, count: int) -> Tracer:
+    """A new argument of the block, the results so far, with a row written to it."""
+    type_ = tensor_type([count, *y.shape], element(y))
+    so_far = Tracer(trace, block.insert_arg(type_, len(block.args)))
+    row = emit_one(ExpandDimsOp, y, axis=0)
+    starts = [at, *(_zero() for _ in y.shape)]
+    return emit_one(DynamicUpdateSliceOp, so_far, row, *starts)
+
+
+def _row(x: Tracer, at: Tracer) -> Tracer:
+    """The slice of x at an index; zeros of its type for a body that never runs."""
+    if x.shape[0] == 0:
+        return filled(0, tensor_type(x.shape[1:], element(x)))
+    return emit_one(TakeOp, x, at, axis=0)
+
+
+def _length(arrays: Sequence[Tracer], length: int | None) -> int:
+    """How many slices there are; TraceError where the arrays and `length` do not agree."""
+    for array in arrays:
+        if not array.shape:
+            raise refusal(f"scan: xs must have rank >= 1, got {array!r}")
+    counts = {a.shape[0] for a in arrays}
+    if length is not None:
+        counts |= set(as_shape([length]))
+    if len(counts) != 1:
+        got = ", ".join(map(str, sorted(counts))) or "none"
+        raise refusal(f"scan: xs and length must say one number of slices, got {got}")
+    return counts.pop()
+
+
+def _with_policy(op: LoopT, policy: str) -> LoopT:
+    """The loop, with its policy written on it; TraceError for one that there is not."""
+    if not isinstance(policy, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refusal(f'policy: expected text such as "every=8", got {policy!r}')
+    kind, _, number = (part.strip() for part in policy.partition("="))
+    try:
+        count = int(number) if number else None
+        written = LoopPolicyAttr.of(kind, count)
+    except (ValueError, VerifyException) as error:
+        raise refusal(f"policy {policy!r}: {error}") from None
+    if kind != "store_all":
+        op.attributes[POLICY_ATTRIBUTE] = written
+    return op
+
+
+# Scalars.
+
+
+def _zero() -> Tracer:
+    return filled(0, tensor_type([], i64))
+
+
+def _constant(trace: Trace, value: int) -> SSAValue:
+    return trace.emit(arith.ConstantOp(IntegerAttr(value, index))).result
+
+
+def _index(trace: Trace, value: Any, what: str) -> SSAValue:
+    """An integer as an index."""
+    if is_number(value) and isinstance(value, int):
+        return _constant(trace, value)
+    found = lifted(value, what=f"{what}: ")
+    kind = element(found)
+    if found.shape or is_bool(kind) or is_float(kind):
+        raise refusal(f"{what} must be integers of rank 0, got {type_text(found.type)}")
+    wide = converted(found, i64)
+    number = trace.emit(tensor.ExtractOp(trace.use(wide), [], i64)).result
+    return trace.emit(arith.IndexCastOp(number, index)).result
+
+
+def _counted(values: Sequence[Tracer]) -> Block:
+    """The block of a loop that counts and carries values."""
+    block = Block(arg_types=[index, *(v.ssa.type for v in values)])
+    block.args[0].name_hint = "i"
+    return block
+
+
+def _counter(trace: Trace, number: SSAValue) -> Tracer:
+    """An index as a traced array of rank 0."""
+    wide = trace.emit(arith.IndexCastOp(number, i64)).result
+    op = tensor.FromElementsOp.create(operands=[wide], result_types=[tensor_type([], i64)])
+    return Tracer(trace, trace.emit(op).results[0])

@@ -1,0 +1,120 @@
+"""gradir.jit: a Python function as native code, compiled once for each kind of arguments."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, cast
+
+import numpy as np
+
+from gradir.api import compile
+from gradir.errors import ArgumentTypeError
+from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.source_locations import at, place_of_user, public
+from gradir.frontends.tracing.spec import Spec, spec_of
+from gradir.frontends.tracing.trace import Traced, traced
+from gradir.frontends.tracing.tracing import is_number, tracing
+from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.runtime.forking import RenewedLock
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What was made for arguments of some nesting, shapes and dtypes."""
+
+    traced: Traced
+    executable: Any
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        return self.traced.results.build(self.executable(*leaves))
+
+
+class Jitted:
+    """A Python function that runs as native code; called like the function.
+
+    `compiled(*args)` gives what runs for such arguments: its `executable` has the plan and the
+    code, its `traced.module` the program. It pickles as functions do, by the name of the function
+    that it is made of, and a copy is the object itself.
+    """
+
+    def __init__(self, function: Callable[..., Any], threads: int | None = None):
+        if not callable(function):
+            raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+        update_wrapper(self, function)
+        self._function = function
+        self._threads = threads
+        self._made: dict[tuple[Tree, tuple[Hashable, ...]], Compiled] = {}
+        self._lock = RenewedLock()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if tracing() is not None:
+            with at(place_of_user()):
+                return called("jit", self._function, *args, **kwargs)
+        leaves, tree = flatten((args, kwargs))
+        return self._compiled(leaves, tree, args, kwargs)(leaves)
+
+    @public
+    def compiled(self, *args: Any, **kwargs: Any) -> Compiled:
+        """What runs for arguments like these; gradir.Spec will do for an array."""
+        leaves, tree = flatten((args, kwargs))
+        return self._compiled(leaves, tree, args, kwargs)
+
+    def _compiled(
+        self, leaves: Sequence[Any], tree: Tree, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Compiled:
+        key = tree, tuple(map(_kind, leaves))
+        found = self._made.get(key)
+        if found is None:
+            # one thread makes it, the others wait for that
+            with self._lock:
+                found = self._made.get(key)
+                if found is None:
+                    with at(place_of_user()):
+                        made = traced("jit", self._function, args, kwargs)
+                    executable = compile(made.module, made.name, self._threads)
+                    found = self._made[key] = Compiled(made, executable)
+        return found
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        name = str(getattr(self, "__qualname__", ""))
+        if _imported(self.__module__, name) is self:
+            return name
+        return Jitted, (self._function, self._threads)
+
+    def __copy__(self) -> Jitted:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Jitted:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<gradir.jit of {self._function!r}, compiled {len(self._made)} times>"
+
+
+def _imported(module: str, name: str) -> object:
+    """What a module that is loaded has under a name with dots, None if nothing."""
+    found: object = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _kind(leaf: object) -> Hashable:
+    """What a leaf says of its type, for finding what was compiled."""
+    if isinstance(leaf, np.ndarray | np.generic | Spec):
+        array = cast(Any, leaf)
+        return array.shape, array.dtype
+    return type(leaf) if is_number(leaf) else spec_of(leaf)
+
+
+def jit(function: Callable[..., Any], threads: int | None = None) -> Jitted:
+    """The function as native code: compiled at the first call with arguments of some kind.
+
+    Arguments and results are arrays, numbers, and nested tuples, lists and dicts of them; nesting,
+    shapes and dtypes decide what is compiled, and it is kept. `threads` as for gradir.compile.
+    Inside of a traced function it is the function itself.
+    """
+    return Jitted(function, threads)

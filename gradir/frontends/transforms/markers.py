@@ -1,0 +1,70 @@
+"""gradir.checkpoint, no_grad and name: what says how a traced function is differentiated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+from xdsl.ir import Block
+
+from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+from gradir.dialects.grad.grad import NameOp, NoGradOp
+from gradir.dialects.grad.policies import POLICIES
+from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.source_locations import public
+from gradir.frontends.tracing.trace import yielded
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
+from gradir.frontends.tracing.trees import map_tree
+
+
+def checkpoint(function: Callable[..., Any] | None = None, policy: str = "keep_none") -> Any:
+    """The function as a stage: what it computes is recomputed for the derivative, not kept.
+
+    `policy` says what is kept all the same: "keep_none", "keep_matmuls", "keep_named", "keep_all"
+    or "auto" (docs/checkpointing.md). The stage may read values of the code around it; stages nest.
+    Arguments and results may be nested, and arguments of other types are passed on. While nothing
+    is traced, the function is just called. Without a function: a decorator.
+    """
+    if policy not in POLICIES:
+        raise ArgumentError(f"policy: expected one of {', '.join(POLICIES)}, got {policy!r}")
+    if function is None:
+        return partial(checkpoint, policy=policy)
+    if not callable(function):
+        raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+
+    @public
+    @wraps(function)
+    def stage(*args: Any, **kwargs: Any) -> Any:
+        trace = tracing()
+        if trace is None:
+            return called("checkpoint", function, *args, **kwargs)
+        return _staged(trace, policy, partial(called, "checkpoint", function, *args, **kwargs))
+
+    return stage
+
+
+def _staged(trace: Trace, policy: str, run: Callable[[], Any]) -> Any:
+    """The results of a region op in which the function runs."""
+    with trace.region(Block()) as block:
+        values, results = yielded(run(), "the checkpointed function")
+        trace.emit(YieldOp(*map(trace.use, values)))
+    named = None if policy == "keep_none" else policy
+    op = trace.emit(CheckpointOp([v.type for v in values], block, named))
+    return results.build(trace.results_like(op, values))
+
+
+@public
+def no_grad(x: Any) -> Any:
+    """x, through which no cotangent flows; nested values too. JAX's stop_gradient."""
+    return map_tree(lambda leaf: emit_one(NoGradOp, lifted(leaf)), x)
+
+
+@public
+def name(x: Any, name: str) -> Tracer:
+    """x under a name, by which `wrt`, `of` and the policy "keep_named" can ask for it."""
+    made = emit_one(NameOp, lifted(x), name=name)
+    made.named(name)
+    return made

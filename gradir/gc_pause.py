@@ -1,0 +1,60 @@
+"""Python's cyclic garbage collector, held back while the compiler builds many objects at once.
+
+A module is one large web of cycles that stay alive. The collector walks it again each time the
+number of objects has grown by a quarter, so that time per operation rises with the module's size.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import local
+
+from gradir.runtime.forking import in_child, short_lock
+
+_lock = short_lock()
+_depth = 0
+_was_enabled = False
+
+
+class _Own(local):
+    """Of `_depth`, what is this thread's."""
+
+    depth = 0
+
+
+_own = _Own()
+
+
+@contextmanager
+def paused_gc() -> Generator[None]:
+    """No automatic collection inside, in any thread; nested and concurrent uses are counted.
+
+    The last to leave switches the collector on again, if the first to enter found it on.
+    """
+    global _depth, _was_enabled
+    with _lock:
+        if _depth == 0:
+            _was_enabled = gc.isenabled()
+            gc.disable()
+        _depth += 1
+        _own.depth += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _depth -= 1
+            _own.depth -= 1
+            if _depth == 0 and _was_enabled:
+                gc.enable()
+
+
+@in_child
+def _forget_other_threads() -> None:
+    """The pauses of other threads end with them."""
+    global _depth
+    is_left = _depth > 0 and _own.depth == 0
+    _depth = _own.depth
+    if is_left and _was_enabled:
+        gc.enable()

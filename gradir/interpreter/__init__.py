@@ -1,0 +1,1 @@
+"""The reference: every program run op by op with NumPy."""

@@ -1,0 +1,247 @@
+"""The reference interpreter: every op by its NumPy meaning, one at a time. The oracle of the tests.
+
+It never stands in for native code. f16 and bf16 are computed in f32 and rounded after each op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from gradir.compiler.known_programs import check_program
+from gradir.compiler.symbols import check_signature, function_named
+from gradir.dialects.base.diagnostics import LocatedError, location_text, op_name
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
+from gradir.dialects.base.slice_type import is_slices
+from gradir.dialects.grad.host_call import HostCallOp
+from gradir.dialects.grad.tape import TapeType
+from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
+from gradir.interpreter.control_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
+from gradir.interpreter.numbers import constant_value, knows_number_op, number_value
+from gradir.interpreter.out import all_arguments, stored
+from gradir.interpreter.slices import as_slices, slices_value
+from gradir.interpreter.tape import TAPE_OPS, Tape, as_tape
+from gradir.passes.analysis.call_graph import (
+    callee_of,
+    callees_first,
+    functions_by_name,
+    only_block,
+)
+from gradir.runtime.arrays import ArraySpec, as_input, dtype_of, widened
+from gradir.runtime.host_calls import called, host_call_of
+from gradir.runtime.row_slices import RowSlices
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Environment = dict[SSAValue, Array]
+
+
+def interpret(
+    module: ModuleOp, function: str, arguments: Sequence[Any], out: object = None
+) -> tuple[Array, ...]:
+    """The results of `@function`, NumPy arrays of the declared types: new ones, or those of `out`.
+
+    Raises ArgumentError where arguments do not have the types of the parameters.
+    """
+    op = function_named(module, function)
+    check_signature(op)
+    functions = functions_by_name(module)
+    check_program(callees_first(functions, [op]))
+    arrays = check_arguments(op, all_arguments(op, arguments, out))
+    with np.errstate(all="ignore"):
+        results = _Interpreter(functions).call(op, arrays)
+    with _memory_errors(op):
+        # arguments that are handed back and broadcast views become arrays of their own
+        return stored(op, [_returned(r) for r in results], out)
+
+
+def _returned(result: Any) -> Any:
+    if isinstance(result, RowSlices):
+        return RowSlices(np.array(result.indices), np.array(result.values, order="C"), result.shape)
+    return result if isinstance(result, Tape) else np.array(result, order="C")
+
+
+def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Array]:
+    """The arguments as arrays of exactly the parameters' types."""
+    name, parameters = function.sym_name.data, function.body.block.args
+    if len(arguments) != len(parameters):
+        raise ArgumentTypeError(
+            f"{name}: expected {len(parameters)} arguments, got {len(arguments)}"
+        )
+    arrays: list[Array] = []
+    for k, (given, parameter) in enumerate(zip(arguments, parameters, strict=True)):
+        label, type_ = parameter.name_hint or str(k), parameter.type
+        place = f"{name}: argument {k} (%{label})"
+        if isinstance(type_, TapeType):
+            arrays.append(cast(Array, as_tape(given, type_, place)))
+            continue
+        if is_slices(type_):
+            arrays.append(cast(Array, as_slices(given, type_, label, place)))
+            continue
+        shape, element = _shape_and_element(type_)
+        arrays.append(as_input(given, ArraySpec(label, shape, dtype_of(element)), place))
+    return arrays
+
+
+def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute]:
+    """Of a tensor; a scalar is like a tensor of rank 0."""
+    return (shape_of(type_), element_of(type_)) if is_tensor(type_) else ((), type_)
+
+
+class _Frame:
+    """A block that runs: the values of its function, the op that is next, and who wants the end.
+
+    `asker` is the region op that runs the block; None for the body of a function.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        arguments: Sequence[Array],
+        values: Environment,
+        asker: Steps | None = None,
+    ):
+        self.values = values
+        self.values.update(zip(block.args, arguments, strict=True))
+        self.op = block.first_op
+        self.asker = asker
+
+    def finish(self, results: Sequence[Array]) -> None:
+        """Store the results of the op and go on to the one after it."""
+        assert self.op is not None
+        self.values.update(zip(self.op.results, results, strict=True))
+        self.op = self.op.next_op
+
+
+class _Interpreter:
+    def __init__(self, functions: dict[str, func.FuncOp]):
+        self.functions = functions
+
+    def call(self, function: func.FuncOp, arguments: Sequence[Array]) -> tuple[Array, ...]:
+        """What a function returns; an explicit stack, so that calls and regions may nest deep."""
+        frames = [_Frame(only_block(function), arguments, {})]
+        while True:
+            frame = frames[-1]
+            op = frame.op
+            assert op is not None
+            operands = [frame.values[o] for o in op.operands]
+            if isinstance(op, func.CallOp):
+                frames.append(_Frame(only_block(callee_of(self.functions, op)), operands, {}))
+            elif (region_op := REGION_OPS.get(type(op))) is not None:
+                _advance(frames, region_op(op, operands), None)
+            elif op.next_op is not None:
+                frame.finish(self.results(op, operands))
+            else:
+                frames.pop()
+                if frame.asker is not None:
+                    _advance(frames, frame.asker, operands)
+                elif frames:
+                    frames[-1].finish(operands)
+                else:
+                    return tuple(operands)
+
+    def results(self, op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
+        """The results of one op on arrays, in the types declared."""
+        if (tape_op := TAPE_OPS.get(type(op))) is not None:
+            return tape_op(op, operands)
+        if (slices := slices_value(op, operands)) is not None:
+            return [slices]
+        if isinstance(op, HostCallOp):
+            return called(host_call_of(op), operands)
+        with _memory_errors(op):
+            values = _values(op, [widened(o) for o in operands])
+            return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]
+
+
+def _advance(frames: list[_Frame], asker: Steps, sent: Sequence[Array] | None) -> None:
+    """Go on with a region op: run the block that it asks for, or store its results."""
+    values = frames[-1].values
+    try:
+        block, arguments = next(asker) if sent is None else asker.send(sent)
+    except StopIteration as stop:
+        frames[-1].finish(stop.value)
+        return
+    frames.append(_Frame(block, arguments, values, asker))
+
+
+@contextmanager
+def _memory_errors(op: Operation) -> Generator[None]:
+    """Say of which op the arrays are too large."""
+    try:
+        yield
+    except (MemoryError, ValueError) as error:
+        # numpy's words for an array whose size overflows
+        texts = ("array is too big", "Maximum allowed size", "Maximum allowed dimension")
+        if isinstance(error, ValueError) and not str(error).startswith(texts):
+            raise
+        text = f"{location_text(op)}{op_name(op)}: no memory for its result: {error}"
+        raise ExecutionError(text) from None
+    except OverflowError as error:
+        text = f"{location_text(op)}{op_name(op)}: a number is too large for NumPy: {error}"
+        raise ExecutionError(text) from None
+
+
+def _values(op: Operation, operands: Sequence[Array]) -> tuple[Any, ...]:
+    match op:
+        case TensorOp():
+            return _tensor_values(op, operands)
+        case arith.ConstantOp():
+            return (constant_value(op),)
+        case _ if type(op) in TENSOR_OPS:
+            return (tensor_value(op, operands),)
+        case _ if knows_number_op(op):
+            return (number_value(op, operands),)
+        case _:
+            raise LocatedError(f"{op.name}: the interpreter does not know this op", op)
+
+
+def _tensor_values(op: TensorOp, operands: Sequence[Array]) -> tuple[Any, ...]:
+    try:
+        values = op.numpy(*operands)
+    except IndexError as error:
+        raise IndexOutOfRange(f"{location_text(op)}{op.source_name}: {error}") from None
+    return cast(tuple[Any, ...], values) if isinstance(values, tuple) else (values,)
+
+
+def cast_to(value: Any, type_: Attribute) -> Array:
+    """A value as an array of exactly the given type, as native code converts.
+
+    Floats are rounded once; floats to integers go towards 0 and saturate, nan to 0. The array is
+    C-contiguous: NumPy's sums and products round differently for other strides, and a value that
+    crosses a call would change its bits.
+    """
+    array = np.asarray(value)
+    shape, element = _shape_and_element(type_)
+    dtype = dtype_of(element)
+    if array.dtype.kind == "f" and dtype.kind in "iu":
+        result = _saturated(array, dtype)
+    elif dtype.name == "bfloat16" and array.dtype.itemsize == 8:
+        result = _rounded_to_odd(array).astype(dtype)
+    else:
+        result = array.astype(dtype, copy=False)
+    assert result.shape == shape, f"{result.shape} for {type_}"
+    return np.asarray(result, order="C")
+
+
+def _saturated(array: Array, dtype: np.dtype[Any]) -> Array:
+    limits = np.iinfo(dtype)
+    # 2**63 is a float, the largest i64 is not: what reaches it is replaced behind the cast
+    above, below = array >= float(limits.max), array <= float(limits.min)
+    inside = np.where(above | below | np.isnan(array), 0, array).astype(dtype)
+    return np.where(above, limits.max, np.where(below, limits.min, inside)).astype(dtype)
+
+
+def _rounded_to_odd(array: Array) -> Array:
+    """f64 or i64 as f32 such that rounding the result to bf16 gives what one rounding would."""
+    exact = array.astype(np.float64)
+    single = exact.astype(np.float32)
+    back = single.astype(np.float64)
+    inexact = (back != exact) & np.isfinite(exact)
+    bits = single.view(np.int32) - (np.abs(back) > np.abs(exact))
+    return np.where(inexact, bits | 1, bits).astype(np.int32).view(np.float32)

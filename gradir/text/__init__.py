@@ -1,0 +1,1 @@
+"""Program text to IR and back: parser, printer, places in sources."""

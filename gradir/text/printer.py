@@ -1,0 +1,88 @@
+"""IR to program text that parses back to the same IR, to the bit.
+
+xDSL's printer but for what its text leaves out: the terminator of a `scf.execute_region` without
+results; of dense constants the signs of zeros, where there are both, and bits of nans.
+"""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import IO, cast
+
+from xdsl.context import Context
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.printer import Printer
+from xdsl.syntax_printer import SyntaxPrinter
+from xdsl.targets.mlir import MLIRTarget
+from xdsl.utils.hints import isa
+
+from gradir.dialects.base.attributes import is_splat
+
+
+def program_text(op: Operation) -> str:
+    """An op as text that parses back."""
+    stream = StringIO()
+    FaithfulPrinter(stream=stream).print_op(op)
+    return stream.getvalue()
+
+
+class FaithfulPrinter(Printer):
+    """A printer of text from which parsing makes the same program."""
+
+    def print_region(
+        self,
+        region: Region,
+        print_entry_block_args: bool = True,
+        print_empty_block: bool = True,
+        print_block_terminators: bool = True,
+    ) -> None:
+        """Print a region; of an op whose parser adds no terminator, with the one that it has."""
+        super().print_region(
+            region,
+            print_entry_block_args,
+            print_empty_block,
+            print_block_terminators or isinstance(region.parent, scf.ExecuteRegionOp),
+        )
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        """Print an attribute; a dense constant as its bytes where xDSL would lose some."""
+        if not isa(attribute, DenseIntOrFPElementsAttr) or _is_said(attribute):
+            super().print_attribute(attribute)
+            return
+        self.print_string(f'dense<"0x{attribute.data.data.hex().upper()}"> : ')
+        self.print_attribute(attribute.get_type())
+
+
+def _is_said(constant: DenseIntOrFPElementsAttr) -> bool:
+    """The text that xDSL has for a constant gives its bits: it is no splat by == alone, and what
+    nans carry fits into Python's."""
+    element, data = constant.get_element_type(), constant.data.data
+    if not isinstance(element, AnyFloat) or not data:
+        return True
+    one = element.unpack(data[: element.size], 1)
+    if is_splat(constant):
+        return data.startswith(element.pack(one))
+    values = cast(tuple[float, ...], constant.get_values())
+    return values.count(one[0]) < len(values) and element.pack(values) == data
+
+
+class _HighlightingPrinter(FaithfulPrinter, SyntaxPrinter):
+    """The same text, in color."""
+
+
+class FaithfulTarget(MLIRTarget):
+    """The output format `mlir` of gradir-opt."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        """Write a module to a stream."""
+        printer = (_HighlightingPrinter if self.syntax_highlight else FaithfulPrinter)(
+            stream=output,
+            print_generic_format=self.print_generic_format,
+            print_properties_as_attributes=self.print_properties_as_attributes,
+            print_debuginfo=self.print_debuginfo,
+        )
+        printer.print_op(module)
+        printer.print_metadata(ctx.loaded_dialects)
+        print("\n", file=output)

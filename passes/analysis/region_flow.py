@@ -1,0 +1,145 @@
+"""How often the regions of an op run, and what that says of tapes and snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from xdsl.dialects import arith, scf
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from gradir.dialects.base.constants import constant_integer
+from gradir.dialects.building.control_flow import largest_number
+from gradir.dialects.grad.loop_policy import loop_policy
+from gradir.dialects.grad.tape import TapePushOp
+from gradir.passes.analysis.region_ops import RegionFlow as RegionFlow
+from gradir.passes.analysis.region_ops import Runs, slot_of, sole_source, unwrapped
+from gradir.passes.analysis.region_ops import region_flow as region_flow
+from gradir.passes.analysis.regions import is_defined_in
+
+MOST_EXECUTIONS = 1 << 63
+"""So many and more are as good as not known: no tape counts them."""
+
+
+def yielded(block: Block) -> Sequence[SSAValue]:
+    """What the terminator of a region hands back; of scf.condition, what it passes on."""
+    last = block.last_op
+    assert last is not None
+    return last.args if isinstance(last, scf.ConditionOp) else last.operands
+
+
+def handed_through(result: OpResult) -> SSAValue | None:
+    """The value that a result of a region op is without doubt: what a region that runs once hands
+    back, what a loop carries and never changes; None if there is none."""
+    flow, slot = region_flow(result.op), slot_of(result)
+    if flow is None or slot is None or flow.runs is Runs.ONE_OF:
+        return None
+    source = sole_source(flow, slot)
+    is_inside = source is not None and is_defined_in(source, result.op)
+    return None if is_inside and flow.runs is Runs.REPEATEDLY else source
+
+
+def keeps_start(op: scf.ForOp | scf.WhileOp, place: int) -> bool:
+    """What a loop carries at a place is what it starts from, in all iterations."""
+    if isinstance(op, scf.ForOp):
+        return unwrapped(yielded(op.body.block)[place]) is op.body.block.args[1 + place]
+    before, after = op.before_region.block, op.after_region.block
+    end = unwrapped(yielded(after)[place])
+    if isinstance(end, BlockArgument) and end.block is after:
+        return unwrapped(yielded(before)[end.index]) is before.args[place]
+    return end is unwrapped(op.arguments[place])
+
+
+def ops_within(block: Block) -> Iterator[Operation]:
+    """The ops of a block and of the regions that are part of it, in program order."""
+    for op in block.ops:
+        yield op
+        if (flow := region_flow(op)) is not None:
+            for inner in flow.blocks:
+                yield from ops_within(inner)
+
+
+def trips(op: Operation) -> int | None:
+    """At most so often an op runs a block of its regions; None where that is not known."""
+    if isinstance(op, scf.WhileOp):
+        return None
+    if not isinstance(op, scf.ForOp):
+        return 1
+    low, high, step = (constant_integer(b) for b in (op.lb, op.ub, op.step))
+    if step is None or step <= 0:
+        return None
+    distance = _distance(op.lb, op.ub) if low is None or high is None else high - low
+    return None if distance is None else _counted(max(0, -(-distance // step)))
+
+
+def _distance(low: SSAValue, high: SSAValue) -> int | None:
+    """At most so far is a bound from another: `high` is `low + length`, or less."""
+    match high.owner:
+        case arith.MinSIOp(lhs=one, rhs=other):
+            return _least(_distance(low, v) for v in (one, other))
+        case arith.AddiOp(lhs=one, rhs=other):
+            return _least(_most(b) for a, b in ((one, other), (other, one)) if a is low)
+        case _:
+            return None
+
+
+def _most(length: SSAValue) -> int | None:
+    """A length is at most so much."""
+    if isinstance(owner := length.owner, arith.MinUIOp):
+        numbers = (constant_integer(v) for v in (owner.lhs, owner.rhs))
+        return _least(n for n in numbers if n is not None and n >= 0)
+    return constant_integer(length)
+
+
+def _least(numbers: Iterable[int | None]) -> int | None:
+    return min((n for n in numbers if n is not None), default=None)
+
+
+def records_made(loop: scf.ForOp) -> Iterator[tuple[int, TapePushOp]]:
+    """The carried tapes on which each iteration leaves one more record, and how it is pushed; none
+    where the number of trips is constant, since the tape is as large as that needs."""
+    block = loop.body.block
+    if trips(loop) is not None:
+        return
+    for k, (argument, last) in enumerate(zip(block.args[1:], yielded(block), strict=True)):
+        if isinstance(push := last.owner, TapePushOp) and push.tape is argument:
+            yield k, push
+
+
+def segment_size(op: Operation) -> int:
+    """How many iterations of a loop `every = k` runs again together, if its step is constant: k,
+    or as many as the loop's integers can count through, which is as good."""
+    size = loop_policy(op).count
+    if not isinstance(op, scf.ForOp):
+        return size
+    return min(size, largest_number(op.lb.type) // (constant_integer(op.step) or 1))
+
+
+def slot_count(op: Operation) -> int:
+    """How many snapshots a loop may keep: what its policy says, but none more than iterations."""
+    most = trips(op)
+    slots = loop_policy(op).count
+    return slots if most is None else max(min(slots, most), 1)
+
+
+def executions_within(executions: int | None, op: Operation) -> int | None:
+    """At most so often a block in an op runs while a tape lives that it pushes on, if the op runs
+    `executions` times. Where iterations run again, with a tape of their own, those count."""
+    policy = loop_policy(op)
+    match policy.kind.data:
+        case "every":
+            whole = trips(op)
+            return segment_size(op) if whole is None else min(segment_size(op), whole)
+        case "binomial" | "online":
+            return 1
+        case _:
+            return times(executions, trips(op))
+
+
+def times(a: int | None, b: int | None) -> int | None:
+    """The product of numbers that may not be known."""
+    return None if a is None or b is None else _counted(a * b)
+
+
+def _counted(number: int) -> int | None:
+    """A number of executions; None where it is too large."""
+    return number if number < MOST_EXECUTIONS else None

@@ -1,0 +1,339 @@
+"""Region ops: ops whose regions run as part of them. `_KINDS` says all that passes ask of them.
+
+What such an op carries or hands out is a row of slots. A slot is a variable: its entries are the
+operand places that give it a value, its values are the block arguments and results that read it.
+
+    op and its text                                                entries        values
+    %r = scf.for ... iter_args(%a = %i) { ... scf.yield %y }       %i, %y         %a, %r
+    %r = scf.while (%a = %i) { ... scf.condition(%c) %p }          %i, %y         %a
+         do { ^(%b): ... scf.yield %y }                            %p             %b, %r
+    %r = scf.if %c { ... scf.yield %y } else { ... scf.yield %z }  %y, %z         %r
+
+All values of a slot have one type. What a region reads from outside needs no slot: the ops inside
+name it. To add a region op: a row in `_KINDS`, and what CONTRIBUTING.md lists beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any, TypeGuard
+
+from xdsl.dialects import scf
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+
+from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+
+Edge = tuple[SSAValue, SSAValue]
+
+
+class Runs(Enum):
+    """How often a region op runs its regions."""
+
+    ONCE = "once"
+    ONE_OF = "one of them"
+    REPEATEDLY = "repeatedly"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An operand of a region op or of a terminator in it, which sets a slot."""
+
+    reader: Operation
+    index: int
+
+    @property
+    def value(self) -> SSAValue:
+        return self.reader.operands[self.index]
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """A variable of a region op: the operands that set it, and the block arguments and results that
+    read it."""
+
+    entries: tuple[Entry, ...]
+    values: tuple[SSAValue, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One place for each slot of a group, in order.
+
+    The places are the operands of `reader` from number `first` on, or `values` where no op reads.
+    `where` names the places in messages.
+    """
+
+    where: str
+    values: Sequence[SSAValue]
+    reader: Operation | None = None
+    first: int = 0
+
+
+@dataclass(frozen=True)
+class Group:
+    """Slots whose places lie side by side; `what` names one of them in messages. The types of the
+    first side are the types of the slots."""
+
+    what: str
+    sides: tuple[Side, ...]
+
+    def slots(self) -> list[Slot]:
+        entries = [
+            [Entry(s.reader, s.first + k) for k in range(len(s.values))]
+            for s in self.sides
+            if s.reader is not None
+        ]
+        values = [s.values for s in self.sides if s.reader is None]
+        return [
+            Slot(e, v)
+            for e, v in zip(zip(*entries, strict=True), zip(*values, strict=True), strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class RegionFlow:
+    """How values flow into, around and out of the regions of one op, as the op is now.
+
+    `deciding` are the values that say which region runs, or how often.
+    """
+
+    op: Operation
+    runs: Runs
+    blocks: Sequence[Block]
+    groups: Sequence[Group]
+    deciding: Sequence[SSAValue]
+
+    @cached_property
+    def slots(self) -> list[Slot]:
+        return [slot for group in self.groups for slot in group.slots()]
+
+    @property
+    def edges(self) -> list[Edge]:
+        """Each value that enters a slot, with each value that reads the slot."""
+        return [
+            (entry.value, target)
+            for slot in self.slots
+            for entry in slot.entries
+            for target in slot.values
+        ]
+
+
+# The table.
+
+
+@dataclass(frozen=True)
+class _Kind:
+    runs: Runs
+    flow: Callable[[Any], tuple[Sequence[Group], Sequence[SSAValue]]]
+    # the classes of the ops that end the regions, in order; the last stands for all others too
+    terminators: tuple[type[Operation], ...] = (scf.YieldOp,)
+    # the class of the op verifies its regions itself, which those of xDSL do in part only
+    verifies_itself: bool = False
+
+
+def _read(where: str, op: Operation, first: int = 0) -> Side:
+    return Side(where, op.operands[first:], op, first)
+
+
+def terminator(block: Block) -> Operation:
+    """The last op of a block of a region op."""
+    last = block.last_op
+    assert last is not None
+    return last
+
+
+def _for(op: scf.ForOp) -> tuple[Sequence[Group], Sequence[SSAValue]]:
+    sides = (
+        _read("as an operand", op, 3),
+        Side("as an argument of the body", op.body.block.args[1:]),
+        _read("from scf.yield", terminator(op.body.block)),
+        Side("as a result", op.results),
+    )
+    return [Group("carried value", sides)], [op.lb, op.ub, op.step]
+
+
+def _while(op: scf.WhileOp) -> tuple[Sequence[Group], Sequence[SSAValue]]:
+    before, after = op.before_region.block, op.after_region.block
+    condition = terminator(before)
+    carried = (
+        _read("as an operand", op),
+        Side("as an argument of the condition", before.args),
+        _read("from scf.yield", terminator(after)),
+    )
+    passed = (
+        Side("as a result", op.results),
+        _read("from scf.condition", condition, 1),
+        Side("as an argument of the body", after.args),
+    )
+    groups = [Group("carried value", carried), Group("passed value", passed)]
+    return groups, condition.operands[:1]
+
+
+def _branches(op: Operation) -> tuple[Sequence[Group], Sequence[SSAValue]]:
+    ends = [terminator(block) for block in blocks_of(op)]
+    sides = (Side("as a result", op.results), *(_read(f"from {e.name}", e) for e in ends))
+    return [Group("result", sides)], op.operands
+
+
+_KINDS: dict[type[Operation], _Kind] = {
+    scf.ForOp: _Kind(Runs.REPEATEDLY, _for),
+    scf.WhileOp: _Kind(Runs.REPEATEDLY, _while, (scf.ConditionOp, scf.YieldOp)),
+    scf.IfOp: _Kind(Runs.ONE_OF, _branches),
+    scf.IndexSwitchOp: _Kind(Runs.ONE_OF, _branches),
+    scf.ExecuteRegionOp: _Kind(Runs.ONCE, _branches),
+    CheckpointOp: _Kind(Runs.ONCE, _branches, (YieldOp,), verifies_itself=True),
+}
+
+
+# Questions.
+
+
+def region_flow(op: Operation) -> RegionFlow | None:
+    """The flow through a region op; None for any other op."""
+    if not op.regions or (kind := _KINDS.get(type(op))) is None:
+        return None
+    groups, deciding = kind.flow(op)
+    return RegionFlow(op, kind.runs, blocks_of(op), groups, deciding)
+
+
+def is_region_op(op: Operation | None) -> TypeGuard[Operation]:
+    return op is not None and type(op) in _KINDS
+
+
+def runs(op: Operation | None) -> Runs | None:
+    """How often a region op runs its regions; None for any other op."""
+    kind = None if op is None else _KINDS.get(type(op))
+    return None if kind is None else kind.runs
+
+
+def is_loop(op: Operation | None) -> TypeGuard[Operation]:
+    """A region op that may run its regions again."""
+    return runs(op) is Runs.REPEATEDLY
+
+
+def is_branch(op: Operation | None) -> TypeGuard[Operation]:
+    """A region op that runs one of its regions."""
+    return runs(op) is Runs.ONE_OF
+
+
+def unverified_ends(op: Operation) -> list[tuple[Region, type[Operation]]] | None:
+    """The regions of an op, each with the class of the op that must end it; None for an op that is
+    no region op, or verifies its regions itself."""
+    kind = _KINDS.get(type(op))
+    if kind is None or kind.verifies_itself:
+        return None
+    last = len(kind.terminators) - 1
+    return [(r, kind.terminators[min(k, last)]) for k, r in enumerate(op.regions)]
+
+
+def blocks_of(op: Operation) -> list[Block]:
+    """The blocks of all regions of an op."""
+    return [block for region in op.regions for block in region.blocks]
+
+
+def is_carrier(op: Operation) -> bool:
+    """A region op, or the terminator of one."""
+    return is_region_op(op) or any(isinstance(op, kind.terminators) for kind in _KINDS.values())
+
+
+def slot_of(value: SSAValue) -> Slot | None:
+    """The slot that a block argument or a result reads; None where it reads none."""
+    op = value.block.parent_op() if isinstance(value, BlockArgument) else value.owner
+    if not isinstance(op, Operation) or (flow := region_flow(op)) is None:
+        return None
+    return next((slot for slot in flow.slots if value in slot.values), None)
+
+
+def unwrapped(value: SSAValue, within: Operation | None = None) -> SSAValue:
+    """What a value is behind region ops that run once, those in an op or all: loops look the same
+    with and without stages."""
+    while isinstance(value, OpResult) and runs(value.op) is Runs.ONCE:
+        if within is not None and not within.is_ancestor(value.op):
+            break
+        value = terminator(value.op.regions[0].block).operands[value.index]
+    return value
+
+
+def sole_source(flow: RegionFlow, slot: Slot) -> SSAValue | None:
+    """The one value that enters a slot, also by way of other slots of its op and of regions in it
+    that run once; None if several do.
+
+    A slot that a loop never changes has one, which is defined outside of the loop.
+    """
+    reads = {value: each for each in flow.slots for value in each.values}
+    found: set[SSAValue] = set()
+    seen, pending = {slot}, [slot]
+    while pending and len(found) < 2:
+        for entry in pending.pop().entries:
+            value = unwrapped(entry.value, flow.op)
+            through = reads.get(value)
+            if through is None:
+                found.add(value)
+            elif through not in seen:
+                seen.add(through)
+                pending.append(through)
+    return found.pop() if len(found) == 1 else None
+
+
+# Changes.
+
+
+def drop_slots(
+    op: Operation, dropped: Sequence[Slot], between: Callable[[Block], object] | None = None
+) -> Sequence[SSAValue]:
+    """Take slots out of a region op, entries first.
+
+    `between` then takes out of each block what reads them, and nothing may read them any more.
+    Returns the results that are left, of a new op if some are gone.
+    """
+    _drop_operands([entry for slot in dropped for entry in slot.entries])
+    values = {value for slot in dropped for value in slot.values}
+    for block in blocks_of(op):
+        if between is not None:
+            between(block)
+        for argument in reversed(block.args):
+            if argument in values:
+                block.erase_arg(argument)
+    left = [r for r in op.results if r not in values]
+    if len(left) == len(op.results):
+        return left
+    made = rebuilt(op, [r.type for r in left])
+    for old, new in zip(left, made.results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    erase(op)
+    return made.results
+
+
+def _drop_operands(entries: Sequence[Entry]) -> None:
+    gone: dict[Operation, set[int]] = {}
+    for entry in entries:
+        gone.setdefault(entry.reader, set()).add(entry.index)
+    for reader, places in gone.items():
+        reader.operands = [o for k, o in enumerate(reader.operands) if k not in places]
+
+
+def rebuilt(op: Operation, types: Sequence[Attribute]) -> Operation:
+    """Put an op with the operands, attributes and regions of `op` in front of it, with results of
+    other types. `op` stays without regions, for the caller to replace its results and erase it."""
+    made = type(op).create(
+        operands=op.operands,
+        result_types=types,
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=[op.detach_region(region) for region in list(op.regions)],
+    )
+    made.location = op.location
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(made, op)
+    return made
+
+
+def erase(op: Operation) -> None:
+    """Take an op that nobody reads out of its block."""
+    op.detach()
+    op.erase()

@@ -1,0 +1,207 @@
+"""gradir-plan-memory: one arena for all buffers of a function, with offsets from live ranges.
+
+Each `memref.alloc` becomes a view of the new first argument `%arena`. Buffers that are alive at
+the same time do not overlap; the largest are placed first, each at the lowest offset where it fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i8, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.shapes import byte_size, element_of, is_tensor, shape_of
+from gradir.dialects.loopnest.buffer_ops import WindowOp
+from gradir.dialects.loopnest.loopnest import ViewOp
+from gradir.passes.analysis.liveness import Liveness, interval
+from gradir.passes.buffers.timeline import schedule_text, timeline_svg
+
+# Of every offset: a cache line, and the widest vector.
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class PlannedBuffer:
+    """A buffer in the arena: bytes [offset, offset + size) while ops first ... last run."""
+
+    name: str
+    size: int
+    offset: int
+    first: int
+    last: int
+
+
+MOST_BYTES = 2**63 - 1
+"""Offsets into an arena are numbers of i64."""
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Where each buffer of a function lives. `peak_bytes` is the size of the arena."""
+
+    buffers: tuple[PlannedBuffer, ...]
+    peak_bytes: int
+
+    def svg(self, top: int = 0) -> str:
+        """The plan as a picture: time to the right, the arena upward.
+
+        With `top`, so many bytes fill the height, for pictures that are compared.
+        """
+        return timeline_svg(self, top)
+
+    def schedule(self) -> str:
+        """What is stored, recomputed and freed at which step, and the bytes alive then, as text."""
+        return schedule_text(self)
+
+
+def plan_memory(module: ModuleOp) -> dict[str, MemoryPlan]:
+    """Needs: static allocs. Leaves: no alloc; returns the plans."""
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]
+    return {f.sym_name.data: _plan_function(f) for f in functions}
+
+
+def _plan_function(function: FuncOp) -> MemoryPlan:
+    _check_buffers(function)
+    block = function.body.block
+    ranges = _live_ranges(block)
+    plan = assign_offsets(ranges)
+    if plan.peak_bytes > MOST_BYTES:
+        raise PassError(
+            f"@{function.sym_name.data}: needs {plan.peak_bytes} bytes, more than can be "
+            "addressed; give loops a policy (grad.loop), or a memory_limit",
+            function,
+        )
+    arena_type = MemRefType(i8, [plan.peak_bytes])
+    arena = block.insert_arg(arena_type, 0)
+    arena.name_hint = "arena"
+    offsets = {b.name: b.offset for b in plan.buffers}
+    for alloc, (name, _, _, _) in zip(_allocs(block), ranges, strict=True):
+        _replace_alloc(alloc, arena, offsets[name])
+    function.function_type = function.function_type.from_lists([a.type for a in block.args], [])
+    function.attributes["gradir.arena"] = IntegerAttr(plan.peak_bytes, i64)
+    return plan
+
+
+def _check_buffers(function: FuncOp) -> None:
+    """PassError for a function that is planned already, or not on buffers."""
+    name = function.sym_name.data
+    if "gradir.arena" in function.attributes:
+        raise PassError(f"@{name}: has its arena already; run gradir-plan-memory once", function)
+    if function.body.first_block is not function.body.last_block:
+        raise PassError(f"@{name}: native code needs one block, got several", function)
+    check_on_buffers(function, "gradir-plan-memory")
+
+
+def check_on_buffers(function: FuncOp, needed_by: str) -> None:
+    """PassError if a tensor is left in a function."""
+    for op in function.walk():
+        values = (
+            *op.operands,
+            *op.results,
+            *(a for r in op.regions for b in r.blocks for a in b.args),
+        )
+        for value in values:
+            if is_tensor(value.type):
+                raise PassError(
+                    f"{op.name}: {needed_by} needs buffers, got {value.type}; "
+                    "run gradir-bufferize first",
+                    op,
+                )
+    if function.function_type.outputs.data:
+        raise PassError(
+            f"@{function.sym_name.data}: {needed_by} needs a function that writes its results to "
+            "buffers; run gradir-bufferize first",
+            function,
+        )
+
+
+def _allocs(block: Block) -> list[memref.AllocOp]:
+    """The allocs of a block and of the regions in it, in program order."""
+    return [op for op in block.walk() if isinstance(op, memref.AllocOp)]
+
+
+def _replace_alloc(alloc: memref.AllocOp, arena: SSAValue, offset: int) -> None:
+    block = alloc.parent
+    assert block is not None
+    at = arith.ConstantOp(IntegerAttr(offset, IndexType()))
+    view = memref.ViewOp.build(operands=[arena, at.result, []], result_types=[alloc.memref.type])
+    for op in (at, view):
+        op.location = alloc.location
+        block.insert_op_before(op, alloc)
+    view.results[0].name_hint = alloc.memref.name_hint
+    alloc.memref.replace_all_uses_with(view.results[0])
+    alloc.detach()
+    alloc.erase()
+
+
+Range = tuple[str, int, int, int]
+
+
+def _live_ranges(block: Block) -> list[Range]:
+    """(name, bytes, first position, last position) of each alloc, in program order.
+
+    A buffer of a loop's body is placed once, and lives within an iteration; one from outside of
+    the loop that is used in it lives through all of it. Branches may share memory.
+    """
+    live = Liveness(block)
+    ranges: list[Range] = []
+    for op in _allocs(block):
+        uses = [interval(live, user, op.parent) for user in _users(op.memref)]
+        hint = op.memref.name_hint or "buffer"
+        first = min((low for low, _ in uses), default=live.first(op))
+        last = max((high for _, high in uses), default=first)
+        ranges.append((f"{len(ranges)}:{hint}", _bytes(op.memref.type), first, last))
+    return ranges
+
+
+def _users(buffer: SSAValue) -> list[Operation]:
+    """The ops that read or write a buffer, also through reshapes and windows."""
+    users: list[Operation] = []
+    pending = [buffer]
+    while pending:
+        for use in pending.pop().uses:
+            if isinstance(use.operation, ViewOp | WindowOp):
+                pending.append(use.operation.result)
+            else:
+                users.append(use.operation)
+    return users
+
+
+def _bytes(type_: Attribute) -> int:
+    return byte_size(element_of(type_)) * prod(shape_of(type_))
+
+
+def assign_offsets(ranges: list[Range]) -> MemoryPlan:
+    """Offsets for live ranges: by size, the lowest that no overlapping range occupies."""
+    placed: list[PlannedBuffer] = []
+    for name, size, first, last in sorted(ranges, key=lambda r: (-r[1], r[2])):
+        neighbours = [b for b in placed if b.first <= last and first <= b.last and b.size]
+        offset = 0
+        for other in sorted(neighbours, key=lambda b: b.offset):
+            if offset + size <= other.offset:
+                break
+            offset = max(offset, _aligned(other.offset + other.size))
+        placed.append(PlannedBuffer(name, size, offset, first, last))
+    peak = max((b.offset + b.size for b in placed), default=0)
+    return MemoryPlan(tuple(sorted(placed, key=lambda b: b.first)), peak)
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT
+
+
+@dataclass(frozen=True)
+class PlanMemoryPass(ModulePass):
+    """Place all buffers of a function in one arena."""
+
+    name = "gradir-plan-memory"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        plan_memory(op)

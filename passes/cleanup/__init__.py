@@ -1,0 +1,1 @@
+"""Smaller programs of the same meaning: simplify, hoist, inline, decompose, drop what is dead."""

@@ -1,0 +1,65 @@
+"""gradir-decompose: replace compound ops (softmax, losses, ...) by simpler ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.value import Emitter, Value
+from gradir.passes.cleanup.dead_code import blocks_inside_out, require_static_shapes
+
+
+def decompose(module: ModuleOp) -> None:
+    """Leaves no op that has a decomposition."""
+    for block in blocks_inside_out(module):
+        decompose_block(block)
+
+
+def decompose_block(
+    block: Block,
+    wanted: Callable[[Operation], bool] = lambda op: True,
+    behind: Operation | None = None,
+) -> None:
+    """Leaves no op of the block (regions in it aside) that has a decomposition and is wanted.
+
+    With `behind`, only ops behind that one are looked at.
+    """
+    op = block.first_op if behind is None else behind.next_op
+    while op is not None:
+        if isinstance(op, TensorOp) and op.has_decomposition() and wanted(op):
+            op = _decompose_op(block, op)
+        else:
+            op = op.next_op
+
+
+def _decompose_op(block: Block, op: TensorOp) -> Operation | None:
+    """Replace one op; returns the first of its replacements, which may be compound too."""
+    require_static_shapes(op)
+    emitter = Emitter(block, op.location, before=op, source=op.source_name)
+    previous = op.prev_op
+    made = op.decompose(*(emitter.value(o) for o in op.operands))
+    values: Sequence[Value] = [made] if isinstance(made, Value) else made
+    for result, value in zip(op.results, values, strict=True):
+        assert value.type == result.type, f"{op.name} decomposes to {value.type}"
+        hint = result.name_hint
+        result.replace_all_uses_with(value.ssa)
+        value.named(hint)
+    op.detach()
+    op.erase()
+    return block.first_op if previous is None else previous.next_op
+
+
+@dataclass(frozen=True)
+class DecomposePass(ModulePass):
+    """Replace compound ops by simpler ones."""
+
+    name = "gradir-decompose"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        decompose(op)

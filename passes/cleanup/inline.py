@@ -1,0 +1,108 @@
+"""gradir-inline: replace each func.call by the body of the function it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.passes.analysis.call_graph import (
+    called_name,
+    callee_of,
+    callees_first,
+    calls_in,
+    functions_by_name,
+    only_block,
+)
+from gradir.passes.cleanup.call_boundaries import join
+
+
+def inline(
+    module: ModuleOp, function: str | None = None, every: bool = False, joined: bool = False
+) -> None:
+    """Inline all calls in `@function` (all functions where None); PassError at recursion.
+
+    Calls of a function that has a vjp of its own stay, since their derivative would be lost, but
+    where `every` call is to be inlined. `joined`: as for `inline_call`.
+    """
+    functions = functions_by_name(module)
+    kept = (
+        set[str]() if every else {op.names[0] for op in module.ops if isinstance(op, CustomVjpOp)}
+    )
+    if function is not None and function not in functions:
+        known = ", ".join(f"@{n}" for n in functions) or "none"
+        raise PassError(f"no function @{function}; functions: {known}", module)
+    defined = [f for f in functions.values() if not f.is_declaration]
+    chosen = defined if function is None else [functions[function]]
+    # so that a callee, where it is inlined itself, is flat before it is copied
+    ordered = callees_first(functions, chosen, kept)
+    for caller in ordered if function is None else chosen:
+        _flatten(functions, caller, kept, joined)
+
+
+def _flatten(functions: dict[str, FuncOp], caller: FuncOp, kept: set[str], joined: bool) -> None:
+    """Replace each call by a copy of the callee's body, then the calls in that copy."""
+    pending = list(calls_in(caller))
+    while pending:
+        call = pending.pop()
+        if called_name(call) not in kept:
+            pending += inline_call(call, callee_of(functions, call), joined)
+
+
+def inline_call(call: CallOp, callee: FuncOp, joined: bool = False) -> list[CallOp]:
+    """Replace one call; returns the calls that this brought in.
+
+    `joined`: for a derivative whose sums are those of the call (joins.py).
+    """
+    block, body = call.parent, only_block(callee)
+    assert block is not None
+    brought: list[CallOp] = []
+    handed_in = _handed_on(call.operands, call, joined)
+    mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, handed_in, strict=True))
+    for op in body.ops:
+        if op is body.last_op:
+            break
+        copy = op.clone(mapping)
+        copy.location = op.location
+        block.insert_op_before(copy, call)
+        if copy.regions or isinstance(copy, CallOp):
+            brought += [inner for inner in copy.walk() if isinstance(inner, CallOp)]
+    last = body.last_op
+    assert last is not None
+    returned = _handed_on([mapping[value] for value in last.operands], call, joined)
+    for result, value in zip(call.results, returned, strict=True):
+        result.replace_all_uses_with(value)
+    call.detach()
+    call.erase()
+    return brought
+
+
+def _handed_on(values: Sequence[SSAValue], call: CallOp, joined: bool) -> Sequence[SSAValue]:
+    """The values, or joins of them: the last one first, so that cotangents come in their order."""
+    if not joined:
+        return values
+    block = call.parent
+    assert block is not None
+    emitter = Emitter(block, call.location, before=call)
+    return [join(v, emitter) for v in reversed(values)][::-1]
+
+
+@dataclass(frozen=True)
+class InlinePass(ModulePass):
+    """Replace calls by the bodies of the functions they call."""
+
+    name = "gradir-inline"
+
+    function: str | None = None
+    every: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        inline(op, self.function, self.every)

@@ -1,0 +1,104 @@
+"""gradir-simplify: control flow. Branches that are known are taken, a region that runs once is
+written out, and what a loop carries without changing it is the value that it starts from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from gradir.dialects.base.attributes import integers_of
+from gradir.dialects.base.constants import constant_integer
+from gradir.passes.analysis.region_ops import region_flow, sole_source
+from gradir.passes.analysis.regions import is_defined_in
+
+
+def simplify_flow(block: Block) -> None:
+    """Simplify the control flow in one block, whose inner blocks are simple already."""
+    for op in list(block.ops):
+        _settle(op)
+        rule = _RULES.get(type(op))
+        if rule is not None:
+            rule(op)
+
+
+def _settle(op: Operation) -> None:
+    """What reads a slot that takes one value only, from outside of the op, reads that value."""
+    if (flow := region_flow(op)) is None:
+        return
+    for slot in flow.slots:
+        source = sole_source(flow, slot)
+        if source is not None and not is_defined_in(source, op):
+            for value in slot.values:
+                value.replace_all_uses_with(source)
+
+
+def _for(op: scf.ForOp) -> None:
+    low, high, step = (constant_integer(v) for v in (op.lb, op.ub, op.step))
+    if low is None or high is None or step is None:
+        return
+    if high <= low:
+        _replace_results(op, op.iter_args)
+    elif low + step >= high:
+        _write_out(op, op.body, [op.lb, *op.iter_args])
+
+
+def _if(op: scf.IfOp) -> None:
+    condition = constant_integer(op.cond)
+    if condition is not None:
+        region = op.true_region if condition else op.false_region
+        _take(op, region)
+
+
+def _index_switch(op: scf.IndexSwitchOp) -> None:
+    chosen, cases = constant_integer(op.arg), integers_of(op.cases)
+    if chosen is not None:
+        _take(op, op.case_regions[cases.index(chosen)] if chosen in cases else op.default_region)
+
+
+def _execute_region(op: scf.ExecuteRegionOp) -> None:
+    if op.region.first_block is op.region.last_block:
+        _take(op, op.region)
+
+
+def _take(op: Operation, region: Region) -> None:
+    if region.first_block is None:
+        _replace_results(op, ())
+    else:
+        _write_out(op, region, ())
+
+
+def _write_out(op: Operation, region: Region, arguments: Sequence[SSAValue]) -> None:
+    """The ops of a region in place of the op."""
+    block, home = region.block, op.parent
+    assert home is not None
+    for argument, value in zip(block.args, arguments, strict=True):
+        argument.replace_all_uses_with(value)
+    last = block.last_op
+    assert last is not None
+    ends = list(last.operands)
+    for inner in list(block.ops):
+        if inner is not last:
+            inner.detach()
+            home.insert_op_before(inner, op)
+    _replace_results(op, ends)
+
+
+def _replace_results(op: Operation, values: Sequence[SSAValue]) -> None:
+    for result, value in zip(op.results, values, strict=True):
+        if value.name_hint is None:
+            value.name_hint = result.name_hint
+        result.replace_all_uses_with(value)
+    op.detach()
+    op.erase()
+
+
+_RULES: dict[type[Operation], Callable[[Any], None]] = {
+    scf.ForOp: _for,
+    scf.IfOp: _if,
+    scf.IndexSwitchOp: _index_switch,
+    scf.ExecuteRegionOp: _execute_region,
+}

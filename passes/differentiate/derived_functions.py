@@ -1,0 +1,311 @@
+"""From forward and backward code to functions in the module, and the module's symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.traits import IsTerminator
+
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.interfaces import has_trait
+from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.dialects.grad.loop_policy import LoopPolicyAttr
+from gradir.dialects.grad.tape import TapeType
+from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
+from gradir.passes.analysis.effects import check_arguments
+from gradir.passes.cleanup.call_boundaries import remove_joins
+from gradir.passes.cleanup.dead_code import has_no_effect, remove_dead_ops
+from gradir.passes.cleanup.dead_region_values import prune_flow
+from gradir.passes.differentiate.call_dependence import Flow
+from gradir.passes.differentiate.residuals import is_constant, replace_uses_within
+from gradir.passes.differentiate.selectors import argument_attributes
+from gradir.passes.recompute.costs import Costs
+
+if TYPE_CHECKING:
+    from gradir.passes.differentiate.differentiator import TapeThread
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The functions of mode split of a callee, and the tapes that both take and return, last."""
+
+    forward: FuncOp
+    backward: FuncOp
+    tapes: tuple[TapeType, ...]
+
+
+class Program:
+    """The functions of a module by name, and what differentiation has made of them so far."""
+
+    def __init__(self, module: ModuleOp):
+        self.module = module
+        self.functions = functions_by_name(module)
+        self.custom = {op.names[0]: op for op in module.ops if isinstance(op, CustomVjpOp)}
+        self.halves: dict[Hashable, Halves] = {}
+        self.flows: dict[FuncOp, Flow] = {}
+        self.costs = Costs()
+        self.looping: dict[FuncOp, bool] = {}
+        self.effects: dict[FuncOp, bool] = {}
+
+    def function(self, name: str, place: Operation | None = None) -> FuncOp:
+        """The function @name; PassError that names the candidates if there is none."""
+        if name not in self.functions:
+            known = ", ".join(f"@{n}" for n in self.functions) or "none"
+            raise PassError(f"no function @{name}; functions: {known}", place or self.module)
+        return self.functions[name]
+
+    def block(self, function: FuncOp) -> Block:
+        """The one block of a function; PassError if it has none, several, or works on buffers."""
+        name = function.sym_name.data
+        if function.is_declaration:
+            raise PassError(f"@{name} has no body, so that it has no derivative", function)
+        first = function.body.blocks.first
+        assert first is not None
+        if first is not function.body.blocks.last:
+            raise PassError(
+                f"@{name} has several blocks; write branches and loops with scf", function
+            )
+        check_arguments(function)
+        return first
+
+    def has_effects(self, op: Operation) -> bool:
+        """Whether it would be noticed that an op, with all in its regions, runs again."""
+        return any(map(self.has_own_effect, op.walk()))
+
+    def has_own_effect(self, op: Operation) -> bool:
+        """Whether that is so for an op without its regions; a call does what its callee does."""
+        if isinstance(op, CallOp):
+            return self._callee_has_effects(op)
+        return not (op.regions or has_trait(op, IsTerminator) or has_no_effect(op))
+
+    def _callee_has_effects(self, call: CallOp) -> bool:
+        callee = self.function(called_name(call), call)
+        if callee not in self.effects:
+            for each in callees_first(self.functions, [callee]):
+                if each not in self.effects:
+                    self.effects[each] = any(map(self.has_own_effect, each.body.walk()))
+        return self.effects[callee]
+
+    def results(self, function: FuncOp) -> Sequence[SSAValue]:
+        """The values that a function returns."""
+        last = self.block(function).last_op
+        assert last is not None
+        return last.operands
+
+    def add(self, function: FuncOp, after: FuncOp) -> FuncOp:
+        """Insert a function, unless it is there already; PassError if another has its name."""
+        name = function.sym_name.data
+        if (found := self.functions.get(name)) is not None:
+            if found.is_structurally_equivalent(function):
+                return found
+            raise PassError(f"@{name} exists already; rename it, or differentiate once", after)
+        return self._insert(function, after)
+
+    def share(self, function: FuncOp, after: FuncOp) -> FuncOp:
+        """Insert a function, unless it is there already, under a name that is free."""
+        name = wanted = function.sym_name.data
+        copies = 0
+        while (found := self.functions.get(name)) is not None:
+            if found.is_structurally_equivalent(function):
+                return found
+            copies += 1
+            name = f"{wanted}__{copies}"
+            function.sym_name = StringAttr(name)
+        return self._insert(function, after)
+
+    def _insert(self, function: FuncOp, after: FuncOp) -> FuncOp:
+        block = after.parent
+        assert block is not None
+        function.location = after.location
+        block.insert_op_after(function, after)
+        self.functions[function.sym_name.data] = function
+        return function
+
+
+@dataclass
+class DifferentiatedLoop:
+    """A loop of the source through which cotangents flow, and its policy.
+
+    `state` are the types of the carried values that a snapshot has; None if no value changes.
+    `record_bytes` is what an iteration puts on a tape of the loop, loops in it aside.
+    """
+
+    op: scf.ForOp | scf.WhileOp
+    policy: LoopPolicyAttr
+    state: Sequence[Attribute] | None
+    record_bytes: int = 0
+
+
+@dataclass
+class Derived:
+    """The code of a differentiated function, not yet in functions.
+
+    `backward` reads values of `forward` freely; its arguments are the cotangents, then those that
+    gradients are added to: `added` gives them by the place of the gradient. `tapes` come in as the
+    last arguments of both. `loops` are those of the source, in program order.
+    """
+
+    source: FuncOp
+    forward: Block
+    backward: Block
+    results: list[SSAValue]
+    cotangents: list[SSAValue]
+    grads: list[SSAValue]
+    tapes: Sequence[TapeThread] = ()
+    suffix: str = field(default="")
+    attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    added: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    loops: Sequence[DifferentiatedLoop] = ()
+
+    def copied(self, source: FuncOp) -> tuple[Derived, dict[SSAValue, SSAValue]]:
+        """A copy for a copy of the source, and where its values are; without tapes."""
+        copies: dict[SSAValue, SSAValue] = {}
+        blocks: list[Block] = []
+        for block in (self.forward, self.backward):
+            blocks.append(Block(arg_types=[a.type for a in block.args]))
+            for ours, argument in zip(blocks[-1].args, block.args, strict=True):
+                ours.name_hint = argument.name_hint
+                copies[argument] = ours
+            for op in block.ops:
+                copy = op.clone(copies)
+                copy.location = op.location
+                blocks[-1].add_op(copy)
+        values = ([copies[v] for v in vs] for vs in (self.results, self.cotangents, self.grads))
+        results, cotangents, grads = values
+        forward, backward = blocks
+        added = {k: copies[value] for k, value in self.added.items()}
+        made = Derived(source, forward, backward, results, cotangents, grads, added=added)
+        return made, copies
+
+    def clean(self, simplify: Callable[[Block], None]) -> None:
+        """Simplify the backward code and prune both; a temporary use holds what is returned."""
+        ends = [e for t in self.tapes for e in (t.forward, t.in_backward())]
+        returned = ReturnOp(*self.results, *self.grads, *ends)
+        self.backward.add_op(returned)
+        for block in (self.forward, self.backward):
+            remove_joins(block)
+        simplify(self.backward)
+        remove_dead_ops(self.forward)
+        prune_flow([self.forward, self.backward])
+        held = iter(returned.operands)
+        self.results = [next(held) for _ in self.results]
+        self.grads = [next(held) for _ in self.grads]
+        for tape in self.tapes:
+            tape.forward, tape.backward = next(held), next(held)
+        returned.detach()
+        returned.erase()
+
+    def add_return(self, block: Block, *values: SSAValue) -> None:
+        """End a block in a return that stands for the source's."""
+        op = ReturnOp(*values)
+        last = self.source.body.block.last_op
+        assert last is not None
+        op.location = last.location
+        block.add_op(op)
+
+    def name(self, ending: str) -> str:
+        return f"{self.source.sym_name.data}_{ending}{self.suffix}"
+
+
+def joint_function(program: Program, derived: Derived, ending: str) -> FuncOp:
+    """`@f_<ending>(primals, cotangents) -> (results, grads)`."""
+    block = derived.forward
+    for ct in list(derived.backward.args):
+        ours = block.insert_arg(ct.type, len(block.args))
+        ours.name_hint = ct.name_hint
+        derived.grads = [ours if g is ct else g for g in derived.grads]
+        derived.added = {k: ours if v is ct else v for k, v in derived.added.items()}
+        ct.replace_all_uses_with(ours)
+    for op in list(derived.backward.ops):
+        op.detach()
+        block.add_op(op)
+    derived.add_return(block, *derived.results, *derived.grads)
+    attributes = argument_attributes(derived.source)
+    _mark_added(attributes, derived, len(derived.results))
+    function = function_around(derived.name(ending), block, attributes)
+    function.attributes |= derived.attributes
+    return program.add(function, derived.source)
+
+
+Insert = Callable[[FuncOp, FuncOp], FuncOp]
+
+
+def split_functions(
+    program: Program, derived: Derived, insert: Insert | None = None
+) -> tuple[FuncOp, FuncOp]:
+    """`@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals, cotangents) -> (grads)`."""
+    _clone_constants(derived)
+    residuals = _residuals(derived)
+    block = derived.backward
+    for k, residual in enumerate(residuals):
+        ours = block.insert_arg(residual.type, k)
+        ours.name_hint = residual.name_hint
+        replace_uses_within(block, residual, ours)
+        derived.grads = [ours if g is residual else g for g in derived.grads]
+    derived.add_return(block, *derived.grads, *(t.in_backward() for t in derived.tapes))
+    ends = [t.forward for t in derived.tapes]
+    derived.add_return(derived.forward, *derived.results, *residuals, *ends)
+    attributes = argument_attributes(derived.source)
+    forward = function_around(derived.name("fwd"), derived.forward, attributes)
+    backward = function_around(derived.name("bwd"), block, _mark_added([], derived, 0))
+    for function in (forward, backward):
+        function.attributes |= derived.attributes
+    insert = insert or program.add
+    forward = insert(forward, derived.source)
+    return forward, insert(backward, forward)
+
+
+def _mark_added(
+    attributes: list[dict[str, Attribute]], derived: Derived, first: int
+) -> list[dict[str, Attribute]]:
+    """Say of the arguments that gradients are added to which results these are, from `first` on."""
+    for k, value in derived.added.items():
+        assert isinstance(value, BlockArgument)
+        attributes += [{} for _ in range(value.index + 1 - len(attributes))]
+        attributes[value.index] |= in_out_attribute(first + k)
+    return attributes
+
+
+def _clone_constants(derived: Derived) -> None:
+    """What is made without operands is made again in the backward code, not kept."""
+    copies: dict[SSAValue, SSAValue] = {}
+    for top in list(derived.backward.ops):
+        for op in top.walk():
+            for index, operand in enumerate(op.operands):
+                owner = operand.owner
+                if isinstance(owner, Block) or owner.parent is not derived.forward:
+                    continue
+                if not is_constant(owner):
+                    continue
+                if operand not in copies:
+                    copy = owner.clone()
+                    copy.location = owner.location
+                    derived.backward.insert_op_before(copy, top)
+                    copies[operand] = copy.results[0]
+                op.operands[index] = copies[operand]
+
+
+def _residuals(derived: Derived) -> list[SSAValue]:
+    """The forward values that the backward code reads, in the order of their definition."""
+    read = {o for op in derived.backward.walk() for o in op.operands} | set(derived.grads)
+    in_order: list[SSAValue] = list(derived.forward.args)
+    in_order += [r for op in derived.forward.ops for r in op.results]
+    return [v for v in in_order if v in read]
+
+
+def function_around(name: str, block: Block, attributes: Sequence[dict[str, Attribute]]) -> FuncOp:
+    """A function around a block that ends in its return."""
+    last = block.last_op
+    assert last is not None
+    inputs = [a.type for a in block.args]
+    given = [DictionaryAttr(a) for a in attributes]
+    given += [DictionaryAttr({})] * (len(inputs) - len(given))
+    attrs = ArrayAttr(given) if any(a.data for a in given) else None
+    return FuncOp(name, (inputs, [o.type for o in last.operands]), Region(block), arg_attrs=attrs)

@@ -1,0 +1,73 @@
+"""What the gradient pass refuses before it begins: all offenders at once, with paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import tensor
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from gradir.dialects.base.diagnostics import PassError, kind_name, value_name
+from gradir.dialects.base.interfaces import TensorOp, foreign_type, is_terminator, vjp_rule
+from gradir.dialects.grad.derivative import DerivativeOp
+from gradir.passes.analysis.activity import Activity
+from gradir.passes.analysis.region_flow import ops_within
+from gradir.passes.shapes.infer_shapes import is_open
+
+
+def check_differentiable(
+    function: FuncOp,
+    block: Block,
+    activity: Activity,
+    structural: Callable[[Operation], object | None],
+) -> None:
+    """PassError that lists every active op without a derivative, and how it is reached."""
+    offenders: list[tuple[Operation, str, SSAValue | None]] = []
+    for op in ops_within(block):
+        if is_terminator(op):
+            continue
+        if not any(map(activity.is_active, op.results)):
+            continue
+        if (problem := _problem(op, activity, structural)) is not None:
+            offenders.append((op, *problem))
+    if not offenders:
+        return
+    first, why, cause = offenders[0]
+    notes = [(f"reached by {_path_text(first, cause, activity)}", first)]
+    for op, text, operand in offenders[1:]:
+        notes.append((f"{text}; reached by {_path_text(op, operand, activity)}", op))
+    raise PassError(f"{why}; wrap it in grad.no_grad to leave it out", first, notes)
+
+
+def _problem(
+    op: Operation, activity: Activity, structural: Callable[[Operation], object | None]
+) -> tuple[str, SSAValue | None] | None:
+    """What is wrong with an op, and the operand to blame if it is one."""
+    if isinstance(op, DerivativeOp) or (isinstance(op, tensor.CastOp) and _is_open(op)):
+        # what gradir-specialize takes away before anything is differentiated
+        return None
+    if structural(op) is None and vjp_rule(op) is None:
+        what = "its regions cannot be differentiated" if op.regions else "it has no derivative"
+        if (type_ := foreign_type(op)) is not None:
+            what += f" on {type_}"
+        return f"{kind_name(op)}: {what}, and its result depends on wrt and reaches a target", None
+    if isinstance(op, TensorOp):
+        for k in op.NOT_DIFFERENTIABLE:
+            if k < len(op.operands) and activity.is_active(op.operands[k]):
+                operand = op.operands[k]
+                return f"{op.name}: no derivative in operand {k} ({value_name(operand)})", operand
+    return None
+
+
+def _is_open(op: tensor.CastOp) -> bool:
+    return is_open(op.source.type) or is_open(op.dest.type)
+
+
+def _path_text(op: Operation, cause: SSAValue | None, activity: Activity) -> str:
+    """The way from `wrt` to the op, through the operand that is the cause if there is one."""
+    result = next(r for r in op.results if activity.is_active(r))
+    steps = activity.path_to(result) if cause is None else [*activity.path_to(cause), result]
+    names = [value_name(v) for v in steps]
+    shown = names if len(names) <= 6 else [*names[:3], "...", *names[-2:]]
+    return " -> ".join(shown)

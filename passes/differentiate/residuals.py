@@ -1,0 +1,241 @@
+"""What the backward code of a region reads of its forward code, and how it comes by each value.
+
+The least that has to be kept is found per value:
+- made of constants, of the induction variable and of values from outside by cheap ops (scalar
+  arithmetic, views, fills): made again in the backward code
+- made of values from outside by other ops: the op moves out of the loop, and is read from there
+- a part of a tensor from outside, if all parts together are no smaller: read again
+- a view of something no larger: that is kept, and the view made again; likewise what scalar
+  arithmetic makes of kept values
+- anything else is kept, on a tape or as a result of the forward op
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from math import prod
+
+from xdsl.dialects import arith, tensor
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import ConstantLike, is_side_effect_free, is_speculatable
+
+from gradir.dialects.base.diagnostics import PassError, value_name
+from gradir.dialects.base.interfaces import TensorOp, has_trait
+from gradir.dialects.base.shapes import is_static, is_tensor, shape_of
+from gradir.dialects.base.slice_type import is_slices
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.building.control_flow import named
+from gradir.passes.analysis.regions import defining_block
+
+Makers = Mapping[SSAValue, Callable[[Emitter], SSAValue]]
+"""How to make certain forward values (an induction variable) in the backward code."""
+
+# They trap where the divisor is 0, so that they must not run where the program does not run them.
+_TRAPPING = (
+    arith.DivSIOp, arith.DivUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp,
+    arith.RemSIOp, arith.RemUIOp,
+)  # fmt: skip
+
+
+class Residuals:
+    """The values of `forward` that `backward` reads.
+
+    `kept` are those to store; then `restore` makes the backward code read what was stored. With
+    `outside`, where the loop will stand, what no iteration changes moves there. `trips`: so often
+    `forward` runs, if that is known.
+    """
+
+    def __init__(
+        self,
+        forward: Block,
+        backward: Block,
+        makers: Makers,
+        outside: Emitter | None = None,
+        trips: int | None = 1,
+    ):
+        self.trips = trips
+        self.forward = forward
+        self.backward = backward
+        self.makers = makers
+        self.read = values_read_of(forward, backward)
+        self.cheap = self._made_by(self._is_cheaply_made, makers)
+        if outside is not None:
+            self._hoist(outside)
+        kept = (self._stored(v) for v in self.read if not self._is_cheap(v))
+        self.kept = self._without_derived(dict.fromkeys(kept))
+        for value in self.kept:
+            _check_static(value)
+
+    # What to do with a value.
+
+    def _is_inner(self, value: SSAValue) -> bool:
+        return defining_block(value) is self.forward
+
+    def _is_cheap(self, value: SSAValue) -> bool:
+        """It can be made again from what the backward code sees anyway."""
+        return value in self.cheap or not self._is_inner(value)
+
+    def _is_cheaply_made(self, op: Operation) -> bool:
+        return _is_cheap_op(op) or self._is_part(op)
+
+    def _is_part(self, op: Operation) -> bool:
+        """It reads a part of a tensor; to keep the tensor takes no more than to keep all parts."""
+        if not isinstance(op, tensor.ExtractOp | tensor.ExtractSliceOp) or self.trips is None:
+            return False
+        source, part = op.operands[0], op.results[0]
+        if not (is_static(source.type) and (not is_tensor(part.type) or is_static(part.type))):
+            return False
+        return _size(source) <= self.trips * _size(part)
+
+    def _made_by(
+        self, allowed: Callable[[Operation], bool], given: Iterable[SSAValue]
+    ) -> set[SSAValue]:
+        """What ops that are allowed make of values that are given, or from outside."""
+        found = set(given)
+        for op in self.forward.ops:
+            if allowed(op) and all(o in found or not self._is_inner(o) for o in op.operands):
+                found.update(op.results)
+        return found
+
+    def _stored(self, value: SSAValue) -> SSAValue:
+        """What to store instead of a value: of a view, what is viewed."""
+        while self._is_inner(value) and isinstance(owner := value.owner, TensorOp):
+            if not (owner.IS_VIEW and self._is_inner(owner.operands[0])):
+                break
+            if _size(owner.operands[0]) > _size(value):
+                break
+            value = owner.operands[0]
+        return value
+
+    def _without_derived(self, kept: dict[SSAValue, None]) -> list[SSAValue]:
+        """Leave out what scalar arithmetic makes of values that are kept as well."""
+        for value in reversed(list(kept)):
+            op = value.owner
+            if (
+                isinstance(op, Operation)
+                and self._is_inner(value)
+                and _is_cheap_op(op)
+                and not isinstance(op, arith.DivfOp)
+                and all(o in kept or self._is_cheap(o) for o in op.operands)
+            ):
+                del kept[value]
+        return list(kept)
+
+    # Invariants.
+
+    def _hoist(self, outside: Emitter) -> None:
+        """Move what no iteration changes out of the loop, unless it is as well made again; also
+        what that is of which cheap ops make what is read."""
+        invariant = self._made_by(_is_movable, ())
+        pending, seen = list(self.read), set(self.read)
+        moved: list[SSAValue] = []
+        while pending:
+            value = pending.pop()
+            op = value.owner
+            if not isinstance(op, Operation) or self._is_cheap(value):
+                continue
+            if value in invariant:
+                moved.append(value)
+            elif _is_cheap_op(op):
+                pending += [o for o in op.operands if o not in seen]
+                seen.update(op.operands)
+        for op in self._needed(moved, ()):
+            op.detach()
+            outside.insert(op)
+        if moved:
+            self.cheap = self._made_by(self._is_cheaply_made, self.makers)
+
+    def _needed(self, values: Iterable[SSAValue], given: Container[SSAValue]) -> list[Operation]:
+        """The ops of the forward code that make values of those that are given, in order."""
+        found: set[Operation] = set()
+        pending = list(values)
+        while pending:
+            value = pending.pop()
+            op = value.owner
+            if isinstance(op, Operation) and self._is_inner(value) and value not in given:
+                if op not in found:
+                    found.add(op)
+                    pending += op.operands
+        return [op for op in self.forward.ops if op in found]
+
+    # Substitution.
+
+    def restore(self, stored: Sequence[SSAValue], prologue: Emitter) -> None:
+        """Make the backward code read `stored` for `kept`; what is made again, in `prologue`."""
+        made = dict(zip(self.kept, stored, strict=True))
+        again = self._needed(self.read, made)
+        asked = {*self.read, *(o for op in again for o in op.operands)}
+        for value, maker in self.makers.items():
+            if value in asked:
+                made[value] = named(maker(prologue), value.name_hint)
+        for op in again:
+            copy = op.clone({o: made.get(o, o) for o in op.operands})
+            copy.location = op.location
+            for result, ours in zip(op.results, prologue.insert(copy).results, strict=True):
+                made[result] = named(ours, result.name_hint)
+        for value in self.read:
+            if value in made:
+                replace_uses_within(self.backward, value, made[value])
+
+
+def values_read_of(forward: Block, backward: Block) -> list[SSAValue]:
+    """The values of one block that ops of another, or in their regions, read; as defined."""
+    read = {o for op in backward.walk() for o in op.operands if defining_block(o) is forward}
+    in_order: list[SSAValue] = [*forward.args, *(r for op in forward.ops for r in op.results)]
+    return [v for v in in_order if v in read]
+
+
+def replace_uses_within(block: Block, value: SSAValue, other: SSAValue) -> None:
+    """Replace a value in the ops of a block and in their regions."""
+    if value is other:
+        return
+    for use in list(value.uses):
+        if block.is_ancestor(use.operation):
+            use.operation.operands[use.index] = other
+
+
+def _is_cheap_op(op: Operation) -> bool:
+    """Scalar arithmetic, a view, a tensor of scalars, or a constant."""
+    if op.regions:
+        return False
+    if isinstance(op, TensorOp) and op.IS_VIEW:
+        return True
+    if isinstance(op, tensor.FromElementsOp | tensor.SplatOp):
+        return True
+    is_arithmetic = op.name.startswith("arith.") and not any(is_tensor(r.type) for r in op.results)
+    return is_constant(op) or is_arithmetic
+
+
+def is_constant(op: Operation) -> bool:
+    """It makes its result of nothing, and always the same."""
+    if op.operands:
+        return False
+    return has_trait(op, ConstantLike) or (isinstance(op, TensorOp) and is_side_effect_free(op))
+
+
+def _is_movable(op: Operation) -> bool:
+    """It may run where the program does not run it: no effects, and nothing to go wrong."""
+    if op.regions or not is_side_effect_free(op) or isinstance(op, _TRAPPING):
+        return False
+    if isinstance(op, TensorOp):
+        return not op.CHECKS_INDICES
+    return op.name.startswith(("arith.", "math.")) and is_speculatable(op)
+
+
+def _size(value: SSAValue) -> int:
+    return prod(shape_of(value.type)) if is_tensor(value.type) else 1
+
+
+def _check_static(value: SSAValue) -> None:
+    if is_slices(value.type):
+        raise PassError(
+            f"{value_name(value)}: the backward code of a region cannot read row slices; densify "
+            "them, or move what makes them out of the region",
+            value,
+        )
+    if is_tensor(value.type) and not is_static(value.type):
+        raise PassError(
+            f"{value_name(value)}: what the backward code of a region reads must have a static "
+            f"shape, got {value.type}",
+            value,
+        )

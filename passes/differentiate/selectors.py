@@ -1,0 +1,246 @@
+"""What a gradient is taken of and with respect to: indices and names to values of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from gradir.dialects.base.attribute_names import INACTIVE_ATTRIBUTE, NAME_ATTRIBUTE
+from gradir.dialects.base.diagnostics import PassError, value_name
+from gradir.dialects.base.shapes import is_scalar, is_tensor
+from gradir.dialects.base.slice_type import is_slices
+from gradir.dialects.grad.checkpoint import CheckpointOp
+from gradir.dialects.grad.grad import NameOp
+from gradir.dialects.grad.tape import is_tape
+from gradir.passes.analysis.activity import carries_cotangent
+
+Selector = int | str
+
+
+@dataclass(frozen=True)
+class Target:
+    """A value that was asked for, what to call it, and what is done with its gradient."""
+
+    value: SSAValue
+    hint: str
+    request: str = "write"
+
+
+def argument_attributes(function: FuncOp) -> list[dict[str, Attribute]]:
+    """The attribute dictionary of each argument."""
+    count = len(function.body.block.args)
+    if function.arg_attrs is None:
+        return [{} for _ in range(count)]
+    entries: ArrayAttr[DictionaryAttr] = function.arg_attrs
+    return [dict(entry.data) for entry in entries]
+
+
+def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[Target]:
+    """The values to differentiate with respect to; default: all floating active arguments."""
+    arguments = function.body.block.args
+    attributes = argument_attributes(function)
+    _check_names(function, attributes)
+    if selectors is None:
+        chosen = [
+            a
+            for a, given in zip(arguments, attributes, strict=True)
+            if carries_cotangent(a) and INACTIVE_ATTRIBUTE not in given
+        ]
+        for argument in chosen:
+            _check_type("wrt", function, argument)
+        return [Target(a, _hint(a, f"arg{a.index}")) for a in chosen]
+    return _resolve("wrt", function, selectors)
+
+
+def resolve_requested(function: FuncOp, selectors: Sequence[Selector]) -> list[Target]:
+    """The values that `req` says something about, each once."""
+    return _resolve("req", function, selectors)
+
+
+def _resolve(what: str, function: FuncOp, selectors: Sequence[Selector]) -> list[Target]:
+    attributes = argument_attributes(function)
+    targets = [_argument_or_name(what, function, s, attributes) for s in selectors]
+    _check(what, function, selectors, targets)
+    return targets
+
+
+def resolve_of(
+    function: FuncOp, results: Sequence[SSAValue], selectors: Sequence[Selector] | None, mode: str
+) -> list[Target]:
+    """The values to differentiate; default: all floating results (mode=grad: result 0).
+
+    A value may be asked for several times: its cotangents add.
+    """
+    if selectors is None and mode == "grad":
+        selectors = [0]
+    if selectors is None:
+        chosen = [(k, r) for k, r in enumerate(results) if carries_cotangent(r)]
+        for _, result in chosen:
+            _check_type("of", function, result)
+        return [Target(r, _hint(r, f"result{k}")) for k, r in chosen]
+    attributes = argument_attributes(function)
+    targets: list[Target] = []
+    for selector in selectors:
+        if _is_index(selector, function, "of"):
+            if not 0 <= selector < len(results):
+                raise PassError(
+                    f"of: @{_name(function)} has {len(results)} results, got index {selector}",
+                    function,
+                )
+            value = results[selector]
+            targets.append(Target(value, _hint(value, f"result{selector}")))
+        else:
+            targets.append(_named(function, str(selector), attributes, "of"))
+    _check_floating("of", function, selectors, targets)
+    return targets
+
+
+def _argument_or_name(
+    what: str,
+    function: FuncOp,
+    selector: Selector,
+    attributes: Sequence[dict[str, Attribute]],
+) -> Target:
+    arguments = function.body.block.args
+    if not _is_index(selector, function, what):
+        return _named(function, str(selector), attributes, what)
+    if not 0 <= selector < len(arguments):
+        raise PassError(
+            f"{what}: @{_name(function)} has {len(arguments)} arguments, got index {selector}",
+            function,
+        )
+    return Target(arguments[selector], _hint(arguments[selector], f"arg{selector}"))
+
+
+def _is_index(selector: Selector, function: FuncOp, what: str) -> TypeGuard[int]:
+    """An index rather than a name; PassError for anything else."""
+    if isinstance(selector, bool) or not isinstance(selector, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PassError(f"{what}: expected an index or a name, got {selector!r}", function)
+    return isinstance(selector, int)
+
+
+def _named(
+    function: FuncOp, name: str, attributes: Sequence[dict[str, Attribute]], what: str
+) -> Target:
+    """The argument with attribute grad.name, or the result of the marker of that name."""
+    names = named_values(function, attributes)
+    if name not in names:
+        _check_not_in_region(function, name, what)
+        known = ", ".join(names) or "none"
+        raise PassError(
+            f"{what}: no value of @{_name(function)} is named {name!r}; names: {known} "
+            "(set by grad.name or an argument attribute grad.name)",
+            function,
+        )
+    return Target(names[name], name)
+
+
+def _check_not_in_region(function: FuncOp, name: str, what: str) -> None:
+    """PassError where a loop or a branch gives the name: there is such a value each time that the
+    region runs, and none if it does not."""
+    for op in function.walk():
+        if not isinstance(op, NameOp) or op.label != name:
+            continue
+        around = op.parent_op()
+        while isinstance(around, CheckpointOp):
+            around = around.parent_op()
+        if around is not None and around is not function:
+            raise PassError(
+                f"grad.name: {what}: {name!r} is in a region of {around.name}, whose values cannot "
+                "be asked for; yield the value and name the result, or name what goes in",
+                op,
+            )
+
+
+def named_values(
+    function: FuncOp, attributes: Sequence[dict[str, Attribute]] | None = None
+) -> dict[str, SSAValue]:
+    """All names of a function; PassError where one is given twice."""
+    attributes = argument_attributes(function) if attributes is None else attributes
+    found: dict[str, SSAValue] = {}
+    for argument, given in zip(function.body.block.args, attributes, strict=True):
+        if isinstance(label := given.get(NAME_ATTRIBUTE), StringAttr):
+            _add_name(found, label.data, argument, function)
+    for op in _ops_of(function):
+        if isinstance(op, NameOp):
+            _add_name(found, op.label, op.y, op)
+    return found
+
+
+def _ops_of(function: FuncOp) -> Iterator[Operation]:
+    """The ops of a function, those in checkpoint stages too, in program order."""
+    pending = [iter(function.body.block.ops)]
+    while pending:
+        op = next(pending[-1], None)
+        if op is None:
+            pending.pop()
+            continue
+        yield op
+        if isinstance(op, CheckpointOp):
+            pending.append(iter(op.body.block.ops))
+
+
+def _check_names(function: FuncOp, attributes: Sequence[dict[str, Attribute]]) -> None:
+    """PassError for an argument whose name is no string, whether it is asked for or not."""
+    for argument, given in zip(function.body.block.args, attributes, strict=True):
+        label = given.get(NAME_ATTRIBUTE)
+        if label is not None and not isinstance(label, StringAttr):
+            raise PassError(f"grad.name: a name must be a string, got {label}", argument)
+
+
+def _add_name(found: dict[str, SSAValue], name: str, value: SSAValue, place: Operation) -> None:
+    if name in found:
+        raise PassError(f"grad.name: each name must be given once, got {name!r} again", place)
+    found[name] = value
+
+
+def _check(
+    what: str, function: FuncOp, selectors: Sequence[Selector], targets: Sequence[Target]
+) -> None:
+    seen: dict[SSAValue, Selector] = {}
+    for selector, target in zip(selectors, targets, strict=True):
+        if target.value in seen:
+            raise PassError(
+                f"{what}: each value must be given once, "
+                f"got {seen[target.value]!r} and {selector!r}",
+                function,
+            )
+        seen[target.value] = selector
+    _check_floating(what, function, selectors, targets)
+
+
+def _check_floating(
+    what: str, function: FuncOp, selectors: Sequence[Selector], targets: Sequence[Target]
+) -> None:
+    for selector, target in zip(selectors, targets, strict=True):
+        _check_type(what, function, target.value)
+        if not carries_cotangent(target.value):
+            raise PassError(
+                f"{what}: {selector!r} of @{_name(function)} must be floating, "
+                f"got {target.value.type}",
+                function,
+            )
+
+
+def _check_type(what: str, function: FuncOp, value: SSAValue) -> None:
+    """Derivatives of vectors and the like are not there; to leave them out would be wrong."""
+    type_ = value.type
+    if not (is_tensor(type_) or is_scalar(type_) or is_tape(type_) or is_slices(type_)):
+        raise PassError(
+            f"{what}: {value_name(value)} of @{_name(function)} must be a tensor or a scalar, "
+            f"got {value.type}; mark it {{grad.inactive}} to leave it out",
+            function,
+        )
+
+
+def _hint(value: SSAValue, default: str) -> str:
+    return value.name_hint or default
+
+
+def _name(function: FuncOp) -> str:
+    return function.sym_name.data

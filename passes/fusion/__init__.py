@@ -1,0 +1,1 @@
+"""Which loop nests become one, and the order in which they run."""

@@ -1,0 +1,346 @@
+"""Which loop ops run as one: groups of nests over one iteration space, without cycles.
+
+A nest joins the group of a producer that it reads element for element, or of a nest that reads the
+same tensor in the same way, if all of it can run at one time: nothing outside of the group may lie
+on a path between two members. Sets of ops are bit masks over their positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from gradir.dialects.base.access import Access
+from gradir.dialects.loopnest.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
+from gradir.passes.analysis.live_bytes import bytes_of
+from gradir.passes.analysis.liveness import all_operands
+
+# A group that reads more tensors than this would do little but spill their addresses.
+MOST_INPUTS = 64
+# A nest of more ops than this gains nothing over two, and takes long to compile.
+MOST_OPS = 256
+# Results so many times smaller than what is read for them may wait for their readers.
+SMALL = 16
+
+
+@dataclass(eq=False)
+class Group:
+    """Ops that will run as one: a contraction, if there is one, then nests.
+
+    `space` is the iteration space, None where nothing may join; `reduced` the dimensions that its
+    reductions leave out. `members` and `needs` are masks of positions. `inputs` are the values from
+    outside, and whether each is read only where the iteration stands. `place` is the position at
+    which it runs, as near as what it needs allows.
+    """
+
+    ops: list[Operation]
+    space: tuple[int, ...] | None
+    reduced: frozenset[int]
+    members: int
+    needs: int
+    inputs: dict[SSAValue, bool]
+    place: int
+
+    @property
+    def is_contraction(self) -> bool:
+        return isinstance(self.ops[0], ContractOp)
+
+
+class Grouping:
+    """The groups of one block; `groups` are in an order in which they can run."""
+
+    def __init__(self, block: Block):
+        self.group_of: dict[Operation, Group] = {}
+        # In the order of their last members: a group that grows, grows by the op being placed.
+        self._all: dict[Group, None] = {}
+        self._last_effect: Operation | None = None
+        self._effect_before: dict[Operation, Operation] = {}
+        self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], Group] = {}
+        self._positions = {op: position for position, op in enumerate(block.ops)}
+        self._nests_before = _running_count(block)
+        for op, position in self._positions.items():
+            self._place(op, position)
+
+    @property
+    def groups(self) -> list[Group]:
+        """By the last member, each after what it needs."""
+        for group in self._all:
+            group.ops.sort(key=self._order)
+        users: dict[Group, list[Group]] = {group: [] for group in self._all}
+        missing: dict[Group, int] = {}
+        for group in self._all:
+            before = self._before(group)
+            missing[group] = len(before)
+            for other in before:
+                users[other].append(group)
+        ready = [(g.place, k, g) for k, g in enumerate(self._all) if not missing[g]]
+        heapify(ready)
+        ordered: list[Group] = []
+        while ready:
+            _, _, group = heappop(ready)
+            ordered.append(group)
+            for user in users[group]:
+                missing[user] -= 1
+                if not missing[user]:
+                    heappush(ready, (user.place, len(ordered) + len(self._all), user))
+        assert len(ordered) == len(self._all), "fusion made a cycle"
+        return ordered
+
+    def _before(self, group: Group) -> set[Group]:
+        """The groups that a group needs directly; the end of the block needs all."""
+        if group.ops[0].next_op is None:
+            return {other for other in self._all if other is not group}
+        owners = [v.owner for op in group.ops for v in all_operands(op)]
+        owners += [self._effect_before[op] for op in group.ops if op in self._effect_before]
+        found = {
+            self.group_of[o] for o in owners if isinstance(o, Operation) and o in self.group_of
+        }
+        return found - {group}
+
+    def _place(self, op: Operation, position: int) -> None:
+        """Give an op to the best group that it may join, else to one of its own."""
+        needs = self._needs(op, position)
+        own = Group([op], _space(op), _reduced(op), 1 << position, needs, _inputs(op), position)
+        self.group_of[op] = own
+        self._all[own] = None
+        if own.space is not None:
+            for candidate in self._candidates(op, own):
+                place = self._merged_place(candidate, own)
+                if place is not None:
+                    self._merge(candidate, own, place)
+                    own = self.group_of[op]
+        if own.space is not None and isinstance(op, NestOp):
+            for value, access in zip(op.inputs, op.input_accesses, strict=True):
+                self._readers[value, access, own.space] = own
+
+    def _needs(self, op: Operation, position: int) -> int:
+        """What has to run before: producers, for an effect those before it, for the end all."""
+        if op.next_op is None:
+            return (1 << position) - 1
+        before = [o.owner for o in all_operands(op)]
+        if not isinstance(op, LoopOp | BarrierOp) and not is_side_effect_free(op):
+            if self._last_effect is not None:
+                self._effect_before[op] = self._last_effect
+                before.append(self._last_effect)
+            self._last_effect = op
+        needs = 0
+        for owner in before:
+            if isinstance(owner, Operation) and owner in self.group_of:
+                group = self.group_of[owner]
+                needs |= group.needs | group.members
+        return needs
+
+    def _candidates(self, op: Operation, own: Group) -> list[Group]:
+        """Producers' groups first, the latest first; then those that read the same elements."""
+        if not isinstance(op, NestOp) or own.space is None:
+            return []
+        found: list[Group] = []
+        for value, access in zip(reversed(op.inputs), reversed(op.input_accesses), strict=True):
+            owner = value.owner
+            in_place = access is not None and access.is_identity
+            # one from outside of this block is in no group
+            if in_place and isinstance(owner, LoopOp) and owner in self.group_of:
+                found.append(self.group_of[owner])
+        # of other parts of a tensor nothing is shared, but all of it would have to wait
+        for value, access in zip(op.inputs, op.input_accesses, strict=True):
+            reader = self._readers.get((value, access, own.space))
+            if reader is not None and not reader.is_contraction:
+                found.append(self.group_of[reader.ops[0]])
+        return list(dict.fromkeys(g for g in found if g is not own))
+
+    def _merged_place(self, early: Group, late: Group) -> int | None:
+        """Where two groups would run as one; None if they may not, or better do not."""
+        early = self.group_of[early.ops[0]]
+        return self._best_place(early, late) if self._may_merge(early, late) else None
+
+    def _may_merge(self, early: Group, late: Group) -> bool:
+        if early is late or early.space != late.space or early.space is None:
+            return False
+        if late.is_contraction or (early.is_contraction and not _is_plain(late)):
+            return False
+        if early.reduced and late.reduced and early.reduced != late.reduced:
+            return False
+        if len(early.inputs.keys() | late.inputs.keys()) > MOST_INPUTS:
+            return False
+        if len(early.ops) + len(late.ops) > MOST_OPS:
+            return False
+        # `late` may have grown by members that stand before those of `early`
+        in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
+        return in_place and not self._between(early, late)
+
+    def _best_place(self, one: Group, other: Group) -> int | None:
+        """The place of the first, if the second may and should run so early, else of the second."""
+        first, second = sorted((one, other), key=lambda g: g.place)
+        inside = {*first.ops, *second.ops}
+        before = self._before(second) - {first}
+        may_hoist = all(group.place < first.place for group in before)
+        if not self._nests_between(first, second):
+            return first.place if may_hoist else second.place
+        if may_hoist and self._saves_hoisted(first, second, inside):
+            return first.place
+        return second.place if self._saves_delayed(first, second, inside) else None
+
+    def _nests_between(self, first: Group, second: Group) -> int:
+        """How many nests of others stand between the places of two groups."""
+        begin, end = first.place + 1, second.place
+        ours = (first.members | second.members) >> begin & ((1 << end - begin) - 1)
+        return self._nests_before[end] - self._nests_before[begin] - ours.bit_count()
+
+    def _saves_hoisted(self, first: Group, second: Group, inside: set[Operation]) -> bool:
+        """To run the second with the first keeps no more bytes alive in between than it saves."""
+        made = sum(self._held(r, inside) for op in second.ops for r in op.results)
+        if made * SMALL <= sum(map(bytes_of, second.inputs)):
+            return True
+        dying = [v for v in second.inputs if self._last_read(v, inside) <= first.place]
+        return made <= sum(map(bytes_of, dying))
+
+    def _saves_delayed(self, first: Group, second: Group, inside: set[Operation]) -> bool:
+        """To run the first with the second delays no reader, and keeps no more bytes alive."""
+        saved = 0
+        for result in (r for op in first.ops for r in op.results):
+            readers = {use.operation for use in result.uses} - inside
+            if any(self._position(reader) < second.place for reader in readers):
+                return False
+            saved += 0 if readers and not self._is_returned(readers) else bytes_of(result)
+        dying = [v for v in first.inputs if self._last_read(v, inside) <= first.place]
+        return sum(map(bytes_of, dying)) <= saved
+
+    def _held(self, value: SSAValue, inside: set[Operation]) -> int:
+        """The bytes of a value until its readers outside; what is returned lies elsewhere."""
+        readers = {use.operation for use in value.uses} - inside
+        return bytes_of(value) if readers and not self._is_returned(readers) else 0
+
+    def _is_returned(self, readers: set[Operation]) -> bool:
+        return any(reader.next_op is None for reader in readers)
+
+    def _last_read(self, value: SSAValue, inside: set[Operation]) -> int:
+        """The position of the last reader but those inside; for ever, of what is not ours."""
+        if value.owner not in self._positions:
+            return len(self._positions)
+        return max((self._position(u.operation) for u in value.uses if u.operation not in inside),
+                   default=-1)  # fmt: skip
+
+    def _position(self, op: Operation) -> int:
+        """Of an op of the block, or of the one that an op is in a region of."""
+        while op not in self._positions:
+            around = op.parent_op()
+            assert around is not None
+            op = around
+        return self._positions[op]
+
+    def _reads_in_place(self, early: Group, late: Group) -> bool:
+        """What late reads of early it reads element for element, and not of a reduction."""
+        return all(
+            in_place and _writes_in_place(value)
+            for value, in_place in late.inputs.items()
+            if self._group_of(value) is early
+        )
+
+    def _group_of(self, value: SSAValue) -> Group | None:
+        owner = value.owner
+        return self.group_of.get(owner) if isinstance(owner, Operation) else None
+
+    def _between(self, early: Group, late: Group) -> bool:
+        """Some other group needs early and is needed by late, or the other way round."""
+        for one, other in ((early, late), (late, early)):
+            if not other.needs & one.members:
+                continue
+            for group in self._later(one):
+                if group is one or group is other or not group.members & other.needs:
+                    continue
+                if group.needs & one.members:
+                    return True
+        return False
+
+    def _merge(self, early: Group, late: Group, place: int) -> None:
+        early = self.group_of[early.ops[0]]
+        early.place = place
+        early.ops += late.ops
+        early.members |= late.members
+        early.needs = (early.needs | late.needs) & ~early.members
+        early.reduced |= late.reduced
+        for op in late.ops:
+            self.group_of[op] = early
+        inputs = dict(early.inputs)
+        for value, in_place in late.inputs.items():
+            inputs[value] = in_place and inputs.get(value, True)
+        early.inputs = {v: p for v, p in inputs.items() if self._group_of(v) is not early}
+        del self._all[late], self._all[early]
+        reach = early.members | early.needs
+        for group in self._later(early):
+            if group.needs & early.members:
+                group.needs |= reach
+        self._all[early] = None
+
+    def _later(self, one: Group) -> Iterator[Group]:
+        """The groups with an op behind the first of `one`: all that may need it, and others."""
+        first = one.members & -one.members
+        for group in reversed(self._all):
+            if group.members < first:
+                return
+            yield group
+
+    def _order(self, op: Operation) -> tuple[bool, int]:
+        """Program order, but a contraction first: the rest of its group is its epilogue."""
+        return isinstance(op, NestOp), self._positions[op]
+
+
+def _running_count(block: Block) -> list[int]:
+    """How many loop ops stand before each position."""
+    counts = [0]
+    for op in block.ops:
+        counts.append(counts[-1] + isinstance(op, LoopOp))
+    return counts
+
+
+def _space(op: Operation) -> tuple[int, ...] | None:
+    """The space over which others may join: of a contraction that of its output."""
+    if isinstance(op, NestOp):
+        scattered = any(r.symbol is not None for a in op.output_accesses for r in a.rows)
+        return None if scattered or op.inits else op.extents
+    if isinstance(op, ContractOp):
+        last = op.free_dims
+        plain = all(a.dims == tuple(range(last)) for a in op.output_accesses)
+        return op.extents[:last] if plain else None
+    return None
+
+
+def _is_plain(group: Group) -> bool:
+    """May be an epilogue: with one that reduces or pads, a contraction sums in another order."""
+    ops = [op for op in group.ops if isinstance(op, LoopOp)]
+    combiners = {combiner for op in ops for combiner in op.output_combiners}
+    return combiners == {"none"} and all(pad is None for op in ops for pad in op.input_pads)
+
+
+def _reduced(op: Operation) -> frozenset[int]:
+    if not isinstance(op, NestOp):
+        return frozenset()
+    dims = range(len(op.extents))
+    kinds = zip(op.output_accesses, op.output_combiners, strict=True)
+    return frozenset(d for a, c in kinds if c != "none" for d in dims if d not in a.used)
+
+
+def _inputs(op: Operation) -> dict[SSAValue, bool]:
+    found = dict.fromkeys(all_operands(op), False)
+    if isinstance(op, LoopOp):
+        rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
+        moved = {
+            v
+            for v, access, pad in rows
+            if access is None or pad is not None or not access.is_identity
+        }
+        found |= {v: v not in moved and v not in op.inits for v in op.inputs}
+    return found
+
+
+def _writes_in_place(value: SSAValue) -> bool:
+    """The value is written once an element, at the place of the iteration."""
+    op = value.owner
+    assert isinstance(op, LoopOp)
+    k = list(op.results).index(value)  # pyright: ignore[reportArgumentType]
+    access, combiner = op.output_accesses[k], op.output_combiners[k]
+    return combiner == "none" and access.dims == tuple(range(len(access.rows)))

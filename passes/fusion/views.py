@@ -1,0 +1,179 @@
+"""The first half of fusion: nests that only move or repeat elements disappear into their readers.
+
+A nest whose body computes nothing (a view: transpose, slice, broadcast, constant, iota) is read
+through: the reader's access is composed with the view's. A nest that computes is read through
+too where it has one reader that reads each of its elements at most once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from gradir.dialects.base.access import Access, Row
+from gradir.dialects.building.body import computes
+from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, LoopOp, NestOp
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input of a loop op."""
+
+    value: SSAValue
+    access: Access | None
+    pad: Attribute | None
+
+
+def inputs_of(op: LoopOp) -> list[Input]:
+    rows = zip(op.inputs, op.input_accesses, op.input_pads, strict=True)
+    return [Input(*row) for row in rows]
+
+
+def inline_views(block: Block) -> None:
+    """Read through views and single-use producers, in program order."""
+    for op in list(block.ops):
+        if isinstance(op, LoopOp) and op.parent is block:
+            _inline_into(op)
+
+
+def is_map(op: Operation) -> bool:
+    """One output, each element written once at the place of its iteration."""
+    return (
+        isinstance(op, NestOp)
+        and len(op.results) == 1
+        and op.output_combiners == ["none"]
+        and op.output_accesses[0].is_identity
+        and not op.inits
+    )
+
+
+def _inline_into(op: LoopOp) -> None:
+    """Replace op's inputs by those of their producers for as long as that is free."""
+    while True:
+        for k, one in enumerate(inputs_of(op)):
+            producer = one.value.owner
+            if isinstance(producer, NestOp) and _may_inline(op, k, one, producer):
+                op = _merge_producer(op, k, one, producer)
+                break
+        else:
+            return
+
+
+def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp) -> bool:
+    if one.access is None or one.pad is not None or not is_map(producer):
+        return False
+    if any(access is None for access in producer.input_accesses):
+        return False
+    if producer.parent is not op.parent and computes(producer.body.block):
+        # from outside of a loop or branch: not computed again inside
+        return False
+    if isinstance(op, ContractOp) and k < op.HIDDEN_INPUTS:
+        return _is_pure_view(producer)
+    if isinstance(op, ContractOp) and any(pad is not None for pad in producer.input_pads):
+        return False
+    if computes(producer.body.block):
+        return _reads_once(op, one, producer)
+    return True
+
+
+def _is_pure_view(producer: NestOp) -> bool:
+    """A factor of a contraction is read where it lies: only dimensions may be exchanged or left."""
+    access = producer.input_accesses[0] if len(producer.inputs) == 1 else None
+    return (
+        access is not None
+        and producer.input_pads == [None]
+        and producer.yielded == list(producer.body.block.args)
+        and all(row.dim is not None or not row.used for row in access.rows)
+        and all(row.constant == 0 for row in access.rows)
+    )
+
+
+def _reads_once(op: LoopOp, one: Input, producer: NestOp) -> bool:
+    """op is the only reader, by another access than the identity, and repeats no element."""
+    uses = list(one.value.uses)
+    if len(uses) != 1 or one.access is None or one.access.is_identity:
+        return False
+    dims = [row.used for row in one.access.rows]
+    injective = all(len(d) <= 1 for d in dims) and len({x for d in dims for x in d}) == len(
+        [x for d in dims for x in d]
+    )
+    repeats = any(n > 1 and d not in one.access.used for d, n in enumerate(op.extents))
+    return injective and not repeats and not isinstance(op, ContractOp)
+
+
+def _merge_producer(op: LoopOp, k: int, one: Input, producer: NestOp) -> LoopOp:
+    """op with its input k replaced by the producer's inputs, read through the producer."""
+    assert one.access is not None
+    through = [
+        replace(i, access=None if i.access is None else i.access.compose(one.access))
+        for i in inputs_of(producer)
+    ]
+    inputs = inputs_of(op)
+    hidden = op.HIDDEN_INPUTS
+    merged = [*inputs[:k], *through, *inputs[k + 1 :]]
+    body = op.detach_region(op.body)
+    block = body.block
+    if k >= hidden:
+        _inline_body(block, block.args[k - hidden + (1 if hidden else 0)], producer, one.access)
+    new = type(op)(
+        op.extents, [i.value for i in merged], [i.access for i in merged], op.output_list, body,
+        [i.pad for i in merged], roles=op.roles,
+    )  # fmt: skip
+    _replace(op, new)
+    if producer.results[0].first_use is None:
+        producer.detach()
+        producer.erase()
+    return new
+
+
+def _inline_body(block: Block, argument: SSAValue, producer: NestOp, access: Access) -> None:
+    """Put the producer's body before the reader's, its results in place of one argument."""
+    source = producer.body.block
+    place = block.args.index(argument)  # pyright: ignore[reportArgumentType]
+    mapping: dict[SSAValue, SSAValue] = {}
+    for offset, inner in enumerate(source.args):
+        mapping[inner] = block.insert_arg(inner.type, place + offset)
+    first = block.first_op
+    assert first is not None
+    for inner in list(source.ops)[:-1]:
+        if isinstance(inner, IndexOp):
+            row = access.rows[inner.dim.value.data]
+            mapping[inner.result] = _index_of(row, block, first)
+        else:
+            block.insert_op_before(inner.clone(mapping), first)
+    yielded = producer.yielded[0]
+    argument.replace_all_uses_with(mapping.get(yielded, yielded))
+    block.erase_arg(argument)  # pyright: ignore[reportArgumentType]
+
+
+def _index_of(row: Row, block: Block, before: Operation) -> SSAValue:
+    """The value of an affine row, as arithmetic on the reader's indices."""
+
+    def emit(op: Operation) -> SSAValue:
+        block.insert_op_before(op, before)
+        return op.results[0]
+
+    if row.dim is not None:
+        return emit(IndexOp(row.dim))
+    total = emit(arith.ConstantOp(IntegerAttr(row.constant, i64)))
+    for d in row.used:
+        factor = emit(arith.ConstantOp(IntegerAttr(row.coefficients[d], i64)))
+        term = emit(arith.MuliOp(emit(IndexOp(d)), factor))
+        total = emit(arith.AddiOp(total, term))
+    return total
+
+
+def _replace(op: LoopOp, new: LoopOp) -> None:
+    block = op.parent
+    assert block is not None
+    new.location = op.location
+    new.attributes |= op.attributes
+    block.insert_op_before(new, op)
+    for old, result in zip(op.results, new.results, strict=True):
+        result.name_hint = old.name_hint
+        old.replace_all_uses_with(result)
+    op.detach()
+    op.erase()

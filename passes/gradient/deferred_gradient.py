@@ -1,0 +1,109 @@
+"""Derivatives of functions whose shapes are not known: a function that waits for them.
+
+Its body is one grad.derivative, which gradir-specialize replaces. A derivative depends on extents
+(a mean's divides by their number), so that it is made when these are there, never before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from gradir.dialects.base.diagnostics import PassError, op_name
+from gradir.dialects.grad.derivative import MODES, DerivativeOp
+from gradir.dialects.grad.tape import cotangent_type
+from gradir.passes.analysis.activity import Activity
+from gradir.passes.analysis.region_flow import ops_within
+from gradir.passes.differentiate.derived_functions import Program, function_around
+from gradir.passes.differentiate.selectors import Selector, Target, argument_attributes
+from gradir.passes.shapes.infer_shapes import is_open
+from gradir.passes.shapes.specialize import waits_for_shapes
+
+
+def open_op(
+    program: Program, source: FuncOp, activity: Activity, targets: Sequence[Target]
+) -> Operation | None:
+    """The first op whose derivative needs shapes that are not known; the function, if its own do.
+
+    What does not contribute has zeros as its gradient, and how many must be known.
+    """
+    for op in ops_within(program.block(source)):
+        if any(map(activity.is_active, op.results)) and _waits(program, op):
+            return op
+    return source if any(is_open(t.value.type) for t in targets) else None
+
+
+def _waits(program: Program, op: Operation) -> bool:
+    if isinstance(op, DerivativeOp) or any(is_open(v.type) for v in (*op.operands, *op.results)):
+        return True
+    if isinstance(op, CallOp):
+        callee = program.functions.get(op.callee.root_reference.data)
+        return callee is not None and waits_for_shapes(program.functions, program.custom, callee)
+    return False
+
+
+def options(
+    wrt: Sequence[Selector] | None,
+    of: Sequence[Selector] | None,
+    requests: Sequence[tuple[Selector, str]],
+) -> dict[str, Attribute]:
+    """What was asked for, as the attributes of a grad.derivative."""
+    found: dict[str, Attribute] = {}
+    for name, selectors in (("wrt", wrt), ("of", of)):
+        if selectors is not None:
+            found[name] = ArrayAttr(
+                StringAttr(s) if isinstance(s, str) else IntegerAttr(s, i64) for s in selectors
+            )
+    if requests:
+        found["req"] = StringAttr(",".join(f"{s}={request}" for s, request in requests))
+    return found
+
+
+def deferred(
+    program: Program,
+    source: FuncOp,
+    wrt: Sequence[Target],
+    of: Sequence[Target],
+    mode: str,
+    attributes: Mapping[str, Attribute],
+    place: Operation,
+) -> FuncOp:
+    """Insert `@f_<mode>` that waits for shapes; PassError where the mode's types are not known."""
+    name = source.sym_name.data
+    if mode not in MODES:
+        raise PassError(
+            f"gradir-gradient: mode {mode} needs static shapes, as the residuals of @{name} depend "
+            f"on them at {op_name(place)}; run gradir-specialize first",
+            place,
+        )
+    for target in wrt:
+        if target.request != "write":
+            raise PassError(
+                f"req: {target.request} needs static shapes, as {op_name(place)} has not; run "
+                "gradir-specialize first",
+                place,
+            )
+    block = Block(arg_types=[a.type for a in program.block(source).args])
+    for ours, argument in zip(block.args, program.block(source).args, strict=True):
+        ours.name_hint = argument.name_hint
+    incoming = of if mode == "vjp" else wrt if mode == "jvp" else ()
+    ending = "tangent" if mode == "jvp" else "ct"
+    for target in incoming:
+        ct = block.insert_arg(cotangent_type(target.value.type), len(block.args))
+        ct.name_hint = f"{target.hint}_{ending}"
+    outgoing = of if mode == "jvp" else wrt
+    results: list[SSAValue] = list(program.results(source))
+    types = [r.type for r in results] + [cotangent_type(t.value.type) for t in outgoing]
+    hints = [r.name_hint for r in results] + [f"{t.hint}_{ending}" for t in outgoing]
+    op = DerivativeOp(name, block.args, types, {"mode": StringAttr(mode), **attributes})
+    op.location = source.location
+    for result, hint in zip(op.results, hints, strict=True):
+        result.name_hint = hint
+    returned = ReturnOp(*op.results)
+    returned.location = source.location
+    block.add_ops([op, returned])
+    made = function_around(f"{name}_{mode}", block, argument_attributes(source))
+    return program.add(made, source)

@@ -1,0 +1,372 @@
+"""Forward mode: `@f_jvp(primals, tangents) -> (results, tangents of the results)`.
+
+One walk copies the function and puts behind each active op the code for its tangents. That code
+is the transpose of the op's vjp, so that one rule serves both modes: the vjp is emitted on
+cotangents that do not exist; what it computes from them is a linear program, and differentiating
+that program with respect to them, by the rules of its own ops, gives the tangents. What it computed
+from primal values alone stays, as the coefficients; the linear program itself is erased. Nothing is
+kept for later: loops carry tangents along and need no tapes, and checkpoints mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects import scf
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from gradir.dialects.base.diagnostics import PassError, op_name
+from gradir.dialects.base.interfaces import Cotangents, is_terminator, vjp_rule
+from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.grad.grad import accumulated, zero
+from gradir.dialects.grad.host_call import HostCallOp
+from gradir.dialects.grad.tape import cotangent_type
+from gradir.passes.analysis.activity import Activity
+from gradir.passes.analysis.region_flow import region_flow, times, trips, yielded
+from gradir.passes.cleanup.call_boundaries import JoinOp, remove_joins
+from gradir.passes.cleanup.dead_code import remove_dead_ops
+from gradir.passes.cleanup.decompose import decompose_block
+from gradir.passes.cleanup.simplify import simplify_block
+from gradir.passes.differentiate.derived_functions import Program, function_around
+from gradir.passes.differentiate.differentiator import lost
+from gradir.passes.differentiate.selectors import Target, argument_attributes
+from gradir.passes.gradient.gradient import FunctionDifferentiator
+from gradir.passes.gradient.prepare import is_taken_apart
+from gradir.passes.rules.calls import Key, derive_callees, key_of, suffix
+from gradir.passes.rules.custom_vjp import refuse_forward_mode
+
+Callees = dict[Key, FuncOp]
+
+
+def jvp_function(
+    program: Program, source: FuncOp, wrt: Sequence[Target], of: Sequence[Target]
+) -> FuncOp:
+    """Insert `@f_jvp` behind `@f`; tangents come in the order of `wrt` and go in that of `of`."""
+    analysis = FunctionDifferentiator(program, source, wrt, of)
+    callees: Callees = {}
+
+    def derive(key: Key, callee: FunctionDifferentiator) -> None:
+        made = _function(program, callee, callees, suffix(program, key))
+        callees[key] = program.share(made, key.callee)
+
+    derive_callees(program, analysis, callees, derive)
+    return program.add(_function(program, analysis, callees, ""), source)
+
+
+def _function(
+    program: Program, analysis: FunctionDifferentiator, callees: Callees, ending: str
+) -> FuncOp:
+    source, block = analysis.source, Block()
+    work = ForwardMode(program, analysis.activity, callees, block, analysis.executions)
+    work.opened = analysis.opened()
+    for argument in analysis.block.args:
+        work.add_argument(argument, argument.type, argument.name_hint)
+    for target in analysis.wrt:
+        hint = f"{target.hint}_tangent"
+        tangent = work.add_argument(None, cotangent_type(target.value.type), hint)
+        work.given[target.value] = tangent
+    emitter = Emitter(block, source.location)
+    work.set_tangents(analysis.block.args, [None] * len(analysis.block.args), emitter)
+    work.ops(analysis.block)
+    last = analysis.block.last_op
+    assert last is not None
+    emitter = Emitter(block, last.location)
+    results = [work.primal[r] for r in program.results(source)]
+    tangents = [work.tangent_or_zero(t.value, emitter) for t in analysis.of]
+    emitter.insert(ReturnOp(*results, *tangents))
+    remove_joins(block)
+    simplify_block(block)
+    name = f"{source.sym_name.data}_jvp{ending}"
+    return function_around(name, block, argument_attributes(source))
+
+
+class ForwardMode:
+    """Copies ops into a block, with their tangents.
+
+    `primal` and `tangent` give what stands for a value of the source; a value without a tangent
+    has the tangent 0. `given` are tangents that are added to what flows to a value.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        activity: Activity,
+        callees: Callees,
+        block: Block,
+        executions: int | None,
+    ):
+        self.program = program
+        self.activity = activity
+        self.callees = callees
+        self.block = block
+        # at most so often the block runs; callees are told apart by that
+        self.executions = executions
+        self.primal: dict[SSAValue, SSAValue] = {}
+        self.tangent: dict[SSAValue, SSAValue] = {}
+        self.given: dict[SSAValue, SSAValue] = {}
+        # stages that hold a value that was asked for: they are dissolved
+        self.opened: set[Operation] = set()
+
+    # Values.
+
+    def add_argument(self, source: SSAValue | None, type_: Attribute, hint: str | None) -> SSAValue:
+        """An argument of the block, which stands for a value of the source if there is one."""
+        ours = self.block.insert_arg(type_, len(self.block.args))
+        ours.name_hint = hint
+        if source is not None:
+            self.primal[source] = ours
+        return ours
+
+    def set_tangents(
+        self, values: Sequence[SSAValue], tangents: Sequence[SSAValue | None], emitter: Emitter
+    ) -> None:
+        """Say what the tangents of values are, but for what is given in addition."""
+        for value, flowing in zip(values, tangents, strict=True):
+            parts = [t for t in (self.given.get(value), flowing) if t is not None]
+            if parts and self.activity.is_active(value):
+                total = accumulated([emitter.value(t) for t in parts])
+                self.tangent[value] = total.named(_hint(value)).ssa
+
+    def tangent_or_zero(self, value: SSAValue, emitter: Emitter) -> SSAValue:
+        found = self.tangent.get(value)
+        return zero(value.type, emitter).ssa if found is None else found
+
+    def _active(self, values: Sequence[SSAValue]) -> list[int]:
+        return [k for k, value in enumerate(values) if self.activity.is_active(value)]
+
+    # Ops.
+
+    def ops(self, block: Block) -> None:
+        """Copy the ops of a block of the source, but for its terminator."""
+        for op in block.ops:
+            if is_terminator(op):
+                continue
+            if op in self.opened:
+                self._dissolve(op)
+            elif not any(map(self.activity.is_active, op.results)):
+                self._copy(op)
+            elif isinstance(op, CallOp):
+                self._call(op)
+            elif isinstance(op, scf.ForOp):
+                self._for(op)
+            elif isinstance(op, scf.WhileOp):
+                self._while(op)
+            elif region_flow(op) is not None:
+                self._branches(op)
+            elif isinstance(op, HostCallOp):
+                raise PassError(
+                    f"{op.name}: a host function has no jvp; use reverse mode, or write a "
+                    "function for the tangent",
+                    op,
+                )
+            else:
+                self._plain(op)
+
+    def _copy(self, op: Operation) -> Operation:
+        copy = op.clone(self.primal)
+        copy.location = op.location
+        self.block.add_op(copy)
+        return copy
+
+    def _plain(self, op: Operation) -> None:
+        copy = self._copy(op)
+        tangents = [self.tangent.get(o) for o in op.operands]
+        wanted = [self.activity.is_active(r) for r in op.results]
+        emitter = Emitter(self.block, op.location)
+        if not isinstance(op, JoinOp):
+            tangents = pushed_forward(copy, tangents, wanted, emitter)
+        self.set_tangents(op.results, tangents, emitter)
+
+    def _call(self, op: CallOp) -> None:
+        """A call of @g_jvp: tangents of the active arguments to those of the active results."""
+        refuse_forward_mode(self.program, op)
+        key = key_of(self.program, op, self.activity, self.executions)
+        callee, emitter = self.callees[key], Emitter(self.block, op.location)
+        operands = [self.primal[o] for o in op.operands]
+        tangents = [self.tangent_or_zero(op.operands[k], emitter) for k in key.wrt]
+        types = callee.function_type.outputs.data
+        made = emitter.insert(CallOp(callee.sym_name.data, [*operands, *tangents], list(types)))
+        self._take_over(op, made, key.of)
+
+    def _take_over(self, op: Operation, made: Operation, active: Sequence[int]) -> None:
+        """The results of `made` are those of `op`, and behind them tangents of the active ones."""
+        count = len(op.results)
+        for result, ours in zip(op.results, made.results, strict=False):
+            ours.name_hint = result.name_hint
+            self.primal[result] = ours
+        emitter = Emitter(self.block, op.location)
+        values = [op.results[k] for k in active]
+        self.set_tangents(values, made.results[count:], emitter)
+
+    # Ops with regions: what they carry and hand back gets tangents behind it.
+
+    def _region(
+        self, op: Operation, block: Block, carried: Sequence[int], end: Sequence[int]
+    ) -> Region:
+        """A block with tangents of these arguments and of these operands of its terminator."""
+        executions = times(self.executions, trips(op))
+        inner = ForwardMode(self.program, self.activity, self.callees, Block(), executions)
+        inner.primal, inner.tangent, inner.given = self.primal, self.tangent, self.given
+        for argument in block.args:
+            inner.add_argument(argument, argument.type, argument.name_hint)
+        for k in carried:
+            value = block.args[k]
+            type_ = cotangent_type(value.type)
+            self.tangent[value] = inner.add_argument(None, type_, _hint(value))
+        inner.ops(block)
+        last = block.last_op
+        assert last is not None
+        emitter = Emitter(inner.block, last.location)
+        tangents = [inner.tangent_or_zero(yielded(block)[k], emitter) for k in end]
+        ours = last.clone(self.primal)
+        ours.location = last.location
+        ours.operands = [*ours.operands, *tangents]
+        emitter.insert(ours)
+        simplify_block(inner.block)
+        return Region(inner.block)
+
+    def _with_regions(
+        self, op: Operation, tangents: Sequence[SSAValue], passed: Sequence[int], *regions: Region
+    ) -> None:
+        """`op` with more operands, with results for these tangents, and with other regions."""
+        types = [cotangent_type(op.results[k].type) for k in passed]
+        made = type(op).create(
+            operands=[*(self.primal[o] for o in op.operands), *tangents],
+            result_types=[*(r.type for r in op.results), *types],
+            properties=dict(op.properties),
+            attributes=dict(op.attributes),
+            regions=regions,
+        )
+        self._take_over(op, Emitter(self.block, op.location).insert(made), passed)
+
+    def _dissolve(self, op: Operation) -> None:
+        block = op.regions[0].block
+        self.ops(block)
+        for result, value in zip(op.results, yielded(block), strict=True):
+            self.primal[result] = self.primal[value]
+            if (tangent := self.tangent.get(value)) is not None:
+                self.tangent[result] = tangent
+
+    def _branches(self, op: Operation) -> None:
+        flow = region_flow(op)
+        assert flow is not None
+        active = self._active(op.results)
+        self._with_regions(op, [], active, *(self._region(op, b, [], active) for b in flow.blocks))
+
+    def _initial(self, values: Sequence[SSAValue], op: Operation) -> list[SSAValue]:
+        return [self.tangent_or_zero(v, Emitter(self.block, op.location)) for v in values]
+
+    def _for(self, op: scf.ForOp) -> None:
+        block = op.body.block
+        carried = sorted({*self._active(op.results), *self._active(block.args[1:])})
+        initial = self._initial([op.iter_args[k] for k in carried], op)
+        body = self._region(op, block, [k + 1 for k in carried], carried)
+        self._with_regions(op, initial, carried, body)
+
+    def _while(self, op: scf.WhileOp) -> None:
+        before, after = op.before_region.block, op.after_region.block
+        carried = self._active(before.args)
+        passed = sorted({*self._active(op.results), *self._active(after.args)})
+        initial = self._initial([op.arguments[k] for k in carried], op)
+        first = self._region(op, before, carried, passed)
+        second = self._region(op, after, passed, carried)
+        self._with_regions(op, initial, passed, first, second)
+
+
+def _hint(value: SSAValue) -> str:
+    return f"{value.name_hint}_tangent" if value.name_hint else "tangent"
+
+
+# The transpose of a rule.
+
+
+def pushed_forward(
+    op: Operation, tangents: Sequence[SSAValue | None], wanted: Sequence[bool], emitter: Emitter
+) -> Sequence[SSAValue | None]:
+    """Append the tangents of the wanted results of an op, given those of its operands.
+
+    None is 0. The op stands in the emitter's block.
+    """
+    rule = vjp_rule(op)
+    assert rule is not None, f"{op.name} has no derivative"
+    before = emitter.block.last_op
+    dummies = Block(arg_types=[cotangent_type(r.type) for r in op.results])
+    cts = [emitter.value(a) if w else None for a, w in zip(dummies.args, wanted, strict=True)]
+    operands, results = (list(map(emitter.value, values)) for values in (op.operands, op.results))
+    flowing = _in_parts(rule(op, cts, results, operands), before, emitter)
+    contributions: dict[SSAValue, list[Value]] = {}
+    for ct, tangent in zip(flowing, tangents, strict=True):
+        if ct is not None and tangent is not None:
+            contributions.setdefault(ct.ssa, []).append(emitter.value(tangent))
+    linear = _linear_ops(_ops_behind(before, emitter.block), dummies)
+    _transpose(linear, dummies, contributions, emitter)
+    _erase(linear, op)
+    return [accumulated(p).ssa if (p := contributions.get(a)) else None for a in dummies.args]
+
+
+def _in_parts(flowing: Cotangents, before: Operation | None, emitter: Emitter) -> Cotangents:
+    """What a rule has found, after what it emitted behind an op was taken apart."""
+    held = emitter.insert(ReturnOp(*(ct.ssa for ct in flowing if ct is not None)))
+    decompose_block(emitter.block, is_taken_apart, before)
+    found = iter(held.operands)
+    flowing = [None if ct is None else emitter.value(next(found)) for ct in flowing]
+    held.detach()
+    held.erase()
+    return flowing
+
+
+def _ops_behind(op: Operation | None, block: Block) -> Iterator[Operation]:
+    current = block.first_op if op is None else op.next_op
+    while current is not None:
+        yield current
+        current = current.next_op
+
+
+def _linear_ops(ops: Iterator[Operation], dummies: Block) -> list[Operation]:
+    """The ops that depend on the cotangents that do not exist."""
+    dependent: set[SSAValue] = set(dummies.args)
+    found: list[Operation] = []
+    for op in ops:
+        if any(o in dependent for o in op.operands):
+            dependent.update(op.results)
+            found.append(op)
+    return found
+
+
+def _transpose(
+    linear: Sequence[Operation],
+    dummies: Block,
+    contributions: dict[SSAValue, list[Value]],
+    emitter: Emitter,
+) -> None:
+    """Run a linear program backward, from what was contributed to its results."""
+    dependent = {*dummies.args, *(r for op in linear for r in op.results)}
+    for op in reversed(linear):
+        cts = [accumulated(p) if (p := contributions.pop(r, None)) else None for r in op.results]
+        if not any(cts):
+            continue
+        rule = vjp_rule(op)
+        assert rule is not None, f"{op.name} has no derivative"
+        operands, results = (
+            list(map(emitter.value, values)) for values in (op.operands, op.results)
+        )
+        before = emitter.block.last_op
+        flowing = rule(op, cts, results, operands)
+        kept: set[SSAValue] = set()
+        for operand, ct in zip(op.operands, flowing, strict=True):
+            if ct is not None and operand in dependent:
+                kept.add(ct.ssa)
+                contributions.setdefault(operand, []).append(ct)
+        remove_dead_ops(emitter.block, before, kept)
+    for value in dependent.difference(dummies.args).intersection(contributions):
+        raise lost(value, "is left over in the transpose of a vjp")
+
+
+def _erase(linear: Sequence[Operation], source: Operation) -> None:
+    """Erase the linear program, of which nobody may have read a value."""
+    for op in reversed(linear):
+        read = any(r.first_use is not None for r in op.results)
+        assert not read, f"{op_name(source)}: its vjp is not linear in the cotangent, at {op.name}"
+        op.detach()
+        op.erase()

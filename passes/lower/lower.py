@@ -1,0 +1,63 @@
+"""gradir-lower: replace tensor ops by loop nests, as their classes say (`lower`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+from xdsl.traits import ConstantLike
+
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.slice_type import is_slices
+from gradir.dialects.base.value import Emitter
+from gradir.passes.cleanup.dead_code import blocks_inside_out, require_static_shapes
+from gradir.passes.lower.tensor_ops import lower_tensor_op
+
+
+def lower(module: ModuleOp) -> None:
+    """Needs: no compound op. Leaves: loopnest ops and constants only, of the tensor ops."""
+    for block in blocks_inside_out(module):
+        for op in list(block.ops):
+            _require_no_slices(op)
+            if isinstance(op, TensorOp) and not op.has_trait(ConstantLike):
+                _lower_op(block, op)
+            else:
+                lower_tensor_op(block, op)
+
+
+def _require_no_slices(op: Operation) -> None:
+    for value in (*op.operands, *op.results):
+        if is_slices(value.type):
+            raise PassError(
+                f"{op.name}: row slices have no loop nest, got {value.type}; run "
+                "gradir-expand-slices first",
+                op,
+            )
+
+
+def _lower_op(block: Block, op: TensorOp) -> None:
+    if op.has_decomposition():
+        raise PassError(f"{op.name}: no loop nest computes it; run gradir-decompose first", op)
+    require_static_shapes(op)
+    made = op.lower(Emitter(block, op.location, before=op), op.operands)
+    for result, value in zip(op.results, made, strict=True):
+        hint = result.name_hint
+        result.replace_all_uses_with(value)
+        if value.name_hint is None:
+            value.name_hint = hint
+    op.detach()
+    op.erase()
+
+
+@dataclass(frozen=True)
+class LowerPass(ModulePass):
+    """Replace tensor ops by structured loop nests."""
+
+    name = "gradir-lower"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lower(op)

@@ -1,0 +1,194 @@
+"""A forward computation as a chain of blocks, and by dynamic programming what of it to keep.
+
+The forward code is cut where few bytes are alive. Of each block everything is kept that the
+backward code reads, or all of it but what is nearly free; or, of a run of blocks, only what is
+alive at its start (Chen et al. 2016, "Training deep nets with sublinear memory cost"). For a limit
+on the bytes kept, and on those recomputed of one run, the cheapest plan is found; for a chain of at
+most MOST_BLOCKS values, of which no place has more than WIDTH partial plans to follow, that is
+exact (as in Feng and Huang 2021, "Optimal gradient checkpoint search"), up to what fusion and
+scheduling make of the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import TypeAlias
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from gradir.passes.analysis.live_bytes import held_bytes
+from gradir.passes.analysis.regions import captured
+from gradir.passes.recompute.costs import Costs
+
+MOST_BLOCKS = 64
+# Of each place of the chain, so many partial plans that no other one beats are followed.
+WIDTH = 24
+
+Kept: TypeAlias = frozenset[SSAValue]
+# A set of values, as a mask of their numbers.
+Mask: TypeAlias = int
+
+
+@dataclass
+class Stretch:
+    """A block of the chain: what the backward code reads of it, and what it costs to run.
+
+    `cheap` are the residuals that are nearly free to recompute, in `cheap_seconds`. `alive` is made
+    before the block and read in it or behind it. `bytes` are those of all residuals.
+    """
+
+    alive: Mask
+    residuals: Mask = 0
+    cheap: Mask = 0
+    bytes: int = 0
+    cheap_bytes: int = 0
+    seconds: float = 0.0
+    cheap_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Of the first blocks: bytes kept, seconds of recomputation, and the values that are kept."""
+
+    bytes: int
+    cost: float
+    kept: Mask
+
+
+def total_bytes(values: Collection[SSAValue]) -> int:
+    return sum(map(held_bytes, values))
+
+
+class Chain:
+    """The blocks of a forward computation of which some values are read later."""
+
+    def __init__(self, forward: Block, residuals: Collection[SSAValue], cheap: Kept, costs: Costs):
+        self.ops = list(forward.ops)
+        self.residuals = set(residuals)
+        self.bytes = total_bytes(residuals)
+        self._numbers: dict[SSAValue, int] = {}
+        self._weights: dict[Mask, int] = {}
+        alive = self._alive()
+        cuts = self._cuts(alive)
+        self.blocks: list[Stretch] = []
+        for k, op in enumerate(self.ops):
+            if k in cuts or not self.blocks:
+                self.blocks.append(Stretch(sum(map(self._mask, alive[k]))))
+            self._add(op, self.blocks[-1], cheap, costs)
+
+    def _mask(self, value: SSAValue) -> Mask:
+        return 1 << self._numbers.setdefault(value, len(self._numbers))
+
+    def _weight(self, values: Mask) -> int:
+        """The bytes of a set of values."""
+        if values not in self._weights:
+            total = sum(held_bytes(v) for v, k in self._numbers.items() if values >> k & 1)
+            self._weights[values] = total
+        return self._weights[values]
+
+    def _alive(self) -> list[list[SSAValue]]:
+        """At each place, the values made before it and read at it or behind it."""
+        last: dict[SSAValue, int] = {}
+        for k, op in enumerate(self.ops):
+            last.update(dict.fromkeys(captured(op), k))
+        now: dict[SSAValue, None] = {}
+        places: list[list[SSAValue]] = []
+        for k, op in enumerate(self.ops):
+            now = {v: None for v in now if last[v] >= k}
+            places.append(list(now))
+            now |= {r: None for r in op.results if last.get(r, -1) > k and held_bytes(r)}
+        return places
+
+    def _cuts(self, alive: list[list[SSAValue]]) -> set[int]:
+        """Of each share of the residuals' bytes, the place with the fewest bytes alive."""
+        best: dict[int, tuple[int, int]] = {}
+        seen = 0
+        for k, op in enumerate(self.ops):
+            share = seen * MOST_BLOCKS // max(self.bytes, 1)
+            here = total_bytes(alive[k]), k
+            best[share] = min(best.get(share, here), here)
+            seen += total_bytes([r for r in op.results if r in self.residuals])
+        return {k for _, k in best.values()}
+
+    def _add(self, op: Operation, block: Stretch, cheap: Kept, costs: Costs) -> None:
+        seconds = costs.of(op).seconds
+        block.seconds += seconds
+        for result in op.results:
+            if result not in self.residuals:
+                continue
+            block.bytes += held_bytes(result)
+            if result in cheap:
+                block.cheap_seconds += seconds
+                block.cheap_bytes += held_bytes(result)
+                block.cheap |= self._mask(result)
+            else:
+                block.residuals |= self._mask(result)
+
+    def plans(self, count: int) -> Iterator[Kept]:
+        """What to keep for a row of limits, from the least that any plan keeps to: each a constant
+        factor above the one before."""
+        least = self.least()
+        for k in range(count):
+            limit = least * (self.bytes / max(least, 1)) ** (k / count)
+            if (kept := self.solve(ceil(limit))) is not None:
+                yield kept
+
+    def least(self) -> int:
+        """The lowest limit for which there is a plan, to a thousandth of the residuals' bytes."""
+        low, high = 0, self.bytes
+        while high - low > max(self.bytes // 1000, 1):
+            middle = (low + high) // 2
+            if self.solve(middle) is None:
+                low = middle
+            else:
+                high = middle
+        return high
+
+    def solve(self, limit: int) -> Kept | None:
+        """What to keep at the least cost so that no part of the plan takes more than the limit."""
+        plans: list[list[_Plan]] = [[] for _ in range(len(self.blocks) + 1)]
+        plans[0] = [_Plan(0, 0.0, 0)]
+        for start in range(len(self.blocks)):
+            for plan in _best(plans[start]):
+                for end, longer in self._steps(start, plan, limit):
+                    plans[end].append(longer)
+        found = _best(plans[-1])
+        if not found:
+            return None
+        return frozenset(v for v, k in self._numbers.items() if found[0].kept >> k & 1)
+
+    def _steps(self, start: int, plan: _Plan, limit: int) -> Iterator[tuple[int, _Plan]]:
+        """What may become of the next block, or of a run of blocks."""
+        block = self.blocks[start]
+        everything = self._keep(plan, block.residuals | block.cheap, 0.0)
+        if everything.bytes <= limit:
+            yield start + 1, everything
+        # from what is alive at its start, so that nothing before the block is run again too
+        costly = self._keep(plan, block.alive | block.residuals, block.cheap_seconds)
+        if block.cheap and costly.bytes + block.cheap_bytes <= limit:
+            yield start + 1, costly
+        begun = self._keep(plan, block.alive, 0.0)
+        inside, seconds = 0, plan.cost
+        for end in range(start, len(self.blocks)):
+            inside += self.blocks[end].bytes
+            seconds += self.blocks[end].seconds
+            if begun.bytes + inside > limit:
+                return
+            yield end + 1, _Plan(begun.bytes, seconds, begun.kept)
+
+    def _keep(self, plan: _Plan, values: Mask, cost: float) -> _Plan:
+        added = self._weight(values & ~plan.kept)
+        return _Plan(plan.bytes + added, plan.cost + cost, plan.kept | values)
+
+
+def _best(plans: list[_Plan]) -> list[_Plan]:
+    """Those of which none is cheaper and keeps less; the cheapest first, at most WIDTH."""
+    front: list[_Plan] = []
+    for plan in sorted(plans, key=lambda p: (p.cost, p.bytes)):
+        if not front or plan.bytes < front[-1].bytes:
+            front.append(plan)
+    if len(front) <= WIDTH:
+        return front
+    return [front[k * (len(front) - 1) // (WIDTH - 1)] for k in range(WIDTH)]

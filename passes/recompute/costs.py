@@ -1,0 +1,175 @@
+"""What it costs to run an op, in flops and bytes, read off the loop nests that it becomes.
+
+So no op is named here, and none says what it costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Block, Operation
+from xdsl.traits import ConstantLike
+
+from gradir.dialects.base.interfaces import TensorOp, is_elementwise
+from gradir.dialects.base.shapes import is_scalar, is_static, is_tensor, shape_of
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.building.body import computes
+from gradir.dialects.foreign.elements import is_on_tensors, lower_elements
+from gradir.dialects.grad.host_call import HostCallOp
+from gradir.dialects.loopnest.forall import ForallOp
+from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp, ViewOp, YieldOp
+from gradir.passes.analysis.live_bytes import bytes_of
+from gradir.passes.analysis.region_flow import trips
+from gradir.passes.cleanup.decompose import decompose_block
+
+# Flops and bytes a second, of one core; only their ratio matters.
+CONTRACTION_FLOPS, SCALAR_FLOPS, BYTES = 5e10, 5e9, 1e10
+# What counts for a math function (exp, tanh, ...) in a body, where an addition counts for 1.
+MATH_FLOPS = 16
+# So often a loop is taken to run of which that is not known.
+ASSUMED_TRIPS = 1000
+# What a host call is taken to last: how long Python takes is not known.
+HOST_SECONDS = 1e-3
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one run: flops in contractions and elsewhere, bytes read and written.
+
+    `is_free`: it moves elements only, which fusion reads through. `reduces`: it combines elements,
+    so that a reader has to wait for all of it.
+    """
+
+    contraction_flops: int = 0
+    scalar_flops: int = 0
+    bytes: int = 0
+    is_free: bool = False
+    reduces: bool = False
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.contraction_flops + other.contraction_flops,
+            self.scalar_flops + other.scalar_flops,
+            self.bytes + other.bytes,
+            self.is_free and other.is_free,
+            self.reduces or other.reduces,
+        )
+
+    def times(self, count: int) -> Cost:
+        """Of so many runs."""
+        flops = self.contraction_flops * count, self.scalar_flops * count
+        return Cost(*flops, self.bytes * count, self.is_free, self.reduces)
+
+    @property
+    def flops(self) -> int:
+        return self.contraction_flops + self.scalar_flops
+
+    @property
+    def seconds(self) -> float:
+        """A rough time on one core."""
+        arithmetic = self.contraction_flops / CONTRACTION_FLOPS + self.scalar_flops / SCALAR_FLOPS
+        return max(arithmetic, self.bytes / BYTES)
+
+
+class Costs:
+    """The costs of ops, those of equal ops found once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Cost] = {}
+
+    def of(self, op: Operation) -> Cost:
+        """The cost of an op; of one with regions, that of each of their ops as often as it runs."""
+        if op.regions:
+            inner = [i for r in op.regions for b in r.blocks for i in b.ops if i.results]
+            once = sum(map(self._inside, inner), Cost(is_free=True))
+            return once.times(_trips(op))
+        if isinstance(op, CallOp):
+            return Cost(bytes=sum(map(bytes_of, (*op.operands, *op.results))))
+        values = (*op.operands, *op.results)
+        if isinstance(op, HostCallOp):
+            flops = int(HOST_SECONDS * SCALAR_FLOPS)
+            return Cost(scalar_flops=flops, bytes=sum(map(bytes_of, values)))
+        is_op = isinstance(op, TensorOp) or is_on_tensors(op)
+        if not is_op or op.has_trait(ConstantLike):
+            return Cost(is_free=True)
+        if not all(is_static(v.type) if is_tensor(v.type) else is_scalar(v.type) for v in values):
+            return Cost()
+        key = (
+            type(op), tuple(v.type for v in op.operands), tuple(r.type for r in op.results),
+            frozenset(op.attributes.items()), frozenset(op.properties.items()),
+        )  # fmt: skip
+        if key not in self._known:
+            self._known[key] = _measured(op)
+        return self._known[key]
+
+    def _inside(self, op: Operation) -> Cost:
+        """Of an op in a region, where there may be many runs of it: numbers count there."""
+        if is_elementwise(op) and not is_on_tensors(op):
+            return Cost(scalar_flops=_flops(op))
+        return self.of(op)
+
+
+def _trips(op: Operation) -> int:
+    """How often an op runs its regions, at most where a bound is known."""
+    known = trips(op)
+    return ASSUMED_TRIPS if known is None else known
+
+
+def _measured(op: Operation) -> Cost:
+    """The cost of the nests of one op, lowered beside the program."""
+    block = Block(arg_types=[o.type for o in op.operands])
+    copy = type(op).create(
+        operands=list(block.args),
+        result_types=[r.type for r in op.results],
+        attributes=op.attributes,
+        properties=op.properties,
+    )
+    block.add_op(copy)
+    decompose_block(block)
+    for inner in list(block.ops):
+        emitter = Emitter(block, inner.location, before=inner)
+        if isinstance(inner, TensorOp) and not inner.has_trait(ConstantLike):
+            made = inner.lower(emitter, inner.operands)
+        elif is_on_tensors(inner):
+            made = [lower_elements(emitter, inner)]
+        else:
+            continue
+        for result, value in zip(inner.results, made, strict=True):
+            result.replace_all_uses_with(value)
+        inner.detach()
+        inner.erase()
+    ops = [inner for inner in block.ops if not isinstance(inner, ViewOp)]
+    cost = sum(map(_of_nest, ops), Cost(is_free=True))
+    outside = sum(map(bytes_of, (*op.operands, *op.results)))
+    return replace(cost, bytes=outside)
+
+
+def _of_nest(op: Operation) -> Cost:
+    if isinstance(op, ForallOp):
+        # a pass over all elements; how often its loops come back to one is not known
+        elements = sum(prod(shape_of(v.type)) for v in (*op.operands, *op.results))
+        return Cost(scalar_flops=elements * len(list(op.body.walk())), reduces=True)
+    if not isinstance(op, LoopOp):
+        return Cost(is_free=True)
+    points = prod(op.extents)
+    moves = isinstance(op, NestOp) and not computes(op.body.block) and _is_view(op)
+    if moves:
+        return Cost(is_free=True)
+    if isinstance(op, ContractOp):
+        return Cost(contraction_flops=2 * points, reduces=True)
+    body = [i for i in op.body.block.ops if not isinstance(i, YieldOp | arith.ConstantOp)]
+    flops = points * max(sum(map(_flops, body)), 1)
+    return Cost(scalar_flops=flops, reduces=any(c != "none" for c in op.output_combiners))
+
+
+def _flops(op: Operation) -> int:
+    """Of one op on numbers."""
+    return MATH_FLOPS if op.name.startswith("math.") else 1
+
+
+def _is_view(op: NestOp) -> bool:
+    return op.output_combiners == ["none"] and op.output_accesses[0].is_identity and not op.inits

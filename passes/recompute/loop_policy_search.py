@@ -1,0 +1,288 @@
+"""Which policies the loops of a function may get: a row of settings, each with less memory than the
+one before and more iterations that run again.
+
+A loop without a policy of its own goes down a ladder. It begins where every iteration leaves a
+record; then come `every = k`, with the k that takes the fewest bytes, and binomial schedules with
+fewer and fewer slots. Where the number of iterations is not known, records would take memory
+without bound, so the ladder begins at a schedule with slots: `online` of a scf.while, `binomial` of
+a scf.for. Loops that must not run again, or carry what cannot be kept, store everything, and so do
+those of unknown length that push on a tape of the program, which grows whatever they do.
+
+Bytes and seconds are estimates, which give the settings an order; what a setting takes is measured
+(gradir/compiler/memory_limit.py).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import comb, isqrt
+
+from xdsl.dialects import scf
+from xdsl.ir import Operation
+
+from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.grad.checkpoint import CheckpointOp
+from gradir.dialects.grad.loop_policy import LoopPolicyAttr
+from gradir.dialects.grad.tape import TapeType, record_bytes
+from gradir.passes.analysis.region_flow import trips
+from gradir.passes.differentiate.derived_functions import DifferentiatedLoop, Program
+from gradir.passes.recompute.costs import ASSUMED_TRIPS, Costs
+from gradir.passes.recompute.replayable import LoopOp, can_be_kept, op_with_effects
+from gradir.passes.recompute.tape_limits import grows
+
+SLOTS = (256, 128, 64, 32, 16, 8, 4, 2, 1)
+"""The slots of the schedules on a ladder."""
+
+# Schedules that run an iteration again more often than this, on average, are on no ladder.
+MOST_RUNS = 64
+
+STORE_ALL = LoopPolicyAttr.of("store_all")
+
+Policies = Mapping[Operation, LoopPolicyAttr]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Policies for the loops that have none, the seconds in which iterations run again, and the
+    bytes that loops keep."""
+
+    policies: Policies
+    cost: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A kind of policy and its number; of `every`, that depends on the loops around."""
+
+    kind: str
+    number: int | None = None
+
+
+@dataclass
+class _Loop:
+    """A loop, the rungs it may stand on, and the loops in it.
+
+    `count` is the number of iterations, `seconds` what one takes, with the loops in it. `alone`: it
+    is in a checkpoint stage, so that its tapes begin and end with each replay.
+    """
+
+    op: LoopOp
+    count: int
+    seconds: float
+    state_bytes: int
+    record_bytes: int
+    rungs: Sequence[Rung]
+    alone: bool = False
+    inner: list[_Loop] = field(default_factory=list["_Loop"])
+    place: int = 0
+
+    def around(self) -> Iterator[_Loop]:
+        """The loop and those in it."""
+        yield self
+        for each in self.inner:
+            yield from each.around()
+
+
+@dataclass(frozen=True)
+class _Size:
+    """What a loop and those in it take: bytes, and seconds of what runs again."""
+
+    bytes: float
+    seconds: float
+
+
+def settings(program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs) -> list[Setting]:
+    """The settings, those that take the most memory and the least time first."""
+    roots = _nests(program, loops, costs)
+    found = [_setting(roots)]
+    steps = {k: step for k, root in enumerate(roots) if (step := _step(root, len(roots)))}
+    while steps:
+        k = min(steps, key=lambda k: steps[k].rate)
+        steps[k].loop.place = steps[k].place
+        found.append(_setting(roots))
+        step = _step(roots[k], len(roots))
+        steps = {j: s for j, s in steps.items() if j != k} | ({} if step is None else {k: step})
+    return found
+
+
+def _setting(roots: Sequence[_Loop]) -> Setting:
+    policies: dict[Operation, LoopPolicyAttr] = {}
+    for root in roots:
+        _resolve(root, 1, len(roots), policies)
+    chosen = {op: p for op, p in policies.items() if not (_own_policy(op) or p == STORE_ALL)}
+    sizes = [_size(root, len(roots)) for root in roots]
+    return Setting(chosen, sum(s.seconds for s in sizes), sum(s.bytes for s in sizes))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A loop's way down to a rung, at so many seconds for each byte."""
+
+    rate: float
+    loop: _Loop
+    place: int
+
+
+def _step(root: _Loop, roots: int) -> _Step | None:
+    """The next step in a nest: of each loop to the next rung that takes fewer bytes, the one that
+    costs the fewest seconds a byte."""
+    now, found = _size(root, roots), list[_Step]()
+    for loop in root.around():
+        before = loop.place
+        for place in range(before + 1, len(loop.rungs)):
+            loop.place = place
+            then = _size(root, roots)
+            loop.place = before
+            if then.bytes < now.bytes:
+                rate = (then.seconds - now.seconds) / (now.bytes - then.bytes)
+                found.append(_Step(rate, loop, place))
+                break
+    return min(found, key=lambda step: step.rate, default=None)
+
+
+# What a loop takes.
+
+
+def _size(loop: _Loop, roots: int) -> _Size:
+    """What a nest takes; `roots` is how many share the memory of what runs again."""
+    total, seconds = 0.0, 0.0
+    pending = [(loop, 1, 1)]
+    while pending:
+        each, executions, runs = pending.pop()
+        executions = 1 if each.alone else executions
+        policy = _policy(each, executions, roots)
+        own, inside = _bytes(each, policy, executions)
+        total += own
+        seconds += runs * each.count * _runs_again(policy, each.count) * each.seconds
+        pending += [(inner, inside, runs * each.count) for inner in each.inner]
+    return _Size(total, seconds)
+
+
+def _bytes(loop: _Loop, policy: LoopPolicyAttr, executions: int) -> tuple[float, int]:
+    """What a loop keeps, and how often the records of a loop in it are there at once."""
+    match policy.kind.data:
+        case "store_all":
+            inside = executions * loop.count
+            return inside * loop.record_bytes, inside
+        case "every":
+            size = min(policy.count, max(loop.count, 1))
+            snapshots = executions * -(-loop.count // size) * loop.state_bytes
+            return snapshots + size * loop.record_bytes, size
+        case _:
+            # a snapshot has the number of its iteration too
+            snapshots = executions * policy.count * (loop.state_bytes + 8)
+            return snapshots + loop.record_bytes, 1
+
+
+def _runs_again(policy: LoopPolicyAttr, count: int) -> float:
+    """How often an iteration runs again, on average."""
+    match policy.kind.data:
+        case "store_all":
+            return 0.0
+        case "every":
+            return 1.0
+        case _:
+            return max(least_runs(count, policy.count) / max(count, 1), 1.0)
+
+
+def least_runs(length: int, slots: int) -> int:
+    """The fewest iterations that a schedule runs again: t * length - beta(slots + 1, t - 1), where
+    t is the least with beta(slots, t) >= length and beta(s, t) = (s + t)! / (s! t!) (Griewank and
+    Walther, "Algorithm 799: revolve", 2000).
+    """
+    if length <= 1:
+        return 0
+    if slots == 1:
+        return length * (length - 1) // 2
+    t = 1 + bisect_left(range(1, length), length, key=lambda t: comb(slots + t, t))
+    return t * length - comb(slots + t, t - 1)
+
+
+# Policies.
+
+
+def _own_policy(op: Operation) -> LoopPolicyAttr | None:
+    found = op.attributes.get(POLICY_ATTRIBUTE)
+    return found if isinstance(found, LoopPolicyAttr) else None
+
+
+def _resolve(
+    loop: _Loop, executions: int, roots: int, policies: dict[Operation, LoopPolicyAttr]
+) -> None:
+    """Add the policies of a loop and those in it."""
+    executions = 1 if loop.alone else executions
+    policies[loop.op] = _policy(loop, executions, roots)
+    _, inside = _bytes(loop, policies[loop.op], executions)
+    for inner in loop.inner:
+        _resolve(inner, inside, roots, policies)
+
+
+def _policy(loop: _Loop, executions: int, roots: int) -> LoopPolicyAttr:
+    """The policy of the rung that a loop stands on."""
+    rung = loop.rungs[loop.place]
+    number = _best_interval(loop, executions * roots) if rung.kind == "every" else rung.number
+    if (own := _own_policy(loop.op)) is not None:
+        return own
+    return LoopPolicyAttr.of(rung.kind, number)
+
+
+def _best_interval(loop: _Loop, times: int) -> int:
+    """k that takes the fewest bytes: snapshots of every k-th iteration, `times` of them, and the
+    records of k iterations. They run again whatever k is, so that no other one is of use.
+    """
+    records = loop.record_bytes + sum(_size(inner, 1).bytes for inner in loop.inner)
+    best = isqrt(loop.count * loop.state_bytes * times // max(int(records), 1))
+    return min(max(best, 1), loop.count)
+
+
+# Which loops there are.
+
+
+def _nests(program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs) -> list[_Loop]:
+    """The outermost loops, with those in them."""
+    made: dict[Operation, _Loop] = {}
+    roots: list[_Loop] = []
+    for each in loops:
+        loop = made[each.op] = _loop(program, each, costs)
+        around = each.op.parent_op()
+        while around is not None and around not in made:
+            loop.alone = loop.alone or isinstance(around, CheckpointOp)
+            around = around.parent_op()
+        (roots if around is None else made[around].inner).append(loop)
+    return roots
+
+
+def _loop(program: Program, loop: DifferentiatedLoop, costs: Costs) -> _Loop:
+    known = trips(loop.op)
+    count = ASSUMED_TRIPS if known is None else known
+    seconds = costs.of(loop.op).seconds / max(count, 1)
+    state = record_bytes(TapeType.of(loop.state)) if loop.state and _is_kept(loop) else 0
+    rungs = _ladder(program, loop, known)
+    return _Loop(loop.op, count, seconds, state, loop.record_bytes, rungs)
+
+
+def _is_kept(loop: DifferentiatedLoop) -> bool:
+    return loop.state is not None and all(map(can_be_kept, loop.state))
+
+
+def _ladder(program: Program, loop: DifferentiatedLoop, known: int | None) -> list[Rung]:
+    """The rungs that a loop may stand on."""
+    op = loop.op
+    may_run_again = _is_kept(loop) and op_with_effects(program, op) is None
+    if _own_policy(op) is not None or not may_run_again:
+        return [Rung("store_all")]
+    if known is not None and known <= 1:
+        return [Rung("store_all")]
+    if known is None and any(map(grows, op.results)):
+        # no schedule bounds what such a loop leaves behind
+        return [Rung("store_all")]
+    kind = "online" if isinstance(op, scf.WhileOp) else "binomial"
+    count = ASSUMED_TRIPS if known is None else known
+    slots = [s for s in SLOTS if least_runs(count, s) <= MOST_RUNS * count]
+    schedules = [Rung(kind, s) for s in slots]
+    if known is None:
+        return schedules
+    return [Rung("store_all"), Rung("every"), *(r for r in schedules if (r.number or 0) < known)]

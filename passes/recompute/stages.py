@@ -1,0 +1,193 @@
+"""Which ops belong to which checkpoint stage, and what is wrong with markers that do not nest.
+
+Every value that is computed from the result of a start_checkpoint is in its stage, up to an
+end_checkpoint, which leads out of the innermost stage that its operand is in. Values of two stages
+that meet in one op make them one stage: it has several inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from gradir.dialects.base.diagnostics import PassError, Place, value_name
+from gradir.dialects.grad.grad import EndCheckpointOp, StartCheckpointOp
+from gradir.passes.analysis.regions import MAX_REGION_DEPTH, region_depth, values_read
+
+
+@dataclass(eq=False)
+class Stage:
+    """A stage and its markers; `outer` is the stage around it, `merged` the one it is part of."""
+
+    outer: Stage | None
+    depth: int
+    starts: list[StartCheckpointOp] = field(default_factory=list[StartCheckpointOp])
+    ends: list[EndCheckpointOp] = field(default_factory=list[EndCheckpointOp])
+    merged: Stage | None = None
+
+
+class Stages:
+    """The stages of one block; PassError where a marker has no counterpart or a value leaks."""
+
+    def __init__(self, block: Block):
+        self._of_value: dict[SSAValue, Stage] = {}
+        self._of_op: dict[Operation, Stage] = {}
+        self._all: list[Stage] = []
+        for op in block.ops:
+            self._place(op)
+        _check_depth(self._all, region_depth(block))
+        place = {op: k for k, op in enumerate(block.ops)}
+        for stage in self._all:
+            stage.starts.sort(key=place.__getitem__)
+            stage.ends.sort(key=place.__getitem__)
+            if stage.merged is None and not stage.ends:
+                raise _endless(stage, self._leaving(stage, block))
+        last = block.last_op
+        for value in () if last is None else values_read(last):
+            if (stage := self.of_value(value)) is not None:
+                raise leak(last or stage.starts[0], value, stage)
+
+    def of_value(self, value: SSAValue) -> Stage | None:
+        """The innermost stage that a value is in."""
+        stage = self._of_value.get(value)
+        return None if stage is None else find(stage)
+
+    def home(self, op: Operation) -> Stage | None:
+        """The innermost stage that an op is in; a marker is in the one around its own."""
+        stage = self._of_op.get(op)
+        return None if stage is None else find(stage)
+
+    def _place(self, op: Operation) -> None:
+        stage = self._merged_stage(values_read(op))
+        if isinstance(op, EndCheckpointOp):
+            if stage is None:
+                raise _startless(op)
+            stage.ends.append(op)
+            stage = stage.outer
+        if stage is not None:
+            self._of_op[op] = stage
+        if isinstance(op, StartCheckpointOp):
+            stage = Stage(stage, 1 if stage is None else stage.depth + 1, [op])
+            self._all.append(stage)
+        if stage is not None:
+            self._of_value.update(dict.fromkeys(op.results, stage))
+
+    def _merged_stage(self, values: Sequence[SSAValue]) -> Stage | None:
+        """The innermost stage of several values, those of one depth made one."""
+        found = [s for v in dict.fromkeys(values) if (s := self.of_value(v)) is not None]
+        if not found:
+            return None
+        deepest = max(found, key=lambda s: s.depth)
+        for stage in found:
+            _merge(stage, ancestor(deepest, stage.depth))
+        return find(deepest)
+
+    def _leaving(self, stage: Stage, block: Block) -> Operation | None:
+        """The last op of a stage that has no end."""
+        ops = [op for op in block.ops if self.home(op) is stage]
+        last = block.last_op
+        if last is not None and any(self.of_value(v) is stage for v in values_read(last)):
+            return last
+        return ops[-1] if ops else None
+
+
+def _check_depth(stages: Sequence[Stage], around: int) -> None:
+    """Each stage becomes a region, and regions do not nest without end."""
+    for stage in stages:
+        if around + stage.depth > MAX_REGION_DEPTH:
+            raise PassError(
+                f"grad.start_checkpoint: stages are nested too deeply: this one would be in "
+                f"{around + stage.depth - 1} regions, the limit is {MAX_REGION_DEPTH} within each "
+                f"other; end a stage before the next one starts",
+                stage.starts[0],
+            )
+
+
+def find(stage: Stage) -> Stage:
+    """The stage that this one has become a part of."""
+    root = stage
+    while root.merged is not None:
+        root = root.merged
+    while stage.merged is not None:
+        stage.merged, stage = root, stage.merged
+    return root
+
+
+def ancestor(stage: Stage, depth: int) -> Stage:
+    """The stage at a depth that a stage is in."""
+    stage = find(stage)
+    while stage.depth > depth:
+        assert stage.outer is not None
+        stage = find(stage.outer)
+    return stage
+
+
+def _merge(one: Stage | None, other: Stage | None) -> None:
+    """Make two stages of one depth one, and those around them."""
+    while one is not None and other is not None:
+        one, other = find(one), find(other)
+        if one is other:
+            return
+        one.merged = other
+        other.starts += one.starts
+        other.ends += one.ends
+        one, other = one.outer, other.outer
+
+
+def around(stage: Stage) -> Stage | None:
+    """The stage around a stage."""
+    return None if stage.outer is None else find(stage.outer)
+
+
+# Errors.
+
+
+def _startless(op: EndCheckpointOp) -> PassError:
+    return PassError(
+        "grad.end_checkpoint: a stage must begin with grad.start_checkpoint, got "
+        f"{value_name(op.x)}, which is not computed from one, or was ended already",
+        op,
+        [(f"{value_name(op.x)} is defined here", op.x)],
+    )
+
+
+def _endless(stage: Stage, last: Operation | None) -> PassError:
+    start = stage.starts[0]
+    notes: list[tuple[str, Place]] = []
+    if last is not None:
+        notes.append((f"the last op of the stage is this {last.name}", last))
+    return PassError(
+        "grad.start_checkpoint: the stage must end with grad.end_checkpoint, got no end of what is "
+        f"computed from {value_name(start.y)}",
+        start,
+        notes,
+    )
+
+
+def leak(op: Operation, value: SSAValue, stage: Stage) -> PassError:
+    """The error for a value of a stage that is used behind its end."""
+    return PassError(
+        f"{op.name}: a stage is left through grad.end_checkpoint, got {value_name(value)}, which "
+        "leaks around the end; end it too",
+        op,
+        list(_ends_of(stage)),
+    )
+
+
+def crossing(stages: Sequence[Stage]) -> PassError:
+    """The error for stages of which each needs a result of the next."""
+    notes = [note for stage in stages for note in _ends_of(stage)]
+    return PassError(
+        "grad.start_checkpoint: stages must nest or follow each other, got "
+        f"{len(stages)} that need each other's results",
+        stages[0].starts[0],
+        notes[1:],
+    )
+
+
+def _ends_of(stage: Stage) -> Iterator[tuple[str, Place]]:
+    start, end = stage.starts[0], stage.ends[0]
+    yield f"the stage starts here, with {value_name(start.y)}", start
+    yield f"and ends here, with {value_name(end.y)}", end

@@ -1,0 +1,1 @@
+"""How calls, branches, stages and functions with a vjp of their own are differentiated."""

@@ -1,0 +1,238 @@
+"""Differentiation of scf.if, scf.index_switch and scf.execute_region.
+
+    %y = scf.if %c { ... }      becomes       %y, %residual = scf.if %c { ... }
+                                and           %x_ct = scf.if %c { ... } else { ... }
+
+Each branch leaves what its backward code reads as results of the forward op, which the branches
+share (branch_results.py). What has flowed to a captured value, zero if nothing has, is a result of
+the backward op: a branch adds to it, or hands it on. An execute_region is dissolved: its ops join
+those around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.dialects import scf
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.grad.slices import densified
+from gradir.dialects.grad.tape import cotangent_type
+from gradir.passes.analysis.region_flow import region_flow, yielded
+from gradir.passes.cleanup.simplify import simplify_block
+from gradir.passes.differentiate.differentiator import (
+    Differentiator,
+    TapeThread,
+    cotangent_hint,
+    summed,
+    zero_of,
+)
+from gradir.passes.differentiate.residuals import Residuals
+from gradir.passes.rules.branch_results import BranchResults
+
+
+@dataclass
+class Branch:
+    """One region: its code, with arguments for the cotangents of the active results and its tapes.
+
+    The backward code hands back what flows to `captured`, then its tapes.
+    """
+
+    inner: Differentiator
+    captured: list[SSAValue]
+    residuals: Residuals
+
+    @property
+    def returned(self) -> list[SSAValue]:
+        """What the backward code hands back."""
+        return list(yielded(self.inner.backward))
+
+
+@dataclass
+class SavedBranches:
+    branches: list[Branch]
+    active: list[int]
+    threads: list[tuple[TapeThread, Branch]]
+
+
+class BranchRule:
+    """The structural rule of scf.if and scf.index_switch."""
+
+    def forward(self, outer: Differentiator, op: Operation) -> SavedBranches:
+        flow = region_flow(op)
+        assert flow is not None
+        active = [k for k, r in enumerate(op.results) if outer.activity.is_active(r)]
+        branches = [_differentiate(outer, op, block, active) for block in flow.blocks]
+        results = BranchResults.of([[v.type for v in b.residuals.kept] for b in branches])
+        threads = [(outer.open_tape(t.type), b) for b in branches for t in b.inner.tapes]
+        for k, branch in enumerate(branches):
+            _finish_forward(outer, branch, partial(results.filled, k), threads)
+        made = _with_regions(
+            op,
+            [outer.primal(o) for o in op.operands],
+            [*(r.type for r in op.results), *results.types, *(t.type for t, _ in threads)],
+            [b.inner.forward for b in branches],
+        )
+        outer.forward_emitter(op).insert(made)
+        first, second = len(op.results), len(op.results) + len(results.types)
+        outer.set_primal(op.results, made.results[:first])
+        for k, branch in enumerate(branches):
+            _restore(branch, partial(results.taken, k), made.results[first:second])
+        for (thread, _), result in zip(threads, made.results[second:], strict=True):
+            result.name_hint = "tape"
+            thread.forward = result
+        return SavedBranches(branches, active, threads)
+
+    def backward(
+        self, outer: Differentiator, op: Operation, saved: SavedBranches, cts: Cotangents
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        seeds = [(cts[k] or zero_of(op.results[k], outer.emitter)).ssa for k in saved.active]
+        captured = list(dict.fromkeys(c for b in saved.branches for c in b.captured))
+        tapes = [t.in_backward() for t, _ in saved.threads]
+        if not captured and not tapes:
+            return []
+        so_far = {c: _sum_so_far(outer, c) for c in captured}
+        for branch in saved.branches:
+            _finish_backward(branch, so_far, seeds, saved.threads, tapes)
+        types = [*(cotangent_type(c.type) for c in captured), *(t.type for t in tapes)]
+        made = outer.emitter.insert(
+            _with_regions(
+                op,
+                [outer.primal(o) for o in op.operands],
+                types,
+                [b.inner.backward for b in saved.branches],
+            )
+        )
+        for (thread, _), result in zip(saved.threads, made.results[len(captured) :], strict=True):
+            result.name_hint = "tape"
+            thread.backward = result
+        return [(c, outer.emitter.value(r)) for c, r in zip(captured, made.results, strict=False)]
+
+
+def _sum_so_far(outer: Differentiator, captured: SSAValue) -> Value | None:
+    """What has flowed to a captured value; None if nothing has, so that zeros need no adding."""
+    ct = outer.cotangent(captured)
+    return None if ct is None else densified(ct)
+
+
+class ExecuteRegionRule:
+    """The structural rule of scf.execute_region, which runs its block once, here."""
+
+    def forward(self, outer: Differentiator, op: scf.ExecuteRegionOp) -> None:
+        outer.dissolve(op, op.region.block, yielded(op.region.block))
+
+    def backward(
+        self, outer: Differentiator, op: Operation, saved: object, cts: Cotangents
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        raise AssertionError("the ops of a dissolved region are differentiated one by one")
+
+
+def _differentiate(
+    outer: Differentiator, op: Operation, block: Block, active: Sequence[int]
+) -> Branch:
+    inner = outer.region(block, op)
+    inner.copy_forward()
+    for place, k in enumerate(active):
+        result = op.results[k]
+        seed = inner.backward.insert_arg(cotangent_type(result.type), place)
+        seed.name_hint = cotangent_hint(result)
+        inner.contribute(yielded(block)[k], inner.emitter.value(seed))
+    inner.walk_back()
+    flowing = inner.flowing_out()
+    handed_back = [*(ct.ssa for ct in flowing.values()), *(t.in_backward() for t in inner.tapes)]
+    inner.emitter.insert(scf.YieldOp(*handed_back))
+    simplify_block(inner.backward)
+    return Branch(inner, list(flowing), Residuals(inner.forward, inner.backward, {}))
+
+
+# Forward.
+
+
+def _finish_forward(
+    outer: Differentiator,
+    branch: Branch,
+    filled: Callable[[Sequence[SSAValue], Emitter], Sequence[SSAValue]],
+    threads: Sequence[tuple[TapeThread, Branch]],
+) -> None:
+    """Take the tapes from outside, and hand back results, residuals and tapes."""
+    inner = branch.inner
+    emitter = Emitter(inner.forward, inner.location)
+    own = [t.forward for t, owner in threads if owner is branch]
+    for argument, tape in zip(list(inner.forward.args), own, strict=True):
+        argument.replace_all_uses_with(tape)
+    ends = iter(inner.tapes)
+    tapes = [next(ends).forward if owner is branch else t.forward for t, owner in threads]
+    for argument in reversed(inner.forward.args):
+        inner.forward.erase_arg(argument)
+    results = [outer.primal(y) for y in yielded(inner.block)]
+    kept = filled(branch.residuals.kept, emitter)
+    emitter.insert(scf.YieldOp(*results, *kept, *tapes))
+
+
+def _restore(
+    branch: Branch,
+    taken: Callable[[Sequence[SSAValue], Sequence[SSAValue], Emitter], Sequence[SSAValue]],
+    results: Sequence[SSAValue],
+) -> None:
+    """Let the backward code read the residuals from the results of the forward op."""
+    backward = branch.inner.backward
+    prologue = Emitter(backward, branch.inner.location, before=backward.first_op)
+    stored = taken(branch.residuals.kept, results, prologue)
+    branch.residuals.restore(stored, prologue)
+
+
+# Backward.
+
+
+def _finish_backward(
+    branch: Branch,
+    so_far: dict[SSAValue, Value | None],
+    seeds: Sequence[SSAValue],
+    threads: Sequence[tuple[TapeThread, Branch]],
+    tapes: Sequence[SSAValue],
+) -> None:
+    """Take cotangents and tapes from outside, and hand back all sums and tapes."""
+    block = branch.inner.backward
+    own = [t for t, (_, owner) in zip(tapes, threads, strict=True) if owner is branch]
+    for argument, value in zip(list(block.args), [*seeds, *own], strict=True):
+        argument.replace_all_uses_with(value)
+    for argument in reversed(block.args):
+        block.erase_arg(argument)
+    returned = branch.returned
+    last = block.last_op
+    assert last is not None
+    flowing = dict(zip(branch.captured, returned, strict=False))
+    emitter = Emitter(block, branch.inner.location, before=last)
+    sums: list[SSAValue] = []
+    for captured, before in so_far.items():
+        parts = [] if before is None else [emitter.value(before.ssa)]
+        parts += [emitter.value(flowing[captured])] if captured in flowing else []
+        total = summed(captured, parts) if parts else zero_of(captured, emitter)
+        sums.append(total.ssa)
+    ends = iter(returned[len(branch.captured) :])
+    after = [
+        next(ends) if owner is branch else t for t, (_, owner) in zip(tapes, threads, strict=True)
+    ]
+    last.operands = [*sums, *after]
+
+
+def _with_regions(
+    op: Operation,
+    operands: Sequence[SSAValue],
+    types: Sequence[Attribute],
+    blocks: Sequence[Block],
+) -> Operation:
+    """An op of the same kind with other regions and results."""
+    made = type(op).create(
+        operands=operands,
+        result_types=types,
+        properties=op.properties,
+        attributes=op.attributes,
+        regions=[Region(block) for block in blocks],
+    )
+    made.location = op.location
+    return made

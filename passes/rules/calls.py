@@ -1,0 +1,233 @@
+"""Differentiation of func.call: each callee is differentiated once per activity pattern.
+
+A call of @g becomes a call of its forward half, which returns the residuals, and in the backward
+code a call of its backward half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.value import Value
+from gradir.dialects.grad.grad import ZeroOp, zero
+from gradir.passes.analysis.activity import Activity
+from gradir.passes.analysis.call_graph import callees_first
+from gradir.passes.analysis.region_flow import executions_within, region_flow
+from gradir.passes.differentiate.call_dependence import callee_of
+from gradir.passes.differentiate.derived_functions import Halves, Program, split_functions
+from gradir.passes.differentiate.differentiator import Differentiator, TapeThread
+from gradir.passes.differentiate.selectors import Target, resolve_of, resolve_wrt
+from gradir.passes.rules.custom_vjp import (
+    SavedCustomCall,
+    custom_backward,
+    custom_forward,
+    custom_of,
+)
+
+if TYPE_CHECKING:
+    from gradir.passes.gradient.gradient import FunctionDifferentiator
+
+
+@dataclass(frozen=True)
+class Key:
+    """A callee, which arguments and results take part, and how often it may run.
+
+    The last is 1 for a callee without loops, which needs no tapes.
+    """
+
+    callee: FuncOp
+    wrt: tuple[int, ...]
+    of: tuple[int, ...]
+    executions: int | None
+
+
+@dataclass(frozen=True)
+class SavedCall:
+    """What the backward call needs: the functions, residuals, tapes, and who takes part."""
+
+    key: Key
+    halves: Halves
+    residuals: tuple[SSAValue, ...]
+    threads: tuple[TapeThread, ...]
+
+
+class CallRule:
+    """The structural rule of func.call."""
+
+    def forward(self, outer: Differentiator, op: CallOp) -> SavedCall | SavedCustomCall:
+        if (declared := custom_of(outer.program, op)) is not None:
+            return custom_forward(outer, op, declared)
+        source = outer.shared.copy_of.get(op, op)
+        assert isinstance(source, CallOp)
+        key = key_of(outer.program, source, outer.activity, outer.executions)
+        halves = outer.program.halves[key]
+        threads = tuple(outer.open_tape(t) for t in halves.tapes)
+        operands = [*map(outer.primal, op.operands), *(t.forward for t in threads)]
+        types = halves.forward.function_type.outputs.data
+        name = halves.forward.sym_name.data
+        call = outer.forward_emitter(op).insert(CallOp(name, operands, list(types)))
+        returned = outer.program.results(halves.forward)
+        for result, named in zip(call.results, returned, strict=True):
+            result.name_hint = named.name_hint
+        count, last = len(op.results), len(call.results) - len(threads)
+        outer.set_primal(op.results, call.results[:count])
+        # what the callee only hands through is here already
+        residuals = tuple(
+            operands[kept.index] if isinstance(kept, BlockArgument) else result
+            for result, kept in zip(call.results[count:last], returned[count:last], strict=True)
+        )
+        for thread, tape in zip(threads, call.results[last:], strict=True):
+            thread.forward = tape
+        return SavedCall(key, halves, residuals, threads)
+
+    def backward(
+        self,
+        outer: Differentiator,
+        op: CallOp,
+        saved: SavedCall | SavedCustomCall,
+        cts: Cotangents,
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        if isinstance(saved, SavedCustomCall):
+            return custom_backward(outer, op, saved, cts)
+        emitter = outer.emitter
+        seeds = [(cts[k] or zero(op.results[k].type, emitter)).ssa for k in saved.key.of]
+        types = saved.halves.backward.function_type.outputs.data
+        name = saved.halves.backward.sym_name.data
+        tapes = [t.in_backward() for t in saved.threads]
+        made = emitter.insert(CallOp(name, [*saved.residuals, *seeds, *tapes], list(types)))
+        for thread, tape in zip(saved.threads, made.results[len(saved.key.wrt) :], strict=True):
+            thread.backward = tape
+        # a zero that stands for no contribution is none here either: -0.0 + 0.0 is 0.0
+        returned = outer.program.results(saved.halves.backward)
+        flowing = zip(saved.key.wrt, made.results, returned, strict=False)
+        return [
+            (op.operands[k], None if _is_zero(value) else emitter.value(ct))
+            for k, ct, value in flowing
+        ]
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """What `zero` makes: of a number a constant."""
+    match value.owner:
+        case ZeroOp():
+            return True
+        case arith.ConstantOp(value=FloatAttr() as number):
+            return str(number.value.data) == "0.0"
+        case _:
+            return False
+
+
+def differentiate_callees(program: Program, caller: FunctionDifferentiator) -> None:
+    """Make the halves of all that is called actively below `caller`, callees first."""
+
+    def derive(key: Key, callee: FunctionDifferentiator) -> None:
+        derived = callee.run(seed_with_ones=False)
+        derived.suffix = suffix(program, key)
+        forward, backward = split_functions(program, derived, program.share)
+        tapes = tuple(t.type for t in derived.tapes)
+        program.halves[key] = Halves(forward, backward, tapes)
+
+    derive_callees(program, caller, program.halves, derive)
+
+
+def derive_callees(
+    program: Program,
+    caller: FunctionDifferentiator,
+    done: Container[object],
+    derive: Callable[[Key, FunctionDifferentiator], None],
+) -> None:
+    """Call `derive` for all that is called actively below `caller` and not done, callees first.
+
+    An explicit stack, since chains of calls may be longer than Python's.
+    """
+    stack: list[tuple[Key | None, FunctionDifferentiator, Iterator[Key]]]
+    stack = [(None, caller, _active_calls(program, caller))]
+    while stack:
+        key, current, needed = stack[-1]
+        following = next((k for k in needed if k not in done), None)
+        if following is not None:
+            inner = _differentiator(program, following)
+            stack.append((following, inner, _active_calls(program, inner)))
+            continue
+        stack.pop()
+        if key is not None:
+            derive(key, current)
+
+
+def _active_calls(program: Program, caller: FunctionDifferentiator) -> Iterator[Key]:
+    """The calls in a function and in its loops; explicit, so that it may go on later."""
+    for op, executions in _with_executions(caller.block, caller.executions):
+        if not isinstance(op, CallOp) or custom_of(program, op) is not None:
+            continue
+        if any(map(caller.activity.is_active, op.results)):
+            yield key_of(program, op, caller.activity, executions)
+
+
+def _with_executions(
+    block: Block, executions: int | None
+) -> Iterator[tuple[Operation, int | None]]:
+    for op in block.ops:
+        yield op, executions
+        if (flow := region_flow(op)) is not None:
+            inside = executions_within(executions, op)
+            for inner in flow.blocks:
+                yield from _with_executions(inner, inside)
+            if isinstance(op, scf.WhileOp) and inside != executions:
+                # where iterations run again, the first test stands by itself
+                yield from _with_executions(flow.blocks[0], executions)
+
+
+def key_of(program: Program, op: CallOp, activity: Activity, executions: int | None) -> Key:
+    wrt, of = (
+        tuple(k for k, value in enumerate(values) if activity.is_active(value))
+        for values in (op.operands, op.results)
+    )
+    callee = callee_of(program, op)
+    return Key(callee, wrt, of, executions if _has_loops(program, callee) else 1)
+
+
+def _has_loops(program: Program, function: FuncOp) -> bool:
+    """A function, or one that it calls, has a loop; recursion has been refused."""
+    if function not in program.looping:
+        functions = callees_first(program.functions, [function])
+        for each in functions:
+            program.looping[each] = any(
+                isinstance(op, scf.ForOp | scf.WhileOp)
+                or (isinstance(op, CallOp) and program.looping[callee_of(program, op)])
+                for op in each.walk()
+            )
+    return program.looping[function]
+
+
+def _differentiator(program: Program, key: Key) -> FunctionDifferentiator:
+    from gradir.passes.gradient.gradient import FunctionDifferentiator
+
+    arguments, results = program.block(key.callee).args, program.results(key.callee)
+    return FunctionDifferentiator(
+        program,
+        key.callee,
+        [Target(arguments[k], arguments[k].name_hint or f"arg{k}") for k in key.wrt],
+        [Target(results[k], results[k].name_hint or f"result{k}") for k in key.of],
+        key.executions,
+        threaded=True,
+    )
+
+
+def suffix(program: Program, key: Key) -> str:
+    """What tells the halves of one activity pattern from those of another; the default has none."""
+    callee, wrt, of = key.callee, key.wrt, key.of
+    results = program.results(callee)
+    usual_wrt = [t.value for t in resolve_wrt(callee, None)]
+    usual_of = [t.value for t in resolve_of(callee, results, None, "split")]
+    arguments = callee.body.block.args
+    if [arguments[k] for k in wrt] == usual_wrt and [results[k] for k in of] == usual_of:
+        return ""
+    return f"_wrt_{'_'.join(map(str, wrt))}_of_{'_'.join(map(str, of))}"

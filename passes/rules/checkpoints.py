@@ -1,0 +1,188 @@
+"""Differentiation of grad.checkpoint: its backward code is a stage that runs the first again.
+
+    %y = grad.checkpoint { ... }     becomes     the same, and in the backward code
+                                                 %x_ct = grad.checkpoint { replay; derivatives }
+
+The replay reads the inputs of the stage through barriers; a value is recomputed at its first use.
+What the policy keeps becomes a result of the forward stage, and so is an output that the backward
+code outside reads: the replay reads it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, OpResult, SSAValue, SSAValues
+
+from gradir.dialects.base.diagnostics import PassError, kind_name
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.value import Value
+from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+from gradir.passes.analysis.region_flow import handed_through
+from gradir.passes.analysis.regions import captured, is_defined_in
+from gradir.passes.cleanup.simplify import simplify_block
+from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.residuals import is_constant
+from gradir.passes.recompute.policies import policy_named
+from gradir.passes.recompute.rematerialize import Rematerialization
+
+
+@dataclass
+class SavedStage:
+    """The stage in the forward code, and its value for each one inside of the source's."""
+
+    forward: CheckpointOp
+    inside: dict[SSAValue, SSAValue]
+
+
+class CheckpointRule:
+    """The structural rule of grad.checkpoint."""
+
+    def forward(self, outer: Differentiator, op: CheckpointOp) -> SavedStage | None:
+        if op in outer.shared.opened:
+            outer.dissolve(op, op.body.block, op.yielded)
+            return None
+        inside = {value: outer.primal(value) for value in captured(op)}
+        copy = op.clone(inside)
+        copy.location = op.location
+        outer.forward.add_op(copy)
+        outer.set_primal(op.results, copy.results)
+        self._join_equal(outer, op)
+        return SavedStage(copy, inside)
+
+    def _join_equal(self, outer: Differentiator, op: CheckpointOp) -> None:
+        """An output that is a value from outside, or another output, shares its contributions.
+
+        So they are added in the order that they would have without the stage.
+        """
+        first = dict[SSAValue, SSAValue]()
+        for result, value in zip(op.results, op.yielded, strict=True):
+            made = _made(value, op)
+            if not is_defined_in(made, op):
+                outer.shared.identify(result, made)
+            elif outer.activity.is_active(result) and first.setdefault(made, result) != result:
+                outer.shared.identify(result, first[made])
+
+    def backward(
+        self, outer: Differentiator, op: CheckpointOp, saved: SavedStage, cts: Cotangents
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        inner = Differentiator(
+            outer.shared, op.body.block, op.location, threaded=False, sparse=outer.sparse
+        )
+        inner.copy_forward()
+        handed = self._hand_over(outer, inner, op, cts)
+        inner.walk_back()
+        for value, parts in handed.items():
+            if [c.ssa for c in inner.contributions.get(value, [])] == [c.ssa for c in parts]:
+                # the stage has added nothing
+                del inner.contributions[value]
+                outer.contributions[value] = parts
+        flowing = inner.flowing_out()
+        inner.backward.add_op(YieldOp(*(ct.ssa for ct in flowing.values())))
+        simplify_block(inner.backward)
+        self._rematerialize(outer, inner, op, saved)
+        simplify_block(inner.backward)
+        made = CheckpointOp([ct.type for ct in flowing.values()], inner.backward)
+        outer.emitter.insert(made)
+        return [(v, outer.emitter.value(r)) for v, r in zip(flowing, made.results, strict=True)]
+
+    def _hand_over(
+        self, outer: Differentiator, inner: Differentiator, op: CheckpointOp, cts: Cotangents
+    ) -> dict[SSAValue, list[Value]]:
+        """Give the stage the cotangents of its outputs, and the sums that it adds to: these are
+        returned.
+
+        So contributions to one value are added in the order that they would have without the stage.
+        """
+        handed: dict[SSAValue, list[Value]] = {}
+        for value in dict.fromkeys(map(outer.shared.origin, captured(op))):
+            if (parts := outer.contributions.pop(value, None)) is not None:
+                handed[value] = parts
+                inner.contributions[value] = [inner.emitter.value(part.ssa) for part in parts]
+        for value, ct in zip(op.yielded, cts, strict=True):
+            if ct is not None:
+                inner.contribute(value, inner.emitter.value(ct.ssa))
+        return handed
+
+    def _rematerialize(
+        self, outer: Differentiator, inner: Differentiator, op: CheckpointOp, saved: SavedStage
+    ) -> None:
+        """Make the backward code of the stage recompute what it reads of the forward code."""
+        kept = self._kept(outer, op, saved)
+        keeps = policy_named(op.policy_name, outer.program.costs)
+        source = {outer.primal(r): r for o in op.body.block.ops for r in o.results}
+
+        def may_recompute(value: SSAValue) -> bool:
+            owner = value.owner
+            if value in kept or value not in source:
+                return value not in kept
+            return (isinstance(owner, Operation) and is_constant(owner)) or not keeps(value)
+
+        plan = Rematerialization(
+            inner.forward, inner.backward, may_recompute, has_effects=outer.program.has_effects
+        )
+        missing = [v for v in plan.stored if v not in kept]
+        for value in missing:
+            if value not in source:
+                raise _not_replayable(outer, op, value)
+        results = _add_results(saved.forward, [saved.inside[source[v]] for v in missing])
+        plan.run(kept | dict(zip(missing, results, strict=True)))
+        for forward in reversed(list(inner.forward.ops)):
+            forward.detach()
+            forward.erase(safe_erase=False)
+
+    def _kept(
+        self, outer: Differentiator, op: CheckpointOp, saved: SavedStage
+    ) -> dict[SSAValue, SSAValue]:
+        """The outputs of the stage that the backward code outside reads."""
+        kept: dict[SSAValue, SSAValue] = {}
+        for value, result in zip(op.yielded, saved.forward.results, strict=False):
+            if any(outer.backward.is_ancestor(use.operation) for use in result.uses):
+                kept[outer.primal(value)] = result
+        return kept
+
+
+def _made(value: SSAValue, stage: CheckpointOp) -> SSAValue:
+    """What a value that a stage hands back is, behind regions in it that hand it through.
+
+    Regions outside of the stage stay shut: the walk back over the code around reads what is
+    contributed to the result of such an op, and never what is contributed to a value inside of it.
+    """
+    while isinstance(value, OpResult) and is_defined_in(value, stage):
+        if (handed_back := handed_through(value)) is None:
+            break
+        value = handed_back
+    return value
+
+
+def _not_replayable(outer: Differentiator, stage: CheckpointOp, value: SSAValue) -> PassError:
+    """The error where a stage would have to run again what has effects.
+
+    What the stage itself computes can be kept instead, but not what only derivatives need.
+    """
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    inner = next(filter(outer.program.has_own_effect, owner.walk()), owner)
+    return PassError(
+        f"{kind_name(inner)}: has effects, so that a checkpoint stage cannot run it again; move "
+        "it out of the stage",
+        inner,
+        [("the stage that would run it again", stage)],
+    )
+
+
+def _add_results(op: CheckpointOp, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    """Make further values of a stage its results; returns these.
+
+    The op stays the same one, since its results are known as forward values by then.
+    """
+    last = op.body.block.last_op
+    assert last is not None
+    count = len(op.results)
+    last.operands = [*last.operands, *values]
+    added = [OpResult(v.type, op, count + k) for k, v in enumerate(values)]
+    for result, value in zip(added, values, strict=True):
+        result.name_hint = value.name_hint
+    op.results = SSAValues((*op.results, *added))
+    return added

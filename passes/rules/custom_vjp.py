@@ -1,0 +1,149 @@
+"""Differentiation of what grad.custom_vjp declares: calls of @f become calls of @f_forward.
+
+The backward code calls @f_backward. Nothing looks into @f: not for what depends on what, nor for
+what has no derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.value import Value
+from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.dialects.grad.grad import zero
+from gradir.dialects.grad.tape import is_floating
+from gradir.passes.analysis.call_graph import called_name
+from gradir.passes.cleanup.inline import inline_call
+from gradir.passes.differentiate.derived_functions import Derived, Program
+from gradir.passes.differentiate.differentiator import Differentiator
+
+
+def custom_of(program: Program, call: CallOp) -> CustomVjpOp | None:
+    """What is declared of the function that is called."""
+    return program.custom.get(called_name(call))
+
+
+@dataclass(frozen=True)
+class SavedCustomCall:
+    """The declaration, and what the forward function left for the backward one."""
+
+    declared: CustomVjpOp
+    residuals: tuple[SSAValue, ...]
+
+
+def custom_forward(outer: Differentiator, op: CallOp, declared: CustomVjpOp) -> SavedCustomCall:
+    """Append the call of the forward function, which stands for that of the function."""
+    _, name, _ = declared.names
+    forward = outer.program.function(name, declared)
+    types = list(forward.function_type.outputs.data)
+    operands = list(map(outer.primal, op.operands))
+    made = outer.forward_emitter(op).insert(CallOp(name, operands, types))
+    count = len(op.results)
+    for residual, named in zip(made.results, _returned(forward), strict=False):
+        residual.name_hint = named.name_hint
+    outer.set_primal(op.results, made.results[:count])
+    return SavedCustomCall(declared, tuple(made.results[count:]))
+
+
+def custom_backward(
+    outer: Differentiator, op: CallOp, saved: SavedCustomCall, cts: Cotangents
+) -> Iterable[tuple[SSAValue, Value | None]]:
+    """Append the call of the backward function, with zeros for cotangents that are not there."""
+    _, _, name = saved.declared.names
+    backward, emitter = outer.program.function(name, saved.declared), outer.emitter
+    seeds = [
+        (ct or zero(result.type, emitter)).ssa
+        for ct, result in zip(cts, op.results, strict=True)
+        if is_floating(result.type)
+    ]
+    types = list(backward.function_type.outputs.data)
+    made = emitter.insert(CallOp(name, [*saved.residuals, *seeds], types))
+    operands = [o for o in op.operands if is_floating(o.type)]
+    return [(o, emitter.value(r)) for o, r in zip(operands, made.results, strict=True)]
+
+
+def _returned(function: FuncOp) -> Sequence[SSAValue]:
+    last = None if function.is_declaration else function.body.block.last_op
+    return () if last is None else last.operands
+
+
+@contextmanager
+def called(module: ModuleOp, function: str) -> Generator[FuncOp | None]:
+    """For as long as this lasts, a function that has a vjp of its own only calls itself.
+
+    So the derivative of the function itself is that of a call of it. Gives the function, or None.
+    """
+    ops = list(module.ops)
+    declared = any(isinstance(op, CustomVjpOp) and op.names[0] == function for op in ops)
+    found = [f for f in ops if isinstance(f, FuncOp) and f.sym_name.data == function]
+    if not declared or not found:
+        yield None
+        return
+    [original] = found
+    shell = _shell(original)
+    block = original.parent
+    assert block is not None
+    block.insert_op_after(shell, original)
+    original.detach()
+    try:
+        yield original
+    finally:
+        block.insert_op_before(original, shell)
+        shell.detach()
+        shell.erase()
+
+
+def _shell(function: FuncOp) -> FuncOp:
+    """`@f(args) { return @f(args) }`, with the names and attributes of @f."""
+    inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
+    block = Block(arg_types=inputs)
+    if not function.is_declaration:
+        for ours, argument in zip(block.args, function.body.block.args, strict=True):
+            ours.name_hint = argument.name_hint
+            ours.location = argument.location
+    call = CallOp(function.sym_name.data, list(block.args), list(outputs))
+    for result, value in zip(call.results, _returned(function), strict=False):
+        result.name_hint = value.name_hint
+    made = FuncOp(
+        function.sym_name.data, (inputs, outputs), Region(block), arg_attrs=function.arg_attrs
+    )
+    block.add_ops([call, ReturnOp(*call.results)])
+    for op in (made, call):
+        op.location = function.location
+    return made
+
+
+def flatten(program: Program, derived: Derived) -> None:
+    """Inline the calls in derived code, of which the policies see the ops only."""
+    for block in (derived.forward, derived.backward):
+        held = ReturnOp(*derived.results, *derived.grads)
+        derived.backward.add_op(held)
+        pending = [op for op in block.walk() if isinstance(op, CallOp)]
+        while pending:
+            call = pending.pop()
+            pending += inline_call(call, program.function(called_name(call), call))
+        values = iter(held.operands)
+        derived.results = [next(values) for _ in derived.results]
+        derived.grads = [next(values) for _ in derived.grads]
+        held.detach()
+        held.erase()
+
+
+def refuse_forward_mode(program: Program, call: CallOp) -> None:
+    """PassError for a call through which tangents would have to flow."""
+    if (declared := custom_of(program, call)) is not None:
+        name = called_name(call)
+        raise PassError(
+            f"func.call: @{name} has a vjp of its own and no jvp; use reverse mode, or take the "
+            "jvp of its vjp",
+            call,
+            [(f"the vjp of @{name} is declared here", declared)],
+        )

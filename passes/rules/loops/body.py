@@ -1,0 +1,193 @@
+"""The code of a loop's body, forward and backward, before it stands in loops.
+
+The backward code is a block whose arguments are the iteration's number, the cotangents of what the
+body hands back, an accumulator for each captured active value, and tapes; it hands back the
+cotangents of what the body took, the accumulators and the tapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from gradir.dialects.base.attribute_names import LIMIT_ATTRIBUTE, POLICY_ATTRIBUTE
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.building.control_flow import name_all
+from gradir.dialects.grad.loop_policy import loop_policy
+from gradir.dialects.grad.tape import TapeType, cotangent_type, pop, push, record_bytes
+from gradir.passes.analysis.region_flow import trips
+from gradir.passes.analysis.regions import defined_inside, values_read_inside
+from gradir.passes.cleanup.simplify import simplify_block
+from gradir.passes.differentiate.differentiator import Differentiator, cotangent_hint, lost
+from gradir.passes.differentiate.residuals import Makers, Residuals
+
+MOST_BYTES = 1 << 47
+"""More than any machine can address."""
+
+
+@dataclass
+class Body:
+    """The differentiated body of a loop: it hands back cotangents of `wanted`, then the sums of
+    what flows to `captured`.
+
+    `following` are the carried values of which the backward loop hands each iteration the value
+    that the next one started from, which is what this one made: the tape holds only one of both.
+    """
+
+    inner: Differentiator
+    wanted: list[SSAValue]
+    captured: list[SSAValue]
+    following: list[int] = field(default_factory=list[int])
+
+    @property
+    def number(self) -> BlockArgument:
+        """Which iteration the backward code is of, or of which it is in a reversed loop."""
+        return self.inner.backward.args[0]
+
+
+def differentiate_body(
+    inner: Differentiator,
+    number_type: Attribute,
+    given: Sequence[SSAValue],
+    wanted: Iterable[SSAValue],
+    captured: Sequence[SSAValue],
+    silent: bool = True,
+) -> Body:
+    """Make the backward code, after the forward code; it takes the cotangents of `given` to those
+    of `wanted`, without those to which nothing contributes unless `silent`."""
+    block = inner.backward
+    block.insert_arg(number_type, 0).name_hint = "back"
+    for place, value in enumerate(given):
+        seed = block.insert_arg(cotangent_type(value.type), 1 + place)
+        seed.name_hint = cotangent_hint(value)
+    used = _accumulators(inner, captured, 1 + len(given))
+    for seed, value in zip(block.args[1:], given, strict=False):
+        inner.contribute(value, inner.emitter.value(seed))
+    inner.walk_back()
+    reached = [value for value in wanted if silent or value in inner.contributions]
+    cts = [inner.cotangent_or_zero(value).ssa for value in reached]
+    for value, argument in list(used.items()):
+        if [part.ssa for part in inner.contributions[value]] == [argument]:
+            del inner.contributions[value], used[value]
+            block.erase_arg(argument)
+    flowing = inner.flowing_out()
+    for value in flowing.keys() - used.keys():
+        raise lost(value, "has no accumulator in the loop")
+    sums = [flowing[value].ssa for value in used]
+    inner.emitter.insert(scf.YieldOp(*cts, *sums, *(t.in_backward() for t in inner.tapes)))
+    simplify_block(block)
+    return Body(inner, reached, list(used))
+
+
+def _accumulators(
+    inner: Differentiator, captured: Sequence[SSAValue], first: int
+) -> dict[SSAValue, BlockArgument]:
+    arguments: dict[SSAValue, BlockArgument] = {}
+    for place, value in enumerate(captured):
+        argument = inner.backward.insert_arg(cotangent_type(value.type), first + place)
+        argument.name_hint = cotangent_hint(value)
+        inner.contribute(value, inner.emitter.value(argument))
+        arguments[value] = argument
+    return arguments
+
+
+@dataclass(frozen=True)
+class Step:
+    """A carried value in the forward code: what an iteration starts from, and what it makes."""
+
+    place: int
+    before: SSAValue
+    after: SSAValue
+
+
+def keep_residuals(
+    body: Body, outside: Emitter, makers: Makers, op: Operation, steps: Sequence[Step]
+) -> None:
+    """Push what the backward code reads at the end of the forward code, and pop it at the start
+    of the backward code."""
+    inner = body.inner
+    residuals = Residuals(inner.forward, inner.backward, makers, outside, trips(op))
+    stored = _take_following(body, residuals.kept, steps)
+    followed = [step.before for step in steps if step.place in body.following]
+    last = inner.backward.last_op
+    assert last is not None
+    handed_back = list(last.operands)
+    tapes = handed_back[len(handed_back) - len(inner.tapes) :]
+    prologue = Emitter(inner.backward, inner.location, before=inner.backward.first_op)
+    pushed = [value for value in residuals.kept if value not in stored]
+    if pushed:
+        columns = [v.type for v in pushed]
+        check_room(op, inner.executions, columns)
+        tape = inner.open_tape(TapeType.of(columns, inner.executions, tape_limit(op)))
+        if (loop := inner.shared.loops.get(op)) is not None:
+            loop.record_bytes += record_bytes(tape.type)
+        tape.forward = push(tape.forward, pushed, Emitter(inner.forward, inner.location))
+        tape.backward, popped = pop(tape.in_backward(), prologue)
+        name_all([tape.forward, tape.backward], ["tape", "tape"])
+        name_all(popped, [v.name_hint for v in pushed])
+        stored.update(zip(pushed, popped, strict=True))
+        tapes.append(tape.backward)
+    first = handed_back[: len(handed_back) - len(inner.tapes) + bool(pushed)]
+    last.operands = [*first, *(stored[value] for value in followed), *tapes]
+    residuals.restore([stored[value] for value in residuals.kept], prologue)
+
+
+def _take_following(
+    body: Body, kept: Sequence[SSAValue], steps: Sequence[Step]
+) -> dict[SSAValue, SSAValue]:
+    """Of kept values that the next iteration starts from: arguments of the backward code."""
+    block, tapes = body.inner.backward, len(body.inner.tapes)
+    taken: dict[SSAValue, SSAValue] = {}
+    for step in steps:
+        both = step.after in kept and step.before in kept and step.after is not step.before
+        if both and step.after not in taken:
+            argument = block.insert_arg(step.after.type, len(block.args) - tapes)
+            argument.name_hint = step.after.name_hint
+            taken[step.after] = argument
+            body.following.append(step.place)
+    return taken
+
+
+def captured_active(outer: Differentiator, op: Operation) -> list[SSAValue]:
+    """The active values from outside that are read, also under the name of a carried value that
+    never changes."""
+    inside = defined_inside(op)
+    read = dict.fromkeys(map(outer.shared.origin, values_read_inside(op)))
+    return [v for v in read if v not in inside and outer.activity.is_active(v)]
+
+
+def tape_limit(op: Operation) -> int | None:
+    """The limit that is written on a loop, in bytes."""
+    match op.attributes.get(LIMIT_ATTRIBUTE):
+        case None:
+            return None
+        case IntegerAttr() as limit if limit.value.data >= 0:
+            return limit.value.data
+        case other:
+            raise PassError(
+                f"{op.name}: {LIMIT_ATTRIBUTE} must be a number of bytes, got {other}", op
+            )
+
+
+def check_room(op: Operation, records: int | None, columns: Sequence[Attribute]) -> None:
+    """PassError where what a policy keeps of a loop cannot be in any memory, however few its
+    iterations turn out to be: its place is planned before."""
+    policy = loop_policy(op)
+    size = record_bytes(TapeType.of(columns)) if columns else 0
+    if policy.kind.data != "store_all" and records is not None and records * size > MOST_BYTES:
+        raise PassError(
+            f"{POLICY_ATTRIBUTE}: {policy.kind.data} = {policy.count} keeps up to "
+            f"{records} records of {size} bytes, more than any memory holds; use a smaller number",
+            op,
+        )
+
+
+def keep_limit(made: Operation, op: Operation) -> None:
+    """Give a backward loop the limit of its source, for tapes of its own derivative."""
+    if LIMIT_ATTRIBUTE in op.attributes:
+        made.attributes[LIMIT_ATTRIBUTE] = op.attributes[LIMIT_ATTRIBUTE]

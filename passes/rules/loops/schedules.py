@@ -1,0 +1,144 @@
+"""Which iterations of a loop get a snapshot: the arithmetic of two schedules, as emitted code.
+
+Both are in terms of beta(s, t) = (s + t)! / (s! t!), the most iterations that can be taken back
+with s snapshots while none runs again more than t times (Griewank and Walther, "Algorithm 799:
+revolve", 2000).
+
+binomial: the length is known. From a snapshot, run m iterations and keep another, with t the least
+for which beta(s, t) >= length,
+
+    m = max(beta(s, t - 2), length - beta(s - 1, t))
+
+which makes as few iterations as possible run again.
+
+online: the length is known at the end. Each iteration gets a snapshot, and where none is free one
+gives way, the last for which the two gaps beside it together are not too long: of s snapshots, the
+gap behind the k-th may have beta(s - k + 1, t) iterations. That is what the k-th to the last can
+take back while none runs more than t times, and these are free by then. Where no snapshot can give
+way, t grows by one. More than beta(s, t) iterations have passed by then: the first two gaps alone
+are longer. So t is never above the least with beta(s, t) >= length, which is the bound of Wang,
+Moin and Iaccarino, "Minimal repetition dynamic checkpointing algorithm for unsteady adjoint
+calculation", 2009. Their snapshots give way by levels, and the last iteration always has one; where
+the lengths of gaps decide, fewer iterations run again in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects.builtin import IndexType, i64
+from xdsl.ir import Block, Region, SSAValue
+
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.building.control_flow import (
+    Integers,
+    WhileBuilder,
+    cast_integer,
+    compare,
+    name_all,
+    named,
+)
+
+INDEX = IndexType()
+
+
+def choose_steps(
+    is_simple: SSAValue, simple: SSAValue, length: SSAValue, slots: SSAValue, emitter: Emitter
+) -> SSAValue:
+    """How many iterations to run: `simple`, or what the binomial schedule says."""
+    blocks = Block(), Block()
+    Emitter(blocks[0], emitter.location).insert(scf.YieldOp(simple))
+    inside = Emitter(blocks[1], emitter.location)
+    inside.insert(scf.YieldOp(binomial_steps(length, slots, inside)))
+    made = scf.IfOp(is_simple, [INDEX], Region(blocks[0]), Region(blocks[1]))
+    steps = emitter.insert(made).results[0]
+    steps.name_hint = "steps"
+    return steps
+
+
+def binomial_steps(length: SSAValue, slots: SSAValue, emitter: Emitter) -> SSAValue:
+    """m of the schedule, for a length above 1 and `slots` with that of the last snapshot."""
+    one = Integers(INDEX, emitter).constant(1)
+    most = emitter.insert(arith.AddiOp(slots, one)).result
+    loop = WhileBuilder([one, most], ["t", "beta"], emitter.location)
+    loop.run_while(lambda carried, there: compare(carried[1], "slt", length, there))
+    t, beta = loop.arguments
+    inside = Integers(INDEX, loop.emitter)
+    following = named(inside.value(inside.add(t, 1)), "t")
+    factor = inside.value(inside.add(slots, following))
+    product = inside.value(inside.multiply(beta, factor))
+    found = loop.finish([following, inside.value(inside.divide(product, following))], emitter)
+    whole = Integers(INDEX, emitter)
+    t, beta = found
+    both = whole.value(whole.add(slots, t))
+    # beta(s - 1, t), beta(s, t - 1) and beta(s, t - 2) from beta(s, t)
+    fewer_slots = whole.divide(whole.multiply(beta, slots), both)
+    once_less = whole.divide(whole.multiply(beta, t), both)
+    twice_less = whole.divide(
+        whole.multiply(once_less, whole.subtract(t, 1)), whole.subtract(both, 1)
+    )
+    rest = whole.value(whole.subtract(length, fewer_slots))
+    steps = emitter.insert(arith.MaxSIOp(whole.value(twice_less), rest)).result
+    return emitter.insert(arith.MaxSIOp(steps, one)).result
+
+
+def online_place(
+    at: SSAValue, times: SSAValue, slots: int, emitter: Emitter
+) -> tuple[SSAValue, SSAValue]:
+    """Which of the snapshots gives way, where none is free, and t from then on.
+
+    `at` are the iterations of the snapshots in order, behind them that of the new one, and the one
+    after it; `times` is t so far. The place `slots` is that of the new one itself.
+    """
+    index = Integers(INDEX, emitter)
+    last = index.constant(slots)
+    initial = [last, times, _most_at_the_end(times, emitter)]
+    loop = WhileBuilder(initial, ["place", "times", "most"], emitter.location)
+    loop.run_while(lambda carried, there: _is_too_long(at, carried, there))
+    handed_on = _next_place(loop.arguments, last, slots, loop.emitter)
+    place, times, _ = loop.finish(handed_on, emitter)
+    return place, times
+
+
+def _next_place(
+    carried: Sequence[SSAValue], last: SSAValue, slots: int, emitter: Emitter
+) -> Sequence[SSAValue]:
+    """The place before, and how many iterations may be there; from the first place on to the last,
+    with t one more."""
+    place, times, most = carried
+    is_first = named(compare(place, "eq", 1, emitter), "is_first")
+    again, before = Block(), Block()
+    inside = Emitter(again, emitter.location)
+    index = Integers(INDEX, inside)
+    more = named(index.value(index.add(times, 1)), "times")
+    inside.insert(scf.YieldOp(last, more, _most_at_the_end(more, inside)))
+    inside = Emitter(before, emitter.location)
+    index = Integers(INDEX, inside)
+    previous = named(index.value(index.subtract(place, 1)), "place")
+    # beta(k, t) = beta(k - 1, t) (k + t) / k for the k = slots + 1 - place that can be used there
+    usable = named(index.value(index.subtract(slots + 1, previous)), "usable")
+    product = index.multiply(most, index.value(index.add(usable, times)))
+    following = named(index.value(index.divide(product, usable)), "most")
+    inside.insert(scf.YieldOp(previous, times, following))
+    made = emitter.insert(scf.IfOp(is_first, [INDEX] * 3, Region(again), Region(before)))
+    name_all(made.results, ["place", "times", "most"])
+    return made.results
+
+
+def _most_at_the_end(times: SSAValue, emitter: Emitter) -> SSAValue:
+    """beta(1, t): how many iterations the last snapshot can take back."""
+    index = Integers(INDEX, emitter)
+    return named(index.value(index.add(times, 1)), "most")
+
+
+def _is_too_long(at: SSAValue, carried: Sequence[SSAValue], emitter: Emitter) -> SSAValue:
+    """There would be more iterations than may be between the neighbours of a place."""
+    place, _, most = carried
+    index = Integers(INDEX, emitter)
+    around = [index.value(index.subtract(place, 1)), index.value(index.add(place, 1))]
+    start, end = (emitter.insert(tensor.ExtractOp(at, [k], i64)).result for k in around)
+    name_all([start, end], ["start", "end"])
+    length = emitter.insert(arith.SubiOp(end, start)).result
+    gap = named(cast_integer(length, INDEX, emitter), "gap")
+    return compare(gap, "sgt", most, emitter)

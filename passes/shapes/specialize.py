@@ -1,0 +1,498 @@
+"""A function with static shapes made of one whose types leave extents open.
+
+The arguments get the shapes that are given, all other shapes follow (`infer_shapes.py`). A function
+that is called is copied for each tuple of shapes. What waited for shapes is done now: sizes become
+constants, and in the place of a grad.derivative comes what gradir-gradient makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias, cast
+
+from xdsl.dialects import tensor
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    i32,
+    i64,
+)
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.base.attributes import integers_of
+from gradir.dialects.base.diagnostics import PassError, value_name
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import (
+    DYNAMIC,
+    can_be,
+    compatible,
+    element_of,
+    is_tensor,
+    met,
+    shape_of,
+)
+from gradir.dialects.base.shapes import tensor as tensor_type
+from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.dialects.grad.derivative import DerivativeOp
+from gradir.dialects.grad.tape import is_floating
+from gradir.passes.analysis.call_graph import functions_by_name, only_block
+from gradir.passes.shapes.infer_shapes import (
+    Rule,
+    ShapeInference,
+    is_open,
+    is_sized,
+    open_axes,
+    sizes_of,
+)
+
+Shape: TypeAlias = Sequence[int] | None
+"""Of an argument; None for what its type says."""
+
+Differentiate: TypeAlias = Callable[[ModuleOp, str, DerivativeOp], FuncOp]
+"""Makes the function that a grad.derivative stands for, of a function by its name."""
+
+
+def specialize(
+    module: ModuleOp, name: str, shapes: Sequence[Shape], differentiate: Differentiate
+) -> FuncOp:
+    """Give the arguments of `@name` static shapes, and all that follows; returns the function.
+
+    PassError, located, where shapes do not fit or cannot be found.
+    """
+    functions = functions_by_name(module)
+    function = functions.get(name)
+    if function is None:
+        known = ", ".join(f"@{n}" for n in functions) or "none"
+        raise PassError(f"no function @{name}; functions: {known}", module)
+    _require_unused(module, function)
+    set_arguments(function, shapes)
+    Specializer(module, differentiate).specialize(function)
+    _drop_helpers(module, set(functions), function)
+    return function
+
+
+def references(function: FuncOp) -> Iterator[tuple[Operation, str]]:
+    """The ops that name a function, and its name."""
+    for op in function.walk():
+        if isinstance(op, CallOp):
+            yield op, op.callee.root_reference.data
+        elif isinstance(op, DerivativeOp):
+            yield op, op.function
+
+
+def declarations(module: ModuleOp) -> dict[str, CustomVjpOp]:
+    """The functions whose derivatives are written by hand."""
+    return {op.names[0]: op for op in module.ops if isinstance(op, CustomVjpOp)}
+
+
+def reachable(
+    functions: dict[str, FuncOp], custom: Mapping[str, CustomVjpOp], root: FuncOp
+) -> list[FuncOp]:
+    """A function, all that it may run, and what is declared as the derivative of that."""
+    found = {root: None}
+    pending = [root]
+    while pending:
+        function = pending.pop()
+        names = [name for _, name in references(function)]
+        if (declared := custom.get(function.sym_name.data)) is not None:
+            names += declared.names[1:]
+        for name in names:
+            other = functions.get(name)
+            if other is not None and other not in found:
+                found[other] = None
+                pending.append(other)
+    return list(found)
+
+
+def waits_for_shapes(
+    functions: dict[str, FuncOp], custom: Mapping[str, CustomVjpOp], root: FuncOp
+) -> bool:
+    """Whether a function, or one that it may run, has to be specialized."""
+    closed: set[Attribute] = set()
+    for function in reachable(functions, custom, root):
+        for op in function.walk():
+            if isinstance(op, DerivativeOp):
+                return True
+            blocks = (block for region in op.regions for block in region.blocks)
+            for value in (*op.results, *(a for block in blocks for a in block.args)):
+                if value.type not in closed:
+                    if is_open(value.type):
+                        return True
+                    closed.add(value.type)
+    return False
+
+
+def set_arguments(function: FuncOp, shapes: Sequence[Shape]) -> None:
+    """Give the arguments shapes; PassError where one does not fit, or stays open."""
+    name, arguments = function.sym_name.data, only_block(function).args
+    if len(shapes) > len(arguments):
+        raise PassError(
+            f"gradir-specialize: @{name} has {len(arguments)} arguments, got {len(shapes)} shapes",
+            function,
+        )
+    given = [*shapes, *[None] * (len(arguments) - len(shapes))]
+    for argument, shape in zip(arguments, given, strict=True):
+        place = f"gradir-specialize: argument {argument.index} ({value_name(argument)}) of @{name}"
+        if shape is not None:
+            _set_argument(argument, shape, place)
+        if is_open(argument.type):
+            raise PassError(
+                f"{place} must have a static shape, got {argument.type}; give its extents", argument
+            )
+    _update_signature(function)
+
+
+def _set_argument(argument: BlockArgument, shape: Sequence[int], place: str) -> None:
+    type_ = argument.type
+    text = "x".join(map(str, shape)) or "no axes"
+    if not is_tensor(type_):
+        raise PassError(f"{place} has no shape, as it is {type_}, got {text}", argument)
+    if any(n < 0 for n in shape) or not compatible(shape_of(type_), shape):
+        raise PassError(f"{place} is {type_}, got the shape {text}", argument)
+    refined = tensor_type(met(shape_of(type_), shape), element_of(type_))
+    argument._type = refined  # pyright: ignore[reportPrivateUsage]
+
+
+def _require_unused(module: ModuleOp, function: FuncOp) -> None:
+    name = function.sym_name.data
+    for other in functions_by_name(module).values():
+        for op, used in references(other):
+            if used == name:
+                raise PassError(
+                    f"gradir-specialize: @{name} is used by @{other.sym_name.data}; "
+                    "specialize that, and what it uses follows",
+                    op,
+                )
+    for declared in declarations(module).values():
+        if name in declared.names:
+            raise PassError(
+                f"gradir-specialize: @{name} is used by {declared.name}; specialize what calls "
+                f"@{declared.names[0]}, and what it uses follows",
+                declared,
+            )
+
+
+def _drop_helpers(module: ModuleOp, before: set[str], function: FuncOp) -> None:
+    """Erase new functions that nothing needs."""
+    functions, custom = functions_by_name(module), declarations(module)
+    needed = set(reachable(functions, custom, function))
+    for name, declared in custom.items():
+        if name not in before and functions[name] not in needed:
+            declared.detach()
+            declared.erase()
+    for name, other in functions.items():
+        if name not in before and other not in needed:
+            other.detach()
+            other.erase()
+
+
+def _update_signature(function: FuncOp) -> None:
+    inputs = [argument.type for argument in function.body.block.args]
+    last = function.body.block.last_op
+    assert last is not None
+    function.function_type = function.function_type.from_lists(inputs, [*last.operand_types])
+
+
+class Specializer:
+    """Specializes functions of a module; copies that are made are shared."""
+
+    def __init__(self, module: ModuleOp, differentiate: Differentiate):
+        self.module = module
+        self.differentiate = differentiate
+        self.functions = functions_by_name(module)
+        self.custom = declarations(module)
+        self._copies: dict[tuple[object, ...], FuncOp] = {}
+        self._derived: dict[tuple[object, ...], FuncOp] = {}
+        self._waits: dict[FuncOp, bool] = {}
+        self._opened: list[str] = []
+
+    def specialize(self, function: FuncOp) -> None:
+        """Find all shapes of a function whose arguments have theirs."""
+        block = only_block(function)
+        replacing: dict[Operation, FuncOp] = {}
+
+        def call(known: ShapeInference, op: CallOp) -> None:
+            self._visit_call(known, op, replacing)
+
+        def derivative(known: ShapeInference, op: DerivativeOp) -> None:
+            self._visit_derivative(known, op, replacing)
+
+        def returned(known: ShapeInference, op: ReturnOp) -> None:
+            for value, type_ in zip(op.operands, function.function_type.outputs, strict=True):
+                if is_tensor(type_):
+                    known.refine(value, shape_of(type_), op)
+
+        rules: dict[type[Operation], Rule] = {
+            CallOp: call, DerivativeOp: derivative, ReturnOp: returned,
+        }  # fmt: skip
+        known = ShapeInference(block, rules)
+        known.run()
+        _require_closed(block)
+        _check_ops(block)
+        _rewrite_sizes(block, known)
+        _update_signature(function)
+        for op, target in replacing.items():
+            _replace(op, target, function)
+
+    # Functions that are used.
+
+    def _visit_call(
+        self, known: ShapeInference, op: CallOp, replacing: dict[Operation, FuncOp]
+    ) -> None:
+        callee = self._function(op, op.callee.root_reference.data)
+        _refine_all(known, op, op.operands, callee.function_type.inputs.data)
+        _refine_all(known, op, op.results, callee.function_type.outputs.data)
+        if callee not in self._waits:
+            self._waits[callee] = waits_for_shapes(self.functions, self.custom, callee)
+        if not self._waits[callee] or any(is_open(o.type) for o in op.operands):
+            return
+        target = replacing.get(op)
+        if target is None:
+            target = replacing[op] = self._copy(op, callee, [o.type for o in op.operands])
+        _refine_all(known, op, op.results, target.function_type.outputs.data)
+
+    def _visit_derivative(
+        self, known: ShapeInference, op: DerivativeOp, replacing: dict[Operation, FuncOp]
+    ) -> None:
+        source = self._function(op, op.function)
+        primals = op.operands[: len(source.function_type.inputs)]
+        _refine_all(known, op, primals, source.function_type.inputs.data)
+        if any(is_open(o.type) for o in primals):
+            return
+        target = replacing.get(op)
+        if target is None:
+            target = replacing[op] = self._derivative(op, source, [o.type for o in primals])
+            _require_counts(op, target)
+        _refine_all(known, op, op.operands, target.function_type.inputs.data)
+        _refine_all(known, op, op.results, target.function_type.outputs.data)
+
+    def _function(self, op: Operation, name: str) -> FuncOp:
+        function = self.functions.get(name)
+        if function is None or function.is_declaration:
+            fact = "which is not defined" if function is None else "which has no body"
+            raise PassError(f"{op.name}: a function with a body expected, got @{name}, {fact}", op)
+        return function
+
+    def _derivative(self, op: DerivativeOp, source: FuncOp, types: Sequence[Attribute]) -> FuncOp:
+        settings = tuple(sorted(op.attributes.items()))
+        key = (source, *types, settings)
+        if key not in self._derived:
+            copy = self._copy(op, source, types, settings)
+            made = self.differentiate(self.module, copy.sym_name.data, op)
+            self.functions = functions_by_name(self.module)
+            self._derived[key] = made
+        return self._derived[key]
+
+    def _copy(
+        self, op: Operation, source: FuncOp, types: Sequence[Attribute], purpose: object = None
+    ) -> FuncOp:
+        """A specialized copy of a function, for arguments of these types."""
+        key = (source, *types, purpose)
+        if key not in self._copies:
+            copy = self._copies[key] = self._new_copy(op, source, types)
+            if (declared := self.custom.get(source.sym_name.data)) is not None:
+                self._declare(declared, copy, types)
+        return self._copies[key]
+
+    def _declare(self, declared: CustomVjpOp, copy: FuncOp, types: Sequence[Attribute]) -> None:
+        """The derivative that is written for a function is that of its copy."""
+        forward, backward = (self._function(declared, name) for name in declared.names[1:])
+        forward = self._copy(declared, forward, types)
+        results = copy.function_type.outputs.data
+        residuals = forward.function_type.outputs.data[len(results) :]
+        seeds = [t for t in results if is_floating(t)]
+        backward = self._copy(declared, backward, [*residuals, *seeds])
+        names = [f.sym_name.data for f in (copy, forward, backward)]
+        made = CustomVjpOp.create(
+            properties={
+                key: SymbolRefAttr(name)
+                for key, name in zip(("function", "forward", "backward"), names, strict=True)
+            }
+        )
+        made.location = declared.location
+        block = declared.parent
+        assert block is not None
+        block.insert_op_after(made, declared)
+        self.custom[names[0]] = made
+
+    def _new_copy(self, op: Operation, source: FuncOp, types: Sequence[Attribute]) -> FuncOp:
+        name = source.sym_name.data
+        if name in self._opened:
+            raise PassError(f"{op.name}: @{name} is recursive", op)
+        copy = source.clone()
+        copy.location = source.location
+        copy.sym_name = StringAttr(self._free_name(source, types))
+        block = source.parent
+        assert block is not None
+        block.insert_op_after(copy, source)
+        self.functions[copy.sym_name.data] = copy
+        set_arguments(copy, [shape_of(t) if is_tensor(t) else None for t in types])
+        self._opened.append(name)
+        self.specialize(copy)
+        self._opened.pop()
+        return copy
+
+    def _free_name(self, source: FuncOp, types: Sequence[Attribute]) -> str:
+        """The name, and the shapes of the arguments whose types leave some open."""
+        pairs = zip(source.function_type.inputs, types, strict=True)
+        shapes = ["x".join(map(str, shape_of(t))) for before, t in pairs if is_open(before)]
+        name = wanted = "_".join([source.sym_name.data, *shapes])
+        count = 0
+        while name in self.functions:
+            count += 1
+            name = f"{wanted}__{count}"
+        return name
+
+
+def _refine_all(
+    known: ShapeInference, op: Operation, values: Sequence[SSAValue], types: Sequence[Attribute]
+) -> None:
+    for value, type_ in zip(values, types, strict=False):
+        if is_tensor(type_) and is_tensor(value.type):
+            known.refine(value, shape_of(type_), op)
+
+
+def _require_counts(op: DerivativeOp, target: FuncOp) -> None:
+    signature = target.function_type
+    for kind, values, types in (
+        ("operand", op.operands, signature.inputs),
+        ("result", op.results, signature.outputs),
+    ):
+        if len(values) != len(types):
+            raise PassError(f"{op.name}: {len(types)} {kind}(s) expected, got {len(values)}", op)
+        for k, (value, type_) in enumerate(zip(values, types, strict=True)):
+            if not can_be(value.type, type_):
+                raise PassError(f"{op.name}: {kind} {k} must be {type_}, got {value.type}", op)
+
+
+def _require_closed(block: Block) -> None:
+    """PassError at the first value of which an extent has not been found."""
+    for op in block.walk():
+        inner = [a for region in op.regions for b in region.blocks for a in b.args]
+        for value in (*inner, *op.results):
+            if is_open(value.type):
+                axis = open_axes(value.type)[0]
+                raise PassError(
+                    f"{op.name}: extent {axis} of {value_name(value)} does not follow from the "
+                    f"shapes of the arguments, got {value.type}; write it",
+                    op,
+                )
+
+
+def _check_ops(block: Block) -> None:
+    """What could not be checked before: PassError at an op that the shapes do not fit."""
+    for op in block.walk():
+        if isinstance(op, TensorOp):
+            try:
+                op.verify_()
+            except VerifyException as error:
+                raise PassError(str(error), op) from None
+
+
+# What waited for shapes.
+
+
+def _replace(op: Operation, target: FuncOp, function: FuncOp) -> None:
+    """Call the function that was made; or be it, where the function is nothing else."""
+    name = target.sym_name.data
+    if isinstance(op, CallOp):
+        op.properties["callee"] = SymbolRefAttr(name)
+        return
+    block = op.parent
+    assert block is not None
+    last = block.last_op
+    is_all = block is function.body.block and block.first_op is op and op.next_op is last
+    if is_all and isinstance(last, ReturnOp) and _hands_through(block, op, last):
+        copy = target.clone()
+        region = copy.detach_region(0)
+        function.detach_region(0)
+        function.add_region(region)
+        function.attributes |= target.attributes
+        return
+    call = CallOp(name, op.operands, [r.type for r in op.results])
+    call.location = op.location
+    block.insert_op_before(call, op)
+    for result, new in zip(op.results, call.results, strict=True):
+        new.name_hint = result.name_hint
+        result.replace_all_uses_with(new)
+    op.detach()
+    op.erase()
+
+
+def _hands_through(block: Block, op: Operation, last: ReturnOp) -> bool:
+    return [*op.operands] == [*block.args] and [*last.operands] == [*op.results]
+
+
+def _rewrite_sizes(block: Block, known: ShapeInference) -> None:
+    """Sizes that are known as constants or in types, not as operands."""
+    for value, number in known.numbers.items():
+        _put_constant(value, number)
+    for op in list(block.walk()):
+        if is_sized(op) and sizes_of(op):
+            _require_numbers(known, op, sizes_of(op))
+            made = tensor.EmptyOp([], op.tensor.type) if isinstance(op, tensor.EmptyOp) else None
+            if isinstance(op, tensor.SplatOp):
+                made = tensor.SplatOp(op.input, [], op.result.type)
+            assert made is not None
+            _put(op, made)
+        elif isinstance(op, tensor.ExtractSliceOp | tensor.InsertSliceOp) and op.sizes:
+            _write_slice_sizes(known, op)
+        elif isinstance(op, tensor.CastOp) and op.source.type == op.dest.type:
+            op.dest.replace_all_uses_with(op.source)
+            op.detach()
+            op.erase()
+
+
+def _put_constant(value: SSAValue, number: int) -> None:
+    op = value.owner
+    assert isinstance(op, Operation)
+    _put(op, ConstantOp(IntegerAttr(number, IndexType())))
+
+
+def _put(op: Operation, made: Operation) -> None:
+    """Another op of one result in the place of an op."""
+    block = op.parent
+    assert block is not None
+    made.location = op.location
+    made.results[0].name_hint = op.results[0].name_hint
+    block.insert_op_before(made, op)
+    op.results[0].replace_all_uses_with(made.results[0])
+    op.detach()
+    op.erase()
+
+
+def _require_numbers(known: ShapeInference, op: Operation, sizes: Sequence[SSAValue]) -> None:
+    for size in sizes:
+        if known.number(size) is None:
+            raise PassError(
+                f"{op.name}: the size {value_name(size)} must follow from the shapes of the "
+                "arguments; it is computed when the program runs",
+                op,
+            )
+
+
+def _write_slice_sizes(
+    known: ShapeInference, op: tensor.ExtractSliceOp | tensor.InsertSliceOp
+) -> None:
+    """The sizes of a slice as attributes."""
+    _require_numbers(known, op, op.sizes)
+    rest = iter([known.number(size) or 0 for size in op.sizes])
+    sizes = [next(rest) if n == DYNAMIC else n for n in integers_of(op.static_sizes)]
+    first = len(op.operands) - len(op.sizes) - len(op.strides)
+    operands = [o for k, o in enumerate(op.operands) if not first <= k < first + len(op.sizes)]
+    properties = dict(op.properties)
+    properties["static_sizes"] = DenseArrayBase.from_list(i64, sizes)
+    segments = integers_of(cast(DenseArrayBase, properties["operandSegmentSizes"]))
+    segments[-2] = 0
+    properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, segments)
+    made = type(op).create(
+        operands=operands, result_types=[r.type for r in op.results], properties=properties
+    )
+    _put(op, made)

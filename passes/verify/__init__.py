@@ -1,0 +1,1 @@
+"""gradir-verify: what single ops cannot see; and proofs that accesses are in bounds."""

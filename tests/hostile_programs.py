@@ -287,13 +287,6 @@ REFUSED = {
 }""",
         "by must be less than 2\\*\\*62, got -9223372036854775808",
     ),
-    "an empty tensor's element": (
-        """func.func @f(%x: tensor<0xf64>, %i: index) -> f64 {
-  %r = tensor.extract %x[%i] : tensor<0xf64>
-  return %r : f64
-}""",
-        "tensor.extract: an index into a dimension of size 0",
-    ),
     "slice that ends outside": (
         """func.func @f(%x: tensor<4xf64>) -> tensor<2xf64> {
   %r = tensor.extract_slice %x[3] [2] [1] : tensor<4xf64> to tensor<2xf64>

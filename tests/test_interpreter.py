@@ -134,9 +134,12 @@ func.func @f(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<2x3xf32
         (
             "%b = array.broadcast_to %x : tensor<i8> -> tensor<4611686018427387903xi8>\n"
             "%y = array.negative %b : tensor<4611686018427387903xi8>",
-            "4:1: array.negative",
+            "3:3: array.broadcast_to",
         ),
-        ("%y = array.broadcast_to %x : tensor<i8> -> tensor<4611686018427387903xi8>", "2:1: @f"),
+        (
+            "%y = array.broadcast_to %x : tensor<i8> -> tensor<4611686018427387903xi8>",
+            "3:3: array.broadcast_to",
+        ),
     ],
 )
 def test_no_memory(text: str, op: str):

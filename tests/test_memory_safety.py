@@ -190,6 +190,18 @@ def test_claims_of_text_are_refused(name: str):
         gradir.compile(gradir.parse(text + "\n"), "f")
 
 
+@pytest.mark.parametrize("index", [0, -1, 5, 2**62])
+def test_an_empty_tensor_has_no_element(index: int):
+    module = gradir.parse("""func.func @f(%x: tensor<0xf64>, %i: index) -> (f64, tensor<0xf64>) {
+  %r = tensor.extract %x[%i] : tensor<0xf64>
+  %u = tensor.insert %r into %x[%i] : tensor<0xf64>
+  return %r, %u : f64, tensor<0xf64>
+}
+""")
+    with pytest.raises(IndexOutOfRange, match=f"index {index} is out of range for a size of 0"):
+        gradir.compile(module, "f")(np.zeros(0), index)
+
+
 def test_a_start_of_another_size_is_refused():
     """In the generic form an output could start from a smaller tensor, and be written there."""
     text = """func.func @f(%x: tensor<2xf64>, %z: tensor<4xf64>) -> tensor<4xf64> {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf, nan
 from typing import Any
 
@@ -13,6 +14,7 @@ import gradir
 from gradir.codegen.bodies.op_table import OPS
 from gradir.dialects.foreign.elementwise_arith import FORMS
 from gradir.dialects.foreign.scalar_rules import ELEMENTWISE
+from gradir.errors import IndexOutOfRange
 from gradir.interpreter.numbers import NUMBER_OPS
 
 BINARY = (
@@ -193,3 +195,25 @@ def test_true_as_a_number() -> None:
     module = gradir.parse(text)
     assert gradir.interpret(module, "f", True) == (-1.0, 1.0, -1, 1)
     assert gradir.compile(module, "f")(True) == (-1.0, 1.0, -1, 1)
+
+
+def test_no_rows() -> None:
+    """An access to a tensor without elements fails where it runs: not in a loop of no trips."""
+    module = gradir.parse("""
+func.func @f(%t: tensor<0x3xf32>, %n: index) -> (f32, tensor<0x3xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 1.5 : f32
+  %r, %u = scf.for %i = %c0 to %n step %c1 iter_args(%a = %z, %w = %t) -> (f32, tensor<0x3xf32>) {
+    %e = tensor.extract %t[%i, %c1] : tensor<0x3xf32>
+    %b = arith.addf %a, %e : f32
+    %v = tensor.insert %b into %w[%i, %c1] : tensor<0x3xf32>
+    scf.yield %b, %v : f32, tensor<0x3xf32>
+  }
+  return %r, %u : f32, tensor<0x3xf32>
+}""")
+    empty = np.zeros((0, 3), np.float32)
+    for run in (partial(gradir.interpret, module, "f"), gradir.compile(module, "f")):
+        assert run(empty, 0)[0] == 1.5
+        with pytest.raises(IndexOutOfRange, match="index 0 is out of range for a size of 0"):
+            run(empty, 1)

@@ -40,8 +40,8 @@ class CheckOffsetOp(IRDLOperation):
     """An index in [0, bound).
 
     Outside of that the result is clamped and the call fails with an error that gives `message`
-    (the op and its location), the index and the bound; if `plain`, the message alone. `bound` is
-    positive.
+    (the op and its location), the index and the bound; if `plain`, the message alone. With a bound
+    of 0 each index fails; the result is 0, at which there is nothing to read or write.
 
         %1 = loopnest.check_offset %0 bound 4 : i64 message "f.mlir:3:8: tensor.extract"
     """
@@ -67,7 +67,8 @@ class CheckOffsetOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        require_bound(self, self.bound)
+        if self.bound.value.data:
+            require_bound(self, self.bound)
 
 
 @irdl_op_definition

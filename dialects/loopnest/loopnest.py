@@ -55,7 +55,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure
+from xdsl.traits import EffectInstance, IsolatedFromAbove, MemoryEffect, MemoryEffectKind, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, access_of
@@ -340,7 +340,7 @@ class NestOp(LoopOp):
     """A perfect loop nest with a scalar body; see the head of this file."""
 
     name = "loopnest.nest"
-    traits = traits_def(_WritesBuffers())
+    traits = traits_def(_WritesBuffers(), IsolatedFromAbove())
 
 
 @irdl_op_definition
@@ -371,7 +371,7 @@ class ContractOp(LoopOp):
     """
 
     name = "loopnest.contract"
-    traits = traits_def(_WritesBuffers())
+    traits = traits_def(_WritesBuffers(), IsolatedFromAbove())
     HIDDEN_INPUTS: ClassVar[int] = 2
 
     @property

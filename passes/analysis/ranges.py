@@ -193,7 +193,7 @@ def _selected(ranges: Ranges, op: arith.SelectOp, *operands: Range) -> Range:
 
 
 def _checked(ranges: Ranges, op: CheckIndexOp, x: Range) -> Range:
-    return 0, op.bound.value.data - 1
+    return 0, max(op.bound.value.data - 1, 0)
 
 
 _RULES: Mapping[type[Operation], Rule] = {

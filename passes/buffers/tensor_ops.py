@@ -11,13 +11,13 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects import arith, memref, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType, IntegerAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.base.diagnostics import PassError, location_text
-from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.shapes import is_float, shape_of
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.loopnest.buffer_ops import CheckOffsetOp, WindowOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
@@ -47,6 +47,9 @@ def _fresh(s: BufferState, op: Operation, result: OpResult, taken: Sequence[SSAV
 
 
 def bufferize_extract(s: BufferState, op: tensor.ExtractOp) -> None:
+    if _fails_for_lack_of_elements(s, op, op.tensor, op.indices):
+        s.values[op.result] = s.emit(_zero(op.result.type), op).results[0]
+        return
     indices = _checked_indices(s, op, shape_of(op.tensor.type), op.indices)
     load = s.emit(memref.LoadOp.get(s.values[op.tensor], indices), op)
     s.values[op.result] = load.results[0]
@@ -55,6 +58,9 @@ def bufferize_extract(s: BufferState, op: tensor.ExtractOp) -> None:
 
 def bufferize_insert(s: BufferState, op: tensor.InsertOp) -> None:
     buffer = _updated(s, op, op.dest, op.result)
+    if _fails_for_lack_of_elements(s, op, op.dest, op.indices):
+        s.place(op.result, buffer)
+        return
     indices = _checked_indices(s, op, shape_of(op.dest.type), op.indices)
     s.emit(memref.StoreOp.get(s.values[op.scalar], buffer, indices), op)
     s.place(op.result, buffer)
@@ -183,6 +189,20 @@ def _window(s: BufferState, op: Slice, buffer: SSAValue, whole: Any, part: Any) 
 # Indices.
 
 
+def _fails_for_lack_of_elements(
+    s: BufferState, op: Operation, whole: SSAValue, indices: Sequence[SSAValue]
+) -> bool:
+    """Whether a tensor has no elements; then a check that fails stands for the access.
+
+    It fails where it runs, not here: the op may be in a loop over no rows.
+    """
+    shape = shape_of(whole.type)
+    if 0 not in shape:
+        return False
+    _checked(s, op, indices[shape.index(0)], 0)
+    return True
+
+
 def _checked_indices(
     s: BufferState, op: Operation, shape: Sequence[int], indices: Sequence[SSAValue]
 ) -> list[SSAValue]:
@@ -194,8 +214,6 @@ def _checked(s: BufferState, op: Operation, index: SSAValue, bound: int) -> SSAV
     ours = s.values[index]
     if _is_below(index, bound):
         return ours
-    if bound <= 0:
-        raise PassError(f"{op.name}: an index into a dimension of size 0", op)
     message = f"{location_text(op)}{op.name}"
     return s.emit(CheckOffsetOp(ours, bound, message), op).results[0]
 
@@ -213,6 +231,11 @@ def _is_below(index: SSAValue, bound: int) -> bool:
         return False
     low, high = constant_integer(loop.lb), constant_integer(loop.ub)
     return low is not None and high is not None and 0 <= low and high <= bound
+
+
+def _zero(type_: Attribute) -> arith.ConstantOp:
+    zero = FloatAttr(0.0, type_) if is_float(type_) else IntegerAttr(0, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return arith.ConstantOp(zero)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _constant(s: BufferState, op: Operation, number: int) -> SSAValue:

@@ -82,6 +82,10 @@ class _Traits:
         )
 
 
+# What ends regions of gradir's ops, whichever: these classes say of no parent.
+_YIELDS = ("grad.yield", "loopnest.yield")
+
+
 @dataclass
 class _Verifier:
     """One walk over a module. `visible` holds the values that may be used where the walk is.
@@ -208,9 +212,11 @@ class _Verifier:
                 raise VerifyError(f"{op.name}: must end its block, as it has successors", op)
             if successor.parent is not block.parent:
                 raise VerifyError(f"{op.name}: must branch inside its region", op)
+        parent = block.parent.parent
+        if is_last and isinstance(parent, FuncOp) and op.name in _YIELDS:
+            raise VerifyError(f"{op.name}: ends no function; use func.return", op)
         if not is_last or self.traits_of(op).terminator:
             return
-        parent = block.parent.parent
         is_single = block.next_block is None and block.prev_block is None
         if is_single and (parent is None or self.traits_of(parent).no_terminator):
             return

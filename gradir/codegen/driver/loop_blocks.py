@@ -153,7 +153,7 @@ class LoopBlock:
         index, memory = self._first(op.index), self.scalars.memory
         self.checked.append((op, index))
         above = memory.intrinsic("smax", "i64", 1, index, "0")
-        return memory.intrinsic("smin", "i64", 1, above, str(op.bound.value.data - 1))
+        return memory.intrinsic("smin", "i64", 1, above, str(max(op.bound.value.data - 1, 0)))
 
     def _window(self, op: WindowOp) -> str:
         pointer, kind = self._first(op.source), kind_of(element_of(op.source.type))

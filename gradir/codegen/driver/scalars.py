@@ -142,7 +142,7 @@ class ScalarCode:
         wrong = self.text.emit(f"icmp uge i64 {index}, {bound}")
         self.report(wrong, op.message.data, index, PLAIN if op.plain else bound)
         above = self.memory.intrinsic("smax", "i64", 1, index, "0")
-        last = str(bound - 1)
+        last = str(max(bound - 1, 0))
         self.names[op.result] = self.memory.intrinsic("smin", "i64", 1, above, last)
 
     def check_index(self, op: CheckIndexOp) -> None:

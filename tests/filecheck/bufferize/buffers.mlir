@@ -59,8 +59,8 @@ func.func @constant(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT:   loopnest.contract [4, 5, 3] (%x[d0, d2] : memref<4x3xf32>, %w[d2, d1] : memref<3x5xf32>) acc %0: f32 -> ([d0, d1] to %h : memref<4x5xf32>) {
 // CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.contract [4, 2, 5] (%h[d0, d2] : memref<4x5xf32>, %v[d2, d1] : memref<5x2xf32>) acc %1: f32 -> ([d0, d1] to %result0 : memref<4x2xf32>) {
-// CHECK-NEXT:     loopnest.yield %1 : f32
+// CHECK-NEXT:   loopnest.contract [4, 2, 5] (%h[d0, d2] : memref<4x5xf32>, %v[d2, d1] : memref<5x2xf32>) acc %0: f32 -> ([d0, d1] to %result0 : memref<4x2xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
@@ -69,12 +69,12 @@ func.func @constant(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT:   loopnest.contract [4, 1, 4] (%w[d0, d2] : memref<4x4xf32>, %u[d2] : memref<4xf32>) acc %0: f32 -> ([d0] to %a : memref<4xf32>) {
 // CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [4] (%1 = %a[d0] : memref<4xf32>) -> ([d0] to %a : memref<4xf32>) {
-// CHECK-NEXT:     %2 = math.exp %1 : f32
-// CHECK-NEXT:     loopnest.yield %2 : f32
+// CHECK-NEXT:   loopnest.nest [4] (%0 = %a[d0] : memref<4xf32>) -> ([d0] to %a : memref<4xf32>) {
+// CHECK-NEXT:     %1 = math.exp %0 : f32
+// CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.contract [4, 1, 4] (%w[d0, d2] : memref<4x4xf32>, %a[d2] : memref<4xf32>) acc %3: f32 -> ([d0] to %result0 : memref<4xf32>) {
-// CHECK-NEXT:     loopnest.yield %3 : f32
+// CHECK-NEXT:   loopnest.contract [4, 1, 4] (%w[d0, d2] : memref<4x4xf32>, %a[d2] : memref<4xf32>) acc %0: f32 -> ([d0] to %result0 : memref<4xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
@@ -83,16 +83,16 @@ func.func @constant(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT:   loopnest.contract [4, 4, 4] (%w[d0, d2] : memref<4x4xf32>, %w[d2, d1] : memref<4x4xf32>) acc %0: f32 -> ([d0, d1] to %a : memref<4x4xf32>) {
 // CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %1 = loopnest.reshape %a : memref<4x4xf32> -> memref<16xf32>
+// CHECK-NEXT:   %0 = loopnest.reshape %a : memref<4x4xf32> -> memref<16xf32>
 // CHECK-NEXT:   %b = memref.alloc() : memref<4x4xf32>
-// CHECK-NEXT:   loopnest.nest [4, 4] (%2 = %1 : memref<16xf32>, %3 = %i[d0, d1] : memref<4x4xi64>, %4 = %a[d0, d1] : memref<4x4xf32>) -> ([d0, d1] to %b : memref<4x4xf32>) {
-// CHECK-NEXT:     %5 = loopnest.check_index %3 bound 16 : i64 message "{{.*}}buffers.mlir:20:3: array.take"
-// CHECK-NEXT:     %6 = loopnest.load %2[%5] : memref<16xf32> -> f32
-// CHECK-NEXT:     %7 = arith.addf %4, %6 : f32
-// CHECK-NEXT:     loopnest.yield %7 : f32
+// CHECK-NEXT:   loopnest.nest [4, 4] (%1 = %0 : memref<16xf32>, %2 = %i[d0, d1] : memref<4x4xi64>, %3 = %a[d0, d1] : memref<4x4xf32>) -> ([d0, d1] to %b : memref<4x4xf32>) {
+// CHECK-NEXT:     %4 = loopnest.check_index %2 bound 16 : i64 message "{{.*}}buffers.mlir:20:3: array.take"
+// CHECK-NEXT:     %5 = loopnest.load %1[%4] : memref<16xf32> -> f32
+// CHECK-NEXT:     %6 = arith.addf %3, %5 : f32
+// CHECK-NEXT:     loopnest.yield %6 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.contract [4, 4, 4] (%w[d0, d2] : memref<4x4xf32>, %b[d2, d1] : memref<4x4xf32>) acc %8: f32 -> ([d0, d1] to %result0 : memref<4x4xf32>) {
-// CHECK-NEXT:     loopnest.yield %8 : f32
+// CHECK-NEXT:   loopnest.contract [4, 4, 4] (%w[d0, d2] : memref<4x4xf32>, %b[d2, d1] : memref<4x4xf32>) acc %1: f32 -> ([d0, d1] to %result0 : memref<4x4xf32>) {
+// CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
@@ -101,11 +101,11 @@ func.func @constant(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT:     %1 = math.exp %0 : f32
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [4] (%2 = %x[d0] : memref<4xf32>) -> ([d0] to %result0 : memref<4xf32>) {
-// CHECK-NEXT:     loopnest.yield %2 : f32
+// CHECK-NEXT:   loopnest.nest [4] (%0 = %x[d0] : memref<4xf32>) -> ([d0] to %result0 : memref<4xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [4] (%3 = %result1[d0] : memref<4xf32>) -> ([d0] to %result2 : memref<4xf32>) {
-// CHECK-NEXT:     loopnest.yield %3 : f32
+// CHECK-NEXT:   loopnest.nest [4] (%0 = %result1[d0] : memref<4xf32>) -> ([d0] to %result2 : memref<4xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
@@ -122,16 +122,16 @@ func.func @constant(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT:     %0 = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [3] (%1 = %i[d0] : memref<3xi64>, %2 = %u[d0] : memref<3xf32>) -> (add [s0] init to %result0 : memref<5xf32>) {
-// CHECK-NEXT:     %3 = loopnest.check_index %1 bound 5 : i64 message "{{.*}}buffers.mlir:39:3: array.scatter_add"
-// CHECK-NEXT:     loopnest.yield %2, %3 : f32, i64
+// CHECK-NEXT:   loopnest.nest [3] (%0 = %i[d0] : memref<3xi64>, %1 = %u[d0] : memref<3xf32>) -> (add [s0] init to %result0 : memref<5xf32>) {
+// CHECK-NEXT:     %2 = loopnest.check_index %0 bound 5 : i64 message "{{.*}}buffers.mlir:39:3: array.scatter_add"
+// CHECK-NEXT:     loopnest.yield %1, %2 : f32, i64
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [5] (%4 = %x[d0] : memref<5xf32>) -> ([d0] to %result1 : memref<5xf32>) {
-// CHECK-NEXT:     loopnest.yield %4 : f32
+// CHECK-NEXT:   loopnest.nest [5] (%0 = %x[d0] : memref<5xf32>) -> ([d0] to %result1 : memref<5xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [3] (%5 = %i[d0] : memref<3xi64>, %6 = %u[d0] : memref<3xf32>) -> (add [s0] init to %result1 : memref<5xf32>) {
-// CHECK-NEXT:     %7 = loopnest.check_index %5 bound 5 : i64 message "{{.*}}buffers.mlir:40:3: array.scatter_add"
-// CHECK-NEXT:     loopnest.yield %6, %7 : f32, i64
+// CHECK-NEXT:   loopnest.nest [3] (%0 = %i[d0] : memref<3xi64>, %1 = %u[d0] : memref<3xf32>) -> (add [s0] init to %result1 : memref<5xf32>) {
+// CHECK-NEXT:     %2 = loopnest.check_index %0 bound 5 : i64 message "{{.*}}buffers.mlir:40:3: array.scatter_add"
+// CHECK-NEXT:     loopnest.yield %1, %2 : f32, i64
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
@@ -141,16 +141,16 @@ func.func @constant(%x: tensor<2xf32>) -> tensor<2xf32> {
 // CHECK-NEXT:     %1 = math.exp %0 : f32
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [3] (%2 = %y[d0] : memref<3xf32>) -> ([d0] to %result0 : memref<3xf32>) {
-// CHECK-NEXT:     loopnest.yield %2 : f32
+// CHECK-NEXT:   loopnest.nest [3] (%0 = %y[d0] : memref<3xf32>) -> ([d0] to %result0 : memref<3xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [3] (%3 = %i[d0] : memref<3xi64>, %4 = %y[d0] : memref<3xf32>) -> (add [s0] init to %result0 : memref<3xf32>) {
-// CHECK-NEXT:     %5 = loopnest.check_index %3 bound 3 : i64 message "{{.*}}buffers.mlir:46:3: array.scatter_add"
-// CHECK-NEXT:     loopnest.yield %4, %5 : f32, i64
+// CHECK-NEXT:   loopnest.nest [3] (%0 = %i[d0] : memref<3xi64>, %1 = %y[d0] : memref<3xf32>) -> (add [s0] init to %result0 : memref<3xf32>) {
+// CHECK-NEXT:     %2 = loopnest.check_index %0 bound 3 : i64 message "{{.*}}buffers.mlir:46:3: array.scatter_add"
+// CHECK-NEXT:     loopnest.yield %1, %2 : f32, i64
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [3] (%6 = %i[d0] : memref<3xi64>, %7 = %x[d0] : memref<3xf32>) -> (add [s0] init to %result0 : memref<3xf32>) {
-// CHECK-NEXT:     %8 = loopnest.check_index %6 bound 3 : i64 message "{{.*}}buffers.mlir:47:3: array.scatter_add"
-// CHECK-NEXT:     loopnest.yield %7, %8 : f32, i64
+// CHECK-NEXT:   loopnest.nest [3] (%0 = %i[d0] : memref<3xi64>, %1 = %x[d0] : memref<3xf32>) -> (add [s0] init to %result0 : memref<3xf32>) {
+// CHECK-NEXT:     %2 = loopnest.check_index %0 bound 3 : i64 message "{{.*}}buffers.mlir:47:3: array.scatter_add"
+// CHECK-NEXT:     loopnest.yield %1, %2 : f32, i64
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }

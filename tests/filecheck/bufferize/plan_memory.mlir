@@ -50,16 +50,16 @@ func.func @nothing() {
 // CHECK-NEXT:   loopnest.nest [1024] (%3 = %x[d0] : memref<1024xf32>) -> ([d0] to %a : memref<1024xf32>) {
 // CHECK-NEXT:     loopnest.yield %3 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [512] (%4 = %a[d0] : memref<1024xf32>) -> ([d0] to %b : memref<512xf32>) {
-// CHECK-NEXT:     loopnest.yield %4 : f32
+// CHECK-NEXT:   loopnest.nest [512] (%3 = %a[d0] : memref<1024xf32>) -> ([d0] to %b : memref<512xf32>) {
+// CHECK-NEXT:     loopnest.yield %3 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %v = loopnest.reshape %b : memref<512xf32> -> memref<256x2xf32>
-// CHECK-NEXT:   loopnest.nest [256] (%5 = %v[d0, 0] : memref<256x2xf32>) -> ([d0] to %c : memref<256xf32>) {
-// CHECK-NEXT:     loopnest.yield %5 : f32
+// CHECK-NEXT:   loopnest.nest [256] (%3 = %v[d0, 0] : memref<256x2xf32>) -> ([d0] to %c : memref<256xf32>) {
+// CHECK-NEXT:     loopnest.yield %3 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [256] (%6 = %c[d0] : memref<256xf32>, %7 = %v[d0, 1] : memref<256x2xf32>) -> ([d0] to %y : memref<256xf32>) {
-// CHECK-NEXT:     %8 = arith.addf %6, %7 : f32
-// CHECK-NEXT:     loopnest.yield %8 : f32
+// CHECK-NEXT:   loopnest.nest [256] (%3 = %c[d0] : memref<256xf32>, %4 = %v[d0, 1] : memref<256x2xf32>) -> ([d0] to %y : memref<256xf32>) {
+// CHECK-NEXT:     %5 = arith.addf %3, %4 : f32
+// CHECK-NEXT:     loopnest.yield %5 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }
@@ -71,9 +71,9 @@ func.func @nothing() {
 // CHECK-NEXT:   loopnest.nest [3] (%2 = %x[d0] : memref<3xf32>) -> ([d0] to %a : memref<3xf32>, [d0] to %b : memref<3xf32>) {
 // CHECK-NEXT:     loopnest.yield %2, %2 : f32, f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [3] (%3 = %a[d0] : memref<3xf32>, %4 = %b[d0] : memref<3xf32>) -> ([d0] to %y : memref<3xf32>) {
-// CHECK-NEXT:     %5 = arith.mulf %3, %4 : f32
-// CHECK-NEXT:     loopnest.yield %5 : f32
+// CHECK-NEXT:   loopnest.nest [3] (%2 = %a[d0] : memref<3xf32>, %3 = %b[d0] : memref<3xf32>) -> ([d0] to %y : memref<3xf32>) {
+// CHECK-NEXT:     %4 = arith.mulf %2, %3 : f32
+// CHECK-NEXT:     loopnest.yield %4 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }

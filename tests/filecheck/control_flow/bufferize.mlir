@@ -89,9 +89,9 @@ func.func @switch(%x: tensor<4xf64>, %k: index) -> f64 {
 // CHECK-NEXT:     loopnest.yield %0 : f64
 // CHECK-NEXT:   }
 // CHECK-NEXT:   scf.for %i = %c0 to %n_1 step %c1 {
-// CHECK-NEXT:     loopnest.nest [4] (%1 = %result0[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
-// CHECK-NEXT:       %2 = math.exp %1 : f64
-// CHECK-NEXT:       loopnest.yield %2 : f64
+// CHECK-NEXT:     loopnest.nest [4] (%0 = %result0[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
+// CHECK-NEXT:       %1 = math.exp %0 : f64
+// CHECK-NEXT:       loopnest.yield %1 : f64
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
@@ -105,11 +105,11 @@ func.func @switch(%x: tensor<4xf64>, %k: index) -> f64 {
 // CHECK-NEXT:   }
 // CHECK-NEXT:   scf.for %i = %c0 to %n_1 step %c1 {
 // CHECK-NEXT:     %b = memref.alloc() : memref<4xf64>
-// CHECK-NEXT:     loopnest.contract [4, 1, 4] (%w[d0, d2] : memref<4x4xf64>, %result0[d2] : memref<4xf64>) acc %1: f64 -> ([d0] to %b : memref<4xf64>) {
-// CHECK-NEXT:       loopnest.yield %1 : f64
+// CHECK-NEXT:     loopnest.contract [4, 1, 4] (%w[d0, d2] : memref<4x4xf64>, %result0[d2] : memref<4xf64>) acc %0: f64 -> ([d0] to %b : memref<4xf64>) {
+// CHECK-NEXT:       loopnest.yield %0 : f64
 // CHECK-NEXT:     }
-// CHECK-NEXT:     loopnest.nest [4] (%2 = %b[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
-// CHECK-NEXT:       loopnest.yield %2 : f64
+// CHECK-NEXT:     loopnest.nest [4] (%0 = %b[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
+// CHECK-NEXT:       loopnest.yield %0 : f64
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
@@ -121,19 +121,19 @@ func.func @switch(%x: tensor<4xf64>, %k: index) -> f64 {
 // CHECK-NEXT:   loopnest.nest [4] (%0 = %x[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
 // CHECK-NEXT:     loopnest.yield %0 : f64
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [4] (%1 = %y[d0] : memref<4xf64>) -> ([d0] to %result1 : memref<4xf64>) {
-// CHECK-NEXT:     loopnest.yield %1 : f64
+// CHECK-NEXT:   loopnest.nest [4] (%0 = %y[d0] : memref<4xf64>) -> ([d0] to %result1 : memref<4xf64>) {
+// CHECK-NEXT:     loopnest.yield %0 : f64
 // CHECK-NEXT:   }
 // CHECK-NEXT:   scf.for %i = %c0 to %n_1 step %c1 {
 // CHECK-NEXT:     %aside = memref.alloc() : memref<4xf64>
-// CHECK-NEXT:     loopnest.nest [4] (%2 = %result1[d0] : memref<4xf64>) -> ([d0] to %aside : memref<4xf64>) {
-// CHECK-NEXT:       loopnest.yield %2 : f64
+// CHECK-NEXT:     loopnest.nest [4] (%0 = %result1[d0] : memref<4xf64>) -> ([d0] to %aside : memref<4xf64>) {
+// CHECK-NEXT:       loopnest.yield %0 : f64
 // CHECK-NEXT:     }
-// CHECK-NEXT:     loopnest.nest [4] (%3 = %result0[d0] : memref<4xf64>) -> ([d0] to %result1 : memref<4xf64>) {
-// CHECK-NEXT:       loopnest.yield %3 : f64
+// CHECK-NEXT:     loopnest.nest [4] (%0 = %result0[d0] : memref<4xf64>) -> ([d0] to %result1 : memref<4xf64>) {
+// CHECK-NEXT:       loopnest.yield %0 : f64
 // CHECK-NEXT:     }
-// CHECK-NEXT:     loopnest.nest [4] (%4 = %aside[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
-// CHECK-NEXT:       loopnest.yield %4 : f64
+// CHECK-NEXT:     loopnest.nest [4] (%0 = %aside[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
+// CHECK-NEXT:       loopnest.yield %0 : f64
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
@@ -166,14 +166,14 @@ func.func @switch(%x: tensor<4xf64>, %k: index) -> f64 {
 // CHECK-NEXT:     loopnest.yield %1 : f64
 // CHECK-NEXT:   }
 // CHECK-NEXT:   scf.if %c_1 {
-// CHECK-NEXT:     %2 = loopnest.check_offset %k_1 bound 4 : i64 message "{{.*}}bufferize.mlir:50:5: tensor.insert"
-// CHECK-NEXT:     memref.store %v_1, %z[%2] : memref<4xf64>
-// CHECK-NEXT:     loopnest.nest [4] (%3 = %z[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
-// CHECK-NEXT:       loopnest.yield %3 : f64
+// CHECK-NEXT:     %0 = loopnest.check_offset %k_1 bound 4 : i64 message "{{.*}}bufferize.mlir:50:5: tensor.insert"
+// CHECK-NEXT:     memref.store %v_1, %z[%0] : memref<4xf64>
+// CHECK-NEXT:     loopnest.nest [4] (%1 = %z[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
+// CHECK-NEXT:       loopnest.yield %1 : f64
 // CHECK-NEXT:     }
 // CHECK-NEXT:   } else {
-// CHECK-NEXT:     loopnest.nest [4] (%4 = %z[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
-// CHECK-NEXT:       loopnest.yield %4 : f64
+// CHECK-NEXT:     loopnest.nest [4] (%1 = %z[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
+// CHECK-NEXT:       loopnest.yield %1 : f64
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
@@ -209,13 +209,13 @@ func.func @switch(%x: tensor<4xf64>, %k: index) -> f64 {
 // CHECK-NEXT:     scf.yield
 // CHECK-NEXT:   }
 // CHECK-NEXT:   default {
-// CHECK-NEXT:     loopnest.nest [4] (%2 = %x[d0] : memref<4xf64>) -> ([d0] to %y : memref<4xf64>) {
-// CHECK-NEXT:       loopnest.yield %2 : f64
+// CHECK-NEXT:     loopnest.nest [4] (%0 = %x[d0] : memref<4xf64>) -> ([d0] to %y : memref<4xf64>) {
+// CHECK-NEXT:       loopnest.yield %0 : f64
 // CHECK-NEXT:     }
 // CHECK-NEXT:     scf.yield
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %3 = loopnest.check_offset %k_1 bound 4 : i64 message "{{.*}}bufferize.mlir:80:3: tensor.extract"
-// CHECK-NEXT:   %e = memref.load %y[%3] : memref<4xf64>
+// CHECK-NEXT:   %0 = loopnest.check_offset %k_1 bound 4 : i64 message "{{.*}}bufferize.mlir:80:3: tensor.extract"
+// CHECK-NEXT:   %e = memref.load %y[%0] : memref<4xf64>
 // CHECK-NEXT:   memref.store %e, %result0[] : memref<f64>
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }

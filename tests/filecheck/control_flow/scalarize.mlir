@@ -45,12 +45,12 @@ func.func @made_by_a_nest(%x: tensor<4xf64>, %n: index) -> tensor<f64> {
 // CHECK-NEXT:     loopnest.yield %0 : f64
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %zero) -> (tensor<f64>) {
-// CHECK-NEXT:     %s = loopnest.nest [4] (%1 = %x[d0] : tensor<4xf64>) -> (add [] : tensor<f64>) {
-// CHECK-NEXT:       loopnest.yield %1 : f64
+// CHECK-NEXT:     %s = loopnest.nest [4] (%0 = %x[d0] : tensor<4xf64>) -> (add [] : tensor<f64>) {
+// CHECK-NEXT:       loopnest.yield %0 : f64
 // CHECK-NEXT:     }
-// CHECK-NEXT:     %b = loopnest.nest [] (%2 = %a[] : tensor<f64>, %3 = %s[] : tensor<f64>) -> ([] : tensor<f64>) {
-// CHECK-NEXT:       %4 = arith.addf %2, %3 : f64
-// CHECK-NEXT:       loopnest.yield %4 : f64
+// CHECK-NEXT:     %b = loopnest.nest [] (%0 = %a[] : tensor<f64>, %1 = %s[] : tensor<f64>) -> ([] : tensor<f64>) {
+// CHECK-NEXT:       %2 = arith.addf %0, %1 : f64
+// CHECK-NEXT:       loopnest.yield %2 : f64
 // CHECK-NEXT:     }
 // CHECK-NEXT:     scf.yield %b : tensor<f64>
 // CHECK-NEXT:   }

@@ -48,38 +48,38 @@ func.func @growing(%x: tensor<f64>, %n: index) -> (tensor<f64>, index) {
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %u = scf.for %i = %c0 to %c8 step %c1 iter_args(%s = %0) -> (index) {
 // CHECK-NEXT:     %e = memref.load %result0[%c1] : memref<4xf64>
-// CHECK-NEXT:     loopnest.nest [4] (%2 = %result0[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
-// CHECK-NEXT:       %3 = math.exp %2 : f64
-// CHECK-NEXT:       loopnest.yield %3 : f64
+// CHECK-NEXT:     loopnest.nest [4] (%1 = %result0[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
+// CHECK-NEXT:       %2 = math.exp %1 : f64
+// CHECK-NEXT:       loopnest.yield %2 : f64
 // CHECK-NEXT:     }
-// CHECK-NEXT:     %4 = loopnest.check_offset %s bound 8 : i64 plain message "{{.*}}tapes.mlir:12:5: grad.tape_push: the tape holds 8 records"
-// CHECK-NEXT:     %5 = arith.constant 4 : index
-// CHECK-NEXT:     %6 = arith.muli %4, %5 : index
-// CHECK-NEXT:     %7 = loopnest.window %t at %6 : memref<8x4xf64> -> memref<4xf64>
-// CHECK-NEXT:     loopnest.nest [4] (%8 = %result0[d0] : memref<4xf64>) -> ([d0] to %7 : memref<4xf64>) {
-// CHECK-NEXT:       loopnest.yield %8 : f64
+// CHECK-NEXT:     %1 = loopnest.check_offset %s bound 8 : i64 plain message "{{.*}}tapes.mlir:12:5: grad.tape_push: the tape holds 8 records"
+// CHECK-NEXT:     %2 = arith.constant 4 : index
+// CHECK-NEXT:     %3 = arith.muli %1, %2 : index
+// CHECK-NEXT:     %4 = loopnest.window %t at %3 : memref<8x4xf64> -> memref<4xf64>
+// CHECK-NEXT:     loopnest.nest [4] (%5 = %result0[d0] : memref<4xf64>) -> ([d0] to %4 : memref<4xf64>) {
+// CHECK-NEXT:       loopnest.yield %5 : f64
 // CHECK-NEXT:     }
-// CHECK-NEXT:     %9 = loopnest.window %t_1 at %4 : memref<8xf64> -> memref<f64>
-// CHECK-NEXT:     memref.store %e, %9[] : memref<f64>
-// CHECK-NEXT:     %10 = arith.constant 1 : index
-// CHECK-NEXT:     %11 = arith.addi %s, %10 : index
-// CHECK-NEXT:     scf.yield %11 : index
+// CHECK-NEXT:     %5 = loopnest.window %t_1 at %1 : memref<8xf64> -> memref<f64>
+// CHECK-NEXT:     memref.store %e, %5[] : memref<f64>
+// CHECK-NEXT:     %6 = arith.constant 1 : index
+// CHECK-NEXT:     %7 = arith.addi %s, %6 : index
+// CHECK-NEXT:     scf.yield %7 : index
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %w = scf.for %i_1 = %c0 to %c8 step %c1 iter_args(%s_1 = %u) -> (index) {
-// CHECK-NEXT:     %12 = arith.constant -1 : index
-// CHECK-NEXT:     %13 = arith.addi %s_1, %12 : index
-// CHECK-NEXT:     %14 = loopnest.check_offset %13 bound 8 : i64 plain message "{{.*}}tapes.mlir:16:5: grad.tape_pop: the tape has no records left"
-// CHECK-NEXT:     %15 = arith.constant 4 : index
-// CHECK-NEXT:     %16 = arith.muli %14, %15 : index
-// CHECK-NEXT:     %17 = loopnest.window %t at %16 : memref<8x4xf64> -> memref<4xf64>
-// CHECK-NEXT:     %18 = loopnest.window %t_1 at %14 : memref<8xf64> -> memref<f64>
-// CHECK-NEXT:     %q = memref.load %18[] : memref<f64>
-// CHECK-NEXT:     loopnest.nest [4] (%19 = %result0[d0] : memref<4xf64>, %20 = %17[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
-// CHECK-NEXT:       %21 = arith.mulf %19, %20 : f64
-// CHECK-NEXT:       loopnest.yield %21 : f64
+// CHECK-NEXT:     %8 = arith.constant -1 : index
+// CHECK-NEXT:     %9 = arith.addi %s_1, %8 : index
+// CHECK-NEXT:     %10 = loopnest.check_offset %9 bound 8 : i64 plain message "{{.*}}tapes.mlir:16:5: grad.tape_pop: the tape has no records left"
+// CHECK-NEXT:     %11 = arith.constant 4 : index
+// CHECK-NEXT:     %12 = arith.muli %10, %11 : index
+// CHECK-NEXT:     %13 = loopnest.window %t at %12 : memref<8x4xf64> -> memref<4xf64>
+// CHECK-NEXT:     %14 = loopnest.window %t_1 at %10 : memref<8xf64> -> memref<f64>
+// CHECK-NEXT:     %q = memref.load %14[] : memref<f64>
+// CHECK-NEXT:     loopnest.nest [4] (%15 = %result0[d0] : memref<4xf64>, %16 = %13[d0] : memref<4xf64>) -> ([d0] to %result0 : memref<4xf64>) {
+// CHECK-NEXT:       %17 = arith.mulf %15, %16 : f64
+// CHECK-NEXT:       loopnest.yield %17 : f64
 // CHECK-NEXT:     }
 // CHECK-NEXT:     memref.store %q, %result0[%c0] : memref<4xf64>
-// CHECK-NEXT:     scf.yield %14 : index
+// CHECK-NEXT:     scf.yield %10 : index
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }

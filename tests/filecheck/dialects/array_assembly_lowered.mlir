@@ -56,9 +56,9 @@ func.func @tile(%x: tensor<3xf32>) -> tensor<6xf32> {
 // CHECK-NEXT:     %2 = math.exp %1 : f32
 // CHECK-NEXT:     loopnest.yield %2 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %3 = loopnest.nest [2, 3] (%4 = %0[0, d1] : tensor<1x3xf32>) -> ([d0, d1] : tensor<2x3xf32>) {
-// CHECK-NEXT:     loopnest.yield %4 : f32
+// CHECK-NEXT:   %1 = loopnest.nest [2, 3] (%2 = %0[0, d1] : tensor<1x3xf32>) -> ([d0, d1] : tensor<2x3xf32>) {
+// CHECK-NEXT:     loopnest.yield %2 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %t = loopnest.reshape %3 : tensor<2x3xf32> -> tensor<6xf32>
+// CHECK-NEXT:   %t = loopnest.reshape %1 : tensor<2x3xf32> -> tensor<6xf32>
 // CHECK-NEXT:   func.return %t : tensor<6xf32>
 // CHECK-NEXT: }

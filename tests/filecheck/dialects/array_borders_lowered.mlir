@@ -29,16 +29,16 @@ func.func @constant(%x: tensor<4xf32>) -> tensor<6xf32> {
 // CHECK-NEXT:     %10 = loopnest.load %1[%8, %9] : tensor<3x4xf32> -> f32
 // CHECK-NEXT:     loopnest.yield %10 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %y = loopnest.nest [4, 7] (%11 = %0[d0, 0] pad 0.000000e+00 : f32 : tensor<4x4xf32>, %12 = %0[d0, d1 + -1] pad 0.000000e+00 : f32 : tensor<4x4xf32>, %13 = %0[d0, 3] pad 0.000000e+00 : f32 : tensor<4x4xf32>) -> ([d0, d1] : tensor<4x7xf32>) {
-// CHECK-NEXT:     %14 = loopnest.index 1 : i64
-// CHECK-NEXT:     %15 = arith.constant 5 : i64
-// CHECK-NEXT:     %16 = arith.cmpi slt, %14, %15 : i64
-// CHECK-NEXT:     %17 = arith.select %16, %12, %13 : f32
-// CHECK-NEXT:     %18 = arith.constant 1 : i64
-// CHECK-NEXT:     %19 = arith.cmpi slt, %14, %18 : i64
-// CHECK-NEXT:     %20 = arith.select %19, %11, %17 : f32
-// CHECK-NEXT:     %21 = arith.negf %20 : f32
-// CHECK-NEXT:     loopnest.yield %21 : f32
+// CHECK-NEXT:   %y = loopnest.nest [4, 7] (%1 = %0[d0, 0] pad 0.000000e+00 : f32 : tensor<4x4xf32>, %2 = %0[d0, d1 + -1] pad 0.000000e+00 : f32 : tensor<4x4xf32>, %3 = %0[d0, 3] pad 0.000000e+00 : f32 : tensor<4x4xf32>) -> ([d0, d1] : tensor<4x7xf32>) {
+// CHECK-NEXT:     %4 = loopnest.index 1 : i64
+// CHECK-NEXT:     %5 = arith.constant 5 : i64
+// CHECK-NEXT:     %6 = arith.cmpi slt, %4, %5 : i64
+// CHECK-NEXT:     %7 = arith.select %6, %2, %3 : f32
+// CHECK-NEXT:     %8 = arith.constant 1 : i64
+// CHECK-NEXT:     %9 = arith.cmpi slt, %4, %8 : i64
+// CHECK-NEXT:     %10 = arith.select %9, %1, %7 : f32
+// CHECK-NEXT:     %11 = arith.negf %10 : f32
+// CHECK-NEXT:     loopnest.yield %11 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y : tensor<4x7xf32>
 // CHECK-NEXT: }

@@ -13,25 +13,25 @@ func.func @rows(%x: tensor<5x4xf32>, %u: tensor<1x4xf32>, %i: tensor<i64>, %j: t
 // CHECK-NEXT:     %1 = math.exp %0 : f32
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [1, 4] (%2 = %u[d0, d1] : memref<1x4xf32>, %3 = %i[] : memref<i64>, %4 = %j[] : memref<i64>) -> ([s0, d1] init to %result0 : memref<5x4xf32>) {
-// CHECK-NEXT:     %5 = loopnest.index 0 : i64
-// CHECK-NEXT:     %6 = arith.constant 4 : i64
-// CHECK-NEXT:     %7 = arith.constant 0 : i64
-// CHECK-NEXT:     %8 = arith.maxsi %3, %7 : i64
-// CHECK-NEXT:     %9 = arith.minsi %8, %6 : i64
-// CHECK-NEXT:     %10 = arith.addi %9, %5 : i64
-// CHECK-NEXT:     %11 = loopnest.index 1 : i64
-// CHECK-NEXT:     loopnest.yield %2, %10 : f32, i64
+// CHECK-NEXT:   loopnest.nest [1, 4] (%0 = %u[d0, d1] : memref<1x4xf32>, %1 = %i[] : memref<i64>, %2 = %j[] : memref<i64>) -> ([s0, d1] init to %result0 : memref<5x4xf32>) {
+// CHECK-NEXT:     %3 = loopnest.index 0 : i64
+// CHECK-NEXT:     %4 = arith.constant 4 : i64
+// CHECK-NEXT:     %5 = arith.constant 0 : i64
+// CHECK-NEXT:     %6 = arith.maxsi %1, %5 : i64
+// CHECK-NEXT:     %7 = arith.minsi %6, %4 : i64
+// CHECK-NEXT:     %8 = arith.addi %7, %3 : i64
+// CHECK-NEXT:     %9 = loopnest.index 1 : i64
+// CHECK-NEXT:     loopnest.yield %0, %8 : f32, i64
 // CHECK-NEXT:   }
-// CHECK-NEXT:   loopnest.nest [1, 4] (%12 = %u[d0, d1] : memref<1x4xf32>, %13 = %j[] : memref<i64>, %14 = %i[] : memref<i64>) -> ([s0, d1] init to %result0 : memref<5x4xf32>) {
-// CHECK-NEXT:     %15 = loopnest.index 0 : i64
-// CHECK-NEXT:     %16 = arith.constant 4 : i64
-// CHECK-NEXT:     %17 = arith.constant 0 : i64
-// CHECK-NEXT:     %18 = arith.maxsi %13, %17 : i64
-// CHECK-NEXT:     %19 = arith.minsi %18, %16 : i64
-// CHECK-NEXT:     %20 = arith.addi %19, %15 : i64
-// CHECK-NEXT:     %21 = loopnest.index 1 : i64
-// CHECK-NEXT:     loopnest.yield %12, %20 : f32, i64
+// CHECK-NEXT:   loopnest.nest [1, 4] (%0 = %u[d0, d1] : memref<1x4xf32>, %1 = %j[] : memref<i64>, %2 = %i[] : memref<i64>) -> ([s0, d1] init to %result0 : memref<5x4xf32>) {
+// CHECK-NEXT:     %3 = loopnest.index 0 : i64
+// CHECK-NEXT:     %4 = arith.constant 4 : i64
+// CHECK-NEXT:     %5 = arith.constant 0 : i64
+// CHECK-NEXT:     %6 = arith.maxsi %1, %5 : i64
+// CHECK-NEXT:     %7 = arith.minsi %6, %4 : i64
+// CHECK-NEXT:     %8 = arith.addi %7, %3 : i64
+// CHECK-NEXT:     %9 = loopnest.index 1 : i64
+// CHECK-NEXT:     loopnest.yield %0, %8 : f32, i64
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return
 // CHECK-NEXT: }

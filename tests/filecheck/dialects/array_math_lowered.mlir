@@ -20,22 +20,22 @@ func.func @product(%x: tensor<2x3xbf16>) -> tensor<2xbf16> {
 // CHECK-NEXT:     %1 = loopnest.erfc %0 : f32
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %remainder = loopnest.nest [4] (%2 = %x[d0] : tensor<4xf32>, %3 = %y[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
-// CHECK-NEXT:     %4 = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:     %5 = loopnest.remainder %2, %3 : f32
-// CHECK-NEXT:     %6 = arith.cmpf une, %5, %4 : f32
-// CHECK-NEXT:     %7 = arith.cmpf olt, %5, %4 : f32
-// CHECK-NEXT:     %8 = arith.cmpf olt, %3, %4 : f32
-// CHECK-NEXT:     %9 = arith.xori %7, %8 : i1
-// CHECK-NEXT:     %10 = arith.andi %6, %9 : i1
-// CHECK-NEXT:     %11 = arith.cmpf oeq, %3, %4 : f32
-// CHECK-NEXT:     %12 = math.copysign %4, %3 : f32
-// CHECK-NEXT:     %13 = arith.select %11, %5, %12 : f32
-// CHECK-NEXT:     %14 = arith.cmpf oeq, %5, %4 : f32
-// CHECK-NEXT:     %15 = arith.addf %5, %3 : f32
-// CHECK-NEXT:     %16 = arith.select %10, %15, %5 : f32
-// CHECK-NEXT:     %17 = arith.select %14, %13, %16 : f32
-// CHECK-NEXT:     loopnest.yield %17 : f32
+// CHECK-NEXT:   %remainder = loopnest.nest [4] (%0 = %x[d0] : tensor<4xf32>, %1 = %y[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+// CHECK-NEXT:     %2 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:     %3 = loopnest.remainder %0, %1 : f32
+// CHECK-NEXT:     %4 = arith.cmpf une, %3, %2 : f32
+// CHECK-NEXT:     %5 = arith.cmpf olt, %3, %2 : f32
+// CHECK-NEXT:     %6 = arith.cmpf olt, %1, %2 : f32
+// CHECK-NEXT:     %7 = arith.xori %5, %6 : i1
+// CHECK-NEXT:     %8 = arith.andi %4, %7 : i1
+// CHECK-NEXT:     %9 = arith.cmpf oeq, %1, %2 : f32
+// CHECK-NEXT:     %10 = math.copysign %2, %1 : f32
+// CHECK-NEXT:     %11 = arith.select %9, %3, %10 : f32
+// CHECK-NEXT:     %12 = arith.cmpf oeq, %3, %2 : f32
+// CHECK-NEXT:     %13 = arith.addf %3, %1 : f32
+// CHECK-NEXT:     %14 = arith.select %8, %13, %3 : f32
+// CHECK-NEXT:     %15 = arith.select %12, %11, %14 : f32
+// CHECK-NEXT:     loopnest.yield %15 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %erfc, %remainder : tensor<4xf32>, tensor<4xf32>
 // CHECK-NEXT: }

@@ -377,12 +377,26 @@ func.func @f(%x: tensor<4x3xi64>, %y: tensor<3x4xi32>) {
 
 // -----
 
+// expected-note @+1 {{%x is defined here}}
 func.func @f(%x: tensor<4xf64>) -> tensor<2xf64> {
-  // expected-error @+1 {{loopnest.nest: loopnest.load must read an input}}
   %y = loopnest.nest [2] (%a = %x[d0] : tensor<4xf64>) -> ([d0] : tensor<2xf64>) {
     %n = arith.constant 0 : i64
+    // expected-error @+1 {{loopnest.load: %x is defined outside of loopnest.nest, which lets no value in}}
     %v = loopnest.load %x[%n] : tensor<4xf64> -> f64
     loopnest.yield %v : f64
   }
   func.return %y : tensor<2xf64>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  // expected-note @+1 {{%two is defined here}}
+  %two = arith.constant 2.0 : f64
+  %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf64>) -> ([d0] : tensor<4xf64>) {
+    // expected-error @+1 {{arith.mulf: %two is defined outside of loopnest.nest, which lets no value in}}
+    %b = arith.mulf %a, %two : f64
+    loopnest.yield %b : f64
+  }
+  func.return %y : tensor<4xf64>
 }

@@ -50,9 +50,9 @@ func.func @factors(%x: tensor<3x4xf32>, %w: tensor<5x3xf32>) -> tensor<4x5xf32> 
 // CHECK-NEXT:   %c = loopnest.contract [4, 5, 3] (%x[d0, d2] : tensor<4x3xf32>, %w[d2, d1] : tensor<3x5xf32>) acc %0: f32 -> ([d0, d1] : tensor<4x5xf32>) {
 // CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %s, %y = loopnest.nest [4, 5] (%1 = %c[d0, d1] : tensor<4x5xf32>, %2 = %u[d0 + -1, d1] pad 0.000000e+00 : f32 : tensor<2x5xf32>) -> (add [d1] : tensor<5xf32>, [d0, d1] : tensor<4x5xf32>) {
-// CHECK-NEXT:     %3 = arith.addf %1, %2 : f32
-// CHECK-NEXT:     loopnest.yield %1, %3 : f32, f32
+// CHECK-NEXT:   %s, %y = loopnest.nest [4, 5] (%0 = %c[d0, d1] : tensor<4x5xf32>, %1 = %u[d0 + -1, d1] pad 0.000000e+00 : f32 : tensor<2x5xf32>) -> (add [d1] : tensor<5xf32>, [d0, d1] : tensor<4x5xf32>) {
+// CHECK-NEXT:     %2 = arith.addf %0, %1 : f32
+// CHECK-NEXT:     loopnest.yield %0, %2 : f32, f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %s, %y : tensor<5xf32>, tensor<4x5xf32>
 // CHECK-NEXT: }
@@ -61,8 +61,8 @@ func.func @factors(%x: tensor<3x4xf32>, %w: tensor<5x3xf32>) -> tensor<4x5xf32> 
 // CHECK-NEXT:     %1 = math.exp %0 : f32
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %y = loopnest.contract [4, 5, 3] (%x[d2, d0] : tensor<3x4xf32>, %u[d2, d1] : tensor<3x5xf32>) acc %2: f32 -> ([d0, d1] : tensor<4x5xf32>) {
-// CHECK-NEXT:     loopnest.yield %2 : f32
+// CHECK-NEXT:   %y = loopnest.contract [4, 5, 3] (%x[d2, d0] : tensor<3x4xf32>, %u[d2, d1] : tensor<3x5xf32>) acc %0: f32 -> ([d0, d1] : tensor<4x5xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y : tensor<4x5xf32>
 // CHECK-NEXT: }

@@ -88,8 +88,8 @@ func.func @path(%x: tensor<4xf32>, %w: tensor<4x4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:   %s = loopnest.nest [4, 3] (%0 = %x[d0, d1] : tensor<4x3xf32>) -> (add [d0] : tensor<4xf32>) {
 // CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %m = loopnest.nest [4, 3] (%1 = %x[d0, d1] : tensor<4x3xf32>) -> (add [d1] : tensor<3xf32>) {
-// CHECK-NEXT:     loopnest.yield %1 : f32
+// CHECK-NEXT:   %m = loopnest.nest [4, 3] (%0 = %x[d0, d1] : tensor<4x3xf32>) -> (add [d1] : tensor<3xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %s, %m : tensor<4xf32>, tensor<3xf32>
 // CHECK-NEXT: }
@@ -99,9 +99,9 @@ func.func @path(%x: tensor<4xf32>, %w: tensor<4x4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     %2 = arith.negf %1 : f32
 // CHECK-NEXT:     loopnest.yield %1, %1, %2 : f32, f32, f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %y = loopnest.nest [4, 3] (%3 = %a[d0, d1] : tensor<4x3xf32>, %4 = %s[d0, 0] : tensor<4x1xf32>) -> ([d0, d1] : tensor<4x3xf32>) {
-// CHECK-NEXT:     %5 = arith.divf %3, %4 : f32
-// CHECK-NEXT:     loopnest.yield %5 : f32
+// CHECK-NEXT:   %y = loopnest.nest [4, 3] (%0 = %a[d0, d1] : tensor<4x3xf32>, %1 = %s[d0, 0] : tensor<4x1xf32>) -> ([d0, d1] : tensor<4x3xf32>) {
+// CHECK-NEXT:     %2 = arith.divf %0, %1 : f32
+// CHECK-NEXT:     loopnest.yield %2 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y, %z : tensor<4x3xf32>, tensor<4x3xf32>
 // CHECK-NEXT: }
@@ -109,10 +109,10 @@ func.func @path(%x: tensor<4xf32>, %w: tensor<4x4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:   %s = loopnest.nest [3, 3] (%0 = %x[d0 + 1, d1] : tensor<4x3xf32>) -> ([d0, d1] : tensor<3x3xf32>) {
 // CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %y = loopnest.nest [4, 3] (%1 = %w[d1, d0] : tensor<3x4xf32>, %2 = %b[d1] : tensor<3xf32>, %3 = %s[d0, d1] pad 0.000000e+00 : f32 : tensor<3x3xf32>) -> ([d0, d1] : tensor<4x3xf32>) {
-// CHECK-NEXT:     %4 = arith.addf %1, %2 : f32
-// CHECK-NEXT:     %5 = arith.addf %4, %3 : f32
-// CHECK-NEXT:     loopnest.yield %5 : f32
+// CHECK-NEXT:   %y = loopnest.nest [4, 3] (%0 = %w[d1, d0] : tensor<3x4xf32>, %1 = %b[d1] : tensor<3xf32>, %2 = %s[d0, d1] pad 0.000000e+00 : f32 : tensor<3x3xf32>) -> ([d0, d1] : tensor<4x3xf32>) {
+// CHECK-NEXT:     %3 = arith.addf %0, %1 : f32
+// CHECK-NEXT:     %4 = arith.addf %3, %2 : f32
+// CHECK-NEXT:     loopnest.yield %4 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y : tensor<4x3xf32>
 // CHECK-NEXT: }
@@ -130,10 +130,10 @@ func.func @path(%x: tensor<4xf32>, %w: tensor<4x4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %b = loopnest.barrier %x : tensor<4xf32> -> tensor<4xf32>
-// CHECK-NEXT:   %c, %d = loopnest.nest [4] (%2 = %b[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>, [d0] : tensor<4xf32>) {
-// CHECK-NEXT:     %3 = math.exp %2 : f32
-// CHECK-NEXT:     %4 = math.sin %2 : f32
-// CHECK-NEXT:     loopnest.yield %3, %4 : f32, f32
+// CHECK-NEXT:   %c, %d = loopnest.nest [4] (%0 = %b[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>, [d0] : tensor<4xf32>) {
+// CHECK-NEXT:     %1 = math.exp %0 : f32
+// CHECK-NEXT:     %2 = math.sin %0 : f32
+// CHECK-NEXT:     loopnest.yield %1, %2 : f32, f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %a, %c, %d : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 // CHECK-NEXT: }
@@ -142,9 +142,9 @@ func.func @path(%x: tensor<4xf32>, %w: tensor<4x4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     %1 = math.exp %0 : f32
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %y = loopnest.nest [4] (%2 = %a[d0] : tensor<4xf32>, %3 = %a[-1 * d0 + 3] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
-// CHECK-NEXT:     %4 = arith.addf %2, %3 : f32
-// CHECK-NEXT:     loopnest.yield %4 : f32
+// CHECK-NEXT:   %y = loopnest.nest [4] (%0 = %a[d0] : tensor<4xf32>, %1 = %a[-1 * d0 + 3] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+// CHECK-NEXT:     %2 = arith.addf %0, %1 : f32
+// CHECK-NEXT:     loopnest.yield %2 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y : tensor<4xf32>
 // CHECK-NEXT: }
@@ -153,12 +153,12 @@ func.func @path(%x: tensor<4xf32>, %w: tensor<4x4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     %1 = math.exp %0 : f32
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %m = loopnest.contract [4, 1, 4] (%w[d0, d2] : tensor<4x4xf32>, %a[d2] : tensor<4xf32>) acc %2: f32 -> ([d0] : tensor<4xf32>) {
-// CHECK-NEXT:     loopnest.yield %2 : f32
+// CHECK-NEXT:   %m = loopnest.contract [4, 1, 4] (%w[d0, d2] : tensor<4x4xf32>, %a[d2] : tensor<4xf32>) acc %0: f32 -> ([d0] : tensor<4xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %y = loopnest.nest [4] (%3 = %a[d0] : tensor<4xf32>, %4 = %m[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
-// CHECK-NEXT:     %5 = arith.addf %3, %4 : f32
-// CHECK-NEXT:     loopnest.yield %5 : f32
+// CHECK-NEXT:   %y = loopnest.nest [4] (%0 = %a[d0] : tensor<4xf32>, %1 = %m[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+// CHECK-NEXT:     %2 = arith.addf %0, %1 : f32
+// CHECK-NEXT:     loopnest.yield %2 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y : tensor<4xf32>
 // CHECK-NEXT: }

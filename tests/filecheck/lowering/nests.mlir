@@ -52,9 +52,9 @@ func.func @markers(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     %2 = arith.mulf %0, %1 : f32
 // CHECK-NEXT:     loopnest.yield %2 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %b = loopnest.nest [4, 3] (%3 = %a[d0, d1] : tensor<4x3xf32>, %4 = %y[d0, d1] : tensor<4x3xf32>) -> ([d0, d1] : tensor<4x3xi1>) {
-// CHECK-NEXT:     %5 = arith.cmpf olt, %3, %4 : f32
-// CHECK-NEXT:     loopnest.yield %5 : i1
+// CHECK-NEXT:   %b = loopnest.nest [4, 3] (%0 = %a[d0, d1] : tensor<4x3xf32>, %1 = %y[d0, d1] : tensor<4x3xf32>) -> ([d0, d1] : tensor<4x3xi1>) {
+// CHECK-NEXT:     %2 = arith.cmpf olt, %0, %1 : f32
+// CHECK-NEXT:     loopnest.yield %2 : i1
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %a, %b : tensor<4x3xf32>, tensor<4x3xi1>
 // CHECK-NEXT: }
@@ -72,9 +72,9 @@ func.func @markers(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     %1 = arith.extf %0 : f16 to f32
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %m = loopnest.nest [4, 3] (%2 = %x[d0, d1] : tensor<4x3xf16>) -> (maximum [d1] : tensor<3xf16>) {
-// CHECK-NEXT:     %3 = arith.extf %2 : f16 to f32
-// CHECK-NEXT:     loopnest.yield %3 : f32
+// CHECK-NEXT:   %m = loopnest.nest [4, 3] (%0 = %x[d0, d1] : tensor<4x3xf16>) -> (maximum [d1] : tensor<3xf16>) {
+// CHECK-NEXT:     %1 = arith.extf %0 : f16 to f32
+// CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %s, %m : tensor<4x1xf16>, tensor<3xf16>
 // CHECK-NEXT: }
@@ -82,21 +82,21 @@ func.func @markers(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:   %t = loopnest.nest [3, 4] (%0 = %x[d1, d0] : tensor<4x3xf32>) -> ([d0, d1] : tensor<3x4xf32>) {
 // CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %b = loopnest.nest [4, 3] (%1 = %v[0, d1] : tensor<1x3xf32>) -> ([d0, d1] : tensor<4x3xf32>) {
-// CHECK-NEXT:     loopnest.yield %1 : f32
+// CHECK-NEXT:   %b = loopnest.nest [4, 3] (%0 = %v[0, d1] : tensor<1x3xf32>) -> ([d0, d1] : tensor<4x3xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %f = loopnest.nest [4, 3] (%2 = %x[-1 * d0 + 3, d1] : tensor<4x3xf32>) -> ([d0, d1] : tensor<4x3xf32>) {
-// CHECK-NEXT:     loopnest.yield %2 : f32
+// CHECK-NEXT:   %f = loopnest.nest [4, 3] (%0 = %x[-1 * d0 + 3, d1] : tensor<4x3xf32>) -> ([d0, d1] : tensor<4x3xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %s = loopnest.nest [2, 2] (%3 = %x[2 * d0 + 1, 2 * d1] : tensor<4x3xf32>) -> ([d0, d1] : tensor<2x2xf32>) {
-// CHECK-NEXT:     loopnest.yield %3 : f32
+// CHECK-NEXT:   %s = loopnest.nest [2, 2] (%0 = %x[2 * d0 + 1, 2 * d1] : tensor<4x3xf32>) -> ([d0, d1] : tensor<2x2xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %p = loopnest.nest [5, 4] (%4 = %x[d0 + -1, d1] pad 1.000000e+00 : f32 : tensor<4x3xf32>) -> ([d0, d1] : tensor<5x4xf32>) {
-// CHECK-NEXT:     loopnest.yield %4 : f32
+// CHECK-NEXT:   %p = loopnest.nest [5, 4] (%0 = %x[d0 + -1, d1] pad 1.000000e+00 : f32 : tensor<4x3xf32>) -> ([d0, d1] : tensor<5x4xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %r = loopnest.reshape %x : tensor<4x3xf32> -> tensor<12xf32>
-// CHECK-NEXT:   %e = loopnest.nest [4, 1, 3] (%5 = %x[d0, d2] : tensor<4x3xf32>) -> ([d0, d1, d2] : tensor<4x1x3xf32>) {
-// CHECK-NEXT:     loopnest.yield %5 : f32
+// CHECK-NEXT:   %e = loopnest.nest [4, 1, 3] (%0 = %x[d0, d2] : tensor<4x3xf32>) -> ([d0, d1, d2] : tensor<4x1x3xf32>) {
+// CHECK-NEXT:     loopnest.yield %0 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %t, %b, %f, %s, %p, %r, %e : tensor<3x4xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<2x2xf32>, tensor<5x4xf32>, tensor<12xf32>, tensor<4x1x3xf32>
 // CHECK-NEXT: }
@@ -118,10 +118,10 @@ func.func @markers(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     %5 = loopnest.load %0[%3, %4] : tensor<5x4xf32> -> f32
 // CHECK-NEXT:     loopnest.yield %5 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %s = loopnest.nest [3, 4] (%6 = %i[d0] : tensor<3xi32>, %7 = %u[d0, d1] : tensor<3x4xf32>) -> (add [s0, d1] init %x : tensor<5x4xf32>) {
-// CHECK-NEXT:     %8 = arith.extsi %6 : i32 to i64
-// CHECK-NEXT:     %9 = loopnest.check_index %8 bound 5 : i64 message "{{.*}}nests.mlir:33:3: array.scatter_add"
-// CHECK-NEXT:     loopnest.yield %7, %9 : f32, i64
+// CHECK-NEXT:   %s = loopnest.nest [3, 4] (%0 = %i[d0] : tensor<3xi32>, %1 = %u[d0, d1] : tensor<3x4xf32>) -> (add [s0, d1] init %x : tensor<5x4xf32>) {
+// CHECK-NEXT:     %2 = arith.extsi %0 : i32 to i64
+// CHECK-NEXT:     %3 = loopnest.check_index %2 bound 5 : i64 message "{{.*}}nests.mlir:33:3: array.scatter_add"
+// CHECK-NEXT:     loopnest.yield %1, %3 : f32, i64
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %t, %s : tensor<3x4xf32>, tensor<5x4xf32>
 // CHECK-NEXT: }
@@ -138,17 +138,17 @@ func.func @markers(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:     loopnest.yield %1 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %z = loopnest.nest [4] () -> ([d0] : tensor<4xf32>) {
-// CHECK-NEXT:     %2 = loopnest.index 0 : i64
-// CHECK-NEXT:     %3 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:     %0 = loopnest.index 0 : i64
+// CHECK-NEXT:     %1 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:     loopnest.yield %1 : f32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   %0 = loopnest.nest [4] (%1 = %c[d0] : tensor<4xf32>, %2 = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+// CHECK-NEXT:     %3 = arith.addf %1, %2 : f32
 // CHECK-NEXT:     loopnest.yield %3 : f32
 // CHECK-NEXT:   }
-// CHECK-NEXT:   %4 = loopnest.nest [4] (%5 = %c[d0] : tensor<4xf32>, %6 = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
-// CHECK-NEXT:     %7 = arith.addf %5, %6 : f32
-// CHECK-NEXT:     loopnest.yield %7 : f32
-// CHECK-NEXT:   }
-// CHECK-NEXT:   %s = loopnest.nest [4] (%8 = %4[d0] : tensor<4xf32>, %9 = %z[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
-// CHECK-NEXT:     %10 = arith.addf %8, %9 : f32
-// CHECK-NEXT:     loopnest.yield %10 : f32
+// CHECK-NEXT:   %s = loopnest.nest [4] (%1 = %0[d0] : tensor<4xf32>, %2 = %z[d0] : tensor<4xf32>) -> ([d0] : tensor<4xf32>) {
+// CHECK-NEXT:     %3 = arith.addf %1, %2 : f32
+// CHECK-NEXT:     loopnest.yield %3 : f32
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %s : tensor<4xf32>
 // CHECK-NEXT: }

@@ -47,3 +47,10 @@ func.func @nested(%x: f64, %c: i1) {
   }
   func.return
 }
+
+// -----
+
+func.func @yields(%x: tensor<4xf64>) -> tensor<4xf64> {
+  // expected-error @+1 {{grad.yield: ends no function; use func.return}}
+  grad.yield %x : tensor<4xf64>
+}

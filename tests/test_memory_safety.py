@@ -18,7 +18,7 @@ from xdsl.printer import Printer
 
 import gradir
 from gradir.dialects.loopnest.loopnest import NestOp
-from gradir.errors import ArgumentTypeError, GradirError
+from gradir.errors import ArgumentTypeError, GradirError, IndexOutOfRange
 from gradir.tools.gradir_opt import main as gradir_opt
 from gradir.tools.gradir_run import main as gradir_run
 

@@ -18,8 +18,8 @@ import re
 from collections.abc import Callable
 from functools import cache
 
+from gradir.codegen.text.half_floats import mangled_type, vector_type
 from gradir.codegen.text.lanes import ROUNDING_MAGIC, Lanes, Value, vector
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.target import Target
 
 # Functions of the C library that native code may call. The first move and clear memory. Remainders
@@ -29,22 +29,6 @@ LIBRARY_FUNCTIONS = ("memcpy", "memmove", "memset", "fmod", "fmodf", "fma")
 _CONVERSION = re.compile(r"@gradir\.(extend|narrow)\.(?:v(\d+))?(f16|bf16)\(")
 _ROUNDING = re.compile(r"@llvm\.(floor|ceil|trunc|round|roundeven)\.(?:v(\d+))?f(32|64)\(")
 _FMA = re.compile(r"@llvm\.(fma)\.(?:v(\d+))?f(32)\(")
-
-
-def extended(f: FunctionText, kind: str, lanes: int | None, value: str) -> str:
-    """f16 or bf16 (bits) as f32; `lanes` is None for a scalar."""
-    return _convert(f, "extend", kind, lanes, value)
-
-
-def narrowed(f: FunctionText, kind: str, lanes: int | None, value: str) -> str:
-    """f32 as f16 or bf16 (bits), to nearest even; `lanes` is None for a scalar."""
-    return _convert(f, "narrow", kind, lanes, value)
-
-
-def _convert(f: FunctionText, name: str, kind: str, lanes: int | None, value: str) -> str:
-    bits, single = _shaped("i16", lanes), _shaped("float", lanes)
-    source, result = (bits, single) if name == "extend" else (single, bits)
-    return f.emit(f"call {result} @gradir.{name}.{_suffix(kind, lanes)}({source} {value})")
 
 
 def complete(text: str, target: Target) -> str:
@@ -69,14 +53,6 @@ def _sorted(found: set[tuple[str, str | None, str]]) -> list[tuple[str, str | No
 
 def _lanes(digits: str | None) -> int | None:
     return None if digits is None else int(digits)
-
-
-def _shaped(element: str, lanes: int | None) -> str:
-    return element if lanes is None else f"<{lanes} x {element}>"
-
-
-def _suffix(kind: str, lanes: int | None) -> str:
-    return kind if lanes is None else f"v{lanes}{kind}"
 
 
 def _define(
@@ -113,17 +89,17 @@ def _returned(value: Value, lanes: int | None) -> str:
 @cache
 def _conversion(name: str, kind: str, lanes: int | None, has_half: bool) -> str:
     function = Lanes(32, lanes or 1)
-    bits, single = _shaped("i16", lanes), _shaped("float", lanes)
+    bits, single = vector_type("i16", lanes), vector_type("float", lanes)
     is_native = kind == "f16" and has_half
     if name == "extend":
         convert = _extend_natively if is_native else _EXTENDS[kind]
         x = _argument(function, vector("i16", function.lanes), lanes, 0)
         value = _returned(convert(function, x), lanes)
-        return _define(name, _suffix(kind, lanes), single, [bits], function, value)
+        return _define(name, mangled_type(kind, lanes), single, [bits], function, value)
     convert = _narrow_natively if is_native else _NARROWS[kind]
     x = _argument(function, function.float_type, lanes, 0)
     value = _returned(convert(function, x), lanes)
-    return _define(name, _suffix(kind, lanes), bits, [single], function, value)
+    return _define(name, mangled_type(kind, lanes), bits, [single], function, value)
 
 
 def _extend_natively(f: Lanes, x: Value) -> Value:
@@ -207,9 +183,9 @@ def _arithmetic(name: str, lanes: int | None, bits: int) -> str:
         _argument(function, function.float_type, lanes, k) for k in range(3 if name == "fma" else 1)
     ]
     value = _returned(emit(function, *operands), lanes)
-    type_ = _shaped("float" if bits == 32 else "double", lanes)
+    type_ = vector_type("float" if bits == 32 else "double", lanes)
     return _define(
-        name, _suffix(f"f{bits}", lanes), type_, [type_] * len(operands), function, value
+        name, mangled_type(f"f{bits}", lanes), type_, [type_] * len(operands), function, value
     )
 
 

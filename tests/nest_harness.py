@@ -23,9 +23,9 @@ from xdsl.dialects.memref import MemRef
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
-from gradir.codegen.bodies.bodies import element_kind
+from gradir.codegen.bodies.emitter import element_kind
 from gradir.codegen.bodies.op_table import FLOAT_PREDICATES, INTEGER_PREDICATES
-from gradir.codegen.nests.nests import emit_nest, nest_scratch_bytes
+from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
 from gradir.codegen.text.instructions import kind_of
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel
 from gradir.codegen.text.target import Target, host

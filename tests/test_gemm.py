@@ -17,8 +17,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gradir.codegen.gemm.gemm import Contraction, GemmPlan, Operand, emit, plan
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.gemm.kernel import Contraction, GemmPlan, Operand, emit, plan
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.target import Target, host
 from gradir.codegen.vector_math.target_functions import complete
 

@@ -19,7 +19,7 @@ from nest_harness import (
 )
 
 from gradir.codegen.nests import space
-from gradir.codegen.nests.nests import emit_nest
+from gradir.codegen.nests.kernel import emit_nest
 from gradir.codegen.text.target import Target, host
 from gradir.dialects.loopnest.loopnest import NestOp
 

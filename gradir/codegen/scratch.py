@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import ModuleOp, i8
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from gradir.codegen.contractions.contractions import contract_scratch_bytes
+from gradir.codegen.contractions.kernel import contract_scratch_bytes
 from gradir.codegen.driver.kernel_key import kernel_key
-from gradir.codegen.nests.nests import nest_scratch_bytes
+from gradir.codegen.nests.kernel import nest_scratch_bytes
 from gradir.codegen.text.target import Target, host
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp

@@ -35,9 +35,9 @@ from gradir.codegen.contractions.steps import (
     tiled_steps,
 )
 from gradir.codegen.gemm.tile import add, element_pointer, multiply
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import bits_of, kind_of
 from gradir.codegen.text.kernel import Kernel, Phase
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.target import Target
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import (

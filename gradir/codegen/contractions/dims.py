@@ -13,8 +13,8 @@ from itertools import product
 from math import prod
 from typing import cast
 
-from gradir.codegen.bodies.bodies import element_kind
-from gradir.codegen.gemm import gemm
+from gradir.codegen.bodies.emitter import element_kind
+from gradir.codegen.gemm import kernel as gemm
 from gradir.codegen.text.instructions import kind_of, llvm_type
 from gradir.codegen.text.memory import CLOSE_STRIDE, LINE_BYTES
 from gradir.codegen.text.target import Target

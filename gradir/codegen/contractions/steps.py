@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import IntegerType, MemRefType, Signedness, i8
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from gradir.codegen.bodies.bodies import element_kind
+from gradir.codegen.bodies.emitter import element_kind
 from gradir.codegen.text.instructions import bits_of, is_float, kind_of
 from gradir.codegen.text.kernel import Kernel, Phase
 from gradir.codegen.text.target import Target

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 
 from gradir.codegen.text.callback_functions import POLL_SYMBOL
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.table import TABLE_STOP, TABLE_THREADS
 from gradir.codegen.text.target import Target
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.target import Target
 
 POINTER, CAPACITY, ROW, FAILED = 0, 1, 2, 3

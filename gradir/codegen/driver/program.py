@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.contractions.contractions import emit_contract
+from gradir.codegen.contractions.kernel import emit_contract
 from gradir.codegen.driver.attributes import global_data, parameters_of, tapes_of
 from gradir.codegen.driver.costs import driver_costs
 from gradir.codegen.driver.entry import parallel_entry, serial_entry
@@ -46,13 +46,13 @@ from gradir.codegen.driver.report import (
 )
 from gradir.codegen.driver.scalars import Buffer, ScalarCode
 from gradir.codegen.driver.threads import SharedWork, Use
-from gradir.codegen.nests.nests import emit_nest
-from gradir.codegen.programs.scalar_programs import emit_forall
+from gradir.codegen.nests.kernel import emit_nest
+from gradir.codegen.programs.kernel import emit_forall
 from gradir.codegen.text.callback_functions import HOST_OBJECT, HOST_SYMBOL
 from gradir.codegen.text.control_flow import ControlFlow
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import kind_of
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, Phase
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.polls import POLL_DECLARATION, UNLIKELY_DEFINITION, Polls
 from gradir.codegen.text.table import TABLE_ARGUMENTS
 from gradir.codegen.text.target import Target

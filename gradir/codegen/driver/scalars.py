@@ -18,9 +18,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gradir.codegen.bodies.op_table import OPS
 from gradir.codegen.driver.growing_memory import CAPACITY, FAILED, ROW, limit_of_machine
 from gradir.codegen.driver.threads import SharedWork, Use
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, bits_of, kind_of, llvm_type
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.memory import Memory
 from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.loopnest.buffer_ops import (

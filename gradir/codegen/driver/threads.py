@@ -6,8 +6,8 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import Phase
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.polls import LEAVE, UNLIKELY
 
 # Nanoseconds that one thread takes, from which on it pays to share: a phase, for which the threads

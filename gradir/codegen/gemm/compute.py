@@ -21,7 +21,7 @@ from gradir.codegen.gemm.tile import (
     multiply,
     subtract,
 )
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import cast
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.bodies.bodies import (
+from gradir.codegen.bodies.emitter import (
     BodyEmitter,
     Surroundings,
     Value,
@@ -40,6 +40,7 @@ from gradir.codegen.nests.space import (
     normalize,
     vector_lanes,
 )
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import (
     Needs,
     attribute_literal,
@@ -49,7 +50,6 @@ from gradir.codegen.text.instructions import (
     kind_of,
     literal,
 )
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.target import Target
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import IndexOp, NestOp, ShapedType

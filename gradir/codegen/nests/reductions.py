@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from math import prod
 
-from gradir.codegen.bodies.bodies import Value
+from gradir.codegen.bodies.emitter import Value
 from gradir.codegen.nests.accumulators import Accumulators
 from gradir.codegen.nests.space import accumulator_lanes
 from gradir.codegen.nests.writer import UNROLL_SIZE, PassWriter

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Protocol
 
-from gradir.codegen.bodies.bodies import Surroundings, Value
+from gradir.codegen.bodies.emitter import Surroundings, Value
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import FLOAT_BITS, Needs, bits_of, is_float
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.target import Target
 
 # A chunk of the last dimension, and a last dimension that is merged with others, is a multiple of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gradir.codegen.bodies.bodies import Value
+from gradir.codegen.bodies.emitter import Value
 from gradir.codegen.nests.space import Linear, Pass, Read
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.instructions import llvm_type

@@ -11,11 +11,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from gradir.codegen.bodies.bodies import Surroundings, Value
+from gradir.codegen.bodies.emitter import Surroundings, Value
 from gradir.codegen.nests.space import Linear, Pass, Read, Write
 from gradir.codegen.nests.streams import Store, Streams, bytes_moved
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.memory import Memory, constant_mask
 from gradir.codegen.text.target import Target
 

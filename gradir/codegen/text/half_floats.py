@@ -6,7 +6,7 @@ None for a scalar: `<1 x i16>` is another type than `i16`.
 
 from __future__ import annotations
 
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 
 
 def extended(f: FunctionText, kind: str, lanes: int | None, value: str) -> str:

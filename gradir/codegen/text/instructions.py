@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute
 
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.half_floats import extended, narrowed
-from gradir.codegen.text.llvm_text import FunctionText
 
 LLVM_TYPES = {"f64": "double", "f32": "float", "f16": "i16", "bf16": "i16"}
 FLOAT_BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation
 
 from gradir.codegen.text.callback_functions import POLL_SYMBOL
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.table import TABLE_STOP
 from gradir.dialects.base.constants import constant_integer
 from gradir.passes.analysis.region_ops import blocks_of, is_region_op
@@ -34,7 +34,7 @@ TRIP_COST = 0.5
 # Block where a function ends before its time.
 LEAVE = "leave"
 # What says that a branch is hardly ever taken, and its definition in the module: metadata number 1,
-# as number 0 is of vector_memory.py.
+# as number 0 is of memory.py.
 UNLIKELY, UNLIKELY_DEFINITION = "!prof !1", '!1 = !{!"branch_weights", i32 1, i32 1048575}'
 POLL_DECLARATION = f"declare i64 @{POLL_SYMBOL}(ptr)"
 

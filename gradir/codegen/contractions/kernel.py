@@ -24,7 +24,7 @@ from typing import cast
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
-from gradir.codegen.bodies.bodies import (
+from gradir.codegen.bodies.emitter import (
     BodyEmitter,
     Surroundings,
     Value,
@@ -41,12 +41,12 @@ from gradir.codegen.contractions.chunks import (
 )
 from gradir.codegen.contractions.dims import Tiling, tiling
 from gradir.codegen.contractions.steps import Step, Steps, emit_steps, nest_steps, tiled_steps
-from gradir.codegen.gemm import gemm
+from gradir.codegen.gemm import kernel as gemm
 from gradir.codegen.gemm.tile import add, multiply
-from gradir.codegen.nests.nests import emit_nest, nest_scratch_bytes
+from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
 from gradir.codegen.text.kernel import Kernel, Phase
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.memory import Memory
 from gradir.codegen.text.target import Target
 from gradir.dialects.base.access import Access

@@ -20,9 +20,9 @@ from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.bodies.op_table import OPS, VECTOR_MATH, cost
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.memory import Memory
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import (

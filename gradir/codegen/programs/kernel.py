@@ -16,13 +16,13 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.bodies.bodies import BodyEmitter, Surroundings, Value, element_kind
+from gradir.codegen.bodies.emitter import BodyEmitter, Surroundings, Value, element_kind
 from gradir.codegen.nests.space import vector_lanes
 from gradir.codegen.programs.cost import program_cost, program_costs
 from gradir.codegen.text.control_flow import ControlFlow
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
 from gradir.codegen.text.kernel import Kernel, Phase
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.memory import memory_kind
 from gradir.codegen.text.polls import LEAVE, SHORT, TRIP_COST, Polls
 from gradir.codegen.text.target import Target

@@ -36,7 +36,7 @@ from gradir.codegen.gemm.plan import (
     Phase,
 )
 from gradir.codegen.gemm.tile import add, minimum, multiply
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 
 __all__ = [
     "ELEMENT_BYTES",

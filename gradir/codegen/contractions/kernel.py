@@ -26,8 +26,8 @@ from xdsl.ir import Attribute
 
 from gradir.codegen.bodies.emitter import (
     BodyEmitter,
+    LlvmValue,
     Surroundings,
-    Value,
     body_cost,
     element_kind,
     required_ops,
@@ -279,7 +279,7 @@ class _Epilogue:
             kind = kind_of(op.accumulator_type)
             accumulator = f.emit(f"extractelement <1 x {llvm_type(kind)}> {accumulator}, i64 0")
         surroundings = Surroundings(indices, self.tiled.vector_dim, mask)
-        arguments: list[str | Value] = [accumulator]
+        arguments: list[str | LlvmValue] = [accumulator]
         for k in range(2, len(op.inputs)):
             arguments.append(self._load(memory, k, indices, lanes, mask))
         emitter = BodyEmitter(f, lanes, self.needs, surroundings)
@@ -319,15 +319,15 @@ class _Epilogue:
 
     def _load(
         self, memory: Memory, index: int, indices: dict[int, str], lanes: int, mask: str | None
-    ) -> Value:
+    ) -> LlvmValue:
         access, type_ = self.op.input_accesses[index], self.op.inputs[index].type
         if access is None:
-            return Value(_input_name(index), 1)
+            return LlvmValue(_input_name(index), 1)
         kind = element_kind(cast(ShapedType, type_))
         pointer, step = self._element(memory, _input_name(index), access, type_, indices)
         if step == 0:
-            return Value(memory.load(kind, 1, pointer), 1)
-        return Value(memory.load_strided(kind, lanes, pointer, step, mask), lanes)
+            return LlvmValue(memory.load(kind, 1, pointer), 1)
+        return LlvmValue(memory.load_strided(kind, lanes, pointer, step, mask), lanes)
 
     def _store(
         self,

@@ -19,8 +19,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.bodies.emitter import (
     BodyEmitter,
+    LlvmValue,
     Surroundings,
-    Value,
     body_cost,
     element_kind,
     required_ops,
@@ -82,8 +82,8 @@ class BlockBody:
         lanes: int,
         needs: Needs,
         surroundings: Surroundings,
-        arguments: Sequence[Value],
-    ) -> list[Value | None]:
+        arguments: Sequence[LlvmValue],
+    ) -> list[LlvmValue | None]:
         emitter = BodyEmitter(function, lanes, needs, surroundings)
         return emitter.emit(self.block, arguments, self.ops)
 
@@ -103,9 +103,9 @@ class CopyBody:
         lanes: int,
         needs: Needs,
         surroundings: Surroundings,
-        arguments: Sequence[Value],
-    ) -> list[Value | None]:
-        return list(arguments) if self.literal is None else [Value(self.literal, 1)]
+        arguments: Sequence[LlvmValue],
+    ) -> list[LlvmValue | None]:
+        return list(arguments) if self.literal is None else [LlvmValue(self.literal, 1)]
 
 
 @dataclass

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from math import prod
 
-from gradir.codegen.bodies.emitter import Value
+from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.accumulators import Accumulators
 from gradir.codegen.nests.space import accumulator_lanes
 from gradir.codegen.nests.writer import UNROLL_SIZE, PassWriter
@@ -98,7 +98,7 @@ class _Rows:
             total.combine(0, self._value(total, values), mask)
             total.rotate()
 
-    def _value(self, total: Accumulators, values: list[Value | None]) -> str:
+    def _value(self, total: Accumulators, values: list[LlvmValue | None]) -> str:
         return self.writer.vector(values[total.write.position], total.kind)
 
     def finish(self) -> None:

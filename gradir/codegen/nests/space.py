@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Protocol
 
-from gradir.codegen.bodies.emitter import Surroundings, Value
+from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import FLOAT_BITS, Needs, bits_of, is_float
 from gradir.codegen.text.target import Target
@@ -128,8 +128,8 @@ class Body(Protocol):
         lanes: int,
         needs: Needs,
         surroundings: Surroundings,
-        arguments: Sequence[Value],
-    ) -> list[Value | None]: ...
+        arguments: Sequence[LlvmValue],
+    ) -> list[LlvmValue | None]: ...
 
 
 @dataclass(frozen=True)

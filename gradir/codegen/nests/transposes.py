@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gradir.codegen.bodies.emitter import Value
+from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.space import Linear, Pass, Read
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.instructions import llvm_type
@@ -111,15 +111,15 @@ class _Tiles:
             with writer.at(self.across, index), writer.given(self._staged_values(row)):
                 writer.store_plain(writer.body(0, mask), 0, mask)
 
-    def _staged_values(self, row: str) -> dict[int, Value]:
-        values: dict[int, Value] = {}
+    def _staged_values(self, row: str) -> dict[int, LlvmValue]:
+        values: dict[int, LlvmValue] = {}
         for k, stage in self.stages.items():
             read = self._read(k)
             type_ = self._vector_type(read)
             f = self.writer.f
             address = f.emit(f"getelementptr {type_}, ptr {stage}, i64 {row}")
             loaded = f.emit(f"load {type_}, ptr {address}")
-            values[k] = Value(
+            values[k] = LlvmValue(
                 self.writer.memory.from_memory(read.kind, self.lanes, loaded), self.lanes
             )
         return values

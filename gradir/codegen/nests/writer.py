@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from gradir.codegen.bodies.emitter import Surroundings, Value
+from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
 from gradir.codegen.nests.space import Linear, Pass, Read, Write
 from gradir.codegen.nests.streams import Store, Streams, bytes_moved
 from gradir.codegen.text.functions import FunctionText
@@ -64,7 +64,7 @@ class PassWriter:
         self.allocas: list[str] = []
         self.indices: dict[int, str] = {}
         self.linears: dict[Linear, str] = {k: str(k.constant) for k in one.linears}
-        self.hoisted: dict[tuple[int, int | None], Value] = {}
+        self.hoisted: dict[tuple[int, int | None], LlvmValue] = {}
         self.spans = {d: Span("0", str(n)) for d, n in enumerate(one.bounds)}
         self.chunk_index = "0"
         self.item_count = 1
@@ -289,7 +289,7 @@ class PassWriter:
         self.hoisted = before
 
     @contextmanager
-    def given(self, values: dict[int, Value]) -> Generator[None]:
+    def given(self, values: dict[int, LlvmValue]) -> Generator[None]:
         """These arguments of the body are known, for the first vector."""
         before = self.hoisted
         self.hoisted = before | {(k, 0): value for k, value in values.items()}
@@ -300,21 +300,21 @@ class PassWriter:
         v = self.one.vector_dim
         return self.lanes == 1 or read.empty or not read.uses(frozenset([v]))
 
-    def argument(self, k: int, shift: int, mask: str | None) -> Value:
+    def argument(self, k: int, shift: int, mask: str | None) -> LlvmValue:
         """Argument k of the body `shift` elements further along the vector dimension."""
         found = self.hoisted.get((k, shift)) or self.hoisted.get((k, None))
         if found is not None:
             return found
         read = self.one.reads[k]
         if read is None:
-            return Value("poison", 1)
+            return LlvmValue("poison", 1)
         if read.offset is None:
-            return Value(read.pointer, 1)
+            return LlvmValue(read.pointer, 1)
         if read.empty:
-            return Value(read.other, 1)
+            return LlvmValue(read.other, 1)
         if self._is_uniform(read):
-            return Value(self._scalar(read, shift), 1)
-        return Value(self._vector(read, shift, mask), self.lanes)
+            return LlvmValue(self._scalar(read, shift), 1)
+        return LlvmValue(self._vector(read, shift, mask), self.lanes)
 
     def address(self, pointer: str, kind: str, linear: Linear, shift: int) -> str:
         """The address of the first lane."""
@@ -378,7 +378,7 @@ class PassWriter:
 
     # The body and its results.
 
-    def body(self, shift: int, mask: str | None) -> list[Value | None]:
+    def body(self, shift: int, mask: str | None) -> list[LlvmValue | None]:
         """Emit the body for one vector; gives the yielded values."""
         arguments = [self.argument(k, shift, mask) for k in range(len(self.one.reads))]
         v = self.one.vector_dim
@@ -392,14 +392,14 @@ class PassWriter:
         surroundings = Surroundings(indices, vector_dim, mask)
         return self.one.body.emit(self.f, self.lanes, self.needs, surroundings, arguments)
 
-    def vector(self, value: Value | None, kind: str) -> str:
+    def vector(self, value: LlvmValue | None, kind: str) -> str:
         """The name of a yielded value in all lanes."""
         assert value is not None
         if value.lanes == self.lanes:
             return value.name
         return self.memory.splat(kind, self.lanes, value.name)
 
-    def store_plain(self, values: Sequence[Value | None], shift: int, mask: str | None) -> None:
+    def store_plain(self, values: Sequence[LlvmValue | None], shift: int, mask: str | None) -> None:
         """Write the outputs that are not combined."""
         lanes, memory = self.lanes, self.memory
         streamed: list[Store] = []

@@ -16,7 +16,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.bodies.emitter import BodyEmitter, Surroundings, Value, element_kind
+from gradir.codegen.bodies.emitter import BodyEmitter, LlvmValue, Surroundings, element_kind
 from gradir.codegen.nests.space import vector_lanes
 from gradir.codegen.programs.cost import program_cost, program_costs
 from gradir.codegen.text.control_flow import ControlFlow
@@ -129,7 +129,7 @@ class _Writer:
             self.store(op)
         elif not self.flow.emit(op):
             emitter = self.vector if self.varies(op.results[0]) else self.scalar
-            values = [Value(self.lane_value(v), self.lanes_of(v)) for v in op.operands]
+            values = [LlvmValue(self.lane_value(v), self.lanes_of(v)) for v in op.operands]
             self.names[op.results[0]] = emitter.apply(op, values).name
 
     def varies(self, value: SSAValue) -> bool:
@@ -270,7 +270,7 @@ class _Writer:
             return self.names[value]
         op = value.owner
         assert isinstance(op, Operation)
-        operands = [Value(self.first_lane(v), 1) for v in op.operands]
+        operands = [LlvmValue(self.first_lane(v), 1) for v in op.operands]
         return self.scalar.apply(op, operands).name
 
     def stride(self, indices: Sequence[SSAValue], steps: Sequence[int]) -> int | None:

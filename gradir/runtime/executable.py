@@ -27,7 +27,7 @@ from gradir.codegen.driver.growing_memory import (
     POINTER,
     as_limit,
 )
-from gradir.codegen.driver.program import Program, emit_program
+from gradir.codegen.driver.program import CompiledProgram, emit_program
 from gradir.codegen.driver.scalars import NO_BOUND, PLAIN
 from gradir.codegen.text.callback_functions import HOST_OBJECT, HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
@@ -113,7 +113,7 @@ class Executable(Recompiled):
 
     def __init__(
         self,
-        program: Program,
+        program: CompiledProgram,
         code: jit.LoadedCode,
         target: Target,
         thread_count: int,
@@ -452,7 +452,7 @@ def runnable(target: Target) -> Target:
     return target
 
 
-def symbols_of(program: Program) -> dict[str, int]:
+def symbols_of(program: CompiledProgram) -> dict[str, int]:
     """The addresses of the functions that the module calls."""
     functions: dict[str, int] = {}
     if program.growing:

@@ -5,8 +5,8 @@
     values = emitter.emit(op.body.block, ["%acc", "%x"])          # of <16 x T> each
     names = [emitter.vector(v, kind) for v, kind in ...]
 
-Values that are the same in all lanes (`LlvmValue(name, 1)`) are computed once, as scalars, and splat
-where a vector meets them. `Needs` collects the vector math functions, the declarations and the
+Values that are the same in all lanes (`LlvmValue(name, 1)`) are computed once, as scalars, and
+splat where a vector meets them. `Needs` collects the vector math functions, the declarations and the
 error messages that the text refers to.
 """
 
@@ -34,7 +34,7 @@ from gradir.dialects.loopnest.loopnest import (
     scalar_type,
 )
 
-__all__ = ["BodyEmitter", "Needs", "Surroundings", "LlvmValue", "body_cost", "required_ops"]
+__all__ = ["BodyEmitter", "LlvmValue", "Needs", "Surroundings", "body_cost", "required_ops"]
 
 
 @dataclass(frozen=True)

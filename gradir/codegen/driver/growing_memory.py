@@ -119,7 +119,7 @@ done:
 def trim_function(target: Target, growing: Sequence[tuple[int, int, int]]) -> str:
     """`@gradir_trim(ptr %table)`: memory that has grown large is given back but for one record.
 
-    `growing` as in `Program`; what belongs to a result is left to the caller.
+    `growing` as in `CompiledProgram`; what belongs to a result is left to the caller.
     """
     f = FunctionText()
     for word, stride, kept in growing:

@@ -36,12 +36,12 @@ from gradir.codegen.driver.kernel_key import kernel_key
 from gradir.codegen.driver.loop_blocks import LoopBlocks
 from gradir.codegen.driver.report import (
     BufferType,
+    CompiledProgram,
     Constant,
     HostCallSite,
     KernelReport,
     Parameter,
     PhaseReport,
-    Program,
     byte_size,
 )
 from gradir.codegen.driver.scalars import Buffer, ScalarCode
@@ -67,12 +67,12 @@ from gradir.passes.analysis.liveness import is_control_flow
 from gradir.passes.analysis.region_flow import times, trips
 
 __all__ = [
-    "Constant", "HostCallSite", "KernelReport", "Parameter", "PhaseReport", "Program", "byte_size",
-    "emit_program",
+    "CompiledProgram", "Constant", "HostCallSite", "KernelReport", "Parameter", "PhaseReport",
+    "byte_size", "emit_program",
 ]  # fmt: skip
 
 
-def emit_program(function: func.FuncOp, target: Target, threads: int) -> Program:
+def emit_program(function: func.FuncOp, target: Target, threads: int) -> CompiledProgram:
     """The LLVM module of `function`, for at most `threads` threads."""
     driver = _Driver(function, target, threads)
     driver.function_block()
@@ -431,14 +431,14 @@ class _Driver:
 
     # The module.
 
-    def program(self) -> Program:
+    def program(self) -> CompiledProgram:
         """What the walk has gathered."""
         self.work.finish()
         if self.own_record:
             self.records.append((self.own_word, len(self.messages)))
             self.messages += self.scalars.needs.messages
         arena, inputs, results = parameters_of(self.function)
-        return Program(
+        return CompiledProgram(
             name=self.function.sym_name.data,
             text=self.module_text(),
             arena_bytes=byte_size(arena.type) if arena else None,

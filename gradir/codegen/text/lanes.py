@@ -1,8 +1,7 @@
 """Values of one vectorized function: Python operators that write LLVM instructions.
 
-A kernel is a Python function from `LaneValue` to `LaneValue`. It is written once and serves float and
-double, one lane or many; each operator appends exactly one instruction, so that all widths give
-the same bits.
+A function of `LaneValue`s is written once and serves float and double, one lane or many; each
+operator appends exactly one instruction, so that all widths give the same bits.
 """
 
 from __future__ import annotations
@@ -206,7 +205,7 @@ class LaneValue:
         )
 
     def select(self, yes: Operand, no: Operand) -> LaneValue:
-        """`yes` where this mask holds, elsewhere `no`; both floats, or an integer LaneValue each."""
+        """`yes` where this mask holds, elsewhere `no`; both floats, or LaneValues of integers."""
         yes, no = self._float(yes), self._float(no)
         return self.function.emit(
             yes.type,

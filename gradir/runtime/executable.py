@@ -32,7 +32,7 @@ from gradir.codegen.driver.scalars import NO_BOUND, PLAIN
 from gradir.codegen.text.callback_functions import HOST_OBJECT, HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
 from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_ERROR, TABLE_THREADS
-from gradir.codegen.text.target import Target, host
+from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.attributes import integers_of
 from gradir.errors import (
     ArgumentError,
@@ -115,7 +115,7 @@ class Executable(Recompiled):
         self,
         program: CompiledProgram,
         code: jit.LoadedCode,
-        target: Target,
+        target: MachineTarget,
         thread_count: int,
         plan: Any = None,
         times: jit.CompileTimes | None = None,
@@ -421,7 +421,7 @@ ExecutableT = TypeVar("ExecutableT", bound=Executable)
 def compile_function(
     function: FuncOp,
     thread_count: int | None = None,
-    target: Target | None = None,
+    target: MachineTarget | None = None,
     plan: Any = None,
     kind: type[ExecutableT] = Executable,
 ) -> ExecutableT:
@@ -442,7 +442,7 @@ def compile_function(
     return made
 
 
-def runnable(target: Target) -> Target:
+def runnable(target: MachineTarget) -> MachineTarget:
     """The target; CompileError where this machine lacks what its code needs."""
     if target.lacking:
         raise CompileError(

@@ -38,7 +38,7 @@ from gradir.codegen.gemm.tile import add, element_pointer, multiply
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import bits_of, kind_of
 from gradir.codegen.text.kernel import Kernel, Phase
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import (
     ContractOp,
@@ -218,7 +218,7 @@ def _zero_nest(type_: MemRefType[Attribute]) -> NestOp:
 
 def emit_rows(
     op: ContractOp, chunks: Chunks, part: Kernel, share_bytes: int, shares: int, name: str,
-    target: Target,
+    target: MachineTarget,
 ) -> Kernel:  # fmt: skip
     """One phase, of which an item is a share: chunks that follow each other, in scratch memory of
     their own. `part` is the kernel of one chunk."""

@@ -17,7 +17,7 @@ from gradir.codegen.bodies.emitter import element_kind
 from gradir.codegen.gemm import kernel as gemm
 from gradir.codegen.text.instructions import kind_of, llvm_type
 from gradir.codegen.text.memory import CLOSE_STRIDE, LINE_BYTES
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, ShapedType
 
@@ -57,7 +57,7 @@ class Tiling:
         return self.row_dim if self.is_turned else self.column_dim
 
 
-def tiling(op: ContractOp, target: Target) -> Tiling:
+def tiling(op: ContractOp, target: MachineTarget) -> Tiling:
     """The tiling that a plan for one thread is the fastest with."""
     found = list(_tilings(op))
     if len(found) == 1 or 0 in op.extents:
@@ -65,7 +65,7 @@ def tiling(op: ContractOp, target: Target) -> Tiling:
     return min(found, key=lambda one: _cost(op, one, target))
 
 
-def _cost(op: ContractOp, one: Tiling, target: Target) -> float:
+def _cost(op: ContractOp, one: Tiling, target: MachineTarget) -> float:
     """Estimated cycles, with those of stores that are no whole vectors."""
     c = one.contraction
     results = prod(c.batch) * c.m * c.n

@@ -48,7 +48,7 @@ from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
 from gradir.codegen.text.kernel import Kernel, Phase
 from gradir.codegen.text.memory import Memory
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import ContractOp, ShapedType
@@ -60,13 +60,15 @@ from gradir.runtime.threads import thread_count
 PACK_COST, MULTIPLY_COST, LOAD_COST, TRANSPOSED_LOAD_COST = 0.1, 0.11, 0.5, 1.0
 
 
-def emit_contract(op: ContractOp, name: str, target: Target, threads: int | None = None) -> Kernel:
+def emit_contract(
+    op: ContractOp, name: str, target: MachineTarget, threads: int | None = None
+) -> Kernel:
     """The kernel of a contraction at buffer level, for probably `threads` threads."""
     return _emit(op, name, target, threads)
 
 
 def _emit(
-    op: ContractOp, name: str, target: Target, threads: int | None, resumes: bool = False
+    op: ContractOp, name: str, target: MachineTarget, threads: int | None, resumes: bool = False
 ) -> Kernel:
     """The kernel; with `resumes` its chains go on from what the output holds."""
 
@@ -89,7 +91,9 @@ def _emit(
     return _emit_tiled(op, name, tiled, _fitting_plan(op, tiled, target, threads), resumes)
 
 
-def contract_scratch_bytes(op: ContractOp, target: Target, threads: int | None = None) -> int:
+def contract_scratch_bytes(
+    op: ContractOp, target: MachineTarget, threads: int | None = None
+) -> int:
     """The bytes of scratch that `emit_contract` wants, aligned to 64; `op` may be on tensors."""
     rows = _rows(op, target, threads or thread_count())
     if rows is not None:
@@ -102,7 +106,7 @@ def contract_scratch_bytes(op: ContractOp, target: Target, threads: int | None =
     ).scratch_bytes
 
 
-def _scratch_of(steps: Steps, target: Target, threads: int | None) -> int:
+def _scratch_of(steps: Steps, target: MachineTarget, threads: int | None) -> int:
     inner = [
         contract_scratch_bytes(step.op, target, threads)
         if isinstance(step.op, ContractOp)
@@ -126,7 +130,7 @@ class _Rows:
         return self.shares * self.share_bytes
 
 
-def _rows(op: ContractOp, target: Target, threads: int) -> _Rows | None:
+def _rows(op: ContractOp, target: MachineTarget, threads: int) -> _Rows | None:
     """The contraction in chunks of rows, where it has copies of which they spare memory."""
     copied = copied_factors(op)
     if not copied or not is_single_chain(op) or not _has_plain_epilogue(op):
@@ -138,7 +142,7 @@ def _rows(op: ContractOp, target: Target, threads: int) -> _Rows | None:
     return _Rows(chunks, steps, _scratch_of(steps, target, 1), min(threads, chunks.count))
 
 
-def _fitting_rows(op: ContractOp, target: Target, threads: int | None) -> _Rows | None:
+def _fitting_rows(op: ContractOp, target: MachineTarget, threads: int | None) -> _Rows | None:
     """The chunks for so many threads, or for those that the scratch buffer was planned for."""
     for count in (threads or thread_count(), thread_count(), 1):
         rows = _rows(op, target, count)
@@ -176,7 +180,7 @@ def _has_plain_epilogue(op: ContractOp) -> bool:
 
 
 def _fitting_plan(
-    op: ContractOp, tiled: Tiling, target: Target, threads: int | None
+    op: ContractOp, tiled: Tiling, target: MachineTarget, threads: int | None
 ) -> gemm.GemmPlan:
     """The plan for so many threads, or for those that the scratch buffer was planned for."""
     available, smallest = _available(op), 0

@@ -21,7 +21,7 @@ from xdsl.rewriter import InsertPoint
 from gradir.codegen.bodies.emitter import element_kind
 from gradir.codegen.text.instructions import bits_of, is_float, kind_of
 from gradir.codegen.text.kernel import Kernel, Phase
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.loopnest.loopnest import (
     ContractOp,
@@ -81,7 +81,7 @@ def emit_steps(
     op: ContractOp,
     steps: Steps,
     name: str,
-    target: Target,
+    target: MachineTarget,
     emit: Callable[[Step, str], Kernel],
 ) -> Kernel:
     """The kernel; its phases take the contraction's arguments and hand on what a step takes.
@@ -394,7 +394,9 @@ def _without_k(access: Access | None, free: int) -> Access | None:
     return Access(free, tuple(rows))
 
 
-def _wrapper(op: LoopOp, step: Step, reserved: int, symbol: str, name: str, target: Target) -> str:
+def _wrapper(
+    op: LoopOp, step: Step, reserved: int, symbol: str, name: str, target: MachineTarget
+) -> str:
     """A function of the contraction's parameters that calls that of a step."""
     lines: list[str] = []
 

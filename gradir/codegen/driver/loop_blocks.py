@@ -23,7 +23,7 @@ from gradir.codegen.driver.loop_split import Split, split
 from gradir.codegen.driver.scalars import ScalarCode
 from gradir.codegen.driver.threads import Use
 from gradir.codegen.text.instructions import bytes_of, kind_of
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.loopnest.buffer_ops import (
     CheckOffsetOp,
@@ -40,7 +40,7 @@ from gradir.dialects.loopnest.loopnest import LoopOp, ReshapeOp
 class LoopBlocks:
     """Finds what loops can compute ahead; `ahead` are the ops that their iterations leave out."""
 
-    def __init__(self, scalars: ScalarCode, target: Target):
+    def __init__(self, scalars: ScalarCode, target: MachineTarget):
         self.scalars, self.target = scalars, target
         self.ahead: set[Operation] = set()
         # places on the stack for a vector each, that no loop around uses

@@ -55,7 +55,7 @@ from gradir.codegen.text.instructions import kind_of
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, Phase
 from gradir.codegen.text.polls import POLL_DECLARATION, UNLIKELY_DEFINITION, Polls
 from gradir.codegen.text.table import TABLE_ARGUMENTS
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math import collect
 from gradir.codegen.vector_math.target_functions import complete
 from gradir.dialects.base.diagnostics import LocatedError, value_name
@@ -72,7 +72,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def emit_program(function: func.FuncOp, target: Target, threads: int) -> CompiledProgram:
+def emit_program(function: func.FuncOp, target: MachineTarget, threads: int) -> CompiledProgram:
     """The LLVM module of `function`, for at most `threads` threads."""
     driver = _Driver(function, target, threads)
     driver.function_block()
@@ -91,7 +91,7 @@ class _Emitted:
 class _Driver:
     """Walks the function's blocks and writes the driver; `EMITTERS` says how for each op."""
 
-    def __init__(self, function: func.FuncOp, target: Target, threads: int):
+    def __init__(self, function: func.FuncOp, target: MachineTarget, threads: int):
         self.function, self.target, self.threads = function, target, threads
         self.text = FunctionText()
         self.work = SharedWork(self.text, threads)

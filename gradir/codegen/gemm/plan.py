@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.once import once
 
 ELEMENT_BYTES = {"float": 4, "double": 8, "half": 2, "bfloat": 2}
@@ -146,7 +146,7 @@ class GemmPlan:
     """
 
     contraction: Contraction
-    target: Target
+    target: MachineTarget
     height: int
     vectors: int
     group_panels: int

@@ -50,7 +50,7 @@ from gradir.codegen.text.instructions import (
     kind_of,
     literal,
 )
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import IndexOp, NestOp, ShapedType
 
@@ -123,13 +123,13 @@ class Plan:
         return f"%scratch.{offset}"
 
 
-def plan_nest(op: NestOp, target: Target) -> Plan:
+def plan_nest(op: NestOp, target: MachineTarget) -> Plan:
     """The passes of a nest at buffer level or tensor level."""
     return _Planner(op, target).plan()
 
 
 class _Planner:
-    def __init__(self, op: NestOp, target: Target):
+    def __init__(self, op: NestOp, target: MachineTarget):
         self.op = op
         self.target = target
         self.bounds = op.extents

@@ -14,7 +14,7 @@ from typing import Protocol
 from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import FLOAT_BITS, Needs, bits_of, is_float
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 
 # A chunk of the last dimension, and a last dimension that is merged with others, is a multiple of
 # this: of the lanes of all accumulators of one output, whatever its type and the machine.
@@ -180,7 +180,7 @@ class Pass:
         return self.vector_dim in self.reduced
 
 
-def accumulator_lanes(kind: str, target: Target) -> int:
+def accumulator_lanes(kind: str, target: MachineTarget) -> int:
     """How many partial results a reduction along the last dimension keeps: four vectors."""
     return 4 * target.vector_bytes // max(4, bits_of(kind) // 8)
 
@@ -233,7 +233,7 @@ def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> Chunk | None
     return Chunk(dim, size, -(-extent // size))
 
 
-def vector_lanes(kinds: Sequence[str], computes: bool, target: Target) -> int:
+def vector_lanes(kinds: Sequence[str], computes: bool, target: MachineTarget) -> int:
     """Lanes of the vectors of a pass whose values have these kinds.
 
     The widest float counts (f16 and bf16 as f32 where the body computes), else the widest kind.
@@ -320,7 +320,7 @@ def narrow_lanes(one: Pass) -> Pass:
     return replace(one, lanes=min(one.lanes, 1 << (extent - 1).bit_length()))
 
 
-def interleave(one: Pass, target: Target) -> Pass:
+def interleave(one: Pass, target: MachineTarget) -> Pass:
     """Vectors of several machine vectors for a large body.
 
     The processor then always has a few independent chains of instructions to choose from; those of

@@ -15,14 +15,14 @@ from math import prod
 from gradir.codegen.nests.space import Linear, Pass, Write
 from gradir.codegen.text.instructions import bytes_of
 from gradir.codegen.text.memory import LINE_BYTES, STREAM_METADATA, Memory, memory_kind
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 
 # The shortest store that streams.
 SHORTEST_STORE = 16
 
 
 def streamed_outputs(
-    one: Pass, target: Target, in_place: frozenset[str], whole_lines: bool
+    one: Pass, target: MachineTarget, in_place: frozenset[str], whole_lines: bool
 ) -> frozenset[str]:
     """The pointers of the outputs that are worth it.
 

@@ -17,7 +17,7 @@ from gradir.codegen.nests.streams import Store, Streams, bytes_moved
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs
 from gradir.codegen.text.memory import Memory, constant_mask
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 
 # Elements that a work item should at least cover.
 ITEM_ELEMENTS = 4096
@@ -52,7 +52,7 @@ class PassWriter:
     """The text of one pass. `target` sets the unrolling, never the order of combination."""
 
     def __init__(
-        self, one: Pass, target: Target, needs: Needs, streamed: frozenset[str] = frozenset()
+        self, one: Pass, target: MachineTarget, needs: Needs, streamed: frozenset[str] = frozenset()
     ):
         self.one = one
         self.target = target

@@ -25,13 +25,13 @@ from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
 from gradir.codegen.text.kernel import Kernel, Phase
 from gradir.codegen.text.memory import memory_kind
 from gradir.codegen.text.polls import LEAVE, SHORT, TRIP_COST, Polls
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.body_ops import LanesOp, LoadOp, ShapedType, StoreOp
 from gradir.dialects.loopnest.forall import ForallOp, program_ops
 
 
-def emit_forall(op: ForallOp, name: str, target: Target) -> Kernel:
+def emit_forall(op: ForallOp, name: str, target: MachineTarget) -> Kernel:
     """The function of a program on row-major contiguous buffers, called `name.0`."""
     needs = Needs()
     writer = _Writer(op, target, needs)
@@ -51,7 +51,7 @@ def emit_forall(op: ForallOp, name: str, target: Target) -> Kernel:
 class _Writer:
     """Writes one program; `lanes` and `mask` are those of the loopnest.lanes around, if any."""
 
-    def __init__(self, op: ForallOp, target: Target, needs: Needs):
+    def __init__(self, op: ForallOp, target: MachineTarget, needs: Needs):
         self.op = op
         self.target = target
         self.f = FunctionText()
@@ -342,7 +342,7 @@ def _spread(op: Operation, varying: set[SSAValue]) -> None:
         varying.update(op.results)
 
 
-def _lane_count(op: LanesOp, varying: set[SSAValue], target: Target) -> int:
+def _lane_count(op: LanesOp, varying: set[SSAValue], target: MachineTarget) -> int:
     """As many lanes as the widest value has that is not only a place in memory."""
     kinds: list[str] = []
     for inner in program_ops(op.body.block):

@@ -20,7 +20,7 @@ from functools import cache
 
 from gradir.codegen.text.half_floats import mangled_type, vector_type
 from gradir.codegen.text.lanes import ROUNDING_MAGIC, Lanes, LaneValue, vector
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 
 # Functions of the C library that native code may call. The first move and clear memory. Remainders
 # need a long division; fma of f64 is called by targets without FMA, and exact there as well.
@@ -31,7 +31,7 @@ _ROUNDING = re.compile(r"@llvm\.(floor|ceil|trunc|round|roundeven)\.(?:v(\d+))?f
 _FMA = re.compile(r"@llvm\.(fma)\.(?:v(\d+))?f(32)\(")
 
 
-def complete(text: str, target: Target) -> str:
+def complete(text: str, target: MachineTarget) -> str:
     """The module with the definitions of all that it calls of the above."""
     conversions = {(m[1], m[2], m[3]) for m in _CONVERSION.finditer(text)}
     parts: list[str] = []

@@ -37,7 +37,7 @@ from gradir.codegen.contractions.steps import (
 from gradir.codegen.gemm.tile import add, element_pointer, multiply
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import bits_of, kind_of
-from gradir.codegen.text.kernel import Kernel, Phase
+from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import (
@@ -244,5 +244,5 @@ def emit_rows(
         f"{target.attributes} {{\nentry:\n{f.text()}\n  ret void\n}}\n"
     )
     cost = chunks.count * sum(phase.cost for phase in part.phases)
-    phases = (Phase(f"{name}.chunks", shares, cost),)
+    phases = (KernelPhase(f"{name}.chunks", shares, cost),)
     return replace(part, text=f"{part.text}\n{text}", phases=phases)

@@ -46,7 +46,7 @@ from gradir.codegen.gemm.tile import add, multiply
 from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
-from gradir.codegen.text.kernel import Kernel, Phase
+from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.memory import Memory
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
@@ -217,7 +217,7 @@ def _emit_tiled(
     start = epilogue.start if resumes else None
     text = gemm.emit(plan, name, epilogue.emit, parameters, turned=tiled.is_turned, start=start)
     phases = tuple(
-        Phase(f"{name}.{phase.suffix}", phase.items, _cost(plan, phase, epilogue.cost))
+        KernelPhase(f"{name}.{phase.suffix}", phase.items, _cost(plan, phase, epilogue.cost))
         for phase in plan.phases
     )
     return Kernel(

@@ -20,7 +20,7 @@ from xdsl.rewriter import InsertPoint
 
 from gradir.codegen.bodies.emitter import element_kind
 from gradir.codegen.text.instructions import bits_of, is_float, kind_of
-from gradir.codegen.text.kernel import Kernel, Phase
+from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.loopnest.loopnest import (
@@ -93,7 +93,7 @@ def emit_steps(
         if step.op not in of_op:
             of_op[step.op] = emit(step, f"{name}.{step.label}")
     kernels = list(of_op.values())
-    phases: list[Phase] = []
+    phases: list[KernelPhase] = []
     texts = [kernel.text for kernel in kernels]
     for step in steps.steps:
         for phase in of_op[step.op].phases:

@@ -52,7 +52,7 @@ from gradir.codegen.text.callback_functions import HOST_OBJECT, HOST_SYMBOL
 from gradir.codegen.text.control_flow import ControlFlow
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import kind_of
-from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, Phase
+from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, KernelPhase
 from gradir.codegen.text.polls import POLL_DECLARATION, UNLIKELY_DEFINITION, Polls
 from gradir.codegen.text.table import TABLE_ARGUMENTS
 from gradir.codegen.text.target import MachineTarget
@@ -149,7 +149,7 @@ class _Driver:
 
     def phases(
         self, block: Block, executions: int | None = 1
-    ) -> Iterator[tuple[Phase, int | None]]:
+    ) -> Iterator[tuple[KernelPhase, int | None]]:
         """The phases of all kernels in a block and its regions, and how often each runs at most."""
         for op in block.ops:
             if isinstance(op, LoopOp | ForallOp):

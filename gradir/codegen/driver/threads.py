@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gradir.codegen.text.functions import FunctionText
-from gradir.codegen.text.kernel import Phase
+from gradir.codegen.text.kernel import KernelPhase
 from gradir.codegen.text.polls import LEAVE, UNLIKELY
 
 # Nanoseconds that one thread takes, from which on it pays to share: a phase, for which the threads
@@ -66,18 +66,18 @@ class SharedWork:
         self.prologue.append(f"  {name} = {instruction}")
         return name
 
-    def is_shared(self, phase: Phase) -> bool:
+    def is_shared(self, phase: KernelPhase) -> bool:
         return self.threads > 1 and phase.items >= 2 and phase.cost > PHASE_COST
 
-    def is_shared_anywhere(self, phases: Iterable[Phase]) -> bool:
+    def is_shared_anywhere(self, phases: Iterable[KernelPhase]) -> bool:
         return any(map(self.is_shared, phases))
 
-    def is_worth_waking(self, phases: Iterable[tuple[Phase, int | None]]) -> bool:
+    def is_worth_waking(self, phases: Iterable[tuple[KernelPhase, int | None]]) -> bool:
         """Whether to run a program of these phases, each so often, on several threads at all."""
         shared = ((p, trips) for p, trips in phases if self.is_shared(p))
         return any(trips is None or p.cost * trips > PROGRAM_COST for p, trips in shared)
 
-    def phase(self, phase: Phase, arguments: str, uses: Sequence[Use]) -> None:
+    def phase(self, phase: KernelPhase, arguments: str, uses: Sequence[Use]) -> None:
         """Call one phase; `arguments` is everything before the first and last item."""
         if phase.items == 0:
             return

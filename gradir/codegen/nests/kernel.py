@@ -27,7 +27,7 @@ from gradir.codegen.nests.transposes import (
 )
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.instructions import Needs
-from gradir.codegen.text.kernel import Kernel, Phase
+from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.loopnest.loopnest import NestOp
 
@@ -44,12 +44,12 @@ def emit_nest(op: NestOp, name: str, target: MachineTarget) -> Kernel:
     needs = Needs()
     parameters = _parameters(op)
     texts: list[str] = []
-    phases: list[Phase] = []
+    phases: list[KernelPhase] = []
     for number, one in enumerate(plan_nest(op, target).passes):
         writer = _write(one, target, needs, _in_place(op))
         symbol = f"{name}.{number}"
         texts.append(writer.text(f"@{symbol}", parameters))
-        phases.append(Phase(symbol, writer.item_count, writer.cost()))
+        phases.append(KernelPhase(symbol, writer.item_count, writer.cost()))
     return Kernel(
         "\n".join(texts),
         tuple(phases),

@@ -22,7 +22,7 @@ from gradir.codegen.programs.cost import program_cost, program_costs
 from gradir.codegen.text.control_flow import ControlFlow
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
-from gradir.codegen.text.kernel import Kernel, Phase
+from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.memory import memory_kind
 from gradir.codegen.text.polls import LEAVE, SHORT, TRIP_COST, Polls
 from gradir.codegen.text.target import MachineTarget
@@ -40,7 +40,7 @@ def emit_forall(op: ForallOp, name: str, target: MachineTarget) -> Kernel:
     items = prod(op.extents)
     return Kernel(
         text,
-        (Phase(symbol, items, items * program_cost(op)),),
+        (KernelPhase(symbol, items, items * program_cost(op)),),
         frozenset(needs.functions),
         frozenset(needs.declarations),
         tuple(needs.messages),

@@ -31,9 +31,9 @@ from gradir.codegen.gemm.plan import (
     ELEMENT_BYTES,
     ELEMENT_NAMES,
     Contraction,
+    GemmPhase,
     GemmPlan,
     Operand,
-    Phase,
 )
 from gradir.codegen.gemm.tile import add, minimum, multiply
 from gradir.codegen.text.functions import FunctionText
@@ -43,9 +43,9 @@ __all__ = [
     "ELEMENT_NAMES",
     "Contraction",
     "Epilogue",
+    "GemmPhase",
     "GemmPlan",
     "Operand",
-    "Phase",
     "Start",
     "cost",
     "emit",

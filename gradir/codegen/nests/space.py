@@ -104,7 +104,7 @@ class Chunk:
     count: int
 
 
-class Body(Protocol):
+class PassBody(Protocol):
     """What is computed from the reads: the block of an op, or a plain copy."""
 
     @property
@@ -139,7 +139,7 @@ class Pass:
     bounds: tuple[int, ...]
     reads: tuple[Read | None, ...]
     writes: tuple[Write, ...]
-    body: Body
+    body: PassBody
     reduced: frozenset[int] = frozenset()
     chunk: Chunk | None = None
     # Whether the lanes of a vector may be partial results of the last dimension.

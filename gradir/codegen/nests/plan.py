@@ -28,11 +28,11 @@ from gradir.codegen.bodies.emitter import (
 )
 from gradir.codegen.bodies.op_table import VECTOR_MATH
 from gradir.codegen.nests.space import (
-    Chunk,
     Guard,
     Linear,
     Pass,
     Read,
+    ReductionChunk,
     Write,
     choose_chunk,
     interleave,
@@ -283,7 +283,9 @@ class _Planner:
         for second in combines:
             self._add(second)
 
-    def _partial(self, write: Write, reduced: frozenset[int], chunk: Chunk) -> tuple[Write, Pass]:
+    def _partial(
+        self, write: Write, reduced: frozenset[int], chunk: ReductionChunk
+    ) -> tuple[Write, Pass]:
         """The output of partial results, and the pass that combines them."""
         kind = write.value_kind
         kept = [d for d in range(len(self.bounds)) if d not in reduced]

@@ -96,7 +96,7 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class ReductionChunk:
     """Dimension `dim` is cut in `count` pieces of `size`, each of which is a work item."""
 
     dim: int
@@ -141,7 +141,7 @@ class Pass:
     writes: tuple[Write, ...]
     body: PassBody
     reduced: frozenset[int] = frozenset()
-    chunk: Chunk | None = None
+    chunk: ReductionChunk | None = None
     # Whether the lanes of a vector may be partial results of the last dimension.
     across_lanes: bool = True
     # Whether iterations can not be done in vectors at all.
@@ -202,7 +202,7 @@ def choose_vector_dim(bounds: Sequence[int], reduced: frozenset[int]) -> int | N
     return wide[-1]
 
 
-def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> Chunk | None:
+def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> ReductionChunk | None:
     """How a reduction is split so that threads share it: set by bounds and reduced dims alone."""
     wide = [d for d, n in enumerate(bounds) if n > 1]
     candidates = [d for d in wide if d in reduced]
@@ -230,7 +230,7 @@ def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> Chunk | None
     size = -(-extent // count)
     if dim == last:
         size = -(-size // LANE_MULTIPLE) * LANE_MULTIPLE
-    return Chunk(dim, size, -(-extent // size))
+    return ReductionChunk(dim, size, -(-extent // size))
 
 
 def vector_lanes(kinds: Sequence[str], computes: bool, target: MachineTarget) -> int:
@@ -302,7 +302,7 @@ def _regroup(one: Pass, groups: list[list[int]], needs_column: bool) -> Pass:
     if chunk is not None:
         group = groups[place[chunk.dim]]
         scale = prod(one.bounds[d] for d in group if d != chunk.dim)
-        chunk = Chunk(place[chunk.dim], chunk.size * scale, chunk.count)
+        chunk = ReductionChunk(place[chunk.dim], chunk.size * scale, chunk.count)
     return replace(
         one,
         bounds=tuple(prod(one.bounds[d] for d in g) for g in groups) + (1,) * needs_column,

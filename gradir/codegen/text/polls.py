@@ -41,7 +41,7 @@ POLL_DECLARATION = f"declare i64 @{POLL_SYMBOL}(ptr)"
 Loop = scf.ForOp | scf.WhileOp
 
 
-class Costs:
+class LoopCosts:
     """What the ops of one function cost, in nanoseconds, loops that poll aside.
 
     `cost_of` knows all but structured control flow. `trips_of` says how often a loop runs at most.
@@ -87,7 +87,7 @@ class Polls:
     `prologue` is text for the function's first block.
     """
 
-    def __init__(self, text: FunctionText, costs: Costs):
+    def __init__(self, text: FunctionText, costs: LoopCosts):
         self.text, self.costs = text, costs
         self.prologue: list[str] = []
         # whether control may go to the block

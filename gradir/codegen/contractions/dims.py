@@ -29,7 +29,7 @@ FAR_ROWS_COST, PAGE_BYTES = 0.05, 4096
 
 
 @dataclass(frozen=True)
-class Group:
+class MergedDims:
     """Dimensions that run as one: all steps are those of the last of them, `dim`."""
 
     dim: int
@@ -100,17 +100,17 @@ def _tilings(op: ContractOp) -> Iterator[Tiling]:
 
 def _tiling(
     op: ContractOp,
-    free: list[Group],
-    summed: list[Group],
-    row: Group | None,
-    column: Group | None,
+    free: list[MergedDims],
+    summed: list[MergedDims],
+    row: MergedDims | None,
+    column: MergedDims | None,
     is_swapped: bool,
 ) -> Tiling:
     batch = [g for g in free if g is not row and g is not column]
     if is_swapped:
         row, column = column, row
 
-    def step(strides: tuple[int, ...], group: Group | None) -> int:
+    def step(strides: tuple[int, ...], group: MergedDims | None) -> int:
         return 0 if group is None else strides[group.dim]
 
     def operand(index: int, is_left: bool) -> gemm.Operand:
@@ -147,7 +147,7 @@ def _tiling(
     )
 
 
-def _is_turned(op: ContractOp, row: Group | None, column: Group | None) -> bool:
+def _is_turned(op: ContractOp, row: MergedDims | None, column: MergedDims | None) -> bool:
     """Whether results lie close along the rows and far apart along the columns."""
     if row is None or column is None:
         return False
@@ -163,12 +163,12 @@ def factor_strides(op: ContractOp, index: int) -> tuple[tuple[int, ...], int]:
     return tuple(s if n > 1 else 0 for s, n in zip(steps, op.extents, strict=True)), offset
 
 
-def _groups(op: ContractOp) -> list[Group]:
+def _groups(op: ContractOp) -> list[MergedDims]:
     """The dimensions of more than one step (or none), those joined that follow each other."""
     roles, extents = op.dim_roles, op.extents
     all_strides = list(_all_strides(op))
     has_index = any(isinstance(inner, IndexOp) for inner in op.body.walk())
-    groups: list[Group] = []
+    groups: list[MergedDims] = []
     for dim, extent in enumerate(extents):
         if extent == 1:
             continue
@@ -177,9 +177,9 @@ def _groups(op: ContractOp) -> list[Group]:
             follows = all(s[last.dim] == s[dim] * extent for s in all_strides)
             same = (roles[last.dim] == "k") == (roles[dim] == "k")
             if follows and same and (roles[dim] == "k" or not has_index):
-                groups[-1] = Group(dim, last.extent * extent)
+                groups[-1] = MergedDims(dim, last.extent * extent)
                 continue
-        groups.append(Group(dim, extent))
+        groups.append(MergedDims(dim, extent))
     return groups
 
 

@@ -22,7 +22,7 @@ from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, Output, YieldO
 from gradir.passes.analysis.live_bytes import Memory
 from gradir.passes.analysis.liveness import flow_blocks
 from gradir.passes.cleanup.dead_code import is_only_block, remove_dead_ops
-from gradir.passes.fusion.groups import Group, Grouping
+from gradir.passes.fusion.groups import FusionGroup, Grouping
 from gradir.passes.fusion.schedule import reorder, require_tensors, sunk_order
 from gradir.passes.fusion.views import Input, inline_views, inputs_of
 
@@ -56,7 +56,7 @@ def fuse_block(block: Block) -> None:
             _merge_equal_ops(op.body.block)
 
 
-def _merge(block: Block, group: Group) -> None:
+def _merge(block: Block, group: FusionGroup) -> None:
     """Replace the ops of a group, which stand together, by one."""
     ops = [cast(LoopOp, op) for op in group.ops]
     merged = _Merged(ops)

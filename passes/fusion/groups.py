@@ -28,7 +28,7 @@ SMALL = 16
 
 
 @dataclass(eq=False)
-class Group:
+class FusionGroup:
     """Ops that will run as one: a contraction, if there is one, then nests.
 
     `space` is the iteration space, None where nothing may join; `reduced` the dimensions that its
@@ -54,24 +54,24 @@ class Grouping:
     """The groups of one block; `groups` are in an order in which they can run."""
 
     def __init__(self, block: Block):
-        self.group_of: dict[Operation, Group] = {}
+        self.group_of: dict[Operation, FusionGroup] = {}
         # In the order of their last members: a group that grows, grows by the op being placed.
-        self._all: dict[Group, None] = {}
+        self._all: dict[FusionGroup, None] = {}
         self._last_effect: Operation | None = None
         self._effect_before: dict[Operation, Operation] = {}
-        self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], Group] = {}
+        self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], FusionGroup] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
         self._nests_before = _running_count(block)
         for op, position in self._positions.items():
             self._place(op, position)
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[FusionGroup]:
         """By the last member, each after what it needs."""
         for group in self._all:
             group.ops.sort(key=self._order)
-        users: dict[Group, list[Group]] = {group: [] for group in self._all}
-        missing: dict[Group, int] = {}
+        users: dict[FusionGroup, list[FusionGroup]] = {group: [] for group in self._all}
+        missing: dict[FusionGroup, int] = {}
         for group in self._all:
             before = self._before(group)
             missing[group] = len(before)
@@ -79,7 +79,7 @@ class Grouping:
                 users[other].append(group)
         ready = [(g.place, k, g) for k, g in enumerate(self._all) if not missing[g]]
         heapify(ready)
-        ordered: list[Group] = []
+        ordered: list[FusionGroup] = []
         while ready:
             _, _, group = heappop(ready)
             ordered.append(group)
@@ -90,7 +90,7 @@ class Grouping:
         assert len(ordered) == len(self._all), "fusion made a cycle"
         return ordered
 
-    def _before(self, group: Group) -> set[Group]:
+    def _before(self, group: FusionGroup) -> set[FusionGroup]:
         """The groups that a group needs directly; the end of the block needs all."""
         if group.ops[0].next_op is None:
             return {other for other in self._all if other is not group}
@@ -104,7 +104,9 @@ class Grouping:
     def _place(self, op: Operation, position: int) -> None:
         """Give an op to the best group that it may join, else to one of its own."""
         needs = self._needs(op, position)
-        own = Group([op], _space(op), _reduced(op), 1 << position, needs, _inputs(op), position)
+        own = FusionGroup(
+            [op], _space(op), _reduced(op), 1 << position, needs, _inputs(op), position
+        )
         self.group_of[op] = own
         self._all[own] = None
         if own.space is not None:
@@ -134,11 +136,11 @@ class Grouping:
                 needs |= group.needs | group.members
         return needs
 
-    def _candidates(self, op: Operation, own: Group) -> list[Group]:
+    def _candidates(self, op: Operation, own: FusionGroup) -> list[FusionGroup]:
         """Producers' groups first, the latest first; then those that read the same elements."""
         if not isinstance(op, NestOp) or own.space is None:
             return []
-        found: list[Group] = []
+        found: list[FusionGroup] = []
         for value, access in zip(reversed(op.inputs), reversed(op.input_accesses), strict=True):
             owner = value.owner
             in_place = access is not None and access.is_identity
@@ -152,12 +154,12 @@ class Grouping:
                 found.append(self.group_of[reader.ops[0]])
         return list(dict.fromkeys(g for g in found if g is not own))
 
-    def _merged_place(self, early: Group, late: Group) -> int | None:
+    def _merged_place(self, early: FusionGroup, late: FusionGroup) -> int | None:
         """Where two groups would run as one; None if they may not, or better do not."""
         early = self.group_of[early.ops[0]]
         return self._best_place(early, late) if self._may_merge(early, late) else None
 
-    def _may_merge(self, early: Group, late: Group) -> bool:
+    def _may_merge(self, early: FusionGroup, late: FusionGroup) -> bool:
         if early is late or early.space != late.space or early.space is None:
             return False
         if late.is_contraction or (early.is_contraction and not _is_plain(late)):
@@ -172,7 +174,7 @@ class Grouping:
         in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
         return in_place and not self._between(early, late)
 
-    def _best_place(self, one: Group, other: Group) -> int | None:
+    def _best_place(self, one: FusionGroup, other: FusionGroup) -> int | None:
         """The place of the first, if the second may and should run so early, else of the second."""
         first, second = sorted((one, other), key=lambda g: g.place)
         inside = {*first.ops, *second.ops}
@@ -184,13 +186,15 @@ class Grouping:
             return first.place
         return second.place if self._saves_delayed(first, second, inside) else None
 
-    def _nests_between(self, first: Group, second: Group) -> int:
+    def _nests_between(self, first: FusionGroup, second: FusionGroup) -> int:
         """How many nests of others stand between the places of two groups."""
         begin, end = first.place + 1, second.place
         ours = (first.members | second.members) >> begin & ((1 << end - begin) - 1)
         return self._nests_before[end] - self._nests_before[begin] - ours.bit_count()
 
-    def _saves_hoisted(self, first: Group, second: Group, inside: set[Operation]) -> bool:
+    def _saves_hoisted(
+        self, first: FusionGroup, second: FusionGroup, inside: set[Operation]
+    ) -> bool:
         """To run the second with the first keeps no more bytes alive in between than it saves."""
         made = sum(self._held(r, inside) for op in second.ops for r in op.results)
         if made * SMALL <= sum(map(bytes_of, second.inputs)):
@@ -198,7 +202,9 @@ class Grouping:
         dying = [v for v in second.inputs if self._last_read(v, inside) <= first.place]
         return made <= sum(map(bytes_of, dying))
 
-    def _saves_delayed(self, first: Group, second: Group, inside: set[Operation]) -> bool:
+    def _saves_delayed(
+        self, first: FusionGroup, second: FusionGroup, inside: set[Operation]
+    ) -> bool:
         """To run the first with the second delays no reader, and keeps no more bytes alive."""
         saved = 0
         for result in (r for op in first.ops for r in op.results):
@@ -232,7 +238,7 @@ class Grouping:
             op = around
         return self._positions[op]
 
-    def _reads_in_place(self, early: Group, late: Group) -> bool:
+    def _reads_in_place(self, early: FusionGroup, late: FusionGroup) -> bool:
         """What late reads of early it reads element for element, and not of a reduction."""
         return all(
             in_place and _writes_in_place(value)
@@ -240,11 +246,11 @@ class Grouping:
             if self._group_of(value) is early
         )
 
-    def _group_of(self, value: SSAValue) -> Group | None:
+    def _group_of(self, value: SSAValue) -> FusionGroup | None:
         owner = value.owner
         return self.group_of.get(owner) if isinstance(owner, Operation) else None
 
-    def _between(self, early: Group, late: Group) -> bool:
+    def _between(self, early: FusionGroup, late: FusionGroup) -> bool:
         """Some other group needs early and is needed by late, or the other way round."""
         for one, other in ((early, late), (late, early)):
             if not other.needs & one.members:
@@ -256,7 +262,7 @@ class Grouping:
                     return True
         return False
 
-    def _merge(self, early: Group, late: Group, place: int) -> None:
+    def _merge(self, early: FusionGroup, late: FusionGroup, place: int) -> None:
         early = self.group_of[early.ops[0]]
         early.place = place
         early.ops += late.ops
@@ -276,7 +282,7 @@ class Grouping:
                 group.needs |= reach
         self._all[early] = None
 
-    def _later(self, one: Group) -> Iterator[Group]:
+    def _later(self, one: FusionGroup) -> Iterator[FusionGroup]:
         """The groups with an op behind the first of `one`: all that may need it, and others."""
         first = one.members & -one.members
         for group in reversed(self._all):
@@ -309,7 +315,7 @@ def _space(op: Operation) -> tuple[int, ...] | None:
     return None
 
 
-def _is_plain(group: Group) -> bool:
+def _is_plain(group: FusionGroup) -> bool:
     """May be an epilogue: with one that reduces or pads, a contraction sums in another order."""
     ops = [op for op in group.ops if isinstance(op, LoopOp)]
     combiners = {combiner for op in ops for combiner in op.output_combiners}

@@ -246,7 +246,7 @@ def _output_name(index: int) -> str:
     return f"%out{index}"
 
 
-def _cost(plan: gemm.GemmPlan, phase: gemm.Phase, epilogue_cost: float) -> float:
+def _cost(plan: gemm.GemmPlan, phase: gemm.GemmPhase, epilogue_cost: float) -> float:
     """Nanoseconds of one phase on one thread."""
     c = plan.contraction
     if not phase.flops:

@@ -109,7 +109,7 @@ class CopyBody:
 
 
 @dataclass
-class Plan:
+class NestPlan:
     """The passes in order, normalized, and the bytes of scratch they share."""
 
     passes: list[Pass] = field(default_factory=list[Pass])
@@ -123,7 +123,7 @@ class Plan:
         return f"%scratch.{offset}"
 
 
-def plan_nest(op: NestOp, target: MachineTarget) -> Plan:
+def plan_nest(op: NestOp, target: MachineTarget) -> NestPlan:
     """The passes of a nest at buffer level or tensor level."""
     return _Planner(op, target).plan()
 
@@ -134,9 +134,9 @@ class _Planner:
         self.target = target
         self.bounds = op.extents
         self.shapes = [cast(ShapedType, t).get_shape() for t in op.output_types]
-        self.result = Plan()
+        self.result = NestPlan()
 
-    def plan(self) -> Plan:
+    def plan(self) -> NestPlan:
         writes = self._writes()
         if 0 in self.bounds:
             self._no_iterations(writes)

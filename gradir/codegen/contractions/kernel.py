@@ -40,7 +40,13 @@ from gradir.codegen.contractions.chunks import (
     summed_steps,
 )
 from gradir.codegen.contractions.dims import Tiling, tiling
-from gradir.codegen.contractions.steps import Step, Steps, emit_steps, nest_steps, tiled_steps
+from gradir.codegen.contractions.steps import (
+    ContractionStep,
+    Steps,
+    emit_steps,
+    nest_steps,
+    tiled_steps,
+)
 from gradir.codegen.gemm import kernel as gemm
 from gradir.codegen.gemm.tile import add, multiply
 from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
@@ -72,7 +78,7 @@ def _emit(
 ) -> Kernel:
     """The kernel; with `resumes` its chains go on from what the output holds."""
 
-    def emit(step: Step, label: str, threads: int | None = threads) -> Kernel:
+    def emit(step: ContractionStep, label: str, threads: int | None = threads) -> Kernel:
         if isinstance(step.op, ContractOp):
             return _emit(step.op, label, target, threads, step.resumes)
         return emit_nest(step.op, label, target)

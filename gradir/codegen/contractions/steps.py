@@ -41,7 +41,7 @@ Place: TypeAlias = str | tuple[str, int] | int
 
 
 @dataclass(frozen=True)
-class Step:
+class ContractionStep:
     """A part of a contraction, and where each of its operands lies.
 
     `resumes` says that a contraction's chains go on from what its output holds.
@@ -57,7 +57,7 @@ class Step:
 class Steps:
     """The steps in order; behind `scratch_bytes` of scratch begins what they want themselves."""
 
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[ContractionStep] = field(default_factory=list[ContractionStep])
     scratch_bytes: int = 0
 
     def allocate(self, type_: MemRefType[Attribute]) -> int:
@@ -74,7 +74,7 @@ class Steps:
         operands: Iterable[Place],
         resumes: bool = False,
     ) -> None:
-        self.steps.append(Step(label, op, tuple(operands), resumes))
+        self.steps.append(ContractionStep(label, op, tuple(operands), resumes))
 
 
 def emit_steps(
@@ -82,7 +82,7 @@ def emit_steps(
     steps: Steps,
     name: str,
     target: MachineTarget,
-    emit: Callable[[Step, str], Kernel],
+    emit: Callable[[ContractionStep, str], Kernel],
 ) -> Kernel:
     """The kernel; its phases take the contraction's arguments and hand on what a step takes.
 
@@ -395,7 +395,7 @@ def _without_k(access: Access | None, free: int) -> Access | None:
 
 
 def _wrapper(
-    op: LoopOp, step: Step, reserved: int, symbol: str, name: str, target: MachineTarget
+    op: LoopOp, step: ContractionStep, reserved: int, symbol: str, name: str, target: MachineTarget
 ) -> str:
     """A function of the contraction's parameters that calls that of a step."""
     lines: list[str] = []

@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from gradir.codegen.contractions.steps import (
-    Place,
+    OperandPlace,
     Steps,
     body_nest,
     epilogue_names,
@@ -186,7 +186,7 @@ def _bytes(element: Attribute) -> int:
 def summed_steps(op: ContractOp, chunks: Chunks, copied: Sequence[int]) -> Steps:
     """Zeros, then for each chunk its copies and more of each sum; at last the body."""
     steps = Steps()
-    result: Place = "%out0"
+    result: OperandPlace = "%out0"
     if not hands_on_the_sum(op):
         result = steps.allocate(memory_type(chunks.part.output_types[0]))
     steps.add("zero", _zero_nest(memory_type(chunks.part.output_types[0])), [result])
@@ -194,7 +194,9 @@ def summed_steps(op: ContractOp, chunks: Chunks, copied: Sequence[int]) -> Steps
     inner = tiled_steps(chunks.part, copied, True, begun)
     for chunk in range(chunks.count):
         moved = [chunk * stride for stride in chunks.strides]
-        places: dict[Place, Place] = {f"%in{k}": (f"%in{k}", moved[k]) for k in range(2)}
+        places: dict[OperandPlace, OperandPlace] = {
+            f"%in{k}": (f"%in{k}", moved[k]) for k in range(2)
+        }
         places["%out0"] = result
         for step in inner.steps:
             operands = [places.get(place, place) for place in step.operands]

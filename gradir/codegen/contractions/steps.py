@@ -37,7 +37,7 @@ ALIGNMENT = 64
 
 # The name of an argument of the contraction, the same and an offset in bytes, or an offset in its
 # scratch memory.
-Place: TypeAlias = str | tuple[str, int] | int
+OperandPlace: TypeAlias = str | tuple[str, int] | int
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ContractionStep:
 
     label: str
     op: NestOp | ContractOp
-    operands: tuple[Place, ...]
+    operands: tuple[OperandPlace, ...]
     resumes: bool = False
 
 
@@ -71,7 +71,7 @@ class Steps:
         self,
         label: str,
         op: NestOp | ContractOp,
-        operands: Iterable[Place],
+        operands: Iterable[OperandPlace],
         resumes: bool = False,
     ) -> None:
         self.steps.append(ContractionStep(label, op, tuple(operands), resumes))
@@ -132,7 +132,7 @@ def tiled_steps(
     The first `reserved` bytes of scratch memory are left alone.
     """
     steps = Steps(scratch_bytes=reserved)
-    places: list[Place] = ["%in0", "%in1"]
+    places: list[OperandPlace] = ["%in0", "%in1"]
     types = [memory_type(v.type) for v in op.inputs[:2]]
     accesses = [cast(Access, a) for a in op.input_accesses[:2]]
     for index in copied:
@@ -400,7 +400,7 @@ def _wrapper(
     """A function of the contraction's parameters that calls that of a step."""
     lines: list[str] = []
 
-    def pointer(place: Place) -> str:
+    def pointer(place: OperandPlace) -> str:
         if isinstance(place, str):
             return place
         base, offset = place if isinstance(place, tuple) else ("%scratch", place)

@@ -38,7 +38,7 @@ from gradir.dialects.loopnest.loopnest import CheckIndexOp
 NO_BOUND, PLAIN = -1, -2
 
 
-class Place(Protocol):
+class BufferPlace(Protocol):
     """Where a buffer is: its pointer, and the bytes of an allocation that it may touch."""
 
     @property
@@ -82,7 +82,7 @@ class ScalarCode:
         self,
         text: FunctionText,
         work: SharedWork,
-        place_of: Callable[[SSAValue], Place],
+        place_of: Callable[[SSAValue], BufferPlace],
         error: Callable[[], str],
     ):
         self.text, self.work, self.place_of, self.error = text, work, place_of, error
@@ -217,7 +217,7 @@ class ScalarCode:
                 memory.store("i64", 1, memory.address("i64", error, ERROR_INDEX), index)
                 memory.store("i64", 1, memory.address("i64", error, ERROR_BOUND), str(bound))
 
-    def _address(self, place: Place, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:
+    def _address(self, place: BufferPlace, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:
         """The pointer to one element."""
         kind = kind_of(cast(MemRefType[Attribute], buffer.type).element_type)
         pointer, step = place.pointer, 1

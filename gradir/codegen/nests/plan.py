@@ -30,8 +30,8 @@ from gradir.codegen.bodies.op_table import VECTOR_MATH
 from gradir.codegen.nests.space import (
     Guard,
     Linear,
+    LinearRead,
     Pass,
-    Read,
     ReductionChunk,
     Write,
     choose_chunk,
@@ -222,12 +222,12 @@ class _Planner:
         one = Pass(self.bounds, reads, tuple(writes), body)
         return replace(one, lanes=self._lanes(one))
 
-    def _read(self, k: int) -> Read:
+    def _read(self, k: int) -> LinearRead:
         type_ = cast(ShapedType, self.op.inputs[k].type)
         shape, access = type_.get_shape(), self.op.input_accesses[k]
         kind = element_kind(type_)
         if access is None:
-            return Read(f"%in{k}", kind, None)
+            return LinearRead(f"%in{k}", kind, None)
         steps, offset = access.strides(shape)
         pad = self.op.input_pads[k]
         guards: list[Guard] = []
@@ -237,7 +237,7 @@ class _Planner:
                 guards.append(Guard(Linear(row.coefficients, row.constant), extent))
         other = "0" if pad is None else attribute_literal(pad, kind)
         empty = 0 in shape
-        return Read(f"%in{k}", kind, Linear(steps, offset), tuple(guards), other, empty)
+        return LinearRead(f"%in{k}", kind, Linear(steps, offset), tuple(guards), other, empty)
 
     def _uniform(self, one: Pass) -> set[SSAValue]:
         """The values of the body that do not change along the last dimension."""
@@ -301,7 +301,7 @@ class _Planner:
         goal = Linear((0, *(write.offset.coefficients[d] for d in kept)), write.offset.constant)
         second = Pass(
             bounds=(chunk.count, *extents),
-            reads=(Read(pointer, kind, source),),
+            reads=(LinearRead(pointer, kind, source),),
             writes=(replace(write, offset=goal, position=0),),
             body=CopyBody(),
             reduced=frozenset([0]),
@@ -358,7 +358,7 @@ class _Planner:
         self._add(
             Pass(
                 bounds=(size,),
-                reads=(Read(source, kind, Linear((1,))),),
+                reads=(LinearRead(source, kind, Linear((1,))),),
                 writes=(Write(goal, goal_kind, kind, Linear((1,)), "none", 0),),
                 body=CopyBody(),
                 lanes=vector_lanes([kind, goal_kind], True, self.target),

@@ -53,7 +53,7 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class Read:
+class LinearRead:
     """One argument of the body: elements at `offset`, or the whole buffer where that is None.
 
     Where a guard does not hold the value is the literal `other`; `empty` buffers are never read.
@@ -137,7 +137,7 @@ class Pass:
     """`reduced` dimensions are combined in order into each output that is not plain."""
 
     bounds: tuple[int, ...]
-    reads: tuple[Read | None, ...]
+    reads: tuple[LinearRead | None, ...]
     writes: tuple[Write, ...]
     body: PassBody
     reduced: frozenset[int] = frozenset()
@@ -291,7 +291,7 @@ def _regroup(one: Pass, groups: list[list[int]], needs_column: bool) -> Pass:
         inner = tuple(linear.coefficients[g[-1]] for g in groups)
         return Linear(inner + extra, linear.constant)
 
-    def read(r: Read | None) -> Read | None:
+    def read(r: LinearRead | None) -> LinearRead | None:
         if r is None or r.offset is None:
             return r
         guards = tuple(Guard(regrouped(g.row), g.extent) for g in r.guards)

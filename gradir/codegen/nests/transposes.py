@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gradir.codegen.bodies.emitter import LlvmValue
-from gradir.codegen.nests.space import Linear, Pass, Read
+from gradir.codegen.nests.space import Linear, LinearRead, Pass
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.instructions import llvm_type
 from gradir.codegen.text.memory import constant_mask, integers, memory_kind
@@ -75,12 +75,12 @@ class _Tiles:
             type_ = self._vector_type(self._read(k))
             writer.allocas.append(f"  {stage} = alloca [{self.lanes} x {type_}], align 64")
 
-    def _read(self, k: int) -> Read:
+    def _read(self, k: int) -> LinearRead:
         read = self.writer.one.reads[k]
         assert read is not None
         return read
 
-    def _vector_type(self, read: Read) -> str:
+    def _vector_type(self, read: LinearRead) -> str:
         return llvm_type(memory_kind(read.kind), self.lanes)
 
     def write(self) -> None:
@@ -125,7 +125,7 @@ class _Tiles:
         return values
 
     def _stage(self, k: int, columns: int, mask: str | None) -> None:
-        """Read one vector along `across` for each column, and store the transposed tile."""
+        """LinearRead one vector along `across` for each column, and store the transposed tile."""
         writer, f = self.writer, self.writer.f
         read, stage = self._read(k), self.stages[k]
         offset = read.offset

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
-from gradir.codegen.nests.space import Linear, Pass, Read, Write
+from gradir.codegen.nests.space import Linear, LinearRead, Pass, Write
 from gradir.codegen.nests.streams import Store, Streams, bytes_moved
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs
@@ -296,7 +296,7 @@ class PassWriter:
         yield
         self.hoisted = before
 
-    def _is_uniform(self, read: Read) -> bool:
+    def _is_uniform(self, read: LinearRead) -> bool:
         v = self.one.vector_dim
         return self.lanes == 1 or read.empty or not read.uses(frozenset([v]))
 
@@ -321,7 +321,7 @@ class PassWriter:
         base = self.memory.address(kind, pointer, self.linears[linear])
         return self.memory.address(kind, base, shift * linear.coefficients[self.one.vector_dim])
 
-    def _scalar(self, read: Read, shift: int) -> str:
+    def _scalar(self, read: LinearRead, shift: int) -> str:
         assert read.offset is not None
         conditions = [self._inside(g.row, g.extent, shift) for g in read.guards]
         if not conditions:
@@ -344,14 +344,14 @@ class PassWriter:
             result = self.memory.binary("and", "i1", 1, result, condition)
         return result
 
-    def _vector(self, read: Read, shift: int, mask: str | None) -> str:
+    def _vector(self, read: LinearRead, shift: int, mask: str | None) -> str:
         assert read.offset is not None
         mask = self._guard_mask(read, shift, mask)
         address = self.address(read.pointer, read.kind, read.offset, shift)
         stride = read.offset.coefficients[self.one.vector_dim]
         return self.memory.load_strided(read.kind, self.lanes, address, stride, mask, read.other)
 
-    def _guard_mask(self, read: Read, shift: int, mask: str | None) -> str | None:
+    def _guard_mask(self, read: LinearRead, shift: int, mask: str | None) -> str | None:
         """The lanes of `mask` whose element is in the tensor."""
         v, lanes = self.one.vector_dim, self.lanes
         masks = [] if mask is None else [mask]

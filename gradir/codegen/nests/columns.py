@@ -12,7 +12,7 @@ from math import prod
 
 from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.accumulators import Accumulators
-from gradir.codegen.nests.space import Write
+from gradir.codegen.nests.space import LinearWrite
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.memory import constant_mask
 
@@ -107,7 +107,7 @@ class _Columns:
             self._combine_in_memory(write, values, shift, mask)
 
     def _combine_in_memory(
-        self, write: Write, values: list[LlvmValue | None], shift: int, mask: str | None
+        self, write: LinearWrite, values: list[LlvmValue | None], shift: int, mask: str | None
     ) -> None:
         writer, memory, lanes = self.writer, self.writer.memory, self.writer.lanes
         value = writer.vector(values[write.position], write.value_kind)

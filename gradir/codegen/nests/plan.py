@@ -31,9 +31,9 @@ from gradir.codegen.nests.space import (
     Guard,
     Linear,
     LinearRead,
+    LinearWrite,
     Pass,
     ReductionChunk,
-    Write,
     choose_chunk,
     interleave,
     narrow_lanes,
@@ -143,7 +143,7 @@ class _Planner:
             return self.result
         plain = [w for w in writes if w.combiner == "none" and not w.symbols]
         scattered = [w for w in writes if w not in plain and self._reduced(w) is None]
-        groups: dict[frozenset[int], list[Write]] = {}
+        groups: dict[frozenset[int], list[LinearWrite]] = {}
         for w in writes:
             if w not in plain and w not in scattered:
                 groups.setdefault(cast(frozenset[int], self._reduced(w)), []).append(w)
@@ -165,9 +165,9 @@ class _Planner:
 
     # Outputs.
 
-    def _writes(self) -> list[Write]:
+    def _writes(self) -> list[LinearWrite]:
         op = self.op
-        writes: list[Write] = []
+        writes: list[LinearWrite] = []
         position = len(op.output_types)
         rows = zip(op.output_types, op.output_accesses, op.output_combiners, strict=True)
         for k, (type_, access, combiner) in enumerate(rows):
@@ -175,7 +175,7 @@ class _Planner:
             symbols = self._symbols(access, self.shapes[k], position)
             position += len(symbols)
             writes.append(
-                Write(
+                LinearWrite(
                     pointer=f"%out{k}",
                     kind=element_kind(cast(ShapedType, type_)),
                     value_kind=kind_of(op.yielded[k].type),
@@ -196,7 +196,7 @@ class _Planner:
         found = [(r.symbol, k) for k, r in enumerate(access.rows) if r.symbol is not None]
         return tuple((position + n, prod(shape[k + 1 :])) for n, (_, k) in enumerate(sorted(found)))
 
-    def _reduced(self, write: Write) -> frozenset[int] | None:
+    def _reduced(self, write: LinearWrite) -> frozenset[int] | None:
         """The dimensions that an output leaves out; None if it has to combine in memory."""
         if write.symbols:
             return None
@@ -208,11 +208,11 @@ class _Planner:
 
     # Passes over the body.
 
-    def _body(self, writes: Sequence[Write]) -> BlockBody:
+    def _body(self, writes: Sequence[LinearWrite]) -> BlockBody:
         wanted = [w.position for w in writes] + [p for w in writes for p, _ in w.symbols]
         return BlockBody(self.op.body.block, tuple(required_ops(self.op.body.block, wanted)))
 
-    def _pass(self, writes: Sequence[Write]) -> Pass:
+    def _pass(self, writes: Sequence[LinearWrite]) -> Pass:
         body = self._body(writes)
         used: set[SSAValue] = {v for op in body.ops for v in op.operands}
         used |= {self.op.yielded[w.position] for w in writes}
@@ -266,14 +266,14 @@ class _Planner:
         )
 
     def _reduce(
-        self, reduced: frozenset[int], writes: Sequence[Write], plain: Sequence[Write]
+        self, reduced: frozenset[int], writes: Sequence[LinearWrite], plain: Sequence[LinearWrite]
     ) -> None:
         chunk = choose_chunk(self.bounds, reduced)
         if chunk is None:
             self._add(replace(self._pass([*writes, *plain]), reduced=reduced))
             return
         combines: list[Pass] = []
-        partial: list[Write] = []
+        partial: list[LinearWrite] = []
         for w in writes:
             first, second = self._partial(w, reduced, chunk)
             partial.append(first)
@@ -284,8 +284,8 @@ class _Planner:
             self._add(second)
 
     def _partial(
-        self, write: Write, reduced: frozenset[int], chunk: ReductionChunk
-    ) -> tuple[Write, Pass]:
+        self, write: LinearWrite, reduced: frozenset[int], chunk: ReductionChunk
+    ) -> tuple[LinearWrite, Pass]:
         """The output of partial results, and the pass that combines them."""
         kind = write.value_kind
         kept = [d for d in range(len(self.bounds)) if d not in reduced]
@@ -312,7 +312,7 @@ class _Planner:
 
     # Combining in memory.
 
-    def _scatter(self, write: Write) -> None:
+    def _scatter(self, write: LinearWrite) -> None:
         size = prod(self.shapes[write.position])
         write = replace(write, in_memory=True)
         if write.combiner == "none" or write.kind == write.value_kind:
@@ -329,7 +329,7 @@ class _Planner:
         self._scatter_into(wide)
         self._convert(pointer, write.value_kind, write.pointer, write.kind, size)
 
-    def _scatter_into(self, write: Write) -> None:
+    def _scatter_into(self, write: LinearWrite) -> None:
         one = self._pass([write])
         parallel = self._parallel_dims(write)
         serial = frozenset(range(len(self.bounds))) - parallel
@@ -337,19 +337,19 @@ class _Planner:
         varies = any(self.op.yielded[p] not in uniform for p, _ in write.symbols)
         self._add(replace(one, reduced=serial, across_lanes=False, scalar=varies))
 
-    def _parallel_dims(self, write: Write) -> frozenset[int]:
+    def _parallel_dims(self, write: LinearWrite) -> frozenset[int]:
         """Dimensions whose iterations write to different elements: alone in a row, in one only."""
         rows = self.op.output_accesses[write.position].rows
         used = [d for row in rows for d in row.used]
         alone = [row.used[0] for row in rows if len(row.used) == 1]
         return frozenset(d for d in alone if used.count(d) == 1)
 
-    def _fill(self, write: Write, size: int) -> None:
+    def _fill(self, write: LinearWrite, size: int) -> None:
         """Set all of a buffer to what the combiner starts from."""
         # an empty sum is 0.0, though -0.0 is what leaves every number unchanged
         add = write.combiner == "add"
         start = literal(write.kind, 0) if add else identity(write.combiner, write.kind)
-        goal = Write(write.pointer, write.kind, write.kind, Linear((1,)), "none", 0)
+        goal = LinearWrite(write.pointer, write.kind, write.kind, Linear((1,)), "none", 0)
         lanes = vector_lanes([write.kind], False, self.target)
         self._add(Pass((size,), (), (goal,), CopyBody(start), lanes=lanes))
 
@@ -359,13 +359,13 @@ class _Planner:
             Pass(
                 bounds=(size,),
                 reads=(LinearRead(source, kind, Linear((1,))),),
-                writes=(Write(goal, goal_kind, kind, Linear((1,)), "none", 0),),
+                writes=(LinearWrite(goal, goal_kind, kind, Linear((1,)), "none", 0),),
                 body=CopyBody(),
                 lanes=vector_lanes([kind, goal_kind], True, self.target),
             )
         )
 
-    def _no_iterations(self, writes: Sequence[Write]) -> None:
+    def _no_iterations(self, writes: Sequence[LinearWrite]) -> None:
         """Reductions of nothing: the combiner's identity, or what the output starts from."""
         for w in writes:
             if w.combiner == "none" or w.starts:

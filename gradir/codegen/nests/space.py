@@ -75,7 +75,7 @@ class LinearRead:
 
 
 @dataclass(frozen=True)
-class Write:
+class LinearWrite:
     """One output: value number `position` of the body, of `value_kind`, into `pointer`.
 
     `starts`: the buffer's contents are combined first. `symbols` are (position, step) of scattered
@@ -138,7 +138,7 @@ class Pass:
 
     bounds: tuple[int, ...]
     reads: tuple[LinearRead | None, ...]
-    writes: tuple[Write, ...]
+    writes: tuple[LinearWrite, ...]
     body: PassBody
     reduced: frozenset[int] = frozenset()
     chunk: ReductionChunk | None = None

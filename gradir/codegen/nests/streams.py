@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from gradir.codegen.nests.space import Linear, Pass, Write
+from gradir.codegen.nests.space import Linear, LinearWrite, Pass
 from gradir.codegen.text.instructions import bytes_of
 from gradir.codegen.text.memory import LINE_BYTES, STREAM_METADATA, Memory, memory_kind
 from gradir.codegen.text.target import MachineTarget
@@ -51,7 +51,7 @@ def _bytes(linear: Linear, kind: str, one: Pass) -> int:
     return bytes_of(memory_kind(kind)) * prod(n for c, n in extents if c)
 
 
-def _fits(write: Write, one: Pass, least: int) -> bool:
+def _fits(write: LinearWrite, one: Pass, least: int) -> bool:
     """All full vectors of an output are aligned if its buffer is, and have enough bytes."""
     if write.combiner != "none" or write.in_memory or write.chunk_step:
         return False

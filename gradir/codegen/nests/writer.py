@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
-from gradir.codegen.nests.space import Linear, LinearRead, Pass, Write
+from gradir.codegen.nests.space import Linear, LinearRead, LinearWrite, Pass
 from gradir.codegen.nests.streams import Store, Streams, bytes_moved
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs
@@ -400,7 +400,7 @@ class PassWriter:
         return self.memory.splat(kind, self.lanes, value.name)
 
     def store_plain(self, values: Sequence[LlvmValue | None], shift: int, mask: str | None) -> None:
-        """Write the outputs that are not combined."""
+        """LinearWrite the outputs that are not combined."""
         lanes, memory = self.lanes, self.memory
         streamed: list[Store] = []
         for w in self.one.writes:
@@ -417,7 +417,7 @@ class PassWriter:
                 memory.store_strided(w.kind, lanes, address, stride, value, mask)
         self.streams.store(streamed)
 
-    def _in_chunk(self, write: Write, address: str) -> str:
+    def _in_chunk(self, write: LinearWrite, address: str) -> str:
         if not write.chunk_step:
             return address
         return self.memory.address(
@@ -425,9 +425,9 @@ class PassWriter:
         )
 
     def store_total(
-        self, write: Write, total: str, lanes: int, shift: int, mask: str | None
+        self, write: LinearWrite, total: str, lanes: int, shift: int, mask: str | None
     ) -> None:
-        """Write the result of a reduction: what the output starts from, combined with `total`."""
+        """LinearWrite the result of a reduction: what the output starts from, combined with `total`."""
         address = self.address(write.pointer, write.kind, write.offset, shift)
         address = self._in_chunk(write, address)
         stride = write.offset.coefficients[self.one.vector_dim] if lanes > 1 else 1

@@ -23,7 +23,7 @@ from gradir.codegen.bodies.op_table import OPS, VECTOR_MATH, cost
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
-from gradir.codegen.text.memory import Memory
+from gradir.codegen.text.memory import MemoryInstructions
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
@@ -103,7 +103,7 @@ class BodyEmitter:
         surroundings: Surroundings | None = None,
     ):
         self.lanes = lanes
-        self.memory = Memory(function, needs)
+        self.memory = MemoryInstructions(function, needs)
         self.surroundings = surroundings or Surroundings()
         self._values: dict[SSAValue, LlvmValue] = {}
         self._splats: dict[tuple[str, str], str] = {}

@@ -53,7 +53,7 @@ from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
 from gradir.codegen.text.kernel import Kernel, KernelPhase
-from gradir.codegen.text.memory import Memory
+from gradir.codegen.text.memory import MemoryInstructions
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.diagnostics import LocatedError
@@ -282,7 +282,7 @@ class _Epilogue:
         mask: str | None,
     ) -> None:
         """Compute and store one vector."""
-        op, memory = self.op, Memory(f, self.needs)
+        op, memory = self.op, MemoryInstructions(f, self.needs)
         indices = self._indices(batch, row, column)
         if lanes == 1:
             # bodies know scalars, not vectors of one lane
@@ -309,7 +309,7 @@ class _Epilogue:
         mask: str | None,
     ) -> str:
         """What the result holds of one vector of sums."""
-        memory, kind = Memory(f, self.needs), kind_of(self.op.accumulator_type)
+        memory, kind = MemoryInstructions(f, self.needs), kind_of(self.op.accumulator_type)
         access, type_ = self.op.output_accesses[0], self.op.output_types[0]
         indices = self._indices(batch, row, column)
         pointer, step = self._element(memory, _output_name(0), access, type_, indices)
@@ -328,7 +328,12 @@ class _Epilogue:
         return indices
 
     def _load(
-        self, memory: Memory, index: int, indices: dict[int, str], lanes: int, mask: str | None
+        self,
+        memory: MemoryInstructions,
+        index: int,
+        indices: dict[int, str],
+        lanes: int,
+        mask: str | None,
     ) -> LlvmValue:
         access, type_ = self.op.input_accesses[index], self.op.inputs[index].type
         if access is None:
@@ -341,7 +346,7 @@ class _Epilogue:
 
     def _store(
         self,
-        memory: Memory,
+        memory: MemoryInstructions,
         index: int,
         indices: dict[int, str],
         lanes: int,
@@ -358,7 +363,7 @@ class _Epilogue:
 
     def _element(
         self,
-        memory: Memory,
+        memory: MemoryInstructions,
         base: str,
         access: Access,
         type_: Attribute,

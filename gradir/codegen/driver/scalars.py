@@ -21,7 +21,7 @@ from gradir.codegen.driver.threads import SharedWork, Use
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, bits_of, kind_of, llvm_type
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
-from gradir.codegen.text.memory import Memory
+from gradir.codegen.text.memory import MemoryInstructions
 from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.loopnest.buffer_ops import (
     BoundIfRoomOp,
@@ -88,7 +88,7 @@ class ScalarCode:
         self.text, self.work, self.place_of, self.error = text, work, place_of, error
         self.names: dict[SSAValue, str] = {}
         self.needs = Needs()
-        self.memory = Memory(text, self.needs)
+        self.memory = MemoryInstructions(text, self.needs)
         # whether anything calls @gradir_grow
         self.grows = False
 

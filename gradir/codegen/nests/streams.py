@@ -14,7 +14,7 @@ from math import prod
 
 from gradir.codegen.nests.space import Linear, LinearWrite, Pass
 from gradir.codegen.text.instructions import bytes_of
-from gradir.codegen.text.memory import LINE_BYTES, STREAM_METADATA, Memory, memory_kind
+from gradir.codegen.text.memory import LINE_BYTES, STREAM_METADATA, MemoryInstructions, memory_kind
 from gradir.codegen.text.target import MachineTarget
 
 # The shortest store that streams.
@@ -79,7 +79,7 @@ class Store:
 class Streams:
     """The streamed outputs of one function; `pointers` is empty where nothing is streamed."""
 
-    def __init__(self, memory: Memory, pointers: frozenset[str]):
+    def __init__(self, memory: MemoryInstructions, pointers: frozenset[str]):
         self.memory = memory
         self.f = memory.f
         self.pointers = pointers

@@ -16,7 +16,7 @@ from gradir.codegen.nests.space import Linear, LinearRead, LinearWrite, Pass
 from gradir.codegen.nests.streams import Store, Streams, bytes_moved
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs
-from gradir.codegen.text.memory import Memory, constant_mask
+from gradir.codegen.text.memory import MemoryInstructions, constant_mask
 from gradir.codegen.text.target import MachineTarget
 
 # Elements that a work item should at least cover.
@@ -57,7 +57,7 @@ class PassWriter:
         self.one = one
         self.target = target
         self.f = FunctionText()
-        self.memory = Memory(self.f, needs)
+        self.memory = MemoryInstructions(self.f, needs)
         self.needs = needs
         self.lanes = one.lanes
         self.streams = Streams(self.memory, streamed)

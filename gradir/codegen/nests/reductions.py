@@ -23,7 +23,7 @@ def write_row_reduction(writer: PassWriter) -> None:
     kept = [d for d in range(len(one.bounds)) if d not in one.reduced]
     reduced = [d for d in range(len(one.bounds)) if d in one.reduced and d != one.vector_dim]
     inner = prod(one.bounds[d] for d in one.reduced) // one.pieces
-    rows = _Rows(writer)
+    rows = _RowReduction(writer)
     with writer.items(writer.choose_items(kept, inner, 1)):
         for accumulators in rows.totals:
             accumulators.reset()
@@ -35,7 +35,7 @@ def write_row_reduction(writer: PassWriter) -> None:
         rows.finish()
 
 
-class _Rows:
+class _RowReduction:
     """One row after another along the vector dimension, into the accumulators."""
 
     def __init__(self, writer: PassWriter):

@@ -123,7 +123,7 @@ def _scratch_of(steps: Steps, target: MachineTarget, threads: int | None) -> int
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _RowChunks:
     """A contraction in chunks of rows: the steps of one, and how the chunks are shared out."""
 
     chunks: Chunks
@@ -136,7 +136,7 @@ class _Rows:
         return self.shares * self.share_bytes
 
 
-def _rows(op: ContractOp, target: MachineTarget, threads: int) -> _Rows | None:
+def _rows(op: ContractOp, target: MachineTarget, threads: int) -> _RowChunks | None:
     """The contraction in chunks of rows, where it has copies of which they spare memory."""
     copied = copied_factors(op)
     if not copied or not is_single_chain(op) or not _has_plain_epilogue(op):
@@ -145,10 +145,10 @@ def _rows(op: ContractOp, target: MachineTarget, threads: int) -> _Rows | None:
     if chunks is None or not is_single_chain(chunks.part):
         return None
     steps = tiled_steps(chunks.part, copied, True)
-    return _Rows(chunks, steps, _scratch_of(steps, target, 1), min(threads, chunks.count))
+    return _RowChunks(chunks, steps, _scratch_of(steps, target, 1), min(threads, chunks.count))
 
 
-def _fitting_rows(op: ContractOp, target: MachineTarget, threads: int | None) -> _Rows | None:
+def _fitting_rows(op: ContractOp, target: MachineTarget, threads: int | None) -> _RowChunks | None:
     """The chunks for so many threads, or for those that the scratch buffer was planned for."""
     for count in (threads or thread_count(), thread_count(), 1):
         rows = _rows(op, target, count)

@@ -6,8 +6,8 @@
     names = [emitter.vector(v, kind) for v, kind in ...]
 
 Values that are the same in all lanes (`LlvmValue(name, 1)`) are computed once, as scalars, and
-splat where a vector meets them. `Needs` collects the vector math functions, the declarations and the
-error messages that the text refers to.
+splat where a vector meets them. `Needs` collects the vector math functions, the declarations and
+the error messages that the text refers to.
 """
 
 from __future__ import annotations

@@ -104,7 +104,9 @@ class LoopBlock:
         ops = (*self.split.first, *self.split.together)
         loads = [op for op in ops if isinstance(op, memref.LoadOp)]
         place_of = self.scalars.place_of
-        self.scalars.work.by_all([u for op in loads for u in place_of(op.memref).use(False)])
+        self.scalars.work.on_all_threads(
+            [u for op in loads for u in place_of(op.memref).use(False)]
+        )
         for op in self.split.first:
             self._emit_first(op)
         count = self._count()

@@ -119,7 +119,7 @@ class _Driver:
             at_back_edge=self.polls.back_edge,
         )
         # whether a block of a region ends with a barrier where memory was touched
-        self.settles = False
+        self.synchronizes = False
         for argument in function.body.block.args:
             self.buffers[argument] = self.new_buffer(cast(BufferType, argument.type))
 
@@ -188,10 +188,10 @@ class _Driver:
 
     def region_block(self, block: Block) -> None:
         self.ops(block)
-        if self.settles:
-            self.work.settle()
+        if self.synchronizes:
+            self.work.synchronize()
         else:
-            self.work.by_all()
+            self.work.on_all_threads()
 
     def condition(self, decision: scf.ConditionOp) -> str:
         """What decides on another trip: a loop whose records find no room might never end."""
@@ -209,18 +209,18 @@ class _Driver:
         if work.is_alone:
             self.control.emit(op)
         elif not any(use.writes for use in uses):
-            work.settle_writes()
-            self.emit_flow(op, settles=False)
+            work.synchronize_writes()
+            self.emit_flow(op, synchronizes=False)
         elif work.is_shared_anywhere(p for block in blocks for p, _ in self.phases(block)):
-            work.settle()
-            self.emit_flow(op, settles=True)
+            work.synchronize()
+            self.emit_flow(op, synchronizes=True)
         else:
             self.flow_alone(op, uses)
 
-    def emit_flow(self, op: Operation, settles: bool) -> None:
-        outer, self.settles = self.settles, settles
+    def emit_flow(self, op: Operation, synchronizes: bool) -> None:
+        outer, self.synchronizes = self.synchronizes, synchronizes
         self.control.emit(op)
-        self.settles = outer
+        self.synchronizes = outer
 
     def flow_alone(self, op: Operation, uses: Sequence[Use]) -> None:
         """Thread 0 runs it, and hands the scalar results to the others through memory."""
@@ -231,7 +231,7 @@ class _Driver:
             self.control.emit(op)
             for result, slot in zip(results, slots, strict=True):
                 memory.store(kind_of(result.type), 1, slot.pointer, names[result])
-        self.work.by_all([slot.use(writes=False)[0] for slot in slots])
+        self.work.on_all_threads([slot.use(writes=False)[0] for slot in slots])
         for result, slot in zip(results, slots, strict=True):
             names[result] = memory.load(kind_of(result.type), 1, slot.pointer)
 
@@ -271,7 +271,7 @@ class _Driver:
         number, count = len(self.host_calls), max(len(op.operands), 1)
         self.host_calls.append(site)
         table = self.work.early(f"alloca [{count} x ptr], align 8", "buffers")
-        self.work.by_one(list(self.host_uses(op)))
+        self.work.on_thread_zero(list(self.host_uses(op)))
         for k, operand in enumerate(op.operands):
             place = self.text.emit(f"getelementptr ptr, ptr {table}, i64 {k}")
             self.text.line(f"store ptr {self.buffers[operand].pointer}, ptr {place}, align 8")

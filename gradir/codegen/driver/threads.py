@@ -83,16 +83,16 @@ class SharedWork:
             return
         call = f'call void @"{phase.symbol}"({arguments}, i64 '
         if not self.is_shared(phase):
-            self.by_one(uses)
+            self.on_thread_zero(uses)
             self.text.line(f"{call}0, i64 {phase.items})")
             return
-        self.by_all(uses)
+        self.on_all_threads(uses)
         begin, end, some = self._share(phase.items)
         with self.text.when(some, "share"):
             self.text.line(f"{call}{begin}, i64 {end})")
         self.shared_phases += 1
 
-    def by_one(self, uses: Sequence[Use]) -> None:
+    def on_thread_zero(self, uses: Sequence[Use]) -> None:
         """What is written next runs on thread 0 alone."""
         if self.threads == 1 or self._is_alone:
             return
@@ -104,7 +104,7 @@ class SharedWork:
             self.text.line(f"br i1 %first, label %{inside}, label %{self._single_exit}")
             self.text.label(inside)
 
-    def by_all(self, uses: Sequence[Use] = ()) -> None:
+    def on_all_threads(self, uses: Sequence[Use] = ()) -> None:
         """What is written next runs on all threads."""
         if self._is_alone:
             return
@@ -128,7 +128,7 @@ class SharedWork:
             self.barriers += 1
         self._shared, self._single = [], []
 
-    def settle(self) -> None:
+    def synchronize(self) -> None:
         """A barrier if anything was touched since the last one: before and after control flow."""
         if self._is_alone:
             return
@@ -136,7 +136,7 @@ class SharedWork:
             self.barrier()
         self._join()
 
-    def settle_writes(self) -> None:
+    def synchronize_writes(self) -> None:
         """A barrier if anything was written since the last one: before control flow that reads."""
         if self._is_alone:
             return
@@ -148,7 +148,7 @@ class SharedWork:
     def alone(self, uses: Sequence[Use]) -> Generator[None]:
         """What is written inside, control flow too, runs on thread 0; no phase of it is shared."""
         assert not self._is_alone
-        self.by_one(uses)
+        self.on_thread_zero(uses)
         self._is_alone = True
         yield
         self._is_alone = False

@@ -125,7 +125,7 @@ class _Tiles:
         return values
 
     def _stage(self, k: int, columns: int, mask: str | None) -> None:
-        """LinearRead one vector along `across` for each column, and store the transposed tile."""
+        """Read one vector along `across` for each column, and store the transposed tile."""
         writer, f = self.writer, self.writer.f
         read, stage = self._read(k), self.stages[k]
         offset = read.offset

@@ -400,7 +400,7 @@ class PassWriter:
         return self.memory.splat(kind, self.lanes, value.name)
 
     def store_plain(self, values: Sequence[LlvmValue | None], shift: int, mask: str | None) -> None:
-        """LinearWrite the outputs that are not combined."""
+        """Write the outputs that are not combined."""
         lanes, memory = self.lanes, self.memory
         streamed: list[Store] = []
         for w in self.one.writes:
@@ -427,7 +427,7 @@ class PassWriter:
     def store_total(
         self, write: LinearWrite, total: str, lanes: int, shift: int, mask: str | None
     ) -> None:
-        """LinearWrite the result of a reduction: what the output starts from, combined with `total`."""
+        """Write the result of a reduction: what the output starts from, combined with `total`."""
         address = self.address(write.pointer, write.kind, write.offset, shift)
         address = self._in_chunk(write, address)
         stride = write.offset.coefficients[self.one.vector_dim] if lanes > 1 else 1

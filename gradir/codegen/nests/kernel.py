@@ -49,7 +49,7 @@ def emit_nest(op: NestOp, name: str, target: MachineTarget) -> Kernel:
         writer = _write(one, target, needs, _in_place(op))
         symbol = f"{name}.{number}"
         texts.append(writer.text(f"@{symbol}", parameters))
-        phases.append(KernelPhase(symbol, writer.item_count, writer.cost()))
+        phases.append(KernelPhase(symbol, writer.items.count, writer.cost()))
     return Kernel(
         "\n".join(texts),
         tuple(phases),

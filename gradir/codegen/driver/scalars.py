@@ -7,8 +7,7 @@ through the control flow. A store is done by thread 0; but a slot of a function'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol, cast
 
 from xdsl.dialects import arith, memref
@@ -48,28 +47,6 @@ class BufferPlace(Protocol):
 
     @property
     def is_private(self) -> bool: ...
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """A value of memref type: bytes of an argument or a constant, and the pointer to them.
-
-    Of a window the bytes are all those where it may be. A private one is on a thread's own stack.
-    """
-
-    root: int
-    low: int
-    high: int
-    pointer: str
-    is_window: bool = False
-    is_private: bool = False
-
-    @property
-    def place(self) -> Hashable:
-        return self.root, self.low, self.high, self.pointer if self.is_window else ""
-
-    def use(self, writes: bool) -> list[Use]:
-        return [] if self.is_private else [Use(self.root, self.low, self.high, writes)]
 
 
 class ScalarCode:

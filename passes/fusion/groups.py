@@ -91,7 +91,7 @@ class Grouping:
         return ordered
 
     def _before(self, group: FusionGroup) -> set[FusionGroup]:
-        """The groups that a group needs directly; the end of the block needs all."""
+        """The direct dependencies of a group; the terminator depends on all groups."""
         if group.ops[0].next_op is None:
             return {other for other in self._all if other is not group}
         owners = [v.owner for op in group.ops for v in all_operands(op)]
@@ -102,7 +102,7 @@ class Grouping:
         return found - {group}
 
     def _place(self, op: Operation, position: int) -> None:
-        """Give an op to the best group that it may join, else to one of its own."""
+        """Merge an op into its candidate groups, in their order, where that is legal."""
         needs = self._needs(op, position)
         own = FusionGroup(
             [op], _space(op), _reduced(op), 1 << position, needs, _inputs(op), position
@@ -120,7 +120,8 @@ class Grouping:
                 self._readers[value, access, own.space] = own
 
     def _needs(self, op: Operation, position: int) -> int:
-        """What has to run before: producers, for an effect those before it, for the end all."""
+        """The positions that `op` depends on: its producers; of an effect, the one before; of the
+        terminator, all."""
         if op.next_op is None:
             return (1 << position) - 1
         before = [o.owner for o in all_operands(op)]
@@ -137,7 +138,7 @@ class Grouping:
         return needs
 
     def _candidates(self, op: Operation, own: FusionGroup) -> list[FusionGroup]:
-        """Producers' groups first, the latest first; then those that read the same elements."""
+        """The groups of producers, the latest first, then the groups of other readers."""
         if not isinstance(op, NestOp) or own.space is None:
             return []
         found: list[FusionGroup] = []
@@ -155,7 +156,7 @@ class Grouping:
         return list(dict.fromkeys(g for g in found if g is not own))
 
     def _merged_place(self, early: FusionGroup, late: FusionGroup) -> int | None:
-        """Where two groups would run as one; None if they may not, or better do not."""
+        """The place of two groups as one; None if merging is illegal or costs memory."""
         early = self.group_of[early.ops[0]]
         return self._best_place(early, late) if self._may_merge(early, late) else None
 
@@ -175,7 +176,9 @@ class Grouping:
         return in_place and not self._between(early, late)
 
     def _best_place(self, one: FusionGroup, other: FusionGroup) -> int | None:
-        """The place of the first, if the second may and should run so early, else of the second."""
+        """The first group's place if hoisting the second is legal and saves bytes, else the
+        second's if delaying the first saves bytes, else None. With no nest between them any legal
+        place will do."""
         first, second = sorted((one, other), key=lambda g: g.place)
         inside = {*first.ops, *second.ops}
         before = self._before(second) - {first}
@@ -195,7 +198,7 @@ class Grouping:
     def _saves_hoisted(
         self, first: FusionGroup, second: FusionGroup, inside: set[Operation]
     ) -> bool:
-        """To run the second with the first keeps no more bytes alive in between than it saves."""
+        """Hoisting the second makes no more bytes live between the two places than it frees."""
         made = sum(self._held(r, inside) for op in second.ops for r in op.results)
         if made * SMALL <= sum(map(bytes_of, second.inputs)):
             return True
@@ -205,7 +208,7 @@ class Grouping:
     def _saves_delayed(
         self, first: FusionGroup, second: FusionGroup, inside: set[Operation]
     ) -> bool:
-        """To run the first with the second delays no reader, and keeps no more bytes alive."""
+        """Delaying the first delays no reader, and makes no more bytes live than it frees."""
         saved = 0
         for result in (r for op in first.ops for r in op.results):
             readers = {use.operation for use in result.uses} - inside
@@ -216,7 +219,7 @@ class Grouping:
         return sum(map(bytes_of, dying)) <= saved
 
     def _held(self, value: SSAValue, inside: set[Operation]) -> int:
-        """The bytes of a value until its readers outside; what is returned lies elsewhere."""
+        """The bytes kept live for readers outside; returned values lie in the caller's buffers."""
         readers = {use.operation for use in value.uses} - inside
         return bytes_of(value) if readers and not self._is_returned(readers) else 0
 
@@ -224,14 +227,14 @@ class Grouping:
         return any(reader.next_op is None for reader in readers)
 
     def _last_read(self, value: SSAValue, inside: set[Operation]) -> int:
-        """The position of the last reader but those inside; for ever, of what is not ours."""
+        """The position of the last reader outside; the end for values of other blocks."""
         if value.owner not in self._positions:
             return len(self._positions)
         return max((self._position(u.operation) for u in value.uses if u.operation not in inside),
                    default=-1)  # fmt: skip
 
     def _position(self, op: Operation) -> int:
-        """Of an op of the block, or of the one that an op is in a region of."""
+        """The position of `op`, or of the block's op around it."""
         while op not in self._positions:
             around = op.parent_op()
             assert around is not None
@@ -239,7 +242,7 @@ class Grouping:
         return self._positions[op]
 
     def _reads_in_place(self, early: FusionGroup, late: FusionGroup) -> bool:
-        """What late reads of early it reads element for element, and not of a reduction."""
+        """`late` reads each result of `early` at its own iteration, and no reduction of it."""
         return all(
             in_place and _writes_in_place(value)
             for value, in_place in late.inputs.items()
@@ -251,7 +254,7 @@ class Grouping:
         return self.group_of.get(owner) if isinstance(owner, Operation) else None
 
     def _between(self, early: FusionGroup, late: FusionGroup) -> bool:
-        """Some other group needs early and is needed by late, or the other way round."""
+        """A third group lies between the two by dependence: merging would make a cycle."""
         for one, other in ((early, late), (late, early)):
             if not other.needs & one.members:
                 continue
@@ -283,7 +286,7 @@ class Grouping:
         self._all[early] = None
 
     def _later(self, one: FusionGroup) -> Iterator[FusionGroup]:
-        """The groups with an op behind the first of `one`: all that may need it, and others."""
+        """The groups with an op behind the first of `one`, a superset of its dependents."""
         first = one.members & -one.members
         for group in reversed(self._all):
             if group.members < first:
@@ -304,7 +307,7 @@ def _running_count(block: Block) -> list[int]:
 
 
 def _space(op: Operation) -> tuple[int, ...] | None:
-    """The space over which others may join: of a contraction that of its output."""
+    """The iteration space that other ops may join; for a contraction, the space of its output."""
     if isinstance(op, NestOp):
         scattered = any(r.symbol is not None for a in op.output_accesses for r in a.rows)
         return None if scattered or op.inits else op.extents
@@ -316,7 +319,8 @@ def _space(op: Operation) -> tuple[int, ...] | None:
 
 
 def _is_plain(group: FusionGroup) -> bool:
-    """May be an epilogue: with one that reduces or pads, a contraction sums in another order."""
+    """The group may be an epilogue: it neither reduces nor pads, which would change the order of
+    a contraction's sums."""
     ops = [op for op in group.ops if isinstance(op, LoopOp)]
     combiners = {combiner for op in ops for combiner in op.output_combiners}
     return combiners == {"none"} and all(pad is None for op in ops for pad in op.input_pads)

@@ -49,11 +49,11 @@ from gradir.dialects.loopnest.loopnest import (
     YieldOp,
 )
 
-# A chunk has at least so many bytes of copies, and
+# The least bytes of copies in a chunk: threads meet after each chunk of a summed dimension.
 LEAST_BYTES = 64 * 1024
-# so many rows for each pass over the other factor, which may be packed for each chunk.
+# The least rows of a chunk for each pass over the other factor, which each chunk may pack again.
 LEAST_ROWS = 1024
-# Chunks for each thread from which on it does not matter that some have one more.
+# With this many chunks a thread, an uneven share is a quarter of a thread's work at most.
 MANY = 4
 
 

@@ -164,7 +164,7 @@ def factor_strides(op: ContractOp, index: int) -> tuple[tuple[int, ...], int]:
 
 
 def _groups(op: ContractOp) -> list[MergedDims]:
-    """The dimensions of more than one step (or none), those joined that follow each other."""
+    """The dimensions, contiguous neighbours merged and extents of 1 dropped."""
     roles, extents = op.dim_roles, op.extents
     all_strides = list(_all_strides(op))
     has_index = any(isinstance(inner, IndexOp) for inner in op.body.walk())
@@ -184,7 +184,7 @@ def _groups(op: ContractOp) -> list[MergedDims]:
 
 
 def _all_strides(op: ContractOp) -> Iterator[tuple[int, ...]]:
-    """The steps of every tensor that the kernel reads or writes; it sums over no output's."""
+    """The steps of every tensor of the kernel; outputs have none along summed dimensions."""
     for access, value in zip(op.input_accesses, op.inputs, strict=True):
         if access is not None:
             yield access.strides(cast(ShapedType, value.type).get_shape())[0]

@@ -137,7 +137,7 @@ class _RowChunks:
 
 
 def _rows(op: ContractOp, target: MachineTarget, threads: int) -> _RowChunks | None:
-    """The contraction in chunks of rows, where it has copies of which they spare memory."""
+    """The contraction in chunks of rows; None unless chunks make its copies smaller."""
     copied = copied_factors(op)
     if not copied or not is_single_chain(op) or not _has_plain_epilogue(op):
         return None

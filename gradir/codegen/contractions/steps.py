@@ -55,7 +55,7 @@ class ContractionStep:
 
 @dataclass
 class Steps:
-    """The steps in order; behind `scratch_bytes` of scratch begins what they want themselves."""
+    """The steps in order. Their own scratch memory follows the first `scratch_bytes`."""
 
     steps: list[ContractionStep] = field(default_factory=list[ContractionStep])
     scratch_bytes: int = 0
@@ -168,7 +168,7 @@ def sums_of(op: ContractOp, combiner: str) -> Sums:
 
 
 def epilogue_names(op: ContractOp) -> list[str]:
-    """The names of what a contraction's body reads beside the sum, and of what it writes."""
+    """The names of a contraction's epilogue inputs and of its outputs."""
     names = [f"%in{k}" for k in range(2, len(op.inputs))]
     return names + [f"%out{k}" for k in range(len(op.output_types))]
 
@@ -358,7 +358,7 @@ def _product(
 
 
 def scratch_behind(op: ContractOp, reserved: int) -> SSAValue | None:
-    """A stand-in for the scratch memory behind so many bytes of it; None if there is none."""
+    """A stand-in for the rest of the scratch memory behind an offset; None without scratch."""
     for scratch in op.scratch:
         available = prod(cast(MemRefType[Attribute], scratch.type).get_shape())
         return Block(arg_types=[MemRefType(i8, [max(0, available - reserved)])]).args[0]

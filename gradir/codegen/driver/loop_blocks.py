@@ -38,7 +38,7 @@ from gradir.dialects.loopnest.loopnest import LoopOp, ReshapeOp
 
 
 class LoopBlocks:
-    """Finds what loops can compute ahead; `ahead` are the ops that their iterations leave out."""
+    """Finds the ops that loops can compute ahead: iterations leave those in `ahead` out."""
 
     def __init__(self, scalars: ScalarCode, target: MachineTarget):
         self.scalars, self.target = scalars, target

@@ -152,7 +152,7 @@ def _distance(start: SSAValue, value: SSAValue) -> int | None:
 
 
 def _step_of_result(op: Operation, steps: Sequence[int]) -> int | None:
-    """How far the result advances where the operands advance by `steps`; of a load, the place."""
+    """The step of a result by the steps of the operands; for a load, the step of its address."""
     step = None
     match op:
         case memref.LoadOp():

@@ -157,7 +157,7 @@ class _Driver:
             self.work.on_all_threads()
 
     def condition(self, decision: scf.ConditionOp) -> str:
-        """What decides on another trip: a loop whose records find no room might never end."""
+        """The condition of another trip; false after records found no room, so that loops end."""
         condition, loop = self.scalars.names[decision.condition], decision.parent_op()
         assert loop is not None
         for records in {op.records: None for op in loop.walk() if isinstance(op, ReserveOp)}:

@@ -73,7 +73,7 @@ class SharedWork:
         return any(map(self.is_shared, phases))
 
     def is_worth_waking(self, phases: Iterable[tuple[KernelPhase, int | None]]) -> bool:
-        """Whether to run a program of these phases, each so often, on several threads at all."""
+        """Whether shared phases, at their numbers of executions, outweigh waking other threads."""
         shared = ((p, trips) for p, trips in phases if self.is_shared(p))
         return any(trips is None or p.cost * trips > PROGRAM_COST for p, trips in shared)
 

@@ -45,7 +45,7 @@ class Run:
 
 @dataclass(frozen=True)
 class DepthBlock:
-    """One block of k; `is_first` and `is_last` are i1 values, None if it is the only block."""
+    """A block of k; `is_first` and `is_last` are i1 values, None if it is the only one."""
 
     begin: str
     length: str

@@ -21,8 +21,15 @@ from gradir.codegen.text.target import MachineTarget
 LANE_MULTIPLE = 256
 # The most elements of a window that is combined one by one.
 LARGEST_WINDOW = 16
-# The most pieces that a reduction is cut in.
-MOST_CHUNKS = 64
+# How a reduction is cut fixes the order in which it combines: a change of one of the numbers below
+# changes the bits of results. At least so many parallel iterations, or kept columns (32 items of
+# `columns.ITEM_COLUMNS`), can be shared out as they are.
+ENOUGH_ITEMS, ENOUGH_COLUMNS = 16, 8192
+# The most chunks, and the least elements of one. A space that is cut has at least four.
+MOST_CHUNKS, CHUNK_ELEMENTS = 64, 16384
+# The least iterations, in `LANE_MULTIPLE`s, of a chunk of the vector dimension; and the least
+# elements read for each element of a partial result, which is written and read once more.
+LEAST_VECTORS, LEAST_READ = 16, 16
 # Bodies of at least this size are computed for several machine vectors at once.
 INTERLEAVED_SIZE = 20
 
@@ -203,7 +210,10 @@ def choose_vector_dim(bounds: Sequence[int], reduced: frozenset[int]) -> int | N
 
 
 def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> ReductionChunk | None:
-    """How a reduction is split so that threads share it: set by bounds and reduced dims alone."""
+    """The chunks of a reduction with too few parallel iterations for threads to share.
+
+    Bounds and reduced dimensions alone set them, so that bits do not depend on threads.
+    """
     wide = [d for d, n in enumerate(bounds) if n > 1]
     candidates = [d for d in wide if d in reduced]
     if not candidates or 0 in bounds:
@@ -212,19 +222,20 @@ def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> ReductionChu
     assert last is not None
     parallel = prod(bounds[d] for d in wide if d not in reduced and d != last)
     kept_columns = last not in reduced
-    if parallel >= 16 or total < 65536 or (kept_columns and bounds[last] >= 8192):
+    if parallel >= ENOUGH_ITEMS or (kept_columns and bounds[last] >= ENOUGH_COLUMNS):
+        return None
+    if total < 4 * CHUNK_ELEMENTS:
         return None
     inner = [d for d in candidates if d != last]
-    dim = next((d for d in inner if bounds[d] >= 16), None)
+    dim = next((d for d in inner if bounds[d] >= ENOUGH_ITEMS), None)
     if dim is None:
         dim = max(candidates, key=lambda d: bounds[d])
     extent = bounds[dim]
-    least = LANE_MULTIPLE * 16 if dim == last else 1
+    least = LANE_MULTIPLE * LEAST_VECTORS if dim == last else 1
     if kept_columns:
-        # partial results are at most 1/16 of what is read
         others = prod(bounds[d] for d in candidates if d != dim)
-        least = max(1, 16 // others)
-    count = min(MOST_CHUNKS, extent // least, total // 16384)
+        least = max(1, LEAST_READ // others)
+    count = min(MOST_CHUNKS, extent // least, total // CHUNK_ELEMENTS)
     if count < 2:
         return None
     size = -(-extent // count)
@@ -270,7 +281,7 @@ def normalize(one: Pass) -> Pass:
 
 
 def _may_merge(one: Pass, left: int, right: int, last: bool) -> bool:
-    """`right` continues where `left` steps to, for every access, and nothing tells them apart."""
+    """Every access is contiguous from `left` to `right`, and both have the same role."""
     if one.body.index_dims & {left, right} or (left in one.reduced) != (right in one.reduced):
         return False
     if one.chunk is not None and one.chunk.dim == right:

@@ -109,7 +109,7 @@ def splat_literal(kind: str, lanes: int, number: str) -> str:
 
 
 def identity(combiner: str, kind: str) -> str:
-    """The literal that `combiner` leaves other values unchanged with (-0.0 for a float sum)."""
+    """The literal of a combiner's neutral element (-0.0 for a float sum)."""
     if is_float(kind):
         numbers = {"add": -0.0, "multiply": 1.0, "maximum": float("-inf")}
         return literal(kind, numbers.get(combiner, float("inf")))

@@ -75,7 +75,7 @@ class Lanes:
     def where_any(
         self, mask: LaneValue, usual: Sequence[LaneValue], rare: Callable[[], Sequence[LaneValue]]
     ) -> list[LaneValue]:
-        """`usual`, but what `rare` writes, in a branch taken if the mask holds in any lane."""
+        """`usual`, or the results of `rare` in a branch taken if the mask holds in any lane."""
         text = self.text
         condition = mask.name
         if self.lanes > 1:

@@ -24,12 +24,13 @@ from gradir.codegen.text.table import TABLE_STOP
 from gradir.dialects.base.constants import constant_integer
 from gradir.passes.analysis.region_ops import blocks_of, is_region_op
 
-# Nanoseconds: what is spent between two polls, and what a loop without one may take. Estimates
-# are wrong by a factor of five at times.
+# Estimated nanoseconds between two polls, and of the longest loop without one. Estimates are wrong
+# by a factor of five at times: so a signal waits some 10 ms, less than `POLL_INTERVAL`.
 FUEL = SHORT = 2_000_000
-# A loop runs in chunks if these have so many iterations at least.
+# The fewest iterations of a chunk. In short loops a count inside costs more than chunks do: 9 % of
+# a sort, where chunks cost 1 % (docs/decisions.md).
 LEAST_CHUNK = 64
-# Of one trip of a loop beside its body.
+# Nanoseconds of one trip of a loop beside its body.
 TRIP_COST = 0.5
 # Block where a function ends before its time.
 LEAVE = "leave"

@@ -82,7 +82,7 @@ def _cost(op: ContractOp, one: Tiling, target: MachineTarget) -> float:
 
 
 def _tilings(op: ContractOp) -> Iterator[Tiling]:
-    """The tilings to choose from; one for what is but a product of matrices."""
+    """The tilings to choose from; a plain product of matrices has one."""
     groups = _groups(op)
     left, right = (factor_strides(op, index)[0] for index in range(2))
     free = [g for g in groups if op.dim_roles[g.dim] != "k"]

@@ -275,7 +275,7 @@ def _copy_nest(op: ContractOp, index: int) -> tuple[NestOp, Access]:
 
 @dataclass(frozen=True)
 class _Copied:
-    """A copy of some shape, and where its elements come from."""
+    """The shape of a copy, and the sources of its elements."""
 
     shape: tuple[int, ...]
     access: Access

@@ -41,7 +41,7 @@ GROW_DECLARATIONS = frozenset(
 
 
 def as_limit(number: int) -> int:
-    """A limit as what stands in place of a bound, or back."""
+    """A limit of bytes as the code in place of a bound, or back."""
     return -number - 4
 
 

@@ -33,7 +33,7 @@ class EmittedKernel:
 
 
 class KernelCache:
-    """Emits the kernel of each loop op, if no equal op has one; keeps what their errors say.
+    """Emits one kernel for all equal loop ops, and keeps the kernels' error messages.
 
     An entry of `records` is the first word of an error record, and how many of `messages` stand
     before those that its codes count.
@@ -94,14 +94,14 @@ class KernelCache:
         return self.table.pointer(word, "error")
 
     def own_error(self) -> str:
-        """The record for what the driver itself checks."""
+        """The error record of the driver's own checks."""
         if self._own_record is None:
             word = self.table.take(ERROR_RECORD_BYTES // 8)
             self._own_record = word, self.table.pointer(word, "error")
         return self._own_record[1]
 
     def finish(self, messages: list[str]) -> None:
-        """Nothing follows: these are the messages of what the driver itself checks."""
+        """Append the messages of the driver's own checks, behind those of all kernels."""
         if self._own_record is not None:
             self.records.append((self._own_record[0], len(self.messages)))
             self.messages += messages

@@ -83,7 +83,7 @@ class LoopBlocks:
 
 @dataclass
 class LoopBlock:
-    """Writes what is computed ahead for a block of at most `lanes` iterations of one loop."""
+    """Writes the vectors computed ahead for a block of at most `lanes` iterations of a loop."""
 
     scalars: ScalarCode
     loop: scf.ForOp
@@ -119,7 +119,7 @@ class LoopBlock:
         return count
 
     def resume(self, lane: str) -> None:
-        """At the start of an iteration, number `lane` of its block: read what was computed."""
+        """At the start of iteration `lane` of a block: load its values from the stack."""
         memory = self.scalars.memory
         for value, slot in self.slots.items():
             kind = kind_of(value.type)

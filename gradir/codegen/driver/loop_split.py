@@ -61,7 +61,7 @@ def split(loop: scf.ForOp, is_constant: Callable[[memref.LoadOp], bool]) -> Spli
 
 
 class _Search:
-    """Goes through a body in its order and finds what is independent."""
+    """Walks a body in order and finds the ops that do not depend on other iterations."""
 
     def __init__(
         self,

@@ -194,7 +194,7 @@ class _Compute:
             )
 
     def pack(self, run: Run, block: DepthBlock) -> None:
-        """Pack what this thread packs for itself."""
+        """Pack this thread's own panels."""
         f, plan = self.f, self.plan
         end = add(f, block.begin, block.length)
         if plan.pack_rhs == "private":
@@ -344,7 +344,7 @@ class _Compute:
         ]
 
     def _resume(self, tile: Tile, slot: str, is_first: str, initial: list[str]) -> list[str]:
-        """`initial` in the first block, else what the block before left."""
+        """`initial` in the first block, else the result of the block before."""
         f = self.f
         resume, start, entry = f.fresh("resume"), f.fresh("start"), f.current_label
         f.line(f"br i1 {is_first}, label %{start}, label %{resume}")

@@ -23,12 +23,12 @@ from xdsl.dialects.memref import MemRef
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
-from gradir.codegen.bodies.bodies import element_kind
+from gradir.codegen.bodies.emitter import element_kind
 from gradir.codegen.bodies.op_table import FLOAT_PREDICATES, INTEGER_PREDICATES
-from gradir.codegen.nests.nests import emit_nest, nest_scratch_bytes
+from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
 from gradir.codegen.text.instructions import kind_of
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel
-from gradir.codegen.text.target import Target, host
+from gradir.codegen.text.target import MachineTarget, host
 from gradir.codegen.vector_math.target_functions import complete
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import (
@@ -118,7 +118,7 @@ class Compiled:
 
 
 def compile_nest(
-    op: NestOp, vector_bytes: int | None = None, target: Target | None = None
+    op: NestOp, vector_bytes: int | None = None, target: MachineTarget | None = None
 ) -> Compiled:
     """Compile for this machine (or for `target`), with LLVM's vectorizers off."""
     target = target or host(vector_bytes)
@@ -141,7 +141,7 @@ def compile_nest(
     )
 
 
-def _compile(text: str, target: Target) -> tuple[Any, str]:
+def _compile(text: str, target: MachineTarget) -> tuple[Any, str]:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     module = binding.parse_assembly(text)

@@ -11,7 +11,7 @@ from runtime_harness import compiled, contraction_of, function, memref
 
 import gradir
 from gradir.codegen.contractions import chunks
-from gradir.codegen.contractions.contractions import contract_scratch_bytes
+from gradir.codegen.contractions.kernel import contract_scratch_bytes
 from gradir.codegen.text.target import host
 
 Array = np.ndarray[Any, np.dtype[Any]]

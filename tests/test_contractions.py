@@ -17,7 +17,7 @@ from runtime_harness import (
     parse,
 )
 
-from gradir.codegen.contractions.contractions import contract_scratch_bytes, emit_contract
+from gradir.codegen.contractions.kernel import contract_scratch_bytes, emit_contract
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import host
 from gradir.dialects.base.diagnostics import LocatedError

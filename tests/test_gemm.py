@@ -17,9 +17,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gradir.codegen.gemm.gemm import Contraction, GemmPlan, Operand, emit, plan
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.text.target import Target, host
+from gradir.codegen.gemm.kernel import Contraction, GemmPlan, Operand, emit, plan
+from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.target import MachineTarget, host
 from gradir.codegen.vector_math.target_functions import complete
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -74,7 +74,7 @@ class Case:
 class Compiled:
     """Native code of one plan, with addresses of its phases."""
 
-    def __init__(self, text: str, names: list[str], target: Target) -> None:
+    def __init__(self, text: str, names: list[str], target: MachineTarget) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         module = llvm.parse_assembly(complete(text, target))

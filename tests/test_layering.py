@@ -69,6 +69,24 @@ def test_imports_point_left(layer: str) -> None:
     assert found == []
 
 
+# Rooms of gradir/codegen: each imports from those before it, and no file is named like its room.
+CODEGEN_ROOMS = (
+    "text", "vector_math", "bodies", "gemm", "nests", "contractions", "programs", "driver",
+    "scratch",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("room", CODEGEN_ROOMS)
+def test_rooms_of_codegen(room: str) -> None:
+    files = [p for p in python_files("gradir/codegen") if f"gradir/codegen/{room}" in str(p)]
+    known = CODEGEN_ROOMS[: CODEGEN_ROOMS.index(room) + 1]
+    for path in files:
+        names = [name for _, name in imported_names(ast.parse(path.read_text()), [])]
+        rooms = {name.split(".")[2] for name in names if name.startswith("gradir.codegen.")}
+        assert rooms <= set(known), path
+        assert path.parent.name == "codegen" or room.rstrip("s") not in path.stem, path
+
+
 @pytest.mark.parametrize("folder", ["tests", "examples", "benchmarks"])
 def test_no_second_name_for_a_module(folder: str) -> None:
     found = [

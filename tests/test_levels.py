@@ -25,7 +25,7 @@ from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.scratch import allocate_scratch
 from gradir.codegen.text.callback_functions import HOST_SYMBOL, POLL_SYMBOL
-from gradir.codegen.text.target import LEVELS, Target, host, runnable_levels, target_of
+from gradir.codegen.text.target import LEVELS, MachineTarget, host, runnable_levels, target_of
 from gradir.codegen.vector_math import FUNCTIONS, collect
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, complete
 from gradir.compiler.compiler import alone, compile_function, emit_object
@@ -93,7 +93,7 @@ def test_ops(group: int) -> None:
             compare(batch, expected, found, level)
 
 
-def emitted(module: Any, target: Target) -> tuple[bytes, Any]:
+def emitted(module: Any, target: MachineTarget) -> tuple[bytes, Any]:
     allocate_scratch(module, target, 1)
     place_buffers(module)
     program = emit_program(function_named(module, "driver"), target, 1)

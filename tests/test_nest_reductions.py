@@ -19,7 +19,7 @@ from nest_harness import (
     results,
 )
 
-from gradir.codegen.nests.nests import emit_nest, nest_scratch_bytes
+from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
 from gradir.codegen.text.target import host
 from gradir.dialects.loopnest.loopnest import NestOp
 

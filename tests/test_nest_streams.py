@@ -19,8 +19,8 @@ from nest_harness import (
 )
 
 from gradir.codegen.nests import space
-from gradir.codegen.nests.nests import emit_nest
-from gradir.codegen.text.target import Target, host
+from gradir.codegen.nests.kernel import emit_nest
+from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.loopnest.loopnest import NestOp
 
 STREAM = "!nontemporal"
@@ -65,12 +65,12 @@ NESTS: dict[str, tuple[list[int], list[str], list[str], str]] = {
 }
 
 
-def streaming(target: Target | None = None) -> Target:
+def streaming(target: MachineTarget | None = None) -> MachineTarget:
     """A machine without caches: everything streams."""
     return replace(target or host(), l3_bytes=0)
 
 
-def text(op: NestOp, target: Target) -> str:
+def text(op: NestOp, target: MachineTarget) -> str:
     return emit_nest(op, "nest", target).text
 
 

@@ -24,7 +24,7 @@ from xdsl.dialects import test
 from xdsl.dialects.builtin import f32
 
 from gradir.codegen.bodies.op_table import VECTOR_MATH
-from gradir.codegen.nests.nests import emit_nest
+from gradir.codegen.nests.kernel import emit_nest
 from gradir.codegen.text.target import host
 from gradir.codegen.vector_math import FUNCTIONS
 from gradir.dialects.base.diagnostics import LocatedError

@@ -15,16 +15,16 @@ from xdsl.dialects.builtin import ModuleOp, i8
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from gradir.codegen.contractions.contractions import contract_scratch_bytes
+from gradir.codegen.contractions.kernel import contract_scratch_bytes
 from gradir.codegen.driver.kernel_key import kernel_key
-from gradir.codegen.nests.nests import nest_scratch_bytes
-from gradir.codegen.text.target import Target, host
+from gradir.codegen.nests.kernel import nest_scratch_bytes
+from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp
 from gradir.passes.buffers.plan_memory import check_on_buffers
 
 
-def allocate_scratch(module: ModuleOp, target: Target, threads: int | None = None) -> None:
+def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int | None = None) -> None:
     """Needs: buffers, not yet planned. Leaves: a `memref.alloc` for each loop op that wants one."""
     for function in [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]:
         name = function.sym_name.data
@@ -46,7 +46,7 @@ def allocate_scratch(module: ModuleOp, target: Target, threads: int | None = Non
                 _attach(op, sizes[key])
 
 
-def _scratch_bytes(op: LoopOp, target: Target, threads: int | None) -> int:
+def _scratch_bytes(op: LoopOp, target: MachineTarget, threads: int | None) -> int:
     if isinstance(op, ContractOp):
         return contract_scratch_bytes(op, target, threads)
     assert isinstance(op, NestOp)

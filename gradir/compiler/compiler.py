@@ -7,7 +7,7 @@ from xdsl.dialects.func import FuncOp
 
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.scratch import allocate_scratch
-from gradir.codegen.text.target import Target, host
+from gradir.codegen.text.target import MachineTarget, host
 from gradir.compiler.known_programs import check_program
 from gradir.compiler.memory_limit import check_limit
 from gradir.compiler.pipeline import place_buffers, run_stages
@@ -23,7 +23,7 @@ from gradir.runtime.threads import thread_count
 
 
 def compile_function(
-    module: ModuleOp, function: str, threads: int | None = None, target: Target | None = None
+    module: ModuleOp, function: str, threads: int | None = None, target: MachineTarget | None = None
 ) -> executable.Executable:
     """Native code for one function; uses up the module."""
     target = executable.runnable(target or host())
@@ -38,7 +38,7 @@ def compile_function(
 
 
 def emit_object(
-    module: ModuleOp, function: str, target: Target, threads: int = 1
+    module: ModuleOp, function: str, target: MachineTarget, threads: int = 1
 ) -> CompiledObject:
     """The object file of one function for any target; uses up the module."""
     alone(module, function)
@@ -60,7 +60,7 @@ def alone(module: ModuleOp, function: str) -> FuncOp:
 
 
 def _placed(
-    module: ModuleOp, function: str, target: Target, threads: int
+    module: ModuleOp, function: str, target: MachineTarget, threads: int
 ) -> tuple[FuncOp, MemoryPlan]:
     """The function after all stages, and the plan of its memory."""
     place = function_named(module, function)

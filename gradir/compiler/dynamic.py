@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation
 
-from gradir.codegen.driver.program import Program
+from gradir.codegen.driver.program import CompiledProgram
 from gradir.compiler.specialize_pass import specialize
 from gradir.compiler.symbols import check_signature, function_named
 from gradir.diagnostics import Sources
@@ -181,7 +181,7 @@ class SpecializingExecutable(Recompiled):
         return self._last
 
     @property
-    def program(self) -> Program:
+    def program(self) -> CompiledProgram:
         return self.last.program
 
     @property

@@ -27,12 +27,12 @@ from gradir.codegen.driver.growing_memory import (
     POINTER,
     as_limit,
 )
-from gradir.codegen.driver.program import Program, emit_program
+from gradir.codegen.driver.program import CompiledProgram, emit_program
 from gradir.codegen.driver.scalars import NO_BOUND, PLAIN
 from gradir.codegen.text.callback_functions import HOST_OBJECT, HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
 from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_ERROR, TABLE_THREADS
-from gradir.codegen.text.target import Target, host
+from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.attributes import integers_of
 from gradir.errors import (
     ArgumentError,
@@ -113,9 +113,9 @@ class Executable(Recompiled):
 
     def __init__(
         self,
-        program: Program,
+        program: CompiledProgram,
         code: jit.LoadedCode,
-        target: Target,
+        target: MachineTarget,
         thread_count: int,
         plan: Any = None,
         times: jit.CompileTimes | None = None,
@@ -421,7 +421,7 @@ ExecutableT = TypeVar("ExecutableT", bound=Executable)
 def compile_function(
     function: FuncOp,
     thread_count: int | None = None,
-    target: Target | None = None,
+    target: MachineTarget | None = None,
     plan: Any = None,
     kind: type[ExecutableT] = Executable,
 ) -> ExecutableT:
@@ -442,7 +442,7 @@ def compile_function(
     return made
 
 
-def runnable(target: Target) -> Target:
+def runnable(target: MachineTarget) -> MachineTarget:
     """The target; CompileError where this machine lacks what its code needs."""
     if target.lacking:
         raise CompileError(
@@ -452,7 +452,7 @@ def runnable(target: Target) -> Target:
     return target
 
 
-def symbols_of(program: Program) -> dict[str, int]:
+def symbols_of(program: CompiledProgram) -> dict[str, int]:
     """The addresses of the functions that the module calls."""
     functions: dict[str, int] = {}
     if program.growing:

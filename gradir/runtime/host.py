@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradir.codegen.driver.program import HostCallSite, Program
+from gradir.codegen.driver.program import CompiledProgram, HostCallSite
 from gradir.dialects.grad.host_functions import host_function
 from gradir.errors import ExecutionError, HostRecursionError
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
@@ -22,7 +22,7 @@ from gradir.runtime.stack import has_room
 class HostCalls:
     """The host calls of one program, whose code calls this object: it must outlive the code."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: CompiledProgram):
         self._calls = [_resolved(site) for site in program.host_calls]
 
     def __call__(self, number: int, buffers: int, table: int) -> None:

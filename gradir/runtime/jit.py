@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS
 from gradir.errors import CompileError
 from gradir.runtime.forking import compiler_lock
@@ -178,7 +178,7 @@ def _imported(data: bytes, symbols: Mapping[str, int]) -> dict[str, int] | None:
     return called | dict(symbols)
 
 
-def compile_object(text: str, target: Target, level: int = SPEED_LEVEL) -> CompiledObject:
+def compile_object(text: str, target: MachineTarget, level: int = SPEED_LEVEL) -> CompiledObject:
     """Emit the native code of a module, optimized unless the level is 0."""
     with _llvm_lock:
         start = time.perf_counter()
@@ -193,7 +193,7 @@ def compile_object(text: str, target: Target, level: int = SPEED_LEVEL) -> Compi
     return CompiledObject(data, CompileTimes(*times))
 
 
-def assembly(text: str, target: Target) -> str:
+def assembly(text: str, target: MachineTarget) -> str:
     """The assembly of the code that `compile_object` emits."""
     with _llvm_lock:
         module, machine = _parse(text, target), _machine(target)
@@ -232,7 +232,7 @@ def _linker() -> _Linker:
     return _linkers[0]
 
 
-def _triple(target: Target) -> str:
+def _triple(target: MachineTarget) -> str:
     """The triple of a target, whose code generator is there from then on."""
     global _all_initialized
     llvm = _llvm()
@@ -246,7 +246,7 @@ def _triple(target: Target) -> str:
     return target.triple
 
 
-def _machine(target: Target, level: int = SPEED_LEVEL) -> Any:
+def _machine(target: MachineTarget, level: int = SPEED_LEVEL) -> Any:
     # the large code model, the default of a JIT, would load each address from an immediate
     return (
         _llvm()
@@ -262,7 +262,7 @@ def _machine(target: Target, level: int = SPEED_LEVEL) -> Any:
     )
 
 
-def _parse(text: str, target: Target) -> Any:
+def _parse(text: str, target: MachineTarget) -> Any:
     llvm = _llvm()
     module = llvm.parse_assembly(text)
     module.triple = _triple(target)

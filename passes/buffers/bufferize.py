@@ -46,6 +46,7 @@ from gradir.passes.analysis.contraction_chains import may_overwrite
 from gradir.passes.buffers import control_flow, tensor_ops
 from gradir.passes.buffers.delay_updates import delay_updates
 from gradir.passes.buffers.state import BufferState, buffer_type, is_window, root_of
+from gradir.passes.buffers.tape_memory import parameters
 from gradir.passes.buffers.tapes import Tapes
 
 
@@ -109,7 +110,7 @@ class _Bufferizer:
         """New arguments for the memory of a tape."""
         block = self.state.block
         slots: list[SSAValue] = []
-        for each in self.state.tapes.parameters(type_, is_result):
+        for each in parameters(type_, is_result):
             slots.append(block.insert_arg(each, len(block.args)))
             slots[-1].name_hint = hint
             if is_result:
@@ -301,7 +302,7 @@ class _Bufferizer:
         return self.state.is_free(buffer, op) and self._is_read_in_place(op, output, buffer)
 
     def _is_read_in_place(self, op: LoopOp | ForallOp, output: Output, buffer: SSAValue) -> bool:
-        """The op reads a buffer, if at all, once, each element where it writes that element."""
+        """The op reads a buffer at most once, each element in the iteration that writes it."""
         s = self.state
         root = root_of(buffer)
         if root not in {root_of(s.values[i]) for i in op.operands}:
@@ -388,7 +389,7 @@ def _slot_type(type_: Attribute) -> MemRefType[Attribute]:
 
 
 def _missing_pass(op: Operation) -> str:
-    """Why an op cannot be on buffers."""
+    """The reason for refusing an op at buffer level."""
     if isinstance(op, CallOp):
         return "calls must be inlined before gradir-bufferize; run gradir-inline{every=true} first"
     if isinstance(op, TensorOp):

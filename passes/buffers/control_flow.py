@@ -251,7 +251,7 @@ def _branch_buffer(
 
 
 def _origin(s: BufferState, value: SSAValue) -> SSAValue | None:
-    """The value from outside of the branch that `value` is, or is an update of."""
+    """The value outside of the branch that `value` equals or updates."""
     current: SSAValue | None = value
     while current is not None and current not in s.values:
         current = start_of(current)
@@ -271,7 +271,7 @@ def _map_results(
 
 
 def _scalar_type(type_: Attribute) -> Attribute:
-    """What a value that is no tensor becomes; a tape is the number of its records."""
+    """The scalar for a value that is no tensor; for a tape, the number of its records."""
     return IndexType() if is_tape(type_) else type_
 
 
@@ -292,7 +292,7 @@ def _set_scalar(s: BufferState, value: SSAValue, ours: SSAValue) -> None:
 
 
 def _place_tapes(s: BufferState, arguments: Sequence[SSAValue]) -> None:
-    """At the start of a block: the tapes among its arguments are what their memory holds."""
+    """Enter the tapes among a block's arguments: their memory holds these versions."""
     for argument in arguments:
         if is_tape(argument.type):
             s.tapes.enter(argument, s.values[argument])

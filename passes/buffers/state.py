@@ -118,7 +118,7 @@ class BufferState:
         )
 
     def claim(self, value: SSAValue, buffer: SSAValue) -> None:
-        """Have `value` computed in `buffer`, through reshapes and what it is made from in place."""
+        """Claim `buffer` for `value`, for its reshapes, and for the tensors that it updates."""
         if value in self.destinations or value in self.values or not isinstance(value, OpResult):
             return
         op = value.owner
@@ -186,7 +186,7 @@ class BufferState:
                 pending[0] = (aside, target)
 
     def scalars(self, values: Sequence[SSAValue]) -> list[SSAValue]:
-        """What the scalars among some values became."""
+        """The scalars on buffers for the scalars among some values."""
         return [self.values[v] for v in values if not is_tensor(v.type)]
 
 
@@ -204,7 +204,7 @@ def is_window(buffer: SSAValue) -> bool:
 
 
 def start_of(value: SSAValue) -> SSAValue | None:
-    """The tensor that an op updates to give `value`; in place, if nobody else reads it."""
+    """The operand that an op updates to make `value`: in place if it has no other reader."""
     if not isinstance(value, OpResult):
         return None
     op = value.owner
@@ -220,7 +220,7 @@ def start_of(value: SSAValue) -> SSAValue | None:
 
 
 def is_read_once(value: SSAValue) -> bool:
-    """The value has one reader, and so has what it is a reshape of."""
+    """The value has one reader, and so has each value that it reshapes."""
     while len(list(value.uses)) == 1:
         if not isinstance(owner := value.owner, ViewOp):
             return True

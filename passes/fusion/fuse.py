@@ -22,7 +22,7 @@ from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, Output, YieldO
 from gradir.passes.analysis.live_bytes import Memory
 from gradir.passes.analysis.liveness import flow_blocks
 from gradir.passes.cleanup.dead_code import is_only_block, remove_dead_ops
-from gradir.passes.fusion.groups import Group, Grouping
+from gradir.passes.fusion.groups import FusionGroup, Grouping
 from gradir.passes.fusion.schedule import reorder, require_tensors, sunk_order
 from gradir.passes.fusion.views import Input, inline_views, inputs_of
 
@@ -38,7 +38,7 @@ def fuse(module: ModuleOp) -> None:
 
 
 def fuse_block(block: Block) -> None:
-    """Fuse the loop nests of one block and put its ops in an order in which they can run."""
+    """Fuse the loop nests of one block, and sort its ops by their dependencies."""
     require_tensors(block, "gradir-fuse")
     inline_views(block)
     remove_dead_ops(block)
@@ -56,7 +56,7 @@ def fuse_block(block: Block) -> None:
             _merge_equal_ops(op.body.block)
 
 
-def _merge(block: Block, group: Group) -> None:
+def _merge(block: Block, group: FusionGroup) -> None:
     """Replace the ops of a group, which stand together, by one."""
     ops = [cast(LoopOp, op) for op in group.ops]
     merged = _Merged(ops)
@@ -132,7 +132,7 @@ class _Merged:
         return found
 
     def _over_our_space(self, access: Access | None, op: LoopOp) -> Access | None:
-        """A nest's access as one of a contraction, which has those dimensions more that it sums."""
+        """A nest's access over a contraction's dimensions; it uses no summed one."""
         missing = len(self.first.extents) - len(op.extents)
         if access is None or not missing:
             return access
@@ -153,7 +153,7 @@ class _Merged:
 
 
 def _merge_equal_ops(body: Block) -> None:
-    """Merge equal ops of a scalar body, which has no regions and no effects; drop dead ones."""
+    """Merge equal ops of a scalar body (no regions, no effects) and drop dead ones."""
     seen: dict[Hashable, Operation] = {}
     for op in list(body.ops):
         if not op.results:

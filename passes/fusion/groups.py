@@ -28,7 +28,7 @@ SMALL = 16
 
 
 @dataclass(eq=False)
-class Group:
+class FusionGroup:
     """Ops that will run as one: a contraction, if there is one, then nests.
 
     `space` is the iteration space, None where nothing may join; `reduced` the dimensions that its
@@ -54,24 +54,24 @@ class Grouping:
     """The groups of one block; `groups` are in an order in which they can run."""
 
     def __init__(self, block: Block):
-        self.group_of: dict[Operation, Group] = {}
+        self.group_of: dict[Operation, FusionGroup] = {}
         # In the order of their last members: a group that grows, grows by the op being placed.
-        self._all: dict[Group, None] = {}
+        self._all: dict[FusionGroup, None] = {}
         self._last_effect: Operation | None = None
         self._effect_before: dict[Operation, Operation] = {}
-        self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], Group] = {}
+        self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], FusionGroup] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
         self._nests_before = _running_count(block)
         for op, position in self._positions.items():
             self._place(op, position)
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[FusionGroup]:
         """By the last member, each after what it needs."""
         for group in self._all:
             group.ops.sort(key=self._order)
-        users: dict[Group, list[Group]] = {group: [] for group in self._all}
-        missing: dict[Group, int] = {}
+        users: dict[FusionGroup, list[FusionGroup]] = {group: [] for group in self._all}
+        missing: dict[FusionGroup, int] = {}
         for group in self._all:
             before = self._before(group)
             missing[group] = len(before)
@@ -79,7 +79,7 @@ class Grouping:
                 users[other].append(group)
         ready = [(g.place, k, g) for k, g in enumerate(self._all) if not missing[g]]
         heapify(ready)
-        ordered: list[Group] = []
+        ordered: list[FusionGroup] = []
         while ready:
             _, _, group = heappop(ready)
             ordered.append(group)
@@ -90,8 +90,8 @@ class Grouping:
         assert len(ordered) == len(self._all), "fusion made a cycle"
         return ordered
 
-    def _before(self, group: Group) -> set[Group]:
-        """The groups that a group needs directly; the end of the block needs all."""
+    def _before(self, group: FusionGroup) -> set[FusionGroup]:
+        """The direct dependencies of a group; the terminator depends on all groups."""
         if group.ops[0].next_op is None:
             return {other for other in self._all if other is not group}
         owners = [v.owner for op in group.ops for v in all_operands(op)]
@@ -102,9 +102,11 @@ class Grouping:
         return found - {group}
 
     def _place(self, op: Operation, position: int) -> None:
-        """Give an op to the best group that it may join, else to one of its own."""
+        """Merge an op into its candidate groups, in their order, where that is legal."""
         needs = self._needs(op, position)
-        own = Group([op], _space(op), _reduced(op), 1 << position, needs, _inputs(op), position)
+        own = FusionGroup(
+            [op], _space(op), _reduced(op), 1 << position, needs, _inputs(op), position
+        )
         self.group_of[op] = own
         self._all[own] = None
         if own.space is not None:
@@ -118,7 +120,8 @@ class Grouping:
                 self._readers[value, access, own.space] = own
 
     def _needs(self, op: Operation, position: int) -> int:
-        """What has to run before: producers, for an effect those before it, for the end all."""
+        """The positions that `op` depends on: its producers; of an effect, the one before; of the
+        terminator, all."""
         if op.next_op is None:
             return (1 << position) - 1
         before = [o.owner for o in all_operands(op)]
@@ -134,11 +137,11 @@ class Grouping:
                 needs |= group.needs | group.members
         return needs
 
-    def _candidates(self, op: Operation, own: Group) -> list[Group]:
-        """Producers' groups first, the latest first; then those that read the same elements."""
+    def _candidates(self, op: Operation, own: FusionGroup) -> list[FusionGroup]:
+        """The groups of producers, the latest first, then the groups of other readers."""
         if not isinstance(op, NestOp) or own.space is None:
             return []
-        found: list[Group] = []
+        found: list[FusionGroup] = []
         for value, access in zip(reversed(op.inputs), reversed(op.input_accesses), strict=True):
             owner = value.owner
             in_place = access is not None and access.is_identity
@@ -152,12 +155,12 @@ class Grouping:
                 found.append(self.group_of[reader.ops[0]])
         return list(dict.fromkeys(g for g in found if g is not own))
 
-    def _merged_place(self, early: Group, late: Group) -> int | None:
-        """Where two groups would run as one; None if they may not, or better do not."""
+    def _merged_place(self, early: FusionGroup, late: FusionGroup) -> int | None:
+        """The place of two groups as one; None if merging is illegal or costs memory."""
         early = self.group_of[early.ops[0]]
         return self._best_place(early, late) if self._may_merge(early, late) else None
 
-    def _may_merge(self, early: Group, late: Group) -> bool:
+    def _may_merge(self, early: FusionGroup, late: FusionGroup) -> bool:
         if early is late or early.space != late.space or early.space is None:
             return False
         if late.is_contraction or (early.is_contraction and not _is_plain(late)):
@@ -172,8 +175,10 @@ class Grouping:
         in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
         return in_place and not self._between(early, late)
 
-    def _best_place(self, one: Group, other: Group) -> int | None:
-        """The place of the first, if the second may and should run so early, else of the second."""
+    def _best_place(self, one: FusionGroup, other: FusionGroup) -> int | None:
+        """The first group's place if hoisting the second is legal and saves bytes, else the
+        second's if delaying the first saves bytes, else None. With no nest between them any legal
+        place will do."""
         first, second = sorted((one, other), key=lambda g: g.place)
         inside = {*first.ops, *second.ops}
         before = self._before(second) - {first}
@@ -184,22 +189,26 @@ class Grouping:
             return first.place
         return second.place if self._saves_delayed(first, second, inside) else None
 
-    def _nests_between(self, first: Group, second: Group) -> int:
+    def _nests_between(self, first: FusionGroup, second: FusionGroup) -> int:
         """How many nests of others stand between the places of two groups."""
         begin, end = first.place + 1, second.place
         ours = (first.members | second.members) >> begin & ((1 << end - begin) - 1)
         return self._nests_before[end] - self._nests_before[begin] - ours.bit_count()
 
-    def _saves_hoisted(self, first: Group, second: Group, inside: set[Operation]) -> bool:
-        """To run the second with the first keeps no more bytes alive in between than it saves."""
+    def _saves_hoisted(
+        self, first: FusionGroup, second: FusionGroup, inside: set[Operation]
+    ) -> bool:
+        """Hoisting the second makes no more bytes live between the two places than it frees."""
         made = sum(self._held(r, inside) for op in second.ops for r in op.results)
         if made * SMALL <= sum(map(bytes_of, second.inputs)):
             return True
         dying = [v for v in second.inputs if self._last_read(v, inside) <= first.place]
         return made <= sum(map(bytes_of, dying))
 
-    def _saves_delayed(self, first: Group, second: Group, inside: set[Operation]) -> bool:
-        """To run the first with the second delays no reader, and keeps no more bytes alive."""
+    def _saves_delayed(
+        self, first: FusionGroup, second: FusionGroup, inside: set[Operation]
+    ) -> bool:
+        """Delaying the first delays no reader, and makes no more bytes live than it frees."""
         saved = 0
         for result in (r for op in first.ops for r in op.results):
             readers = {use.operation for use in result.uses} - inside
@@ -210,7 +219,7 @@ class Grouping:
         return sum(map(bytes_of, dying)) <= saved
 
     def _held(self, value: SSAValue, inside: set[Operation]) -> int:
-        """The bytes of a value until its readers outside; what is returned lies elsewhere."""
+        """The bytes kept live for readers outside; returned values lie in the caller's buffers."""
         readers = {use.operation for use in value.uses} - inside
         return bytes_of(value) if readers and not self._is_returned(readers) else 0
 
@@ -218,34 +227,34 @@ class Grouping:
         return any(reader.next_op is None for reader in readers)
 
     def _last_read(self, value: SSAValue, inside: set[Operation]) -> int:
-        """The position of the last reader but those inside; for ever, of what is not ours."""
+        """The position of the last reader outside; the end for values of other blocks."""
         if value.owner not in self._positions:
             return len(self._positions)
         return max((self._position(u.operation) for u in value.uses if u.operation not in inside),
                    default=-1)  # fmt: skip
 
     def _position(self, op: Operation) -> int:
-        """Of an op of the block, or of the one that an op is in a region of."""
+        """The position of `op`, or of the block's op around it."""
         while op not in self._positions:
             around = op.parent_op()
             assert around is not None
             op = around
         return self._positions[op]
 
-    def _reads_in_place(self, early: Group, late: Group) -> bool:
-        """What late reads of early it reads element for element, and not of a reduction."""
+    def _reads_in_place(self, early: FusionGroup, late: FusionGroup) -> bool:
+        """`late` reads each result of `early` at its own iteration, and no reduction of it."""
         return all(
             in_place and _writes_in_place(value)
             for value, in_place in late.inputs.items()
             if self._group_of(value) is early
         )
 
-    def _group_of(self, value: SSAValue) -> Group | None:
+    def _group_of(self, value: SSAValue) -> FusionGroup | None:
         owner = value.owner
         return self.group_of.get(owner) if isinstance(owner, Operation) else None
 
-    def _between(self, early: Group, late: Group) -> bool:
-        """Some other group needs early and is needed by late, or the other way round."""
+    def _between(self, early: FusionGroup, late: FusionGroup) -> bool:
+        """A third group lies between the two by dependence: merging would make a cycle."""
         for one, other in ((early, late), (late, early)):
             if not other.needs & one.members:
                 continue
@@ -256,7 +265,7 @@ class Grouping:
                     return True
         return False
 
-    def _merge(self, early: Group, late: Group, place: int) -> None:
+    def _merge(self, early: FusionGroup, late: FusionGroup, place: int) -> None:
         early = self.group_of[early.ops[0]]
         early.place = place
         early.ops += late.ops
@@ -276,8 +285,8 @@ class Grouping:
                 group.needs |= reach
         self._all[early] = None
 
-    def _later(self, one: Group) -> Iterator[Group]:
-        """The groups with an op behind the first of `one`: all that may need it, and others."""
+    def _later(self, one: FusionGroup) -> Iterator[FusionGroup]:
+        """The groups with an op behind the first of `one`, a superset of its dependents."""
         first = one.members & -one.members
         for group in reversed(self._all):
             if group.members < first:
@@ -298,7 +307,7 @@ def _running_count(block: Block) -> list[int]:
 
 
 def _space(op: Operation) -> tuple[int, ...] | None:
-    """The space over which others may join: of a contraction that of its output."""
+    """The iteration space that other ops may join; for a contraction, the space of its output."""
     if isinstance(op, NestOp):
         scattered = any(r.symbol is not None for a in op.output_accesses for r in a.rows)
         return None if scattered or op.inits else op.extents
@@ -309,8 +318,9 @@ def _space(op: Operation) -> tuple[int, ...] | None:
     return None
 
 
-def _is_plain(group: Group) -> bool:
-    """May be an epilogue: with one that reduces or pads, a contraction sums in another order."""
+def _is_plain(group: FusionGroup) -> bool:
+    """The group may be an epilogue: it neither reduces nor pads, which would change the order of
+    a contraction's sums."""
     ops = [op for op in group.ops if isinstance(op, LoopOp)]
     combiners = {combiner for op in ops for combiner in op.output_combiners}
     return combiners == {"none"} and all(pad is None for op in ops for pad in op.input_pads)

@@ -31,7 +31,7 @@ def schedule(module: ModuleOp) -> None:
 
 
 def require_tensors(block: Block, name: str) -> None:
-    """PassError at a loop nest of a block that is on buffers, whose place is its meaning."""
+    """Raise PassError if a block has a loop nest on buffers: its order is its meaning."""
     for op in block.ops:
         if isinstance(op, LoopOp | ForallOp) and op.outputs:
             raise PassError(
@@ -42,7 +42,7 @@ def require_tensors(block: Block, name: str) -> None:
 
 
 def schedule_block(block: Block) -> None:
-    """Put the ops of a block in the order of the lowest peak that is found."""
+    """Reorder a block: of the orders tried, the one with the lowest peak."""
     require_tensors(block, "gradir-schedule")
     memory = Memory(block)
     orders = [memory.ops, sunk_order(memory), greedy_order(memory)]
@@ -59,7 +59,7 @@ def reorder(block: Block, order: Sequence[Operation]) -> None:
 
 
 def is_free_to_move(op: Operation) -> bool:
-    """Only what an op reads and who reads it says where it may stand."""
+    """The op has no effect: its operands and uses alone order it."""
     if is_terminator(op):
         return False
     return isinstance(op, LoopOp | ViewOp) or is_side_effect_free(op)
@@ -140,7 +140,7 @@ class _Greedy:
 
 
 def _needs(memory: Memory) -> dict[Operation, set[Operation]]:
-    """The ops that each op has to come after: who makes what it reads; of effects, those before."""
+    """The dependencies of each op: producers of its operands; for effects, those before."""
     known = set(memory.ops)
     needs: dict[Operation, set[Operation]] = {}
     effect: Operation | None = None

@@ -80,7 +80,7 @@ def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp) -> bool:
 
 
 def _is_pure_view(producer: NestOp) -> bool:
-    """A factor of a contraction is read where it lies: only dimensions may be exchanged or left."""
+    """The access permutes or drops dimensions: a contraction's factor may be read through it."""
     access = producer.input_accesses[0] if len(producer.inputs) == 1 else None
     return (
         access is not None

@@ -23,6 +23,7 @@ from gradir.codegen.text.instructions import (
     mangled,
     splat_literal,
 )
+from gradir.codegen.vector_math import symbol
 from gradir.dialects.loopnest import special
 
 Emit = Callable[[Instructions, Operation, Sequence[str], int], str]
@@ -119,8 +120,6 @@ def _vector_math(name: str) -> Emit:
 
 
 def _call_vector_math(i: Instructions, name: str, kind: str, lanes: int, xs: Sequence[str]) -> str:
-    from gradir.codegen.vector_math import symbol
-
     i.needs.functions.add((name, bits_of(kind), lanes))
     type_ = llvm_type(kind, lanes)
     arguments = ", ".join(f"{type_} {x}" for x in xs)

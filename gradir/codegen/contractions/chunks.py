@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from gradir.codegen.contractions.steps import (
-    Place,
+    OperandPlace,
     Steps,
     body_nest,
     epilogue_names,
@@ -35,10 +35,10 @@ from gradir.codegen.contractions.steps import (
     tiled_steps,
 )
 from gradir.codegen.gemm.tile import add, element_pointer, multiply
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import bits_of, kind_of
-from gradir.codegen.text.kernel import Kernel, Phase
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.kernel import Kernel, KernelPhase
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import (
     ContractOp,
@@ -49,11 +49,11 @@ from gradir.dialects.loopnest.loopnest import (
     YieldOp,
 )
 
-# A chunk has at least so many bytes of copies, and
+# The least bytes of copies in a chunk: threads meet after each chunk of a summed dimension.
 LEAST_BYTES = 64 * 1024
-# so many rows for each pass over the other factor, which may be packed for each chunk.
+# The least rows of a chunk for each pass over the other factor, which each chunk may pack again.
 LEAST_ROWS = 1024
-# Chunks for each thread from which on it does not matter that some have one more.
+# With this many chunks a thread, an uneven share is a quarter of a thread's work at most.
 MANY = 4
 
 
@@ -186,7 +186,7 @@ def _bytes(element: Attribute) -> int:
 def summed_steps(op: ContractOp, chunks: Chunks, copied: Sequence[int]) -> Steps:
     """Zeros, then for each chunk its copies and more of each sum; at last the body."""
     steps = Steps()
-    result: Place = "%out0"
+    result: OperandPlace = "%out0"
     if not hands_on_the_sum(op):
         result = steps.allocate(memory_type(chunks.part.output_types[0]))
     steps.add("zero", _zero_nest(memory_type(chunks.part.output_types[0])), [result])
@@ -194,7 +194,9 @@ def summed_steps(op: ContractOp, chunks: Chunks, copied: Sequence[int]) -> Steps
     inner = tiled_steps(chunks.part, copied, True, begun)
     for chunk in range(chunks.count):
         moved = [chunk * stride for stride in chunks.strides]
-        places: dict[Place, Place] = {f"%in{k}": (f"%in{k}", moved[k]) for k in range(2)}
+        places: dict[OperandPlace, OperandPlace] = {
+            f"%in{k}": (f"%in{k}", moved[k]) for k in range(2)
+        }
         places["%out0"] = result
         for step in inner.steps:
             operands = [places.get(place, place) for place in step.operands]
@@ -218,7 +220,7 @@ def _zero_nest(type_: MemRefType[Attribute]) -> NestOp:
 
 def emit_rows(
     op: ContractOp, chunks: Chunks, part: Kernel, share_bytes: int, shares: int, name: str,
-    target: Target,
+    target: MachineTarget,
 ) -> Kernel:  # fmt: skip
     """One phase, of which an item is a share: chunks that follow each other, in scratch memory of
     their own. `part` is the kernel of one chunk."""
@@ -244,5 +246,5 @@ def emit_rows(
         f"{target.attributes} {{\nentry:\n{f.text()}\n  ret void\n}}\n"
     )
     cost = chunks.count * sum(phase.cost for phase in part.phases)
-    phases = (Phase(f"{name}.chunks", shares, cost),)
+    phases = (KernelPhase(f"{name}.chunks", shares, cost),)
     return replace(part, text=f"{part.text}\n{text}", phases=phases)

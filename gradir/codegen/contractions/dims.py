@@ -13,11 +13,11 @@ from itertools import product
 from math import prod
 from typing import cast
 
-from gradir.codegen.bodies.bodies import element_kind
-from gradir.codegen.gemm import gemm
+from gradir.codegen.bodies.emitter import element_kind
+from gradir.codegen.gemm import kernel as gemm
 from gradir.codegen.text.instructions import kind_of, llvm_type
 from gradir.codegen.text.memory import CLOSE_STRIDE, LINE_BYTES
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, ShapedType
 
@@ -29,7 +29,7 @@ FAR_ROWS_COST, PAGE_BYTES = 0.05, 4096
 
 
 @dataclass(frozen=True)
-class Group:
+class MergedDims:
     """Dimensions that run as one: all steps are those of the last of them, `dim`."""
 
     dim: int
@@ -57,7 +57,7 @@ class Tiling:
         return self.row_dim if self.is_turned else self.column_dim
 
 
-def tiling(op: ContractOp, target: Target) -> Tiling:
+def tiling(op: ContractOp, target: MachineTarget) -> Tiling:
     """The tiling that a plan for one thread is the fastest with."""
     found = list(_tilings(op))
     if len(found) == 1 or 0 in op.extents:
@@ -65,7 +65,7 @@ def tiling(op: ContractOp, target: Target) -> Tiling:
     return min(found, key=lambda one: _cost(op, one, target))
 
 
-def _cost(op: ContractOp, one: Tiling, target: Target) -> float:
+def _cost(op: ContractOp, one: Tiling, target: MachineTarget) -> float:
     """Estimated cycles, with those of stores that are no whole vectors."""
     c = one.contraction
     results = prod(c.batch) * c.m * c.n
@@ -82,7 +82,7 @@ def _cost(op: ContractOp, one: Tiling, target: Target) -> float:
 
 
 def _tilings(op: ContractOp) -> Iterator[Tiling]:
-    """The tilings to choose from; one for what is but a product of matrices."""
+    """The tilings to choose from; a plain product of matrices has one."""
     groups = _groups(op)
     left, right = (factor_strides(op, index)[0] for index in range(2))
     free = [g for g in groups if op.dim_roles[g.dim] != "k"]
@@ -100,17 +100,17 @@ def _tilings(op: ContractOp) -> Iterator[Tiling]:
 
 def _tiling(
     op: ContractOp,
-    free: list[Group],
-    summed: list[Group],
-    row: Group | None,
-    column: Group | None,
+    free: list[MergedDims],
+    summed: list[MergedDims],
+    row: MergedDims | None,
+    column: MergedDims | None,
     is_swapped: bool,
 ) -> Tiling:
     batch = [g for g in free if g is not row and g is not column]
     if is_swapped:
         row, column = column, row
 
-    def step(strides: tuple[int, ...], group: Group | None) -> int:
+    def step(strides: tuple[int, ...], group: MergedDims | None) -> int:
         return 0 if group is None else strides[group.dim]
 
     def operand(index: int, is_left: bool) -> gemm.Operand:
@@ -147,7 +147,7 @@ def _tiling(
     )
 
 
-def _is_turned(op: ContractOp, row: Group | None, column: Group | None) -> bool:
+def _is_turned(op: ContractOp, row: MergedDims | None, column: MergedDims | None) -> bool:
     """Whether results lie close along the rows and far apart along the columns."""
     if row is None or column is None:
         return False
@@ -163,12 +163,12 @@ def factor_strides(op: ContractOp, index: int) -> tuple[tuple[int, ...], int]:
     return tuple(s if n > 1 else 0 for s, n in zip(steps, op.extents, strict=True)), offset
 
 
-def _groups(op: ContractOp) -> list[Group]:
-    """The dimensions of more than one step (or none), those joined that follow each other."""
+def _groups(op: ContractOp) -> list[MergedDims]:
+    """The dimensions, contiguous neighbours merged and extents of 1 dropped."""
     roles, extents = op.dim_roles, op.extents
     all_strides = list(_all_strides(op))
     has_index = any(isinstance(inner, IndexOp) for inner in op.body.walk())
-    groups: list[Group] = []
+    groups: list[MergedDims] = []
     for dim, extent in enumerate(extents):
         if extent == 1:
             continue
@@ -177,14 +177,14 @@ def _groups(op: ContractOp) -> list[Group]:
             follows = all(s[last.dim] == s[dim] * extent for s in all_strides)
             same = (roles[last.dim] == "k") == (roles[dim] == "k")
             if follows and same and (roles[dim] == "k" or not has_index):
-                groups[-1] = Group(dim, last.extent * extent)
+                groups[-1] = MergedDims(dim, last.extent * extent)
                 continue
-        groups.append(Group(dim, extent))
+        groups.append(MergedDims(dim, extent))
     return groups
 
 
 def _all_strides(op: ContractOp) -> Iterator[tuple[int, ...]]:
-    """The steps of every tensor that the kernel reads or writes; it sums over no output's."""
+    """The steps of every tensor of the kernel; outputs have none along summed dimensions."""
     for access, value in zip(op.input_accesses, op.inputs, strict=True):
         if access is not None:
             yield access.strides(cast(ShapedType, value.type).get_shape())[0]

@@ -18,10 +18,10 @@ from xdsl.dialects.builtin import IntegerType, MemRefType, Signedness, i8
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from gradir.codegen.bodies.bodies import element_kind
+from gradir.codegen.bodies.emitter import element_kind
 from gradir.codegen.text.instructions import bits_of, is_float, kind_of
-from gradir.codegen.text.kernel import Kernel, Phase
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.kernel import Kernel, KernelPhase
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.loopnest.loopnest import (
     ContractOp,
@@ -37,11 +37,11 @@ ALIGNMENT = 64
 
 # The name of an argument of the contraction, the same and an offset in bytes, or an offset in its
 # scratch memory.
-Place: TypeAlias = str | tuple[str, int] | int
+OperandPlace: TypeAlias = str | tuple[str, int] | int
 
 
 @dataclass(frozen=True)
-class Step:
+class ContractionStep:
     """A part of a contraction, and where each of its operands lies.
 
     `resumes` says that a contraction's chains go on from what its output holds.
@@ -49,15 +49,15 @@ class Step:
 
     label: str
     op: NestOp | ContractOp
-    operands: tuple[Place, ...]
+    operands: tuple[OperandPlace, ...]
     resumes: bool = False
 
 
 @dataclass
 class Steps:
-    """The steps in order; behind `scratch_bytes` of scratch begins what they want themselves."""
+    """The steps in order. Their own scratch memory follows the first `scratch_bytes`."""
 
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[ContractionStep] = field(default_factory=list[ContractionStep])
     scratch_bytes: int = 0
 
     def allocate(self, type_: MemRefType[Attribute]) -> int:
@@ -71,18 +71,18 @@ class Steps:
         self,
         label: str,
         op: NestOp | ContractOp,
-        operands: Iterable[Place],
+        operands: Iterable[OperandPlace],
         resumes: bool = False,
     ) -> None:
-        self.steps.append(Step(label, op, tuple(operands), resumes))
+        self.steps.append(ContractionStep(label, op, tuple(operands), resumes))
 
 
 def emit_steps(
     op: ContractOp,
     steps: Steps,
     name: str,
-    target: Target,
-    emit: Callable[[Step, str], Kernel],
+    target: MachineTarget,
+    emit: Callable[[ContractionStep, str], Kernel],
 ) -> Kernel:
     """The kernel; its phases take the contraction's arguments and hand on what a step takes.
 
@@ -93,7 +93,7 @@ def emit_steps(
         if step.op not in of_op:
             of_op[step.op] = emit(step, f"{name}.{step.label}")
     kernels = list(of_op.values())
-    phases: list[Phase] = []
+    phases: list[KernelPhase] = []
     texts = [kernel.text for kernel in kernels]
     for step in steps.steps:
         for phase in of_op[step.op].phases:
@@ -132,7 +132,7 @@ def tiled_steps(
     The first `reserved` bytes of scratch memory are left alone.
     """
     steps = Steps(scratch_bytes=reserved)
-    places: list[Place] = ["%in0", "%in1"]
+    places: list[OperandPlace] = ["%in0", "%in1"]
     types = [memory_type(v.type) for v in op.inputs[:2]]
     accesses = [cast(Access, a) for a in op.input_accesses[:2]]
     for index in copied:
@@ -168,7 +168,7 @@ def sums_of(op: ContractOp, combiner: str) -> Sums:
 
 
 def epilogue_names(op: ContractOp) -> list[str]:
-    """The names of what a contraction's body reads beside the sum, and of what it writes."""
+    """The names of a contraction's epilogue inputs and of its outputs."""
     names = [f"%in{k}" for k in range(2, len(op.inputs))]
     return names + [f"%out{k}" for k in range(len(op.output_types))]
 
@@ -275,7 +275,7 @@ def _copy_nest(op: ContractOp, index: int) -> tuple[NestOp, Access]:
 
 @dataclass(frozen=True)
 class _Copied:
-    """A copy of some shape, and where its elements come from."""
+    """The shape of a copy, and the sources of its elements."""
 
     shape: tuple[int, ...]
     access: Access
@@ -358,7 +358,7 @@ def _product(
 
 
 def scratch_behind(op: ContractOp, reserved: int) -> SSAValue | None:
-    """A stand-in for the scratch memory behind so many bytes of it; None if there is none."""
+    """A stand-in for the rest of the scratch memory behind an offset; None without scratch."""
     for scratch in op.scratch:
         available = prod(cast(MemRefType[Attribute], scratch.type).get_shape())
         return Block(arg_types=[MemRefType(i8, [max(0, available - reserved)])]).args[0]
@@ -394,11 +394,13 @@ def _without_k(access: Access | None, free: int) -> Access | None:
     return Access(free, tuple(rows))
 
 
-def _wrapper(op: LoopOp, step: Step, reserved: int, symbol: str, name: str, target: Target) -> str:
+def _wrapper(
+    op: LoopOp, step: ContractionStep, reserved: int, symbol: str, name: str, target: MachineTarget
+) -> str:
     """A function of the contraction's parameters that calls that of a step."""
     lines: list[str] = []
 
-    def pointer(place: Place) -> str:
+    def pointer(place: OperandPlace) -> str:
         if isinstance(place, str):
             return place
         base, offset = place if isinstance(place, tuple) else ("%scratch", place)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.table import TABLE_ERROR
 
 CALL_ENTRY = "gradir_call"

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from gradir.codegen.bodies.op_table import OPS, cost
 from gradir.codegen.programs.cost import MEMORY_COST
 from gradir.codegen.text.kernel import Kernel
-from gradir.codegen.text.polls import FUEL, Costs
+from gradir.codegen.text.polls import FUEL, LoopCosts
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest.loopnest import LoopOp
@@ -20,7 +20,7 @@ from gradir.passes.analysis.region_flow import trips
 POLLING_KERNEL_COST = FUEL / 16
 
 
-def driver_costs(kernel_of: Callable[[LoopOp | ForallOp], Kernel]) -> Costs:
+def driver_costs(kernel_of: Callable[[LoopOp | ForallOp], Kernel]) -> LoopCosts:
     """The costs of a driver's loops; `kernel_of` gives the kernel of an op."""
 
     def cost_of(op: Operation) -> float:
@@ -34,4 +34,4 @@ def driver_costs(kernel_of: Callable[[LoopOp | ForallOp], Kernel]) -> Costs:
             return MEMORY_COST
         return cost(op) if type(op) in OPS else 0.0
 
-    return Costs(cost_of, trips)
+    return LoopCosts(cost_of, trips)

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 
 from gradir.codegen.text.callback_functions import POLL_SYMBOL
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.codegen.text.table import TABLE_STOP, TABLE_THREADS
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 
 ENTRY = "gradir_entry"
 
@@ -43,7 +43,7 @@ AFFINITY_BYTES = 128
 
 
 def serial_entry(
-    target: Target, records: Sequence[tuple[int, int]], ends: Sequence[str] = ()
+    target: MachineTarget, records: Sequence[tuple[int, int]], ends: Sequence[str] = ()
 ) -> str:
     """`@gradir_entry(ptr %table)` for a driver that never shares work.
 
@@ -64,7 +64,7 @@ define void @{ENTRY}(ptr %table) {target.attributes} {{
 
 
 def parallel_entry(
-    target: Target,
+    target: MachineTarget,
     records: Sequence[tuple[int, int]],
     ends: Sequence[str] = (),
     polls: bool = False,
@@ -114,7 +114,7 @@ def _calls(ends: Sequence[str]) -> str:
     return "\n  ".join(f"call void @{name}(ptr %table)" for name in ("gradir_errors", *ends))
 
 
-def _region(target: Target) -> str:
+def _region(target: MachineTarget) -> str:
     """What each thread of the region runs."""
     return f"""
 declare i32 @gradir_thread()
@@ -143,7 +143,7 @@ def _store_cpu() -> str:
   store i64 %cpu, ptr %third, align 8"""
 
 
-def _spread(target: Target) -> str:
+def _spread(target: MachineTarget) -> str:
     """`@gradir_spread`: a thread that woke up on the first thread's core goes to another one.
 
     The system likes to wake a thread where its waker runs. On a busy machine the two then stay
@@ -197,7 +197,7 @@ done:
 }}"""
 
 
-def _barrier(target: Target, polls: bool) -> str:
+def _barrier(target: MachineTarget, polls: bool) -> str:
     """A counter of arrivals, and on another cache line a generation that the last arrival bumps.
 
     It returns whether the call is to end: what the last arrival found, the same for all threads,
@@ -250,7 +250,7 @@ leave:
 """
 
 
-def _errors(target: Target, records: Sequence[tuple[int, int]]) -> str:
+def _errors(target: MachineTarget, records: Sequence[tuple[int, int]]) -> str:
     """`@gradir_errors(ptr %table)` moves the first error of the program to the table's start."""
     f = FunctionText()
     for word, base in records:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 
 POINTER, CAPACITY, ROW, FAILED = 0, 1, 2, 3
 RECORDS_WORDS = 4
@@ -41,7 +41,7 @@ GROW_DECLARATIONS = frozenset(
 
 
 def as_limit(number: int) -> int:
-    """A limit as what stands in place of a bound, or back."""
+    """A limit of bytes as the code in place of a bound, or back."""
     return -number - 4
 
 
@@ -50,7 +50,7 @@ def limit_of_machine() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def grow_function(target: Target) -> str:
+def grow_function(target: MachineTarget) -> str:
     """`@gradir_grow`: room for record `count`, of `stride` bytes of which `size` count."""
     none = as_limit(NO_MEMORY)
     return f"""
@@ -116,10 +116,10 @@ done:
 """
 
 
-def trim_function(target: Target, growing: Sequence[tuple[int, int, int]]) -> str:
+def trim_function(target: MachineTarget, growing: Sequence[tuple[int, int, int]]) -> str:
     """`@gradir_trim(ptr %table)`: memory that has grown large is given back but for one record.
 
-    `growing` as in `Program`; what belongs to a result is left to the caller.
+    `growing` as in `CompiledProgram`; what belongs to a result is left to the caller.
     """
     f = FunctionText()
     for word, stride, kept in growing:

@@ -23,7 +23,7 @@ from gradir.codegen.driver.loop_split import Split, split
 from gradir.codegen.driver.scalars import ScalarCode
 from gradir.codegen.driver.threads import Use
 from gradir.codegen.text.instructions import bytes_of, kind_of
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.loopnest.buffer_ops import (
     CheckOffsetOp,
@@ -38,9 +38,9 @@ from gradir.dialects.loopnest.loopnest import LoopOp, ReshapeOp
 
 
 class LoopBlocks:
-    """Finds what loops can compute ahead; `ahead` are the ops that their iterations leave out."""
+    """Finds the ops that loops can compute ahead: iterations leave those in `ahead` out."""
 
-    def __init__(self, scalars: ScalarCode, target: Target):
+    def __init__(self, scalars: ScalarCode, target: MachineTarget):
         self.scalars, self.target = scalars, target
         self.ahead: set[Operation] = set()
         # places on the stack for a vector each, that no loop around uses
@@ -83,7 +83,7 @@ class LoopBlocks:
 
 @dataclass
 class LoopBlock:
-    """Writes what is computed ahead for a block of at most `lanes` iterations of one loop."""
+    """Writes the vectors computed ahead for a block of at most `lanes` iterations of a loop."""
 
     scalars: ScalarCode
     loop: scf.ForOp
@@ -104,7 +104,9 @@ class LoopBlock:
         ops = (*self.split.first, *self.split.together)
         loads = [op for op in ops if isinstance(op, memref.LoadOp)]
         place_of = self.scalars.place_of
-        self.scalars.work.by_all([u for op in loads for u in place_of(op.memref).use(False)])
+        self.scalars.work.on_all_threads(
+            [u for op in loads for u in place_of(op.memref).use(False)]
+        )
         for op in self.split.first:
             self._emit_first(op)
         count = self._count()
@@ -117,7 +119,7 @@ class LoopBlock:
         return count
 
     def resume(self, lane: str) -> None:
-        """At the start of an iteration, number `lane` of its block: read what was computed."""
+        """At the start of iteration `lane` of a block: load its values from the stack."""
         memory = self.scalars.memory
         for value, slot in self.slots.items():
             kind = kind_of(value.type)

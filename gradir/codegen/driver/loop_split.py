@@ -61,7 +61,7 @@ def split(loop: scf.ForOp, is_constant: Callable[[memref.LoadOp], bool]) -> Spli
 
 
 class _Search:
-    """Goes through a body in its order and finds what is independent."""
+    """Walks a body in order and finds the ops that do not depend on other iterations."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ def _distance(start: SSAValue, value: SSAValue) -> int | None:
 
 
 def _step_of_result(op: Operation, steps: Sequence[int]) -> int | None:
-    """How far the result advances where the operands advance by `steps`; of a load, the place."""
+    """The step of a result by the steps of the operands; for a load, the step of its address."""
     step = None
     match op:
         case memref.LoadOp():

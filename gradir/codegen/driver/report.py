@@ -63,7 +63,7 @@ class KernelReport:
 
 
 @dataclass(frozen=True)
-class Program:
+class CompiledProgram:
     """One function as LLVM text, and what a caller must know to run `entry(ptr table)`.
 
     The arena must be aligned to 64 bytes. A failed index check leaves a number in the error record

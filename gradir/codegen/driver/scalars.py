@@ -7,8 +7,7 @@ through the control flow. A store is done by thread 0; but a slot of a function'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol, cast
 
 from xdsl.dialects import arith, memref
@@ -18,10 +17,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gradir.codegen.bodies.op_table import OPS
 from gradir.codegen.driver.growing_memory import CAPACITY, FAILED, ROW, limit_of_machine
 from gradir.codegen.driver.threads import SharedWork, Use
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, bits_of, kind_of, llvm_type
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.text.memory import Memory
+from gradir.codegen.text.memory import MemoryInstructions
 from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.loopnest.buffer_ops import (
     BoundIfRoomOp,
@@ -38,7 +37,7 @@ from gradir.dialects.loopnest.loopnest import CheckIndexOp
 NO_BOUND, PLAIN = -1, -2
 
 
-class Place(Protocol):
+class BufferPlace(Protocol):
     """Where a buffer is: its pointer, and the bytes of an allocation that it may touch."""
 
     @property
@@ -48,28 +47,6 @@ class Place(Protocol):
 
     @property
     def is_private(self) -> bool: ...
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """A value of memref type: bytes of an argument or a constant, and the pointer to them.
-
-    Of a window the bytes are all those where it may be. A private one is on a thread's own stack.
-    """
-
-    root: int
-    low: int
-    high: int
-    pointer: str
-    is_window: bool = False
-    is_private: bool = False
-
-    @property
-    def place(self) -> Hashable:
-        return self.root, self.low, self.high, self.pointer if self.is_window else ""
-
-    def use(self, writes: bool) -> list[Use]:
-        return [] if self.is_private else [Use(self.root, self.low, self.high, writes)]
 
 
 class ScalarCode:
@@ -82,13 +59,13 @@ class ScalarCode:
         self,
         text: FunctionText,
         work: SharedWork,
-        place_of: Callable[[SSAValue], Place],
+        place_of: Callable[[SSAValue], BufferPlace],
         error: Callable[[], str],
     ):
         self.text, self.work, self.place_of, self.error = text, work, place_of, error
         self.names: dict[SSAValue, str] = {}
         self.needs = Needs()
-        self.memory = Memory(text, self.needs)
+        self.memory = MemoryInstructions(text, self.needs)
         # whether anything calls @gradir_grow
         self.grows = False
 
@@ -102,14 +79,14 @@ class ScalarCode:
         if function is None:
             return False
         if not isinstance(op, arith.ConstantOp):
-            self.work.by_all()
+            self.work.on_all_threads()
         names = [self.names[o] for o in op.operands]
         self.names[op.results[0]] = function(self.memory, op, names, 1)
         return True
 
     def load(self, op: memref.LoadOp) -> None:
         place = self.place_of(op.memref)
-        self.work.by_all(place.use(writes=False))
+        self.work.on_all_threads(place.use(writes=False))
         kind = kind_of(op.res.type)
         pointer = self._address(place, op.memref, op.indices)
         self.names[op.res] = self.memory.load(kind, 1, pointer)
@@ -117,27 +94,27 @@ class ScalarCode:
     def store(self, op: memref.StoreOp) -> None:
         place = self.place_of(op.memref)
         if place.is_private:
-            self.work.by_all()
+            self.work.on_all_threads()
         else:
-            self.work.by_one(place.use(writes=True))
+            self.work.on_thread_zero(place.use(writes=True))
         kind = kind_of(op.value.type)
         pointer = self._address(place, op.memref, op.indices)
         self.memory.store(kind, 1, pointer, self.names[op.value])
 
     def window(self, op: WindowOp) -> None:
         """The pointer of a window, under the name that its place has."""
-        self.work.by_all()
+        self.work.on_all_threads()
         kind = kind_of(cast(MemRefType[Attribute], op.source.type).element_type)
         source, window = self.place_of(op.source), self.place_of(op.result)
         pointer = source.pointer
         if isinstance(op.source.owner, RecordsOp | RecordsAtOp):
-            self.work.by_all(source.use(writes=False))
+            self.work.on_all_threads(source.use(writes=False))
             pointer, kind = self.text.emit(f"load ptr, ptr {pointer}, align 8"), "i8"
         start = self.memory.address(kind, pointer, self.names[op.offset])
         self.text.line(f"{window.pointer} = getelementptr i8, ptr {start}, i64 0")
 
     def check_offset(self, op: CheckOffsetOp) -> None:
-        self.work.by_all()
+        self.work.on_all_threads()
         index, bound = self.names[op.index], op.bound.value.data
         wrong = self.text.emit(f"icmp uge i64 {index}, {bound}")
         self.report(wrong, op.message.data, index, PLAIN if op.plain else bound)
@@ -146,7 +123,7 @@ class ScalarCode:
         self.names[op.result] = self.memory.intrinsic("smin", "i64", 1, above, last)
 
     def check_index(self, op: CheckIndexOp) -> None:
-        self.work.by_all()
+        self.work.on_all_threads()
         index, bound, memory = self.names[op.index], op.bound.value.data, self.memory
         wrapped = index
         if op.from_start is None:
@@ -159,7 +136,7 @@ class ScalarCode:
         self.names[op.result] = memory.intrinsic("smin", "i64", 1, above, str(bound - 1))
 
     def check_step(self, op: CheckStepOp) -> None:
-        self.work.by_all()
+        self.work.on_all_threads()
         step, kind = self.names[op.step], kind_of(op.step.type)
         type_ = llvm_type(kind)
         wrong = self.text.emit(f"icmp sle {type_} {step}, 0")
@@ -173,7 +150,7 @@ class ScalarCode:
         place, memory, text = self.place_of(op.records), self.memory, self.text
         records = op.records.owner
         assert isinstance(records, RecordsOp)
-        self.work.by_one(place.use(writes=True))
+        self.work.on_thread_zero(place.use(writes=True))
         count, limit = self.names[op.count], records.limit.value.data
         capacity = memory.load("i64", 1, memory.address("i64", place.pointer, CAPACITY))
         memory.store("i64", 1, memory.address("i64", place.pointer, ROW), count)
@@ -189,14 +166,14 @@ class ScalarCode:
             text.line(
                 f"call void @gradir_grow(ptr {place.pointer}, {arguments}, ptr {self.error()})"
             )
-        self.work.by_all(place.use(writes=False))
+        self.work.on_all_threads(place.use(writes=False))
         row = memory.address("i64", place.pointer, ROW)
         self.names[op.row] = memory.load("i64", 1, row)
 
     def unless_failed(self, condition: str, records: SSAValue) -> str:
         """A condition that ends a loop where there was no room for a record."""
         place = self.place_of(records)
-        self.work.by_all(place.use(writes=False))
+        self.work.on_all_threads(place.use(writes=False))
         failed = self.memory.load("i64", 1, self.memory.address("i64", place.pointer, FAILED))
         going = self.text.emit(f"icmp eq i64 {failed}, 0")
         return self.memory.binary("and", "i1", 1, condition, going)
@@ -217,7 +194,7 @@ class ScalarCode:
                 memory.store("i64", 1, memory.address("i64", error, ERROR_INDEX), index)
                 memory.store("i64", 1, memory.address("i64", error, ERROR_BOUND), str(bound))
 
-    def _address(self, place: Place, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:
+    def _address(self, place: BufferPlace, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:
         """The pointer to one element."""
         kind = kind_of(cast(MemRefType[Attribute], buffer.type).element_type)
         pointer, step = place.pointer, 1

@@ -6,8 +6,8 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gradir.codegen.text.kernel import Phase
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.kernel import KernelPhase
 from gradir.codegen.text.polls import LEAVE, UNLIKELY
 
 # Nanoseconds that one thread takes, from which on it pays to share: a phase, for which the threads
@@ -66,33 +66,33 @@ class SharedWork:
         self.prologue.append(f"  {name} = {instruction}")
         return name
 
-    def is_shared(self, phase: Phase) -> bool:
+    def is_shared(self, phase: KernelPhase) -> bool:
         return self.threads > 1 and phase.items >= 2 and phase.cost > PHASE_COST
 
-    def is_shared_anywhere(self, phases: Iterable[Phase]) -> bool:
+    def is_shared_anywhere(self, phases: Iterable[KernelPhase]) -> bool:
         return any(map(self.is_shared, phases))
 
-    def is_worth_waking(self, phases: Iterable[tuple[Phase, int | None]]) -> bool:
-        """Whether to run a program of these phases, each so often, on several threads at all."""
+    def is_worth_waking(self, phases: Iterable[tuple[KernelPhase, int | None]]) -> bool:
+        """Whether shared phases, at their numbers of executions, outweigh waking other threads."""
         shared = ((p, trips) for p, trips in phases if self.is_shared(p))
         return any(trips is None or p.cost * trips > PROGRAM_COST for p, trips in shared)
 
-    def phase(self, phase: Phase, arguments: str, uses: Sequence[Use]) -> None:
+    def phase(self, phase: KernelPhase, arguments: str, uses: Sequence[Use]) -> None:
         """Call one phase; `arguments` is everything before the first and last item."""
         if phase.items == 0:
             return
         call = f'call void @"{phase.symbol}"({arguments}, i64 '
         if not self.is_shared(phase):
-            self.by_one(uses)
+            self.on_thread_zero(uses)
             self.text.line(f"{call}0, i64 {phase.items})")
             return
-        self.by_all(uses)
+        self.on_all_threads(uses)
         begin, end, some = self._share(phase.items)
         with self.text.when(some, "share"):
             self.text.line(f"{call}{begin}, i64 {end})")
         self.shared_phases += 1
 
-    def by_one(self, uses: Sequence[Use]) -> None:
+    def on_thread_zero(self, uses: Sequence[Use]) -> None:
         """What is written next runs on thread 0 alone."""
         if self.threads == 1 or self._is_alone:
             return
@@ -104,7 +104,7 @@ class SharedWork:
             self.text.line(f"br i1 %first, label %{inside}, label %{self._single_exit}")
             self.text.label(inside)
 
-    def by_all(self, uses: Sequence[Use] = ()) -> None:
+    def on_all_threads(self, uses: Sequence[Use] = ()) -> None:
         """What is written next runs on all threads."""
         if self._is_alone:
             return
@@ -128,7 +128,7 @@ class SharedWork:
             self.barriers += 1
         self._shared, self._single = [], []
 
-    def settle(self) -> None:
+    def synchronize(self) -> None:
         """A barrier if anything was touched since the last one: before and after control flow."""
         if self._is_alone:
             return
@@ -136,7 +136,7 @@ class SharedWork:
             self.barrier()
         self._join()
 
-    def settle_writes(self) -> None:
+    def synchronize_writes(self) -> None:
         """A barrier if anything was written since the last one: before control flow that reads."""
         if self._is_alone:
             return
@@ -148,7 +148,7 @@ class SharedWork:
     def alone(self, uses: Sequence[Use]) -> Generator[None]:
         """What is written inside, control flow too, runs on thread 0; no phase of it is shared."""
         assert not self._is_alone
-        self.by_one(uses)
+        self.on_thread_zero(uses)
         self._is_alone = True
         yield
         self._is_alone = False

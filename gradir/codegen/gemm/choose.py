@@ -19,7 +19,7 @@ from gradir.codegen.gemm.plan import (
     Packing,
     split_columns,
 )
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 
 LATENCY = 4.0
 LOAD_COST, LINE_COST = 0.1, 0.2  # what loads and new lines cost although they overlap
@@ -37,7 +37,7 @@ L1_WAYS, L1_WAY_BYTES, L2_WAYS = 8, 4096, 16
 
 
 @lru_cache(maxsize=1024)
-def plan(contraction: Contraction, target: Target, threads: int = 1) -> GemmPlan:
+def plan(contraction: Contraction, target: MachineTarget, threads: int = 1) -> GemmPlan:
     """Choose everything; `threads` is how many threads will probably share the work."""
     c = _normalized(contraction)
     if not (prod(c.batch) and c.m and c.n and c.k):
@@ -71,13 +71,13 @@ def _normalized(c: Contraction) -> Contraction:
     return replace(c, lhs=easy(c.lhs, c.m, c.k), rhs=easy(c.rhs, c.k, c.n))
 
 
-def _trivial(c: Contraction, target: Target) -> GemmPlan:
+def _trivial(c: Contraction, target: MachineTarget) -> GemmPlan:
     """Nothing to compute: at most the epilogue of zeros."""
     height = max(1, min(c.m, 4))
     return GemmPlan(c, target, height, 1, max(c.n, 1), c.k, max(c.m, 1), False, "none", 0)
 
 
-def _transposing(c: Contraction, target: Target, threads: int) -> GemmPlan:
+def _transposing(c: Contraction, target: MachineTarget, threads: int) -> GemmPlan:
     """One row tile: each block of the right operand is needed once, so it is not stored."""
     lanes = target.vector_bytes // c.accumulator_bytes
     # enough chains to hide their latency, but few columns, each of which is a stream in memory
@@ -91,7 +91,7 @@ def _transposing(c: Contraction, target: Target, threads: int) -> GemmPlan:
     return GemmPlan(c, target, c.m, vectors, group, c.k, 1, pack_lhs, "registers", shares)
 
 
-def _shapes(c: Contraction, target: Target) -> Iterator[tuple[float, int, int]]:
+def _shapes(c: Contraction, target: MachineTarget) -> Iterator[tuple[float, int, int]]:
     """(cycles, height, vectors) of the tile shapes that fit the registers."""
     lanes = target.vector_bytes // c.accumulator_bytes
     columns = -(-c.n // lanes)
@@ -105,7 +105,7 @@ def _shapes(c: Contraction, target: Target) -> Iterator[tuple[float, int, int]]:
             yield cycles * (1 + CODE_COST * height * vectors), height, vectors
 
 
-def _highest(c: Contraction, target: Target, vectors: int) -> int:
+def _highest(c: Contraction, target: MachineTarget, vectors: int) -> int:
     """The most rows whose accumulators fit, next to the vectors and one broadcast scalar."""
     registers = target.vector_registers
     if vectors == 1:
@@ -126,7 +126,7 @@ def _step_cost(height: int, vectors: int) -> float:
 
 
 def _variants(
-    c: Contraction, target: Target, height: int, vectors: int, threads: int
+    c: Contraction, target: MachineTarget, height: int, vectors: int, threads: int
 ) -> Iterator[GemmPlan]:
     """Plans with this tile: numbers of column groups, ways of packing."""
     lanes = target.vector_bytes // c.accumulator_bytes
@@ -152,7 +152,7 @@ def _variants(
             yield replace(candidate, shares=threads if candidate.share_bytes else 0)
 
 
-def _k_block(c: Contraction, target: Target, width: int) -> int:
+def _k_block(c: Contraction, target: MachineTarget, width: int) -> int:
     """How many k to do at a time, so that a panel and the rows of a run stay in the L2 cache."""
     lanes = target.vector_bytes // c.accumulator_bytes
     limit = max(4 * lanes, target.l2_bytes // 4 // (width * c.accumulator_bytes))
@@ -165,7 +165,7 @@ def _k_block(c: Contraction, target: Target, width: int) -> int:
     return -(-c.k // (blocks * lanes)) * lanes
 
 
-def _collides(count: int, stride: int, element: str, target: Target) -> bool:
+def _collides(count: int, stride: int, element: str, target: MachineTarget) -> bool:
     """Whether so many lines at this distance throw each other out of the L2 cache."""
     distance = gcd(stride * ELEMENT_BYTES[element], target.l2_bytes // L2_WAYS)
     return count * distance > target.l2_bytes

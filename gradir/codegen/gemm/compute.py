@@ -21,7 +21,7 @@ from gradir.codegen.gemm.tile import (
     multiply,
     subtract,
 )
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Block:
-    """One block of k; `is_first` and `is_last` are i1 values, None if it is the only block."""
+class DepthBlock:
+    """A block of k; `is_first` and `is_last` are i1 values, None if it is the only one."""
 
     begin: str
     length: str
@@ -178,23 +178,23 @@ class _Compute:
         return linear
 
     @contextmanager
-    def blocks(self) -> Generator[Block]:
+    def blocks(self) -> Generator[DepthBlock]:
         """The blocks of k, in order."""
         f, plan, k = self.f, self.plan, self.plan.contraction.k
         if plan.k_blocks == 1:
-            yield Block("0", str(k), None, None)
+            yield DepthBlock("0", str(k), None, None)
             return
         with f.loop("0", str(k), plan.k_block, hint="block", at_least_once=True) as begin:
             left = subtract(f, str(k), begin)
-            yield Block(
+            yield DepthBlock(
                 begin=begin,
                 length=minimum(f, left, plan.k_block),
                 is_first=f.emit(f"icmp eq i64 {begin}, 0"),
                 is_last=f.emit(f"icmp sle i64 {left}, {plan.k_block}"),
             )
 
-    def pack(self, run: Run, block: Block) -> None:
-        """Pack what this thread packs for itself."""
+    def pack(self, run: Run, block: DepthBlock) -> None:
+        """Pack this thread's own panels."""
         f, plan = self.f, self.plan
         end = add(f, block.begin, block.length)
         if plan.pack_rhs == "private":
@@ -211,7 +211,7 @@ class _Compute:
             tiles = (run.first, run.last)
             pack_lhs(f, plan, run.lhs, self.packed_lhs, tiles, block.begin, end)
 
-    def panels(self, run: Run, block: Block | None) -> None:
+    def panels(self, run: Run, block: DepthBlock | None) -> None:
         """All tiles of a run, column panel by column panel."""
         f, plan = self.f, self.plan
         if plan.full_panels:
@@ -223,7 +223,7 @@ class _Compute:
                 self._tiles(run, block, str(plan.full_panels), plan.tail)
 
     def _tiles(
-        self, run: Run, block: Block | None, panel: str, vectors: tuple[Vector, ...]
+        self, run: Run, block: DepthBlock | None, panel: str, vectors: tuple[Vector, ...]
     ) -> None:
         """All row tiles of one column panel of a run."""
         f = self.f
@@ -231,7 +231,7 @@ class _Compute:
         with f.loop(run.first, run.last, hint="tile") as index:
             self._tile(run, block, panel, index, self.tile(vectors), rhs)
 
-    def _rhs(self, run: Run, block: Block, panel: str, vectors: tuple[Vector, ...]) -> Source:
+    def _rhs(self, run: Run, block: DepthBlock, panel: str, vectors: tuple[Vector, ...]) -> Source:
         """The right operand from the first k of the block and the first column of the panel on."""
         f, plan = self.f, self.plan
         if run.packed_rhs is None:
@@ -246,7 +246,7 @@ class _Compute:
             offset = add(f, offset, multiply(f, block.begin, width))
         return Source(element_pointer(f, self.kind, run.packed_rhs, offset), self.kind, width, 1)
 
-    def _lhs(self, run: Run, block: Block, tile: str, row: str) -> Source:
+    def _lhs(self, run: Run, block: DepthBlock, tile: str, row: str) -> Source:
         """The left operand from the first k of the block and the first row of the tile on."""
         f, plan = self.f, self.plan
         if not plan.pack_lhs:
@@ -294,7 +294,7 @@ class _Compute:
     def _tile(
         self,
         run: Run,
-        block: Block | None,
+        block: DepthBlock | None,
         panel: str,
         index: str,
         tile: Tile,
@@ -344,7 +344,7 @@ class _Compute:
         ]
 
     def _resume(self, tile: Tile, slot: str, is_first: str, initial: list[str]) -> list[str]:
-        """`initial` in the first block, else what the block before left."""
+        """`initial` in the first block, else the result of the block before."""
         f = self.f
         resume, start, entry = f.fresh("resume"), f.fresh("start"), f.current_label
         f.line(f"br i1 {is_first}, label %{start}, label %{resume}")

@@ -20,7 +20,7 @@ from gradir.codegen.gemm.tile import (
     subtract,
     transpose,
 )
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 
 # epilogue(f, accumulator, lanes, batch, row, column, mask) writes the stores of one vector:
 # `lanes` consecutive columns of one row from `column` on (or, turned, rows of one column from `row`

@@ -22,7 +22,7 @@ from gradir.codegen.gemm.tile import (
     store_vector,
     subtract,
 )
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.once import once
 
 ELEMENT_BYTES = {"float": 4, "double": 8, "half": 2, "bfloat": 2}
@@ -120,7 +120,7 @@ class Vector:
 
 
 @dataclass(frozen=True)
-class Phase:
+class GemmPhase:
     """One function of a kernel; its items can be shared among threads in any way.
 
     `flops` counts arithmetic, `bytes` the memory that packing reads and writes.
@@ -146,7 +146,7 @@ class GemmPlan:
     """
 
     contraction: Contraction
-    target: Target
+    target: MachineTarget
     height: int
     vectors: int
     group_panels: int
@@ -283,16 +283,16 @@ class GemmPlan:
         return 4 * self.lanes
 
     @property
-    def phases(self) -> tuple[Phase, ...]:
+    def phases(self) -> tuple[GemmPhase, ...]:
         """What to run in order, with a barrier between two phases."""
         c = self.contraction
         items = min(self.shares, self.units) if self.shares else self.units
-        phases = [Phase("compute", items, c.flops, 0)]
+        phases = [GemmPhase("compute", items, c.flops, 0)]
         if self.pack_rhs == "shared":
             *outer, inner = c.rhs_k[0]
             chunks = prod(self.rhs_batch) * prod(outer) * -(-inner // self.pack_rows)
             moved = self.shared_bytes + c.n * c.k * ELEMENT_BYTES[c.rhs.element]
-            phases.insert(0, Phase("pack", chunks, 0, moved))
+            phases.insert(0, GemmPhase("pack", chunks, 0, moved))
         return tuple(phases)
 
 

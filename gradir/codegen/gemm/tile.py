@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from gradir.codegen.gemm.plan import ELEMENT_BYTES, HALF_KINDS, Vector
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.vector_math.target_functions import extended
+from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.half_floats import extended
 
 # k that a loop over transposed blocks does at a time.
 UNROLLED_STEPS = 8

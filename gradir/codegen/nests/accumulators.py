@@ -6,7 +6,7 @@ partial results. The order of all that is combined is documented at `fold`.
 
 from __future__ import annotations
 
-from gradir.codegen.nests.space import Write
+from gradir.codegen.nests.space import LinearWrite
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.instructions import (
     bits_of,
@@ -24,7 +24,7 @@ class Accumulators:
     then one instruction, where that of floats, with NaN and signed zeros, is a chain of six.
     """
 
-    def __init__(self, writer: PassWriter, write: Write, slots: int):
+    def __init__(self, writer: PassWriter, write: LinearWrite, slots: int):
         self.memory, self.f = writer.memory, writer.f
         self.write, self.kind, self.lanes = write, write.value_kind, writer.lanes
         self.combiner = write.combiner

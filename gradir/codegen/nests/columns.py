@@ -10,9 +10,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 from math import prod
 
-from gradir.codegen.bodies.bodies import Value
+from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.accumulators import Accumulators
-from gradir.codegen.nests.space import Write
+from gradir.codegen.nests.space import LinearWrite
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.memory import constant_mask
 
@@ -27,11 +27,11 @@ def write_column_reduction(writer: PassWriter) -> None:
     block = _block(writer) * writer.lanes
     inner = prod(one.bounds[d] for d in one.reduced) // one.pieces
     # whole blocks, and enough columns that rows are read in long pieces
-    columns = min(ITEM_COLUMNS, writer.extent)
+    columns = min(ITEM_COLUMNS, writer.loops.extent)
     if any(w.in_memory for w in one.writes):
         columns = block  # of a scatter nothing but columns can be shared out
     least = -(-columns // block) * block
-    with writer.items(writer.choose_items(kept, inner, least)):
+    with writer.items.each(writer.items.choose(kept, inner, least)):
         _columns(writer, block)
 
 
@@ -44,21 +44,21 @@ def _block(writer: PassWriter) -> int:
         most //= 2
     most = max(1, most)
     if any(w.in_memory for w in writer.one.writes):
-        most = min(most, 4, max(1, writer.extent // (16 * writer.lanes)))
-    vectors = -(-writer.extent // writer.lanes)
+        most = min(most, 4, max(1, writer.loops.extent // (16 * writer.lanes)))
+    vectors = -(-writer.loops.extent // writer.lanes)
     return -(-vectors // -(-vectors // most))
 
 
 def _columns(writer: PassWriter, block: int) -> None:
     """Whole blocks in a loop, then the rest."""
-    dim, extent, lanes = writer.one.vector_dim, writer.extent, writer.lanes
-    span = writer.spans[dim]
+    dim, extent, lanes = writer.one.vector_dim, writer.loops.extent, writer.lanes
+    span = writer.loops.spans[dim]
     main = extent // block * block
     if main:
-        with writer.groups(span, main, block) as index, writer.at(dim, index):
+        with writer.loops.groups(span, main, block) as index, writer.loops.at(dim, index):
             _Columns(writer, {k: None for k in range(0, block, lanes)}).write()
     if main < extent:
-        with writer.ending(span), writer.at(dim, str(main)):
+        with writer.loops.ending(span), writer.loops.at(dim, str(main)):
             rest = extent - main
             masks = {
                 k: constant_mask(lanes, rest - k) if rest - k < lanes else None
@@ -86,10 +86,10 @@ class _Columns:
         for total in self.totals:
             total.reset()
         with ExitStack() as loops:
-            loops.enter_context(writer.hoisting(one.reduced, self.masks))
+            loops.enter_context(writer.arguments.hoisting(one.reduced, self.masks))
             for dim in sorted(one.reduced):
-                loops.enter_context(writer.loop(dim))
-            loops.enter_context(writer.hoisting(frozenset([one.vector_dim]), {}))
+                loops.enter_context(writer.loops.loop(dim))
+            loops.enter_context(writer.arguments.hoisting(frozenset([one.vector_dim]), {}))
             for number, (shift, mask) in enumerate(self.masks.items()):
                 self._one_vector(number, shift, mask)
         for total in self.totals:
@@ -107,15 +107,15 @@ class _Columns:
             self._combine_in_memory(write, values, shift, mask)
 
     def _combine_in_memory(
-        self, write: Write, values: list[Value | None], shift: int, mask: str | None
+        self, write: LinearWrite, values: list[LlvmValue | None], shift: int, mask: str | None
     ) -> None:
         writer, memory, lanes = self.writer, self.writer.memory, self.writer.lanes
         value = writer.vector(values[write.position], write.value_kind)
-        address = writer.address(write.pointer, write.kind, write.offset, shift)
+        address = writer.loops.address(write.pointer, write.kind, write.offset, shift)
         for position, step in write.symbols:
             index = values[position]
             assert index is not None and index.lanes == 1
-            offset = writer.multiply(index.name, step)
+            offset = writer.loops.multiply(index.name, step)
             address = memory.address(write.kind, address, offset)
         stride = write.offset.coefficients[writer.one.vector_dim] if lanes > 1 else 1
         if write.combiner != "none":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gradir.codegen.nests.writer import UNROLL_SIZE, Items, PassWriter
+from gradir.codegen.nests.items import Items
+from gradir.codegen.nests.writer import UNROLL_SIZE, PassWriter
 
 
 def write_map(writer: PassWriter) -> None:
@@ -11,7 +12,7 @@ def write_map(writer: PassWriter) -> None:
     unroll = _unroll(writer)
     items = map_items(writer, unroll)
     v = frozenset([one.vector_dim])
-    with writer.items(items), writer.hoisting(v, {}):
+    with writer.items.each(items), writer.arguments.hoisting(v, {}):
 
         def step(mask: str | None) -> None:
             one_vector(0, mask)
@@ -20,20 +21,21 @@ def write_map(writer: PassWriter) -> None:
             writer.store_plain(writer.body(shift, mask), shift, mask)
 
         rolled = one.body.size * unroll > UNROLL_SIZE
-        writer.along_vector(unroll, one_vector, rolled, step)
+        writer.loops.along_vector(unroll, one_vector, rolled, step)
 
 
 def map_items(writer: PassWriter, unroll: int) -> Items:
     """Every dimension is parallel."""
     dims = range(len(writer.one.bounds))
-    return writer.choose_items(dims, 1, unroll * writer.lanes)
+    return writer.items.choose(dims, 1, unroll * writer.lanes)
 
 
 def _unroll(writer: PassWriter) -> int:
     """Vectors in a group: up to four of small bodies, none that the extent can not fill."""
     unroll = 4
     while unroll > 1 and (
-        unroll * (writer.one.body.size + 2) > UNROLL_SIZE or unroll * writer.lanes > writer.extent
+        unroll * (writer.one.body.size + 2) > UNROLL_SIZE
+        or unroll * writer.lanes > writer.loops.extent
     ):
         unroll //= 2
     return unroll

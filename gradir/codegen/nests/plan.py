@@ -17,10 +17,10 @@ from typing import cast
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.bodies.bodies import (
+from gradir.codegen.bodies.emitter import (
     BodyEmitter,
+    LlvmValue,
     Surroundings,
-    Value,
     body_cost,
     element_kind,
     required_ops,
@@ -28,18 +28,19 @@ from gradir.codegen.bodies.bodies import (
 )
 from gradir.codegen.bodies.op_table import VECTOR_MATH
 from gradir.codegen.nests.space import (
-    Chunk,
     Guard,
     Linear,
+    LinearRead,
+    LinearWrite,
     Pass,
-    Read,
-    Write,
+    ReductionChunk,
     choose_chunk,
     interleave,
     narrow_lanes,
     normalize,
     vector_lanes,
 )
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import (
     Needs,
     attribute_literal,
@@ -49,8 +50,7 @@ from gradir.codegen.text.instructions import (
     kind_of,
     literal,
 )
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.loopnest.loopnest import IndexOp, NestOp, ShapedType
 
@@ -82,8 +82,8 @@ class BlockBody:
         lanes: int,
         needs: Needs,
         surroundings: Surroundings,
-        arguments: Sequence[Value],
-    ) -> list[Value | None]:
+        arguments: Sequence[LlvmValue],
+    ) -> list[LlvmValue | None]:
         emitter = BodyEmitter(function, lanes, needs, surroundings)
         return emitter.emit(self.block, arguments, self.ops)
 
@@ -103,13 +103,13 @@ class CopyBody:
         lanes: int,
         needs: Needs,
         surroundings: Surroundings,
-        arguments: Sequence[Value],
-    ) -> list[Value | None]:
-        return list(arguments) if self.literal is None else [Value(self.literal, 1)]
+        arguments: Sequence[LlvmValue],
+    ) -> list[LlvmValue | None]:
+        return list(arguments) if self.literal is None else [LlvmValue(self.literal, 1)]
 
 
 @dataclass
-class Plan:
+class NestPlan:
     """The passes in order, normalized, and the bytes of scratch they share."""
 
     passes: list[Pass] = field(default_factory=list[Pass])
@@ -123,27 +123,27 @@ class Plan:
         return f"%scratch.{offset}"
 
 
-def plan_nest(op: NestOp, target: Target) -> Plan:
+def plan_nest(op: NestOp, target: MachineTarget) -> NestPlan:
     """The passes of a nest at buffer level or tensor level."""
     return _Planner(op, target).plan()
 
 
 class _Planner:
-    def __init__(self, op: NestOp, target: Target):
+    def __init__(self, op: NestOp, target: MachineTarget):
         self.op = op
         self.target = target
         self.bounds = op.extents
         self.shapes = [cast(ShapedType, t).get_shape() for t in op.output_types]
-        self.result = Plan()
+        self.result = NestPlan()
 
-    def plan(self) -> Plan:
+    def plan(self) -> NestPlan:
         writes = self._writes()
         if 0 in self.bounds:
             self._no_iterations(writes)
             return self.result
         plain = [w for w in writes if w.combiner == "none" and not w.symbols]
         scattered = [w for w in writes if w not in plain and self._reduced(w) is None]
-        groups: dict[frozenset[int], list[Write]] = {}
+        groups: dict[frozenset[int], list[LinearWrite]] = {}
         for w in writes:
             if w not in plain and w not in scattered:
                 groups.setdefault(cast(frozenset[int], self._reduced(w)), []).append(w)
@@ -165,9 +165,9 @@ class _Planner:
 
     # Outputs.
 
-    def _writes(self) -> list[Write]:
+    def _writes(self) -> list[LinearWrite]:
         op = self.op
-        writes: list[Write] = []
+        writes: list[LinearWrite] = []
         position = len(op.output_types)
         rows = zip(op.output_types, op.output_accesses, op.output_combiners, strict=True)
         for k, (type_, access, combiner) in enumerate(rows):
@@ -175,7 +175,7 @@ class _Planner:
             symbols = self._symbols(access, self.shapes[k], position)
             position += len(symbols)
             writes.append(
-                Write(
+                LinearWrite(
                     pointer=f"%out{k}",
                     kind=element_kind(cast(ShapedType, type_)),
                     value_kind=kind_of(op.yielded[k].type),
@@ -196,7 +196,7 @@ class _Planner:
         found = [(r.symbol, k) for k, r in enumerate(access.rows) if r.symbol is not None]
         return tuple((position + n, prod(shape[k + 1 :])) for n, (_, k) in enumerate(sorted(found)))
 
-    def _reduced(self, write: Write) -> frozenset[int] | None:
+    def _reduced(self, write: LinearWrite) -> frozenset[int] | None:
         """The dimensions that an output leaves out; None if it has to combine in memory."""
         if write.symbols:
             return None
@@ -208,11 +208,11 @@ class _Planner:
 
     # Passes over the body.
 
-    def _body(self, writes: Sequence[Write]) -> BlockBody:
+    def _body(self, writes: Sequence[LinearWrite]) -> BlockBody:
         wanted = [w.position for w in writes] + [p for w in writes for p, _ in w.symbols]
         return BlockBody(self.op.body.block, tuple(required_ops(self.op.body.block, wanted)))
 
-    def _pass(self, writes: Sequence[Write]) -> Pass:
+    def _pass(self, writes: Sequence[LinearWrite]) -> Pass:
         body = self._body(writes)
         used: set[SSAValue] = {v for op in body.ops for v in op.operands}
         used |= {self.op.yielded[w.position] for w in writes}
@@ -222,12 +222,12 @@ class _Planner:
         one = Pass(self.bounds, reads, tuple(writes), body)
         return replace(one, lanes=self._lanes(one))
 
-    def _read(self, k: int) -> Read:
+    def _read(self, k: int) -> LinearRead:
         type_ = cast(ShapedType, self.op.inputs[k].type)
         shape, access = type_.get_shape(), self.op.input_accesses[k]
         kind = element_kind(type_)
         if access is None:
-            return Read(f"%in{k}", kind, None)
+            return LinearRead(f"%in{k}", kind, None)
         steps, offset = access.strides(shape)
         pad = self.op.input_pads[k]
         guards: list[Guard] = []
@@ -237,7 +237,7 @@ class _Planner:
                 guards.append(Guard(Linear(row.coefficients, row.constant), extent))
         other = "0" if pad is None else attribute_literal(pad, kind)
         empty = 0 in shape
-        return Read(f"%in{k}", kind, Linear(steps, offset), tuple(guards), other, empty)
+        return LinearRead(f"%in{k}", kind, Linear(steps, offset), tuple(guards), other, empty)
 
     def _uniform(self, one: Pass) -> set[SSAValue]:
         """The values of the body that do not change along the last dimension."""
@@ -266,14 +266,14 @@ class _Planner:
         )
 
     def _reduce(
-        self, reduced: frozenset[int], writes: Sequence[Write], plain: Sequence[Write]
+        self, reduced: frozenset[int], writes: Sequence[LinearWrite], plain: Sequence[LinearWrite]
     ) -> None:
         chunk = choose_chunk(self.bounds, reduced)
         if chunk is None:
             self._add(replace(self._pass([*writes, *plain]), reduced=reduced))
             return
         combines: list[Pass] = []
-        partial: list[Write] = []
+        partial: list[LinearWrite] = []
         for w in writes:
             first, second = self._partial(w, reduced, chunk)
             partial.append(first)
@@ -283,7 +283,9 @@ class _Planner:
         for second in combines:
             self._add(second)
 
-    def _partial(self, write: Write, reduced: frozenset[int], chunk: Chunk) -> tuple[Write, Pass]:
+    def _partial(
+        self, write: LinearWrite, reduced: frozenset[int], chunk: ReductionChunk
+    ) -> tuple[LinearWrite, Pass]:
         """The output of partial results, and the pass that combines them."""
         kind = write.value_kind
         kept = [d for d in range(len(self.bounds)) if d not in reduced]
@@ -299,7 +301,7 @@ class _Planner:
         goal = Linear((0, *(write.offset.coefficients[d] for d in kept)), write.offset.constant)
         second = Pass(
             bounds=(chunk.count, *extents),
-            reads=(Read(pointer, kind, source),),
+            reads=(LinearRead(pointer, kind, source),),
             writes=(replace(write, offset=goal, position=0),),
             body=CopyBody(),
             reduced=frozenset([0]),
@@ -310,7 +312,7 @@ class _Planner:
 
     # Combining in memory.
 
-    def _scatter(self, write: Write) -> None:
+    def _scatter(self, write: LinearWrite) -> None:
         size = prod(self.shapes[write.position])
         write = replace(write, in_memory=True)
         if write.combiner == "none" or write.kind == write.value_kind:
@@ -327,7 +329,7 @@ class _Planner:
         self._scatter_into(wide)
         self._convert(pointer, write.value_kind, write.pointer, write.kind, size)
 
-    def _scatter_into(self, write: Write) -> None:
+    def _scatter_into(self, write: LinearWrite) -> None:
         one = self._pass([write])
         parallel = self._parallel_dims(write)
         serial = frozenset(range(len(self.bounds))) - parallel
@@ -335,19 +337,19 @@ class _Planner:
         varies = any(self.op.yielded[p] not in uniform for p, _ in write.symbols)
         self._add(replace(one, reduced=serial, across_lanes=False, scalar=varies))
 
-    def _parallel_dims(self, write: Write) -> frozenset[int]:
+    def _parallel_dims(self, write: LinearWrite) -> frozenset[int]:
         """Dimensions whose iterations write to different elements: alone in a row, in one only."""
         rows = self.op.output_accesses[write.position].rows
         used = [d for row in rows for d in row.used]
         alone = [row.used[0] for row in rows if len(row.used) == 1]
         return frozenset(d for d in alone if used.count(d) == 1)
 
-    def _fill(self, write: Write, size: int) -> None:
+    def _fill(self, write: LinearWrite, size: int) -> None:
         """Set all of a buffer to what the combiner starts from."""
         # an empty sum is 0.0, though -0.0 is what leaves every number unchanged
         add = write.combiner == "add"
         start = literal(write.kind, 0) if add else identity(write.combiner, write.kind)
-        goal = Write(write.pointer, write.kind, write.kind, Linear((1,)), "none", 0)
+        goal = LinearWrite(write.pointer, write.kind, write.kind, Linear((1,)), "none", 0)
         lanes = vector_lanes([write.kind], False, self.target)
         self._add(Pass((size,), (), (goal,), CopyBody(start), lanes=lanes))
 
@@ -356,14 +358,14 @@ class _Planner:
         self._add(
             Pass(
                 bounds=(size,),
-                reads=(Read(source, kind, Linear((1,))),),
-                writes=(Write(goal, goal_kind, kind, Linear((1,)), "none", 0),),
+                reads=(LinearRead(source, kind, Linear((1,))),),
+                writes=(LinearWrite(goal, goal_kind, kind, Linear((1,)), "none", 0),),
                 body=CopyBody(),
                 lanes=vector_lanes([kind, goal_kind], True, self.target),
             )
         )
 
-    def _no_iterations(self, writes: Sequence[Write]) -> None:
+    def _no_iterations(self, writes: Sequence[LinearWrite]) -> None:
         """Reductions of nothing: the combiner's identity, or what the output starts from."""
         for w in writes:
             if w.combiner == "none" or w.starts:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from math import prod
 
-from gradir.codegen.bodies.bodies import Value
+from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.accumulators import Accumulators
 from gradir.codegen.nests.space import accumulator_lanes
 from gradir.codegen.nests.writer import UNROLL_SIZE, PassWriter
@@ -23,19 +23,19 @@ def write_row_reduction(writer: PassWriter) -> None:
     kept = [d for d in range(len(one.bounds)) if d not in one.reduced]
     reduced = [d for d in range(len(one.bounds)) if d in one.reduced and d != one.vector_dim]
     inner = prod(one.bounds[d] for d in one.reduced) // one.pieces
-    rows = _Rows(writer)
-    with writer.items(writer.choose_items(kept, inner, 1)):
+    rows = _RowReduction(writer)
+    with writer.items.each(writer.items.choose(kept, inner, 1)):
         for accumulators in rows.totals:
             accumulators.reset()
         with ExitStack() as loops:
             for dim in reduced:
-                loops.enter_context(writer.loop(dim))
-            loops.enter_context(writer.hoisting(frozenset([one.vector_dim]), {}))
+                loops.enter_context(writer.loops.loop(dim))
+            loops.enter_context(writer.arguments.hoisting(frozenset([one.vector_dim]), {}))
             rows.along()
         rows.finish()
 
 
-class _Rows:
+class _RowReduction:
     """One row after another along the vector dimension, into the accumulators."""
 
     def __init__(self, writer: PassWriter):
@@ -46,7 +46,7 @@ class _Rows:
             max(1, accumulator_lanes(w.value_kind, writer.target) // writer.lanes)
             for w in self.writes
         ]
-        self.vectors = -(-writer.extent // writer.lanes)
+        self.vectors = -(-writer.loops.extent // writer.lanes)
         most = max(self.total_slots)
         size = one.body.size + 2
         # short rows touch few slots; else one vector at a time, turning the slots round
@@ -59,27 +59,27 @@ class _Rows:
 
     def along(self) -> None:
         if self.unrolled:
-            self.writer.along_vector(self.unroll, self._into_slot, False, self._turning)
+            self.writer.loops.along_vector(self.unroll, self._into_slot, False, self._turning)
             return
         self._rolled()
 
     def _rolled(self) -> None:
         """Whole turns of all slots in one loop, and the rest of the row in another."""
         writer, lanes = self.writer, self.writer.lanes
-        dim, extent = writer.one.vector_dim, writer.extent
-        span = writer.spans[dim]
+        dim, extent = writer.one.vector_dim, writer.loops.extent
+        span = writer.loops.spans[dim]
         width = max(self.total_slots) * lanes
         main = extent // width * width
         if main:
-            stop, always = writer.whole_part(span, main)
+            stop, always = writer.loops.whole_part(span, main)
             with (
                 writer.f.loop(span.low, stop, lanes, at_least_once=always) as index,
-                writer.at(dim, index),
+                writer.loops.at(dim, index),
             ):
                 self._turning(None)
         if main < extent:
-            with writer.ending(span):
-                writer.rolled_tail(main, self._turning)
+            with writer.loops.ending(span):
+                writer.loops.rolled_tail(main, self._turning)
                 turned = -(-(extent - main) // lanes)
                 for total in self.totals:
                     total.rotate(-turned)
@@ -98,10 +98,10 @@ class _Rows:
             total.combine(0, self._value(total, values), mask)
             total.rotate()
 
-    def _value(self, total: Accumulators, values: list[Value | None]) -> str:
+    def _value(self, total: Accumulators, values: list[LlvmValue | None]) -> str:
         return self.writer.vector(values[total.write.position], total.kind)
 
     def finish(self) -> None:
         for total, slots in zip(self.totals, self.total_slots, strict=True):
-            result = total.fold(slots, self.writer.extent)
+            result = total.fold(slots, self.writer.loops.extent)
             self.writer.store_total(total.write, result, 1, 0, None)

@@ -11,18 +11,25 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Protocol
 
-from gradir.codegen.bodies.bodies import Surroundings, Value
+from gradir.codegen.bodies.emitter import LlvmValue, Surroundings
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import FLOAT_BITS, Needs, bits_of, is_float
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 
 # A chunk of the last dimension, and a last dimension that is merged with others, is a multiple of
 # this: of the lanes of all accumulators of one output, whatever its type and the machine.
 LANE_MULTIPLE = 256
 # The most elements of a window that is combined one by one.
 LARGEST_WINDOW = 16
-# The most pieces that a reduction is cut in.
-MOST_CHUNKS = 64
+# How a reduction is cut fixes the order in which it combines: a change of one of the numbers below
+# changes the bits of results. At least so many parallel iterations, or kept columns (32 items of
+# `columns.ITEM_COLUMNS`), can be shared out as they are.
+ENOUGH_ITEMS, ENOUGH_COLUMNS = 16, 8192
+# The most chunks, and the least elements of one. A space that is cut has at least four.
+MOST_CHUNKS, CHUNK_ELEMENTS = 64, 16384
+# The least iterations, in `LANE_MULTIPLE`s, of a chunk of the vector dimension; and the least
+# elements read for each element of a partial result, which is written and read once more.
+LEAST_VECTORS, LEAST_READ = 16, 16
 # Bodies of at least this size are computed for several machine vectors at once.
 INTERLEAVED_SIZE = 20
 
@@ -53,7 +60,7 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class Read:
+class LinearRead:
     """One argument of the body: elements at `offset`, or the whole buffer where that is None.
 
     Where a guard does not hold the value is the literal `other`; `empty` buffers are never read.
@@ -75,7 +82,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Write:
+class LinearWrite:
     """One output: value number `position` of the body, of `value_kind`, into `pointer`.
 
     `starts`: the buffer's contents are combined first. `symbols` are (position, step) of scattered
@@ -96,7 +103,7 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class ReductionChunk:
     """Dimension `dim` is cut in `count` pieces of `size`, each of which is a work item."""
 
     dim: int
@@ -104,7 +111,7 @@ class Chunk:
     count: int
 
 
-class Body(Protocol):
+class PassBody(Protocol):
     """What is computed from the reads: the block of an op, or a plain copy."""
 
     @property
@@ -128,8 +135,8 @@ class Body(Protocol):
         lanes: int,
         needs: Needs,
         surroundings: Surroundings,
-        arguments: Sequence[Value],
-    ) -> list[Value | None]: ...
+        arguments: Sequence[LlvmValue],
+    ) -> list[LlvmValue | None]: ...
 
 
 @dataclass(frozen=True)
@@ -137,11 +144,11 @@ class Pass:
     """`reduced` dimensions are combined in order into each output that is not plain."""
 
     bounds: tuple[int, ...]
-    reads: tuple[Read | None, ...]
-    writes: tuple[Write, ...]
-    body: Body
+    reads: tuple[LinearRead | None, ...]
+    writes: tuple[LinearWrite, ...]
+    body: PassBody
     reduced: frozenset[int] = frozenset()
-    chunk: Chunk | None = None
+    chunk: ReductionChunk | None = None
     # Whether the lanes of a vector may be partial results of the last dimension.
     across_lanes: bool = True
     # Whether iterations can not be done in vectors at all.
@@ -180,7 +187,7 @@ class Pass:
         return self.vector_dim in self.reduced
 
 
-def accumulator_lanes(kind: str, target: Target) -> int:
+def accumulator_lanes(kind: str, target: MachineTarget) -> int:
     """How many partial results a reduction along the last dimension keeps: four vectors."""
     return 4 * target.vector_bytes // max(4, bits_of(kind) // 8)
 
@@ -202,8 +209,11 @@ def choose_vector_dim(bounds: Sequence[int], reduced: frozenset[int]) -> int | N
     return wide[-1]
 
 
-def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> Chunk | None:
-    """How a reduction is split so that threads share it: set by bounds and reduced dims alone."""
+def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> ReductionChunk | None:
+    """The chunks of a reduction with too few parallel iterations for threads to share.
+
+    Bounds and reduced dimensions alone set them, so that bits do not depend on threads.
+    """
     wide = [d for d, n in enumerate(bounds) if n > 1]
     candidates = [d for d in wide if d in reduced]
     if not candidates or 0 in bounds:
@@ -212,28 +222,29 @@ def choose_chunk(bounds: Sequence[int], reduced: frozenset[int]) -> Chunk | None
     assert last is not None
     parallel = prod(bounds[d] for d in wide if d not in reduced and d != last)
     kept_columns = last not in reduced
-    if parallel >= 16 or total < 65536 or (kept_columns and bounds[last] >= 8192):
+    if parallel >= ENOUGH_ITEMS or (kept_columns and bounds[last] >= ENOUGH_COLUMNS):
+        return None
+    if total < 4 * CHUNK_ELEMENTS:
         return None
     inner = [d for d in candidates if d != last]
-    dim = next((d for d in inner if bounds[d] >= 16), None)
+    dim = next((d for d in inner if bounds[d] >= ENOUGH_ITEMS), None)
     if dim is None:
         dim = max(candidates, key=lambda d: bounds[d])
     extent = bounds[dim]
-    least = LANE_MULTIPLE * 16 if dim == last else 1
+    least = LANE_MULTIPLE * LEAST_VECTORS if dim == last else 1
     if kept_columns:
-        # partial results are at most 1/16 of what is read
         others = prod(bounds[d] for d in candidates if d != dim)
-        least = max(1, 16 // others)
-    count = min(MOST_CHUNKS, extent // least, total // 16384)
+        least = max(1, LEAST_READ // others)
+    count = min(MOST_CHUNKS, extent // least, total // CHUNK_ELEMENTS)
     if count < 2:
         return None
     size = -(-extent // count)
     if dim == last:
         size = -(-size // LANE_MULTIPLE) * LANE_MULTIPLE
-    return Chunk(dim, size, -(-extent // size))
+    return ReductionChunk(dim, size, -(-extent // size))
 
 
-def vector_lanes(kinds: Sequence[str], computes: bool, target: Target) -> int:
+def vector_lanes(kinds: Sequence[str], computes: bool, target: MachineTarget) -> int:
     """Lanes of the vectors of a pass whose values have these kinds.
 
     The widest float counts (f16 and bf16 as f32 where the body computes), else the widest kind.
@@ -270,7 +281,7 @@ def normalize(one: Pass) -> Pass:
 
 
 def _may_merge(one: Pass, left: int, right: int, last: bool) -> bool:
-    """`right` continues where `left` steps to, for every access, and nothing tells them apart."""
+    """Every access is contiguous from `left` to `right`, and both have the same role."""
     if one.body.index_dims & {left, right} or (left in one.reduced) != (right in one.reduced):
         return False
     if one.chunk is not None and one.chunk.dim == right:
@@ -291,7 +302,7 @@ def _regroup(one: Pass, groups: list[list[int]], needs_column: bool) -> Pass:
         inner = tuple(linear.coefficients[g[-1]] for g in groups)
         return Linear(inner + extra, linear.constant)
 
-    def read(r: Read | None) -> Read | None:
+    def read(r: LinearRead | None) -> LinearRead | None:
         if r is None or r.offset is None:
             return r
         guards = tuple(Guard(regrouped(g.row), g.extent) for g in r.guards)
@@ -302,7 +313,7 @@ def _regroup(one: Pass, groups: list[list[int]], needs_column: bool) -> Pass:
     if chunk is not None:
         group = groups[place[chunk.dim]]
         scale = prod(one.bounds[d] for d in group if d != chunk.dim)
-        chunk = Chunk(place[chunk.dim], chunk.size * scale, chunk.count)
+        chunk = ReductionChunk(place[chunk.dim], chunk.size * scale, chunk.count)
     return replace(
         one,
         bounds=tuple(prod(one.bounds[d] for d in g) for g in groups) + (1,) * needs_column,
@@ -320,7 +331,7 @@ def narrow_lanes(one: Pass) -> Pass:
     return replace(one, lanes=min(one.lanes, 1 << (extent - 1).bit_length()))
 
 
-def interleave(one: Pass, target: Target) -> Pass:
+def interleave(one: Pass, target: MachineTarget) -> Pass:
     """Vectors of several machine vectors for a large body.
 
     The processor then always has a few independent chains of instructions to choose from; those of

@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from gradir.codegen.nests.space import Linear, Pass, Write
+from gradir.codegen.nests.space import Linear, LinearWrite, Pass
 from gradir.codegen.text.instructions import bytes_of
-from gradir.codegen.text.memory import LINE_BYTES, STREAM_METADATA, Memory, memory_kind
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.memory import LINE_BYTES, STREAM_METADATA, MemoryInstructions, memory_kind
+from gradir.codegen.text.target import MachineTarget
 
 # The shortest store that streams.
 SHORTEST_STORE = 16
 
 
 def streamed_outputs(
-    one: Pass, target: Target, in_place: frozenset[str], whole_lines: bool
+    one: Pass, target: MachineTarget, in_place: frozenset[str], whole_lines: bool
 ) -> frozenset[str]:
     """The pointers of the outputs that are worth it.
 
@@ -51,7 +51,7 @@ def _bytes(linear: Linear, kind: str, one: Pass) -> int:
     return bytes_of(memory_kind(kind)) * prod(n for c, n in extents if c)
 
 
-def _fits(write: Write, one: Pass, least: int) -> bool:
+def _fits(write: LinearWrite, one: Pass, least: int) -> bool:
     """All full vectors of an output are aligned if its buffer is, and have enough bytes."""
     if write.combiner != "none" or write.in_memory or write.chunk_step:
         return False
@@ -79,7 +79,7 @@ class Store:
 class Streams:
     """The streamed outputs of one function; `pointers` is empty where nothing is streamed."""
 
-    def __init__(self, memory: Memory, pointers: frozenset[str]):
+    def __init__(self, memory: MemoryInstructions, pointers: frozenset[str]):
         self.memory = memory
         self.f = memory.f
         self.pointers = pointers

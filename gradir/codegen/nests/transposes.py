@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gradir.codegen.bodies.bodies import Value
-from gradir.codegen.nests.space import Linear, Pass, Read
+from gradir.codegen.bodies.emitter import LlvmValue
+from gradir.codegen.nests.space import Linear, LinearRead, Pass
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.instructions import llvm_type
 from gradir.codegen.text.memory import constant_mask, integers, memory_kind
@@ -59,9 +59,9 @@ def write_transposed_map(writer: PassWriter, transposition: Transposition) -> No
     others = [d for d in range(len(one.bounds)) if d not in (transposition.across, one.vector_dim)]
     columns = -(-ITEM_ELEMENTS // lanes // lanes) * lanes
     blocks = [(transposition.across, lanes)]
-    if columns < writer.extent:
+    if columns < writer.loops.extent:
         blocks.append((one.vector_dim, columns))
-    with writer.blocks(others, blocks):
+    with writer.items.blocks(others, blocks):
         _Tiles(writer, transposition).write()
 
 
@@ -75,51 +75,54 @@ class _Tiles:
             type_ = self._vector_type(self._read(k))
             writer.allocas.append(f"  {stage} = alloca [{self.lanes} x {type_}], align 64")
 
-    def _read(self, k: int) -> Read:
+    def _read(self, k: int) -> LinearRead:
         read = self.writer.one.reads[k]
         assert read is not None
         return read
 
-    def _vector_type(self, read: Read) -> str:
+    def _vector_type(self, read: LinearRead) -> str:
         return llvm_type(memory_kind(read.kind), self.lanes)
 
     def write(self) -> None:
         """The tiles of one block of `across`, along the vector dimension."""
         writer, v = self.writer, self.writer.one.vector_dim
-        span, extent = writer.spans[v], writer.extent
+        span, extent = writer.loops.spans[v], writer.loops.extent
         main = extent // self.lanes * self.lanes
         if main:
-            with writer.groups(span, main, self.lanes) as index, writer.at(v, index):
+            with writer.loops.groups(span, main, self.lanes) as index, writer.loops.at(v, index):
                 self._tile(self.lanes)
         if main < extent:
-            with writer.ending(span), writer.at(v, str(main)):
+            with writer.loops.ending(span), writer.loops.at(v, str(main)):
                 self._tile(extent - main)
 
     def _tile(self, columns: int) -> None:
         """`columns` iterations of the vector dimension times a block of `across`."""
         writer, lanes, f = self.writer, self.lanes, self.writer.f
-        span = writer.spans[self.across]
+        span = writer.loops.spans[self.across]
         mask = constant_mask(lanes, columns) if columns < lanes else None
         height = writer.memory.binary("sub nsw", "i64", 1, span.high, span.low)
         partial = writer.one.bounds[self.across] % lanes != 0
         rows_mask = writer.memory.first_lanes(lanes, height) if partial else None
-        with writer.at(self.across, span.low):
+        with writer.loops.at(self.across, span.low):
             for k in self.stages:
                 self._stage(k, columns, rows_mask)
         with f.loop(span.low, span.high, at_least_once=True) as index:
             row = writer.memory.binary("sub nsw", "i64", 1, index, span.low)
-            with writer.at(self.across, index), writer.given(self._staged_values(row)):
+            with (
+                writer.loops.at(self.across, index),
+                writer.arguments.given(self._staged_values(row)),
+            ):
                 writer.store_plain(writer.body(0, mask), 0, mask)
 
-    def _staged_values(self, row: str) -> dict[int, Value]:
-        values: dict[int, Value] = {}
+    def _staged_values(self, row: str) -> dict[int, LlvmValue]:
+        values: dict[int, LlvmValue] = {}
         for k, stage in self.stages.items():
             read = self._read(k)
             type_ = self._vector_type(read)
             f = self.writer.f
             address = f.emit(f"getelementptr {type_}, ptr {stage}, i64 {row}")
             loaded = f.emit(f"load {type_}, ptr {address}")
-            values[k] = Value(
+            values[k] = LlvmValue(
                 self.writer.memory.from_memory(read.kind, self.lanes, loaded), self.lanes
             )
         return values
@@ -132,7 +135,7 @@ class _Tiles:
         assert isinstance(offset, Linear)
         kind, type_ = memory_kind(read.kind), self._vector_type(read)
         step = offset.coefficients[writer.one.vector_dim]
-        base = writer.address(read.pointer, kind, offset, 0)
+        base = writer.loops.address(read.pointer, kind, offset, 0)
         columns_read = [
             writer.memory.load(kind, self.lanes, writer.memory.address(kind, base, c * step), mask)
             for c in range(columns)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.bodies.op_table import cost
-from gradir.codegen.text.polls import TRIP_COST, Costs
+from gradir.codegen.text.polls import TRIP_COST, LoopCosts
 from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.passes.analysis.region_flow import trips
@@ -45,7 +45,7 @@ def program_cost(op: ForallOp) -> float:
     return _Estimate(op).block(op.body.block)
 
 
-def program_costs(op: ForallOp) -> Costs:
+def program_costs(op: ForallOp) -> LoopCosts:
     """The costs of loops in a program, for polls. Where a bound is not known, its average is."""
     estimate = _Estimate(op)
     estimate.block(op.body.block)
@@ -63,7 +63,7 @@ def program_costs(op: ForallOp) -> Costs:
         known, average = trips(loop), estimate.trips.get(loop)
         return known if known is not None or average is None else MOST_OF_AVERAGE * average
 
-    costs = Costs(cost_of, trips_of)
+    costs = LoopCosts(cost_of, trips_of)
     return costs
 
 

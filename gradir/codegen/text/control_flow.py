@@ -19,8 +19,8 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import kind_of, llvm_type
-from gradir.codegen.text.llvm_text import FunctionText
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.base.diagnostics import LocatedError

@@ -3,7 +3,7 @@
 A kind is the short name of a scalar type (`f32`, `bf16`, `i64`, `i1`); lanes is 1 for a scalar and
 W for `<W x T>`. f16 and bf16 are computed in f32 and rounded to nearest even after each operation.
 LLVM sees them as i16, their bits: what it makes of its own half types differs from machine to
-machine, and calls functions that no library has (`target_functions.py` converts).
+machine, and calls functions that no library has (`half_floats.py` converts).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute
 
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.vector_math.target_functions import extended, narrowed
+from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.half_floats import extended, narrowed
 
 LLVM_TYPES = {"f64": "double", "f32": "float", "f16": "i16", "bf16": "i16"}
 FLOAT_BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
@@ -109,7 +109,7 @@ def splat_literal(kind: str, lanes: int, number: str) -> str:
 
 
 def identity(combiner: str, kind: str) -> str:
-    """The literal that `combiner` leaves other values unchanged with (-0.0 for a float sum)."""
+    """The literal of a combiner's neutral element (-0.0 for a float sum)."""
     if is_float(kind):
         numbers = {"add": -0.0, "multiply": 1.0, "maximum": float("-inf")}
         return literal(kind, numbers.get(combiner, float("inf")))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Phase:
+class KernelPhase:
     """One function of a kernel; all threads must have finished a phase before the next begins.
 
     `symbol` has the signature `void (ptr... inputs, ptr... outputs, ptr scratch, ptr error, i64
@@ -31,7 +31,7 @@ class Kernel:
     """
 
     text: str
-    phases: tuple[Phase, ...]
+    phases: tuple[KernelPhase, ...]
     functions: frozenset[tuple[str, int, int]] = frozenset()
     declarations: frozenset[str] = frozenset()
     messages: tuple[str, ...] = field(default=())

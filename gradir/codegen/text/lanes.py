@@ -1,8 +1,7 @@
 """Values of one vectorized function: Python operators that write LLVM instructions.
 
-A kernel is a Python function from `Value` to `Value`. It is written once and serves float and
-double, one lane or many; each operator appends exactly one instruction, so that all widths give
-the same bits.
+A function of `LaneValue`s is written once and serves float and double, one lane or many; each
+operator appends exactly one instruction, so that all widths give the same bits.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 
 MANTISSA_BITS = {32: 23, 64: 52}
 EXPONENT_BIAS = {32: 127, 64: 1023}
@@ -60,23 +59,23 @@ class Lanes:
         self.suffix = suffix(bits, lanes)
         self.calls_huge_reduction = False
 
-    def emit(self, type_: str, instruction: str) -> Value:
+    def emit(self, type_: str, instruction: str) -> LaneValue:
         """Append an instruction with a result of `type_`."""
-        return Value(self, type_, self.text.emit(instruction))
+        return LaneValue(self, type_, self.text.emit(instruction))
 
-    def float_constant(self, value: float) -> Value:
+    def float_constant(self, value: float) -> LaneValue:
         """The same float in each lane, rounded to the width."""
         return self._splat(ELEMENT[self.bits], self.float_type, float_literal(value, self.bits))
 
-    def int_constant(self, value: int) -> Value:
+    def int_constant(self, value: int) -> LaneValue:
         """The same integer in each lane, modulo the width."""
         value &= (1 << self.bits) - 1
         return self._splat(f"i{self.bits}", self.int_type, str(value))
 
     def where_any(
-        self, mask: Value, usual: Sequence[Value], rare: Callable[[], Sequence[Value]]
-    ) -> list[Value]:
-        """`usual`, but what `rare` writes, in a branch taken if the mask holds in any lane."""
+        self, mask: LaneValue, usual: Sequence[LaneValue], rare: Callable[[], Sequence[LaneValue]]
+    ) -> list[LaneValue]:
+        """`usual`, or the results of `rare` in a branch taken if the mask holds in any lane."""
         text = self.text
         condition = mask.name
         if self.lanes > 1:
@@ -94,16 +93,18 @@ class Lanes:
             for a, b in zip(usual, results, strict=True)
         ]
 
-    def _splat(self, element: str, type_: str, literal: str) -> Value:
-        return Value(self, type_, literal if self.lanes == 1 else f"splat ({element} {literal})")
+    def _splat(self, element: str, type_: str, literal: str) -> LaneValue:
+        return LaneValue(
+            self, type_, literal if self.lanes == 1 else f"splat ({element} {literal})"
+        )
 
 
-Operand: TypeAlias = "Value | float"
-IntOperand: TypeAlias = "Value | int"
+Operand: TypeAlias = "LaneValue | float"
+IntOperand: TypeAlias = "LaneValue | int"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Value:
+class LaneValue:
     """A float, an integer or a mask in each lane. Comparisons are ordered: false for nan."""
 
     function: Lanes
@@ -114,132 +115,132 @@ class Value:
     def bits(self) -> int:
         return self.function.bits
 
-    def __add__(self, other: Operand) -> Value:
+    def __add__(self, other: Operand) -> LaneValue:
         return self._arithmetic("add", other)
 
-    def __sub__(self, other: Operand) -> Value:
+    def __sub__(self, other: Operand) -> LaneValue:
         return self._arithmetic("sub", other)
 
-    def __rsub__(self, other: float) -> Value:
+    def __rsub__(self, other: float) -> LaneValue:
         return self._lift(other)._arithmetic("sub", self)
 
-    def __mul__(self, other: Operand) -> Value:
+    def __mul__(self, other: Operand) -> LaneValue:
         return self._arithmetic("mul", other)
 
-    def __truediv__(self, other: Operand) -> Value:
+    def __truediv__(self, other: Operand) -> LaneValue:
         return self._arithmetic("div", other)
 
-    def __rtruediv__(self, other: float) -> Value:
+    def __rtruediv__(self, other: float) -> LaneValue:
         return self._lift(other)._arithmetic("div", self)
 
-    def __neg__(self) -> Value:
+    def __neg__(self) -> LaneValue:
         return self.function.emit(self.type, f"fneg {self.type} {self.name}")
 
-    def __lt__(self, other: Operand) -> Value:
+    def __lt__(self, other: Operand) -> LaneValue:
         return self._compare("olt", "slt", other)
 
-    def __gt__(self, other: Operand) -> Value:
+    def __gt__(self, other: Operand) -> LaneValue:
         return self._compare("ogt", "sgt", other)
 
-    def equals(self, other: Operand) -> Value:
+    def equals(self, other: Operand) -> LaneValue:
         return self._compare("oeq", "eq", other)
 
-    def __and__(self, other: IntOperand) -> Value:
+    def __and__(self, other: IntOperand) -> LaneValue:
         return self._binary("and", self._lift(other))
 
-    def __or__(self, other: IntOperand) -> Value:
+    def __or__(self, other: IntOperand) -> LaneValue:
         return self._binary("or", self._lift(other))
 
-    def __xor__(self, other: IntOperand) -> Value:
+    def __xor__(self, other: IntOperand) -> LaneValue:
         return self._binary("xor", self._lift(other))
 
-    def __lshift__(self, count: int) -> Value:
+    def __lshift__(self, count: int) -> LaneValue:
         return self._binary("shl", self._lift(count))
 
-    def __rshift__(self, count: int) -> Value:
+    def __rshift__(self, count: int) -> LaneValue:
         """Logical: zeros come in from the left."""
         return self._binary("lshr", self._lift(count))
 
-    def __invert__(self) -> Value:
+    def __invert__(self) -> LaneValue:
         """The opposite of a mask."""
         true = "true" if self.function.lanes == 1 else "splat (i1 true)"
         return self.function.emit(self.type, f"xor {self.type} {self.name}, {true}")
 
-    def __abs__(self) -> Value:
+    def __abs__(self) -> LaneValue:
         return self._intrinsic("fabs", self)
 
-    def sqrt(self) -> Value:
+    def sqrt(self) -> LaneValue:
         """The square root, correctly rounded."""
         return self._intrinsic("sqrt", self)
 
-    def round_even(self) -> Value:
+    def round_even(self) -> LaneValue:
         """The nearest integer, ties to even, as a float."""
         return self._intrinsic("roundeven", self)
 
-    def with_sign_of(self, sign: Value) -> Value:
+    def with_sign_of(self, sign: LaneValue) -> LaneValue:
         return self._intrinsic("copysign", self, sign)
 
-    def as_int(self) -> Value:
+    def as_int(self) -> LaneValue:
         """The bit pattern of a float."""
         target = self.function.int_type
         return self.function.emit(target, f"bitcast {self.type} {self.name} to {target}")
 
-    def as_float(self) -> Value:
+    def as_float(self) -> LaneValue:
         """The float with this bit pattern."""
         target = self.function.float_type
         return self.function.emit(target, f"bitcast {self.type} {self.name} to {target}")
 
-    def to_double(self) -> Value:
+    def to_double(self) -> LaneValue:
         """The same numbers as doubles."""
         return self._converted("fpext", 64)
 
-    def to_single(self) -> Value:
+    def to_single(self) -> LaneValue:
         """The nearest numbers of type float."""
         return self._converted("fptrunc", 32)
 
-    def _converted(self, opcode: str, bits: int) -> Value:
+    def _converted(self, opcode: str, bits: int) -> LaneValue:
         target = Lanes(bits, self.function.lanes, self.function.text)
         return target.emit(
             target.float_type, f"{opcode} {self.type} {self.name} to {target.float_type}"
         )
 
-    def select(self, yes: Operand, no: Operand) -> Value:
-        """`yes` where this mask holds, elsewhere `no`; both floats, or an integer Value each."""
+    def select(self, yes: Operand, no: Operand) -> LaneValue:
+        """`yes` where this mask holds, elsewhere `no`; both floats, or LaneValues of integers."""
         yes, no = self._float(yes), self._float(no)
         return self.function.emit(
             yes.type,
             f"select {self.type} {self.name}, {yes.type} {yes.name}, {no.type} {no.name}",
         )
 
-    def at_least(self, bound: float) -> Value:
+    def at_least(self, bound: float) -> LaneValue:
         """max(self, bound); nan stays nan."""
         return (self._lift(bound) > self).select(bound, self)
 
-    def at_most(self, bound: float) -> Value:
+    def at_most(self, bound: float) -> LaneValue:
         """min(self, bound); nan stays nan."""
         return (self._lift(bound) < self).select(bound, self)
 
-    def _float(self, operand: Operand) -> Value:
-        if isinstance(operand, Value):
+    def _float(self, operand: Operand) -> LaneValue:
+        if isinstance(operand, LaneValue):
             return operand
         return self.function.float_constant(operand)
 
-    def _lift(self, operand: Operand) -> Value:
-        if isinstance(operand, Value):
+    def _lift(self, operand: Operand) -> LaneValue:
+        if isinstance(operand, LaneValue):
             return operand
         if self.type == self.function.float_type:
             return self.function.float_constant(operand)
         assert isinstance(operand, int)
         return self.function.int_constant(operand)
 
-    def _binary(self, opcode: str, other: Value) -> Value:
+    def _binary(self, opcode: str, other: LaneValue) -> LaneValue:
         return self.function.emit(self.type, f"{opcode} {self.type} {self.name}, {other.name}")
 
-    def _arithmetic(self, opcode: str, other: Operand) -> Value:
+    def _arithmetic(self, opcode: str, other: Operand) -> LaneValue:
         prefix = "f" if self.type == self.function.float_type else ""
         return self._binary(prefix + opcode, self._lift(other))
 
-    def _compare(self, float_predicate: str, int_predicate: str, other: Operand) -> Value:
+    def _compare(self, float_predicate: str, int_predicate: str, other: Operand) -> LaneValue:
         is_float = self.type == self.function.float_type
         compare = f"fcmp {float_predicate}" if is_float else f"icmp {int_predicate}"
         return self.function.emit(
@@ -247,22 +248,22 @@ class Value:
             f"{compare} {self.type} {self.name}, {self._lift(other).name}",
         )
 
-    def _intrinsic(self, name: str, *operands: Value) -> Value:
+    def _intrinsic(self, name: str, *operands: LaneValue) -> LaneValue:
         arguments = ", ".join(f"{operand.type} {operand.name}" for operand in operands)
         callee = f"@llvm.{name}.{self.function.suffix}"
         return self.function.emit(self.type, f"call {self.type} {callee}({arguments})")
 
-    def fused_multiply_add(self, factor: Operand, addend: Operand) -> Value:
+    def fused_multiply_add(self, factor: Operand, addend: Operand) -> LaneValue:
         """self * factor + addend, rounded once."""
         return self._intrinsic("fma", self, self._float(factor), self._float(addend))
 
 
-def fma(a: Value, b: Operand, c: Operand) -> Value:
+def fma(a: LaneValue, b: Operand, c: Operand) -> LaneValue:
     """a * b + c, rounded once."""
     return a.fused_multiply_add(b, c)
 
 
-def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
+def polynomial(x: LaneValue, coefficients: Sequence[float]) -> LaneValue:
     """c0 + c1 x + c2 x**2 + ...
 
     Horner's rule, one fma per degree. The tail of a long one is summed by `estrin`, which shortens
@@ -274,7 +275,7 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     return horner(x, [*head, estrin(x, tail)])
 
 
-def estrin(x: Value, coefficients: Sequence[float]) -> Value:
+def estrin(x: LaneValue, coefficients: Sequence[float]) -> LaneValue:
     """The same with a shorter chain, rounded more often: by Estrin's scheme in groups of four,
     and those by Horner's rule in x**4."""
     square = x * x
@@ -285,15 +286,15 @@ def estrin(x: Value, coefficients: Sequence[float]) -> Value:
     return horner(square * square, groups)
 
 
-def _pair(x: Value, terms: Sequence[Operand]) -> Operand:
+def _pair(x: LaneValue, terms: Sequence[Operand]) -> Operand:
     """The first term, and x times the second if there is one."""
     return fma(x, terms[1], terms[0]) if len(terms) > 1 else terms[0]
 
 
-def horner(x: Value, coefficients: Sequence[Operand]) -> Value:
+def horner(x: LaneValue, coefficients: Sequence[Operand]) -> LaneValue:
     """The same, one fma after the other."""
     result: Operand = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         result = fma(x, result, coefficient)
-    assert isinstance(result, Value)
+    assert isinstance(result, LaneValue)
     return result

@@ -42,7 +42,7 @@ def constant_mask(lanes: int, active: int) -> str:
     return "<" + ", ".join(f"i1 {int(lane < active)}" for lane in range(lanes)) + ">"
 
 
-class Memory(Instructions):
+class MemoryInstructions(Instructions):
     """Appends instructions that read and write memory."""
 
     def address(self, kind: str, pointer: str, offset: str | int) -> str:

@@ -19,29 +19,30 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation
 
 from gradir.codegen.text.callback_functions import POLL_SYMBOL
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.table import TABLE_STOP
 from gradir.dialects.base.constants import constant_integer
 from gradir.passes.analysis.region_ops import blocks_of, is_region_op
 
-# Nanoseconds: what is spent between two polls, and what a loop without one may take. Estimates
-# are wrong by a factor of five at times.
+# Estimated nanoseconds between two polls, and of the longest loop without one. Estimates are wrong
+# by a factor of five at times: so a signal waits some 10 ms, less than `POLL_INTERVAL`.
 FUEL = SHORT = 2_000_000
-# A loop runs in chunks if these have so many iterations at least.
+# The fewest iterations of a chunk. In short loops a count inside costs more than chunks do: 9 % of
+# a sort, where chunks cost 1 % (docs/decisions.md).
 LEAST_CHUNK = 64
-# Of one trip of a loop beside its body.
+# Nanoseconds of one trip of a loop beside its body.
 TRIP_COST = 0.5
 # Block where a function ends before its time.
 LEAVE = "leave"
 # What says that a branch is hardly ever taken, and its definition in the module: metadata number 1,
-# as number 0 is of vector_memory.py.
+# as number 0 is of memory.py.
 UNLIKELY, UNLIKELY_DEFINITION = "!prof !1", '!1 = !{!"branch_weights", i32 1, i32 1048575}'
 POLL_DECLARATION = f"declare i64 @{POLL_SYMBOL}(ptr)"
 
 Loop = scf.ForOp | scf.WhileOp
 
 
-class Costs:
+class LoopCosts:
     """What the ops of one function cost, in nanoseconds, loops that poll aside.
 
     `cost_of` knows all but structured control flow. `trips_of` says how often a loop runs at most.
@@ -87,7 +88,7 @@ class Polls:
     `prologue` is text for the function's first block.
     """
 
-    def __init__(self, text: FunctionText, costs: Costs):
+    def __init__(self, text: FunctionText, costs: LoopCosts):
         self.text, self.costs = text, costs
         self.prologue: list[str] = []
         # whether control may go to the block

@@ -39,7 +39,7 @@ _WIDE_FAMILIES = ("avx512", "avx10")
 
 
 @dataclass(frozen=True)
-class Target:
+class MachineTarget:
     """One machine, as far as kernels depend on it; nothing is decided from the CPU's name.
 
     `level` is a name of `LEVELS`, or `host`. `lacking` are the features that this machine would
@@ -71,7 +71,7 @@ class Target:
         )
 
 
-def host(vector_bytes: int | None = None) -> Target:
+def host(vector_bytes: int | None = None) -> MachineTarget:
     """What this process makes code for: this machine, or the level that GRADIR_CPU names.
 
     `vector_bytes`, or the environment variable GRADIR_VECTOR_BYTES, asks for narrower vectors.
@@ -79,7 +79,7 @@ def host(vector_bytes: int | None = None) -> Target:
     return target_of(os.environ.get(CPU_VARIABLE) or HOST, vector_bytes)
 
 
-def target_of(level: str, vector_bytes: int | None = None) -> Target:
+def target_of(level: str, vector_bytes: int | None = None) -> MachineTarget:
     """The target of a level by its name, with the vectors that `host` describes."""
     if level not in (HOST, *LEVELS):
         expected = ", ".join((HOST, *LEVELS))
@@ -98,7 +98,7 @@ def runnable_levels() -> tuple[str, ...]:
 
 
 @cache
-def _target(level: str, vector_bytes: int | None) -> Target:
+def _target(level: str, vector_bytes: int | None) -> MachineTarget:
     cpu, has = _host_cpu() if level == HOST else (level, _features_of(level))
     arm = level == _AARCH64 or any(name in has for name in ("neon", "fp-armv8"))
     widest = 32 if has.get("avx") else 16
@@ -114,7 +114,7 @@ def _target(level: str, vector_bytes: int | None) -> Target:
         # the CPU's name implies AVX-512, so it has to be switched off feature by feature
         has = {name: on and not name.startswith(_WIDE_FAMILIES) for name, on in has.items()}
     foreign = level != HOST and (level == _AARCH64) != _is_arm()
-    return Target(
+    return MachineTarget(
         cpu="generic" if level == _AARCH64 else cpu,
         features=_flatten(has),
         vector_bytes=width,

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from gradir.codegen.text.lanes import Lanes, Value, suffix
+from gradir.codegen.text.lanes import Lanes, LaneValue, suffix
 from gradir.codegen.vector_math import (
     error_function,
     exponential,
@@ -30,7 +30,7 @@ from gradir.codegen.vector_math import (
 
 Request = tuple[str, int, int]
 
-_UNARY: dict[str, Callable[[Value], Value]] = {
+_UNARY: dict[str, Callable[[LaneValue], LaneValue]] = {
     **exponential.FUNCTIONS,
     **logarithm.FUNCTIONS,
     **trigonometric.FUNCTIONS,
@@ -38,7 +38,7 @@ _UNARY: dict[str, Callable[[Value], Value]] = {
     **error_function.FUNCTIONS,
     **power.UNARY,
 }
-_BINARY: dict[str, Callable[[Value, Value], Value]] = {
+_BINARY: dict[str, Callable[[LaneValue, LaneValue], LaneValue]] = {
     **inverse_trigonometric.BINARY,
     **power.BINARY,
 }
@@ -79,10 +79,10 @@ def _write(name: str, bits: int, lanes: int) -> tuple[str, tuple[str, ...]]:
     type_ = function.float_type
     if name in _BINARY:
         names = ("%x", "%y")
-        result = _BINARY[name](*(Value(function, type_, operand) for operand in names))
+        result = _BINARY[name](*(LaneValue(function, type_, operand) for operand in names))
     else:
         names = ("%x",)
-        result = _UNARY[name](Value(function, type_, "%x"))
+        result = _UNARY[name](LaneValue(function, type_, "%x"))
     function.text.line(f"ret {type_} {result.name}")
     parameters = ", ".join(f"{type_} {operand}" for operand in names)
     text = (

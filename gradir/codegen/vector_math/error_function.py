@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradir.codegen.text.lanes import Value, fma, polynomial
+from gradir.codegen.text.lanes import LaneValue, fma, polynomial
 from gradir.codegen.vector_math.exponential import exp_normal, exponential_parts, split_scale
 
 # erf(x) / x - 1 in x**2 for |x| <= 1: error 2**-26 and 2**-56 of erf.
@@ -62,30 +62,30 @@ ERFC = {
 ERFC_LIMIT = {32: 10.1, 64: 27.3}  # erfc is zero from here on
 
 
-def erf(x: Value) -> Value:
+def erf(x: LaneValue) -> LaneValue:
     a = abs(x)
     complement = tail32(a) if x.bits == 32 else tail64(a)
     return (a < 1.0).select(erf_below_one(a), 1.0 - complement).with_sign_of(x)
 
 
-def erf_below_one(x: Value) -> Value:
+def erf_below_one(x: LaneValue) -> LaneValue:
     """erf(x) for |x| <= 1."""
     return fma(x, polynomial(x * x, ERF[x.bits]), x)
 
 
-def tail32(a: Value) -> Value:
+def tail32(a: LaneValue) -> LaneValue:
     """erfc(a) for a >= 1, with the absolute accuracy that erf needs."""
     root = polynomial(a.at_most(ERF32_TAIL_LIMIT) - 1.0, ERF32_TAIL)
     square = root * root
     return 1.0 / (square * square)
 
 
-def tail64(a: Value) -> Value:
+def tail64(a: LaneValue) -> LaneValue:
     """As tail32."""
     return exp_normal(-polynomial(a.at_most(ERF64_TAIL_LIMIT) - 1.0, ERF64_TAIL))
 
 
-def erfc(x: Value) -> Value:
+def erfc(x: LaneValue) -> LaneValue:
     magnitude = abs(x).at_most(ERFC_LIMIT[x.bits])
     # t and the quotient below are corrected by the remainders of their divisions.
     reciprocal = 1.0 / (magnitude + 4.0)
@@ -105,4 +105,4 @@ def erfc(x: Value) -> Value:
     return (magnitude < 0.5).select(1.0 - erf_below_one(x), result)
 
 
-FUNCTIONS: dict[str, Callable[[Value], Value]] = {"erf": erf, "erfc": erfc}
+FUNCTIONS: dict[str, Callable[[LaneValue], LaneValue]] = {"erf": erf, "erfc": erfc}

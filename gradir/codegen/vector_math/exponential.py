@@ -12,7 +12,7 @@ from gradir.codegen.text.lanes import (
     EXPONENT_BIAS,
     MANTISSA_BITS,
     ROUNDING_MAGIC,
-    Value,
+    LaneValue,
     fma,
     polynomial,
 )
@@ -60,12 +60,12 @@ SINH_LIMIT = {32: 89.6, 64: 710.6}  # sinh and cosh are infinite from here on
 HALFWAY = 64  # 2**n is applied as 2**(n -+ HALFWAY) * 2**+-HALFWAY, both normal numbers
 
 
-def exp(x: Value) -> Value:
+def exp(x: LaneValue) -> LaneValue:
     p, scale, rescale = exponential_parts(clamp(x, EXP_RANGE), split_scale(x))
     return p * scale * rescale
 
 
-def exp2(x: Value) -> Value:
+def exp2(x: LaneValue) -> LaneValue:
     shifter, rescale = split_scale(x)
     x = clamp(x, EXP2_RANGE)
     shifted = x + shifter
@@ -74,7 +74,7 @@ def exp2(x: Value) -> Value:
     return p * power_of_two(shifted) * rescale
 
 
-def expm1(x: Value) -> Value:
+def expm1(x: LaneValue) -> LaneValue:
     n, p, half_power = reduced_expm1(clamp(x, EXPM1_RANGE), exponent=-1)
     # 2**n p + (2**n - 1), at half its size because 2**n may overflow before the result does.
     half = fma(half_power, p, half_power - 0.5)
@@ -82,7 +82,7 @@ def expm1(x: Value) -> Value:
     return n.equals(0.0).select(p, half + half).with_sign_of(x)
 
 
-def tanh(x: Value) -> Value:
+def tanh(x: LaneValue) -> LaneValue:
     """expm1(2|x|) / (expm1(2|x|) + 2), with the sign of x."""
     magnitude = abs(x).at_most(TANH_LIMIT[x.bits])
     _, p, power = reduced_expm1(magnitude + magnitude)
@@ -90,7 +90,7 @@ def tanh(x: Value) -> Value:
     return (e / (e + 2.0)).with_sign_of(x)
 
 
-def sinh(x: Value) -> Value:
+def sinh(x: LaneValue) -> LaneValue:
     """(e + e / (e + 1)) / 2 for e = expm1(|x|), with the sign of x."""
     magnitude = abs(x)
     # A quarter of e, so that e may overflow.
@@ -101,7 +101,7 @@ def sinh(x: Value) -> Value:
     return (magnitude < tiny).select(magnitude, half_result + half_result).with_sign_of(x)
 
 
-def cosh(x: Value) -> Value:
+def cosh(x: LaneValue) -> LaneValue:
     """(e + 1 / e) / 2 for e = exp(|x|)."""
     _, p, power = reduced_expm1(abs(x).at_most(SINH_LIMIT[x.bits]), exponent=-2)
     quarter = fma(power, p, power)
@@ -109,12 +109,14 @@ def cosh(x: Value) -> Value:
     return half_result + half_result
 
 
-def clamp(x: Value, bounds: dict[int, tuple[float, float]]) -> Value:
+def clamp(x: LaneValue, bounds: dict[int, tuple[float, float]]) -> LaneValue:
     low, high = bounds[x.bits]
     return x.at_most(high).at_least(low)
 
 
-def exponential_parts(x: Value, scales: tuple[Value, Value]) -> tuple[Value, Value, Value]:
+def exponential_parts(
+    x: LaneValue, scales: tuple[LaneValue, LaneValue]
+) -> tuple[LaneValue, LaneValue, LaneValue]:
     """Three factors of exp(x), to be multiplied from left to right; x within EXP_RANGE.
 
     `scales` is `split_scale` of a value with the sign of x. Only the last product can overflow or
@@ -127,7 +129,7 @@ def exponential_parts(x: Value, scales: tuple[Value, Value]) -> tuple[Value, Val
     return p, power_of_two(shifted), rescale
 
 
-def exp_normal(x: Value) -> Value:
+def exp_normal(x: LaneValue) -> LaneValue:
     """exp(x) where it is a normal number; nothing is checked."""
     shifter = biased_magic(x.bits)
     shifted = fma(x, LOG2_E, shifter)
@@ -136,7 +138,7 @@ def exp_normal(x: Value) -> Value:
     return p * power_of_two(shifted)
 
 
-def reduced_expm1(x: Value, exponent: int = 0) -> tuple[Value, Value, Value]:
+def reduced_expm1(x: LaneValue, exponent: int = 0) -> tuple[LaneValue, LaneValue, LaneValue]:
     """n, e**(x - n ln2) - 1 and 2**(n + exponent), where n = round(x / ln2)."""
     shifter = biased_magic(x.bits, exponent)
     shifted = fma(x, LOG2_E, shifter)
@@ -146,7 +148,7 @@ def reduced_expm1(x: Value, exponent: int = 0) -> tuple[Value, Value, Value]:
     return n, p, power_of_two(shifted)
 
 
-def subtract_ln2(x: Value, n: Value) -> Value:
+def subtract_ln2(x: LaneValue, n: LaneValue) -> LaneValue:
     """x - n ln2."""
     return fma(n, -LN2_LOW[x.bits], fma(n, -LN2_HIGH[x.bits], x))
 
@@ -156,19 +158,19 @@ def biased_magic(bits: int, exponent: int = 0) -> float:
     return ROUNDING_MAGIC[bits] + EXPONENT_BIAS[bits] + exponent
 
 
-def split_scale(x: Value) -> tuple[Value, Value]:
+def split_scale(x: LaneValue) -> tuple[LaneValue, LaneValue]:
     """The biased rounding constant and the last factor, for results of any size."""
     negative = x < 0.0
     shifter = negative.select(biased_magic(x.bits, HALFWAY), biased_magic(x.bits, -HALFWAY))
     return shifter, negative.select(2.0**-HALFWAY, 2.0**HALFWAY)
 
 
-def power_of_two(shifted: Value) -> Value:
+def power_of_two(shifted: LaneValue) -> LaneValue:
     """2**n from n + biased_magic, whose low bits are the exponent field of 2**n."""
     return (shifted.as_int() << MANTISSA_BITS[shifted.bits]).as_float()
 
 
-FUNCTIONS: dict[str, Callable[[Value], Value]] = {
+FUNCTIONS: dict[str, Callable[[LaneValue], LaneValue]] = {
     "exp": exp,
     "exp2": exp2,
     "expm1": expm1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradir.codegen.text.lanes import Value, fma, polynomial
+from gradir.codegen.text.lanes import LaneValue, fma, polynomial
 from gradir.codegen.vector_math.trigonometric import HALF_PI, PI
 
 # (atan(t) - t) / t**3 in t**2 for |t| <= 1: error 2**-25 and 2**-54 of atan.
@@ -34,7 +34,7 @@ ASIN = {
 }
 
 
-def atan(x: Value) -> Value:
+def atan(x: LaneValue) -> LaneValue:
     """atan(a), or pi/2 - atan(1 / a) above 1, for a = |x|, with the sign of x."""
     a = abs(x)
     above = a > 1.0
@@ -43,7 +43,7 @@ def atan(x: Value) -> Value:
     return above.select((high - angle) + low, angle).with_sign_of(x)
 
 
-def atan2(y: Value, x: Value) -> Value:
+def atan2(y: LaneValue, x: LaneValue) -> LaneValue:
     """The angle of the point (x, y): atan of the smaller over the larger, then reflections."""
     a, b = abs(x), abs(y)
     steep = b > a
@@ -62,7 +62,7 @@ def atan2(y: Value, x: Value) -> Value:
     return unordered.select(x + y, angle.with_sign_of(y))
 
 
-def asin(x: Value) -> Value:
+def asin(x: LaneValue) -> LaneValue:
     """asin(a), or pi/2 - 2 asin(sqrt((1 - a) / 2)) above 1/2, for a = |x|, with the sign of x."""
     above, s, correction = half_angle(x)
     high, low, _ = HALF_PI[x.bits]
@@ -70,7 +70,7 @@ def asin(x: Value) -> Value:
     return above.select(folded, s + correction).with_sign_of(x)
 
 
-def acos(x: Value) -> Value:
+def acos(x: LaneValue) -> LaneValue:
     """2 asin(sqrt((1 - a) / 2)) for a = |x| above 1/2, reflected for x < 0; else pi/2 - asin(x)."""
     above, s, correction = half_angle(x)
     twice = (s + correction) * 2.0
@@ -81,7 +81,7 @@ def acos(x: Value) -> Value:
     return above.select(outer, inner)
 
 
-def half_angle(x: Value) -> tuple[Value, Value, Value]:
+def half_angle(x: LaneValue) -> tuple[LaneValue, LaneValue, LaneValue]:
     """|x| > 1/2, then s and asin(s) - s, where s = |x|, or sqrt((1 - |x|) / 2) above 1/2."""
     a = abs(x)
     above = a > 0.5
@@ -90,11 +90,11 @@ def half_angle(x: Value) -> tuple[Value, Value, Value]:
     return above, s, s * z * polynomial(z, ASIN[x.bits])
 
 
-def short_atan(t: Value) -> Value:
+def short_atan(t: LaneValue) -> LaneValue:
     """atan(t) for 0 <= t <= 1."""
     z = t * t
     return fma(t * z, polynomial(z, ATAN[t.bits]), t)
 
 
-UNARY: dict[str, Callable[[Value], Value]] = {"asin": asin, "acos": acos, "atan": atan}
-BINARY: dict[str, Callable[[Value, Value], Value]] = {"atan2": atan2}
+UNARY: dict[str, Callable[[LaneValue], LaneValue]] = {"asin": asin, "acos": acos, "atan": atan}
+BINARY: dict[str, Callable[[LaneValue, LaneValue], LaneValue]] = {"atan2": atan2}

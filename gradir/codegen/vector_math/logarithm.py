@@ -15,8 +15,8 @@ from gradir.codegen.text.lanes import (
     MANTISSA_BITS,
     NAN,
     SMALLEST_NORMAL,
+    LaneValue,
     Operand,
-    Value,
     float_bits,
     fma,
     polynomial,
@@ -80,24 +80,24 @@ BASE_10 = Base(
 ASYMPTOTIC = {32: 2.0**27, 64: 2.0**54}
 
 
-def log(x: Value) -> Value:
+def log(x: LaneValue) -> LaneValue:
     e, f = split(x)
     return with_special_cases(natural_log(e, f), x)
 
 
-def log2(x: Value) -> Value:
+def log2(x: LaneValue) -> LaneValue:
     return log_to_base(x, BASE_2)
 
 
-def log10(x: Value) -> Value:
+def log10(x: LaneValue) -> LaneValue:
     return log_to_base(x, BASE_10)
 
 
-def log1p(x: Value) -> Value:
+def log1p(x: LaneValue) -> LaneValue:
     return log1p_times_two_to(0.0, x).with_sign_of(x)
 
 
-def asinh(x: Value) -> Value:
+def asinh(x: LaneValue) -> LaneValue:
     """log1p(a + a**2 / (1 + sqrt(1 + a**2))) for a = |x|, with the sign of x."""
     a = abs(x)
     large = a > ASYMPTOTIC[x.bits]
@@ -106,7 +106,7 @@ def asinh(x: Value) -> Value:
     return log1p_times_two_to(large.select(1.0, 0.0), large.select(a, inner)).with_sign_of(x)
 
 
-def acosh(x: Value) -> Value:
+def acosh(x: LaneValue) -> LaneValue:
     """log1p(t + sqrt(t**2 + 2t)) for t = x - 1."""
     large = x > ASYMPTOTIC[x.bits]
     t = x - 1.0
@@ -114,13 +114,13 @@ def acosh(x: Value) -> Value:
     return log1p_times_two_to(large.select(1.0, 0.0), large.select(x, inner))
 
 
-def atanh(x: Value) -> Value:
+def atanh(x: LaneValue) -> LaneValue:
     """log1p(2a / (1 - a)) / 2 for a = |x|, with the sign of x."""
     a = abs(x)
     return (log1p_times_two_to(0.0, (a + a) / (1.0 - a)) * 0.5).with_sign_of(x)
 
 
-def split(x: Value) -> tuple[Value, Value]:
+def split(x: LaneValue) -> tuple[LaneValue, LaneValue]:
     """The e and f of a positive finite x = 2**e (1 + f)."""
     mantissa = MANTISSA_BITS[x.bits]
     subnormal = x < SMALLEST_NORMAL[x.bits]
@@ -134,7 +134,7 @@ def split_offset(bits: int) -> float:
     return 2.0 ** MANTISSA_BITS[bits] + EXPONENT_BIAS[bits]
 
 
-def split_normal(x: Value) -> tuple[Value, Value]:
+def split_normal(x: LaneValue) -> tuple[LaneValue, LaneValue]:
     """e + split_offset, and f, of a positive normal x = 2**e (1 + f)."""
     lowest = float_bits(LOWEST_SIGNIFICAND[x.bits], x.bits)
     shifted = x.as_int() + (float_bits(1.0, x.bits) - lowest)
@@ -142,14 +142,14 @@ def split_normal(x: Value) -> tuple[Value, Value]:
     return exponent_field(shifted), significand - 1.0
 
 
-def exponent_field(pattern: Value) -> Value:
+def exponent_field(pattern: LaneValue) -> LaneValue:
     """The bits above the mantissa as a float, plus 2**mantissa_bits."""
     mantissa = MANTISSA_BITS[pattern.bits]
     magic = float_bits(2.0**mantissa, pattern.bits)
     return ((pattern >> mantissa) | magic).as_float()
 
 
-def natural_log(e: Value, f: Value) -> Value:
+def natural_log(e: LaneValue, f: LaneValue) -> LaneValue:
     """e ln2 + log(1 + f)."""
     if f.bits == 32:
         return fma(e, LN2_HIGH[32], fma(f * f, polynomial(f, LOG32), f))
@@ -158,7 +158,7 @@ def natural_log(e: Value, f: Value) -> Value:
     return fma(e, LN2_HIGH[64], f - (half_square - low))
 
 
-def log_tail(f: Value) -> tuple[Value, Value]:
+def log_tail(f: LaneValue) -> tuple[LaneValue, LaneValue]:
     """f**2 / 2, and log(1 + f) - f + f**2 / 2, in double."""
     half_square = f * f * 0.5
     s = f / (f + 2.0)
@@ -166,7 +166,7 @@ def log_tail(f: Value) -> tuple[Value, Value]:
     return half_square, s * fma(z, polynomial(z, LOG64), half_square)
 
 
-def log_to_base(x: Value, base: Base) -> Value:
+def log_to_base(x: LaneValue, base: Base) -> LaneValue:
     e, f = split(x)
     high, low = base.log_e[x.bits]
     two_high, two_low = base.log_two[x.bits]
@@ -190,7 +190,7 @@ def log_to_base(x: Value, base: Base) -> Value:
     return with_special_cases(total + rest, x)
 
 
-def log1p_times_two_to(extra: Operand, x: Value) -> Value:
+def log1p_times_two_to(extra: Operand, x: LaneValue) -> LaneValue:
     """log1p(x) + extra * ln2.
 
     With 1 + x = 2**e (1 + f), f = 2**-e x + (2**-e - 1) keeps the bits of x that 1 + x drops.
@@ -200,7 +200,7 @@ def log1p_times_two_to(extra: Operand, x: Value) -> Value:
     lowest = float_bits(LOWEST_SIGNIFICAND[bits], bits)
     shifted = (x + 1.0).as_int() + (float_bits(1.0, bits) - lowest)
     e = exponent_field(shifted) - split_offset(bits)
-    if isinstance(extra, Value):
+    if isinstance(extra, LaneValue):
         e = e + extra
     # 2**(2 - e) is a normal number for every e, a quarter of it is at least exact.
     field = shifted & (((1 << (bits - 1 - mantissa)) - 1) << mantissa)
@@ -209,14 +209,14 @@ def log1p_times_two_to(extra: Operand, x: Value) -> Value:
     return with_special_cases(y, x, pole=-1.0)
 
 
-def with_special_cases(y: Value, x: Value, pole: float = 0.0) -> Value:
+def with_special_cases(y: LaneValue, x: LaneValue, pole: float = 0.0) -> LaneValue:
     """y, but -inf at the pole, nan below it, inf at inf, nan at nan."""
     # one selection behind y, the others beside it
     special = x.equals(pole).select(-INFINITY, (x < pole).select(NAN, x))
     return ((x > pole) & (x < INFINITY)).select(y, special)
 
 
-FUNCTIONS: dict[str, Callable[[Value], Value]] = {
+FUNCTIONS: dict[str, Callable[[LaneValue], LaneValue]] = {
     "log": log,
     "log2": log2,
     "log10": log10,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gradir.codegen.text.lanes import INFINITY, NAN, Operand, Value, fma, polynomial
+from gradir.codegen.text.lanes import INFINITY, NAN, LaneValue, Operand, fma, polynomial
 from gradir.codegen.vector_math.exponential import (
     EXP2_RANGE,
     EXP2_TAIL,
@@ -38,23 +38,23 @@ ATANH_TAIL = (
 class Pair(NamedTuple):
     """high + low, unevaluated, where |low| is at most about a unit in the last place of high."""
 
-    high: Value
-    low: Value
+    high: LaneValue
+    low: LaneValue
 
 
-def rsqrt(x: Value) -> Value:
+def rsqrt(x: LaneValue) -> LaneValue:
     """1 / sqrt(x), both operations correctly rounded."""
     return 1.0 / x.sqrt()
 
 
-def power(x: Value, y: Value) -> Value:
+def power(x: LaneValue, y: LaneValue) -> LaneValue:
     magnitude = abs(x)
     result = power_single(magnitude, y) if x.bits == 32 else power_double(magnitude, y)
     result = magnitude.equals(1.0).select(1.0, result)
     return with_special_cases(result, x, y)
 
 
-def power_single(x: Value, y: Value) -> Value:
+def power_single(x: LaneValue, y: LaneValue) -> LaneValue:
     """x**y in float for x >= 0, computed in double, which has room for every intermediate."""
     x, y = x.to_double(), y.to_double()
     biased, f = split_normal(x)
@@ -67,7 +67,7 @@ def power_single(x: Value, y: Value) -> Value:
     return (p * power_of_two(shifted)).to_single()
 
 
-def power_double(x: Value, y: Value) -> Value:
+def power_double(x: LaneValue, y: LaneValue) -> LaneValue:
     """x**y in double for x >= 0."""
     logarithm = log2_pair(x)
     exponent = logarithm.high * y
@@ -78,13 +78,13 @@ def power_double(x: Value, y: Value) -> Value:
     return exp2_pair(clamp(exponent, EXP2_RANGE), in_range.select(error, 0.0))
 
 
-def log2_at_ends(logarithm: Value, x: Value) -> Value:
+def log2_at_ends(logarithm: LaneValue, x: LaneValue) -> LaneValue:
     """`logarithm`, but -inf at 0, inf at inf, nan at nan."""
     logarithm = (x < INFINITY).select(logarithm, x)
     return x.equals(0.0).select(-INFINITY, logarithm)
 
 
-def with_special_cases(result: Value, x: Value, y: Value) -> Value:
+def with_special_cases(result: LaneValue, x: LaneValue, y: LaneValue) -> LaneValue:
     """The sign for negative x, and the cases of C99, given |x|**y."""
     half = y * 0.5
     is_integer = y.round_even().equals(y)
@@ -97,7 +97,7 @@ def with_special_cases(result: Value, x: Value, y: Value) -> Value:
     return x.equals(1.0).select(1.0, y.equals(0.0).select(1.0, result))
 
 
-def log2_pair(x: Value) -> Pair:
+def log2_pair(x: LaneValue) -> Pair:
     """log2(x) for x >= 0, with about 12 bits more than one double holds."""
     e, f = split(x)
     s = quotient(f, f + 2.0)
@@ -115,7 +115,7 @@ def log2_pair(x: Value) -> Pair:
     return Pair(log2_at_ends(total.high, x), total.low + significand_part.low)
 
 
-def exp2_pair(high: Value, low: Value) -> Value:
+def exp2_pair(high: LaneValue, low: LaneValue) -> LaneValue:
     """2**(high + low)."""
     shifter, rescale = split_scale(high)
     shifted = high + shifter
@@ -124,7 +124,7 @@ def exp2_pair(high: Value, low: Value) -> Value:
     return p * power_of_two(shifted) * rescale
 
 
-def fast_sum(a: Operand, b: Value) -> Pair:
+def fast_sum(a: Operand, b: LaneValue) -> Pair:
     """a + b exactly, for a = 0 or |a| >= |b|."""
     high = b + a
     return Pair(high, (a - high) + b)
@@ -135,7 +135,7 @@ def product(a: Pair, b: Pair) -> Pair:
     return Pair(high, fma(a.high, b.low, fma(a.low, b.high, fma(a.high, b.high, -high))))
 
 
-def quotient(f: Value, denominator: Value) -> Pair:
+def quotient(f: LaneValue, denominator: LaneValue) -> Pair:
     """f / (2 + f), where denominator = 2 + f rounded."""
     reciprocal = 1.0 / denominator
     high = f * reciprocal
@@ -144,5 +144,5 @@ def quotient(f: Value, denominator: Value) -> Pair:
     return Pair(high, rest * reciprocal)
 
 
-UNARY: dict[str, Callable[[Value], Value]] = {"rsqrt": rsqrt}
-BINARY: dict[str, Callable[[Value, Value], Value]] = {"pow": power}
+UNARY: dict[str, Callable[[LaneValue], LaneValue]] = {"rsqrt": rsqrt}
+BINARY: dict[str, Callable[[LaneValue, LaneValue], LaneValue]] = {"pow": power}

@@ -18,9 +18,9 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from gradir.codegen.text.lanes import ROUNDING_MAGIC, Lanes, Value, vector
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.half_floats import mangled_type, vector_type
+from gradir.codegen.text.lanes import ROUNDING_MAGIC, Lanes, LaneValue, vector
+from gradir.codegen.text.target import MachineTarget
 
 # Functions of the C library that native code may call. The first move and clear memory. Remainders
 # need a long division; fma of f64 is called by targets without FMA, and exact there as well.
@@ -31,23 +31,7 @@ _ROUNDING = re.compile(r"@llvm\.(floor|ceil|trunc|round|roundeven)\.(?:v(\d+))?f
 _FMA = re.compile(r"@llvm\.(fma)\.(?:v(\d+))?f(32)\(")
 
 
-def extended(f: FunctionText, kind: str, lanes: int | None, value: str) -> str:
-    """f16 or bf16 (bits) as f32; `lanes` is None for a scalar."""
-    return _convert(f, "extend", kind, lanes, value)
-
-
-def narrowed(f: FunctionText, kind: str, lanes: int | None, value: str) -> str:
-    """f32 as f16 or bf16 (bits), to nearest even; `lanes` is None for a scalar."""
-    return _convert(f, "narrow", kind, lanes, value)
-
-
-def _convert(f: FunctionText, name: str, kind: str, lanes: int | None, value: str) -> str:
-    bits, single = _shaped("i16", lanes), _shaped("float", lanes)
-    source, result = (bits, single) if name == "extend" else (single, bits)
-    return f.emit(f"call {result} @gradir.{name}.{_suffix(kind, lanes)}({source} {value})")
-
-
-def complete(text: str, target: Target) -> str:
+def complete(text: str, target: MachineTarget) -> str:
     """The module with the definitions of all that it calls of the above."""
     conversions = {(m[1], m[2], m[3]) for m in _CONVERSION.finditer(text)}
     parts: list[str] = []
@@ -71,14 +55,6 @@ def _lanes(digits: str | None) -> int | None:
     return None if digits is None else int(digits)
 
 
-def _shaped(element: str, lanes: int | None) -> str:
-    return element if lanes is None else f"<{lanes} x {element}>"
-
-
-def _suffix(kind: str, lanes: int | None) -> str:
-    return kind if lanes is None else f"v{lanes}{kind}"
-
-
 def _define(
     name: str, suffix: str, result: str, parameters: list[str], function: Lanes, value: str
 ) -> str:
@@ -93,15 +69,15 @@ def _define(
     )
 
 
-def _argument(function: Lanes, type_: str, lanes: int | None, index: int) -> Value:
+def _argument(function: Lanes, type_: str, lanes: int | None, index: int) -> LaneValue:
     """A parameter; of a vector of one lane, its element, since `Lanes` has scalars for these."""
     name = f"%x{index}"
     if lanes != 1:
-        return Value(function, type_, name)
+        return LaneValue(function, type_, name)
     return function.emit(type_, f"bitcast <1 x {type_}> {name} to {type_}")
 
 
-def _returned(value: Value, lanes: int | None) -> str:
+def _returned(value: LaneValue, lanes: int | None) -> str:
     if lanes != 1:
         return value.name
     return value.function.text.emit(f"bitcast {value.type} {value.name} to <1 x {value.type}>")
@@ -113,46 +89,46 @@ def _returned(value: Value, lanes: int | None) -> str:
 @cache
 def _conversion(name: str, kind: str, lanes: int | None, has_half: bool) -> str:
     function = Lanes(32, lanes or 1)
-    bits, single = _shaped("i16", lanes), _shaped("float", lanes)
+    bits, single = vector_type("i16", lanes), vector_type("float", lanes)
     is_native = kind == "f16" and has_half
     if name == "extend":
         convert = _extend_natively if is_native else _EXTENDS[kind]
         x = _argument(function, vector("i16", function.lanes), lanes, 0)
         value = _returned(convert(function, x), lanes)
-        return _define(name, _suffix(kind, lanes), single, [bits], function, value)
+        return _define(name, mangled_type(kind, lanes), single, [bits], function, value)
     convert = _narrow_natively if is_native else _NARROWS[kind]
     x = _argument(function, function.float_type, lanes, 0)
     value = _returned(convert(function, x), lanes)
-    return _define(name, _suffix(kind, lanes), bits, [single], function, value)
+    return _define(name, mangled_type(kind, lanes), bits, [single], function, value)
 
 
-def _extend_natively(f: Lanes, x: Value) -> Value:
+def _extend_natively(f: Lanes, x: LaneValue) -> LaneValue:
     half = vector("half", f.lanes)
     same = f.emit(half, f"bitcast {x.type} {x.name} to {half}")
     return f.emit(f.float_type, f"fpext {half} {same.name} to {f.float_type}")
 
 
-def _narrow_natively(f: Lanes, x: Value) -> Value:
+def _narrow_natively(f: Lanes, x: LaneValue) -> LaneValue:
     half, bits = vector("half", f.lanes), vector("i16", f.lanes)
     short = f.emit(half, f"fptrunc {x.type} {x.name} to {half}")
     return f.emit(bits, f"bitcast {half} {short.name} to {bits}")
 
 
-def _widened(f: Lanes, x: Value) -> Value:
+def _widened(f: Lanes, x: LaneValue) -> LaneValue:
     return f.emit(f.int_type, f"zext {x.type} {x.name} to {f.int_type}")
 
 
-def _shortened(f: Lanes, x: Value) -> Value:
+def _shortened(f: Lanes, x: LaneValue) -> LaneValue:
     bits = vector("i16", f.lanes)
     return f.emit(bits, f"trunc {x.type} {x.name} to {bits}")
 
 
-def _extend_bfloat(f: Lanes, x: Value) -> Value:
+def _extend_bfloat(f: Lanes, x: LaneValue) -> LaneValue:
     """A bf16 is the upper half of an f32."""
     return (_widened(f, x) << 16).as_float()
 
 
-def _narrow_bfloat(f: Lanes, x: Value) -> Value:
+def _narrow_bfloat(f: Lanes, x: LaneValue) -> LaneValue:
     """In integers on every target: the instruction of AVX-512 flushes subnormal numbers."""
     bits = x.as_int()
     high = bits >> 16
@@ -160,7 +136,7 @@ def _narrow_bfloat(f: Lanes, x: Value) -> Value:
     return _shortened(f, x.equals(x).select(rounded, high | 0x40))
 
 
-def _extend_half(f: Lanes, x: Value) -> Value:
+def _extend_half(f: Lanes, x: LaneValue) -> LaneValue:
     """The exponent moves from bias 15 to 127; of subnormal numbers a subtraction finds it."""
     wide = _widened(f, x)
     sign, size = (wide & 0x8000) << 16, (wide & 0x7FFF) << 13
@@ -176,7 +152,7 @@ def _extend_half(f: Lanes, x: Value) -> Value:
     return (is_small.select(small, largest.select(special, normal)) | sign).as_float()
 
 
-def _narrow_half(f: Lanes, x: Value) -> Value:
+def _narrow_half(f: Lanes, x: LaneValue) -> LaneValue:
     """Normal numbers are rounded in integers, subnormal ones by the addition of a large one."""
     bits = x.as_int()
     sign = (bits >> 16) & 0x8000
@@ -207,54 +183,54 @@ def _arithmetic(name: str, lanes: int | None, bits: int) -> str:
         _argument(function, function.float_type, lanes, k) for k in range(3 if name == "fma" else 1)
     ]
     value = _returned(emit(function, *operands), lanes)
-    type_ = _shaped("float" if bits == 32 else "double", lanes)
+    type_ = vector_type("float" if bits == 32 else "double", lanes)
     return _define(
-        name, _suffix(f"f{bits}", lanes), type_, [type_] * len(operands), function, value
+        name, mangled_type(f"f{bits}", lanes), type_, [type_] * len(operands), function, value
     )
 
 
-def _whole(f: Lanes, x: Value, rounded: Value) -> Value:
+def _whole(f: Lanes, x: LaneValue, rounded: LaneValue) -> LaneValue:
     """`rounded` with x's sign, but x itself where it is whole, for its size, or nan."""
     limit = ROUNDING_MAGIC[f.bits] / 1.5
     return (abs(x) < limit).select(rounded.with_sign_of(x), x)
 
 
-def _nearest(f: Lanes, size: Value) -> Value:
+def _nearest(f: Lanes, size: LaneValue) -> LaneValue:
     """The nearest whole number, ties to even, of a size below 2**mantissa_bits."""
     limit = ROUNDING_MAGIC[f.bits] / 1.5
     return (size + limit) - limit
 
 
-def _round_even(f: Lanes, x: Value) -> Value:
+def _round_even(f: Lanes, x: LaneValue) -> LaneValue:
     return _whole(f, x, _nearest(f, abs(x)))
 
 
-def _truncated(f: Lanes, size: Value) -> Value:
+def _truncated(f: Lanes, size: LaneValue) -> LaneValue:
     near = _nearest(f, size)
     return (near > size).select(near - 1.0, near)
 
 
-def _truncate(f: Lanes, x: Value) -> Value:
+def _truncate(f: Lanes, x: LaneValue) -> LaneValue:
     return _whole(f, x, _truncated(f, abs(x)))
 
 
-def _round_away(f: Lanes, x: Value) -> Value:
+def _round_away(f: Lanes, x: LaneValue) -> LaneValue:
     size = abs(x)
     below = _truncated(f, size)
     return _whole(f, x, (size - below < 0.5).select(below, below + 1.0))
 
 
-def _floor(f: Lanes, x: Value) -> Value:
+def _floor(f: Lanes, x: LaneValue) -> LaneValue:
     near = _round_even(f, x)
     return _whole(f, x, (near > x).select(near - 1.0, near))
 
 
-def _ceil(f: Lanes, x: Value) -> Value:
+def _ceil(f: Lanes, x: LaneValue) -> LaneValue:
     near = _round_even(f, x)
     return _whole(f, x, (near < x).select(near + 1.0, near))
 
 
-def _fma(f: Lanes, x: Value, y: Value, z: Value) -> Value:
+def _fma(f: Lanes, x: LaneValue, y: LaneValue, z: LaneValue) -> LaneValue:
     """The product is exact in f64, and so is the error of the sum, which is rounded to odd there:
     rounding it again, to f32, then gives what one rounding would have."""
     product, addend = x.to_double() * y.to_double(), z.to_double()
@@ -273,7 +249,7 @@ def _fma(f: Lanes, x: Value, y: Value, z: Value) -> Value:
     return odd.as_float().to_single()
 
 
-_ARITHMETIC: dict[str, Callable[..., Value]] = {
+_ARITHMETIC: dict[str, Callable[..., LaneValue]] = {
     "floor": _floor,
     "ceil": _ceil,
     "trunc": _truncate,

@@ -16,7 +16,7 @@ from gradir.codegen.text.lanes import (
     INFINITY,
     NAN,
     ROUNDING_MAGIC,
-    Value,
+    LaneValue,
     estrin,
     fma,
     polynomial,
@@ -66,14 +66,14 @@ SHORT_COS = {
 }
 
 
-def sin(x: Value) -> Value:
+def sin(x: LaneValue) -> LaneValue:
     magic = ROUNDING_MAGIC[x.bits]
     shifted = fma(x, ONE_OVER_PI, magic)
     reduced = reduce_moderate(x, shifted - magic, shifted)
     return signed_sin(*beyond_moderate(x, reduced, turns=0))
 
 
-def cos(x: Value) -> Value:
+def cos(x: LaneValue) -> LaneValue:
     """-sin(r), the other sign for odd k, where |x| = (k + 1/2) pi + r."""
     x = abs(x)
     magic = ROUNDING_MAGIC[x.bits]
@@ -83,7 +83,7 @@ def cos(x: Value) -> Value:
     return signed_sin(*beyond_moderate(x, reduced, turns=1))
 
 
-def tan(x: Value) -> Value:
+def tan(x: LaneValue) -> LaneValue:
     shifted, n = nearest_integer(x * (2 * ONE_OVER_PI))
     r, r_low = subtract_quarter_turns(x, n)
     huge = ~(abs(x) < MODERATE[x.bits])
@@ -99,21 +99,23 @@ def tan(x: Value) -> Value:
     return x.equals(0.0).select(x, quotient)
 
 
-def nearest_integer(quotient: Value) -> tuple[Value, Value]:
+def nearest_integer(quotient: LaneValue) -> tuple[LaneValue, LaneValue]:
     """A word whose last bits are n, and n, the nearest integer."""
     magic = ROUNDING_MAGIC[quotient.bits]
     shifted = quotient + magic
     return shifted.as_int(), shifted - magic
 
 
-def reduce_moderate(x: Value, n: Value, shifted: Value) -> tuple[Value, Value, Value]:
+def reduce_moderate(
+    x: LaneValue, n: LaneValue, shifted: LaneValue
+) -> tuple[LaneValue, LaneValue, LaneValue]:
     """x - n pi to nearly full precision and in full, and the last bit of `shifted` as a sign."""
     first, second, third = PI_BELOW[x.bits]
     near = fma(n, -second, fma(n, -first, x))
     return near, fma(n, -third, near), shifted.as_int() << (x.bits - 1)
 
 
-def subtract_quarter_turns(x: Value, n: Value) -> tuple[Value, Value]:
+def subtract_quarter_turns(x: LaneValue, n: LaneValue) -> tuple[LaneValue, LaneValue]:
     """x - n pi/2, and what its rounding dropped."""
     first, second, third = HALF_PI[x.bits]
     rest = fma(n, -first, x)
@@ -123,7 +125,7 @@ def subtract_quarter_turns(x: Value, n: Value) -> tuple[Value, Value]:
     return r, fma(n, -third, r_low)
 
 
-def signed_sin(near: Value, r: Value, flip: Value) -> Value:
+def signed_sin(near: LaneValue, r: LaneValue, flip: LaneValue) -> LaneValue:
     """sin(r) for |r| <= pi/2, the sign changed where `flip` has the sign bit.
 
     `near` is r, known earlier, with an error that the small terms do not feel.
@@ -141,12 +143,12 @@ def signed_sin(near: Value, r: Value, flip: Value) -> Value:
 
 
 def beyond_moderate(
-    x: Value, reduced: tuple[Value, Value, Value], turns: int
-) -> tuple[Value, Value, Value]:
+    x: LaneValue, reduced: tuple[LaneValue, LaneValue, LaneValue], turns: int
+) -> tuple[LaneValue, LaneValue, LaneValue]:
     """The operands of `signed_sin`, right for huge x too: those of sin(x + turns * pi/2)."""
     huge = ~(abs(x) < MODERATE[x.bits])
 
-    def rare() -> tuple[Value, Value, Value]:
+    def rare() -> tuple[LaneValue, LaneValue, LaneValue]:
         quarter, q = reduce_huge(x)
         q = q + turns
         # sin(quarter + pi/2) = sin(pi/2 - |quarter|)
@@ -161,14 +163,14 @@ def beyond_moderate(
 
 
 def huge_tan_arguments(
-    x: Value, huge: Value, usual: tuple[Value, Value, Value]
-) -> tuple[Value, Value, Value]:
+    x: LaneValue, huge: LaneValue, usual: tuple[LaneValue, LaneValue, LaneValue]
+) -> tuple[LaneValue, LaneValue, LaneValue]:
     r, r_low, n = usual
     quarter, q = reduce_huge(x)
     return huge.select(quarter, r), huge.select(0.0, r_low), huge.select(q, n)
 
 
-def reduce_huge(x: Value) -> tuple[Value, Value]:
+def reduce_huge(x: LaneValue) -> tuple[LaneValue, LaneValue]:
     """r and q with x = q pi/2 + r, |r| <= pi/4; r is nan where x is not finite."""
     function = x.function
     function.calls_huge_reduction = True
@@ -180,4 +182,4 @@ def reduce_huge(x: Value) -> tuple[Value, Value]:
     return (abs(x) < INFINITY).select(r, NAN), q
 
 
-FUNCTIONS: dict[str, Callable[[Value], Value]] = {"sin": sin, "cos": cos, "tan": tan}
+FUNCTIONS: dict[str, Callable[[LaneValue], LaneValue]] = {"sin": sin, "cos": cos, "tan": tan}

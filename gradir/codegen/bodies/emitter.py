@@ -5,9 +5,9 @@
     values = emitter.emit(op.body.block, ["%acc", "%x"])          # of <16 x T> each
     names = [emitter.vector(v, kind) for v, kind in ...]
 
-Values that are the same in all lanes (`Value(name, 1)`) are computed once, as scalars, and splat
-where a vector meets them. `Needs` collects the vector math functions, the declarations and the
-error messages that the text refers to.
+Values that are the same in all lanes (`LlvmValue(name, 1)`) are computed once, as scalars, and
+splat where a vector meets them. `Needs` collects the vector math functions, the declarations and
+the error messages that the text refers to.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.bodies.op_table import OPS, VECTOR_MATH, cost
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
 from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.text.memory import Memory
+from gradir.codegen.text.memory import MemoryInstructions
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
@@ -34,11 +34,11 @@ from gradir.dialects.loopnest.loopnest import (
     scalar_type,
 )
 
-__all__ = ["BodyEmitter", "Needs", "Surroundings", "Value", "body_cost", "required_ops"]
+__all__ = ["BodyEmitter", "LlvmValue", "Needs", "Surroundings", "body_cost", "required_ops"]
 
 
 @dataclass(frozen=True)
-class Value:
+class LlvmValue:
     """An LLVM value: `lanes` is 1 where all lanes have the same, else that of the emitter."""
 
     name: str
@@ -76,7 +76,7 @@ def required_ops(block: Block, wanted: Iterable[int] | None = None) -> list[Oper
 
 
 def uniform_values(block: Block, arguments: set[SSAValue], vector_dim: int) -> set[SSAValue]:
-    """The values of a body that have `Value.lanes` 1 if these block arguments have."""
+    """The values of a body that have `LlvmValue.lanes` 1 if these block arguments have."""
     uniform = set(arguments)
     for op in block.ops:
         varies = type(op) in VECTOR_MATH or (
@@ -103,18 +103,18 @@ class BodyEmitter:
         surroundings: Surroundings | None = None,
     ):
         self.lanes = lanes
-        self.memory = Memory(function, needs)
+        self.memory = MemoryInstructions(function, needs)
         self.surroundings = surroundings or Surroundings()
-        self._values: dict[SSAValue, Value] = {}
+        self._values: dict[SSAValue, LlvmValue] = {}
         self._splats: dict[tuple[str, str], str] = {}
 
     def emit(
         self,
         block: Block,
-        arguments: Sequence[str | Value],
+        arguments: Sequence[str | LlvmValue],
         ops: Sequence[Operation] | None = None,
         mask: str | None = None,
-    ) -> list[Value | None]:
+    ) -> list[LlvmValue | None]:
         """Emit `ops` (all by default, else as `required_ops` lists them) for these arguments.
 
         An argument given as a plain name has all lanes; a buffer is its pointer. Gives the yielded
@@ -124,7 +124,7 @@ class BodyEmitter:
             self.surroundings.mask = mask
         self._splats = {}
         self._values = {
-            argument: v if isinstance(v, Value) else Value(v, self.lanes)
+            argument: v if isinstance(v, LlvmValue) else LlvmValue(v, self.lanes)
             for argument, v in zip(block.args, arguments, strict=True)
         }
         for op in block.ops if ops is None else ops:
@@ -134,13 +134,13 @@ class BodyEmitter:
         assert isinstance(terminator, YieldOp)
         return [self._values.get(v) for v in terminator.operands]
 
-    def apply(self, op: Operation, operands: Sequence[Value]) -> Value:
+    def apply(self, op: Operation, operands: Sequence[LlvmValue]) -> LlvmValue:
         """Emit one op on these operands, for a caller that walks the ops itself."""
         self._splats = {}
         self._values = dict(zip(op.operands, operands, strict=True))
         return self._op(op)
 
-    def vector(self, value: Value, kind: str) -> str:
+    def vector(self, value: LlvmValue, kind: str) -> str:
         """The name of a value in all lanes."""
         if value.lanes == self.lanes:
             return value.name
@@ -149,7 +149,7 @@ class BodyEmitter:
             self._splats[key] = self.memory.splat(kind, self.lanes, value.name)
         return self._splats[key]
 
-    def _op(self, op: Operation) -> Value:
+    def _op(self, op: Operation) -> LlvmValue:
         if isinstance(op, IndexOp):
             return self._index(op)
         if isinstance(op, LoadOp):
@@ -165,21 +165,21 @@ class BodyEmitter:
             # one function for all: a scalar one would have to be compiled as well
             lanes = self.lanes
         names = [v.name for v in values] if lanes == 1 else [self._all(v) for v in op.operands]
-        return Value(function(self.memory, op, names, lanes), lanes)
+        return LlvmValue(function(self.memory, op, names, lanes), lanes)
 
     def _all(self, value: SSAValue) -> str:
         return self.vector(self._values[value], kind_of(value.type))
 
     # loopnest ops.
 
-    def _index(self, op: IndexOp) -> Value:
+    def _index(self, op: IndexOp) -> LlvmValue:
         dim = op.dim.value.data
         start = self.surroundings.indices[dim]
         if dim != self.surroundings.vector_dim or self.lanes == 1:
-            return Value(start, 1)
-        return Value(self.memory.lane_numbers(self.lanes, start), self.lanes)
+            return LlvmValue(start, 1)
+        return LlvmValue(self.memory.lane_numbers(self.lanes, start), self.lanes)
 
-    def _load(self, op: LoadOp) -> Value:
+    def _load(self, op: LoadOp) -> LlvmValue:
         kind = kind_of(op.results[0].type)
         pointer = self._values[op.source].name
         steps = _row_major_steps(cast(ShapedType, op.source.type).get_shape())
@@ -188,7 +188,7 @@ class BodyEmitter:
         for position, (index, step) in enumerate(zip(op.indices, steps, strict=True)):
             value = self._values[index]
             if first is not None and position == len(steps) - 1:
-                value = Value(first, 1)
+                value = LlvmValue(first, 1)
             if value.lanes > 1:
                 offsets.append(self._scaled(value.name, step, self.lanes))
             else:
@@ -196,14 +196,14 @@ class BodyEmitter:
                 pointer = self.memory.address(kind, pointer, offset)
         mask = self.surroundings.mask
         if first is not None:
-            return Value(self.memory.load(kind, self.lanes, pointer, mask), self.lanes)
+            return LlvmValue(self.memory.load(kind, self.lanes, pointer, mask), self.lanes)
         if not offsets:
-            return Value(self.memory.load(kind, 1, pointer), 1)
+            return LlvmValue(self.memory.load(kind, 1, pointer), 1)
         total = offsets[0]
         for offset in offsets[1:]:
             total = self.memory.binary("add", "i64", self.lanes, total, offset)
         typed = f"{llvm_type('i64', self.lanes)} {total}"
-        return Value(self.memory.gather(kind, self.lanes, pointer, typed, mask), self.lanes)
+        return LlvmValue(self.memory.gather(kind, self.lanes, pointer, typed, mask), self.lanes)
 
     def _first_of_consecutive(self, op: LoadOp) -> str | None:
         """The last index in the first lane, if the lanes read elements that follow each other."""
@@ -235,7 +235,7 @@ class BodyEmitter:
         factor = self.memory.number("i64", lanes, step)
         return self.memory.binary("mul", "i64", lanes, name, factor)
 
-    def _check_index(self, op: CheckIndexOp) -> Value:
+    def _check_index(self, op: CheckIndexOp) -> LlvmValue:
         index = self._values[op.index]
         lanes, memory = index.lanes, self.memory
         bound = op.bound.value.data
@@ -251,9 +251,9 @@ class BodyEmitter:
             wrong = memory.binary("and", "i1", lanes, wrong, self.surroundings.mask)
         self._report(op, index, wrong)
         above = memory.intrinsic("smax", "i64", lanes, wrapped, zero)
-        return Value(memory.intrinsic("smin", "i64", lanes, above, last), lanes)
+        return LlvmValue(memory.intrinsic("smin", "i64", lanes, above, last), lanes)
 
-    def _report(self, op: CheckIndexOp, index: Value, wrong: str) -> None:
+    def _report(self, op: CheckIndexOp, index: LlvmValue, wrong: str) -> None:
         """Store code, index and bound in the error record if a lane is wrong and none was yet."""
         memory, f, lanes = self.memory, self.memory.f, index.lanes
         any_wrong = wrong

@@ -31,21 +31,21 @@ from gradir.codegen.gemm.plan import (
     ELEMENT_BYTES,
     ELEMENT_NAMES,
     Contraction,
+    GemmPhase,
     GemmPlan,
     Operand,
-    Phase,
 )
 from gradir.codegen.gemm.tile import add, minimum, multiply
-from gradir.codegen.text.llvm_text import FunctionText
+from gradir.codegen.text.functions import FunctionText
 
 __all__ = [
     "ELEMENT_BYTES",
     "ELEMENT_NAMES",
     "Contraction",
     "Epilogue",
+    "GemmPhase",
     "GemmPlan",
     "Operand",
-    "Phase",
     "Start",
     "cost",
     "emit",

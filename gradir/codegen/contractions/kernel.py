@@ -24,10 +24,10 @@ from typing import cast
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
-from gradir.codegen.bodies.bodies import (
+from gradir.codegen.bodies.emitter import (
     BodyEmitter,
+    LlvmValue,
     Surroundings,
-    Value,
     body_cost,
     element_kind,
     required_ops,
@@ -40,15 +40,21 @@ from gradir.codegen.contractions.chunks import (
     summed_steps,
 )
 from gradir.codegen.contractions.dims import Tiling, tiling
-from gradir.codegen.contractions.steps import Step, Steps, emit_steps, nest_steps, tiled_steps
-from gradir.codegen.gemm import gemm
+from gradir.codegen.contractions.steps import (
+    ContractionStep,
+    Steps,
+    emit_steps,
+    nest_steps,
+    tiled_steps,
+)
+from gradir.codegen.gemm import kernel as gemm
 from gradir.codegen.gemm.tile import add, multiply
-from gradir.codegen.nests.nests import emit_nest, nest_scratch_bytes
+from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
+from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
-from gradir.codegen.text.kernel import Kernel, Phase
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.text.memory import Memory
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.kernel import Kernel, KernelPhase
+from gradir.codegen.text.memory import MemoryInstructions
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import ContractOp, ShapedType
@@ -60,17 +66,19 @@ from gradir.runtime.threads import thread_count
 PACK_COST, MULTIPLY_COST, LOAD_COST, TRANSPOSED_LOAD_COST = 0.1, 0.11, 0.5, 1.0
 
 
-def emit_contract(op: ContractOp, name: str, target: Target, threads: int | None = None) -> Kernel:
+def emit_contract(
+    op: ContractOp, name: str, target: MachineTarget, threads: int | None = None
+) -> Kernel:
     """The kernel of a contraction at buffer level, for probably `threads` threads."""
     return _emit(op, name, target, threads)
 
 
 def _emit(
-    op: ContractOp, name: str, target: Target, threads: int | None, resumes: bool = False
+    op: ContractOp, name: str, target: MachineTarget, threads: int | None, resumes: bool = False
 ) -> Kernel:
     """The kernel; with `resumes` its chains go on from what the output holds."""
 
-    def emit(step: Step, label: str, threads: int | None = threads) -> Kernel:
+    def emit(step: ContractionStep, label: str, threads: int | None = threads) -> Kernel:
         if isinstance(step.op, ContractOp):
             return _emit(step.op, label, target, threads, step.resumes)
         return emit_nest(step.op, label, target)
@@ -89,7 +97,9 @@ def _emit(
     return _emit_tiled(op, name, tiled, _fitting_plan(op, tiled, target, threads), resumes)
 
 
-def contract_scratch_bytes(op: ContractOp, target: Target, threads: int | None = None) -> int:
+def contract_scratch_bytes(
+    op: ContractOp, target: MachineTarget, threads: int | None = None
+) -> int:
     """The bytes of scratch that `emit_contract` wants, aligned to 64; `op` may be on tensors."""
     rows = _rows(op, target, threads or thread_count())
     if rows is not None:
@@ -102,7 +112,7 @@ def contract_scratch_bytes(op: ContractOp, target: Target, threads: int | None =
     ).scratch_bytes
 
 
-def _scratch_of(steps: Steps, target: Target, threads: int | None) -> int:
+def _scratch_of(steps: Steps, target: MachineTarget, threads: int | None) -> int:
     inner = [
         contract_scratch_bytes(step.op, target, threads)
         if isinstance(step.op, ContractOp)
@@ -113,7 +123,7 @@ def _scratch_of(steps: Steps, target: Target, threads: int | None) -> int:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _RowChunks:
     """A contraction in chunks of rows: the steps of one, and how the chunks are shared out."""
 
     chunks: Chunks
@@ -126,8 +136,8 @@ class _Rows:
         return self.shares * self.share_bytes
 
 
-def _rows(op: ContractOp, target: Target, threads: int) -> _Rows | None:
-    """The contraction in chunks of rows, where it has copies of which they spare memory."""
+def _rows(op: ContractOp, target: MachineTarget, threads: int) -> _RowChunks | None:
+    """The contraction in chunks of rows; None unless chunks make its copies smaller."""
     copied = copied_factors(op)
     if not copied or not is_single_chain(op) or not _has_plain_epilogue(op):
         return None
@@ -135,10 +145,10 @@ def _rows(op: ContractOp, target: Target, threads: int) -> _Rows | None:
     if chunks is None or not is_single_chain(chunks.part):
         return None
     steps = tiled_steps(chunks.part, copied, True)
-    return _Rows(chunks, steps, _scratch_of(steps, target, 1), min(threads, chunks.count))
+    return _RowChunks(chunks, steps, _scratch_of(steps, target, 1), min(threads, chunks.count))
 
 
-def _fitting_rows(op: ContractOp, target: Target, threads: int | None) -> _Rows | None:
+def _fitting_rows(op: ContractOp, target: MachineTarget, threads: int | None) -> _RowChunks | None:
     """The chunks for so many threads, or for those that the scratch buffer was planned for."""
     for count in (threads or thread_count(), thread_count(), 1):
         rows = _rows(op, target, count)
@@ -176,7 +186,7 @@ def _has_plain_epilogue(op: ContractOp) -> bool:
 
 
 def _fitting_plan(
-    op: ContractOp, tiled: Tiling, target: Target, threads: int | None
+    op: ContractOp, tiled: Tiling, target: MachineTarget, threads: int | None
 ) -> gemm.GemmPlan:
     """The plan for so many threads, or for those that the scratch buffer was planned for."""
     available, smallest = _available(op), 0
@@ -213,7 +223,7 @@ def _emit_tiled(
     start = epilogue.start if resumes else None
     text = gemm.emit(plan, name, epilogue.emit, parameters, turned=tiled.is_turned, start=start)
     phases = tuple(
-        Phase(f"{name}.{phase.suffix}", phase.items, _cost(plan, phase, epilogue.cost))
+        KernelPhase(f"{name}.{phase.suffix}", phase.items, _cost(plan, phase, epilogue.cost))
         for phase in plan.phases
     )
     return Kernel(
@@ -242,7 +252,7 @@ def _output_name(index: int) -> str:
     return f"%out{index}"
 
 
-def _cost(plan: gemm.GemmPlan, phase: gemm.Phase, epilogue_cost: float) -> float:
+def _cost(plan: gemm.GemmPlan, phase: gemm.GemmPhase, epilogue_cost: float) -> float:
     """Nanoseconds of one phase on one thread."""
     c = plan.contraction
     if not phase.flops:
@@ -272,14 +282,14 @@ class _Epilogue:
         mask: str | None,
     ) -> None:
         """Compute and store one vector."""
-        op, memory = self.op, Memory(f, self.needs)
+        op, memory = self.op, MemoryInstructions(f, self.needs)
         indices = self._indices(batch, row, column)
         if lanes == 1:
             # bodies know scalars, not vectors of one lane
             kind = kind_of(op.accumulator_type)
             accumulator = f.emit(f"extractelement <1 x {llvm_type(kind)}> {accumulator}, i64 0")
         surroundings = Surroundings(indices, self.tiled.vector_dim, mask)
-        arguments: list[str | Value] = [accumulator]
+        arguments: list[str | LlvmValue] = [accumulator]
         for k in range(2, len(op.inputs)):
             arguments.append(self._load(memory, k, indices, lanes, mask))
         emitter = BodyEmitter(f, lanes, self.needs, surroundings)
@@ -299,7 +309,7 @@ class _Epilogue:
         mask: str | None,
     ) -> str:
         """What the result holds of one vector of sums."""
-        memory, kind = Memory(f, self.needs), kind_of(self.op.accumulator_type)
+        memory, kind = MemoryInstructions(f, self.needs), kind_of(self.op.accumulator_type)
         access, type_ = self.op.output_accesses[0], self.op.output_types[0]
         indices = self._indices(batch, row, column)
         pointer, step = self._element(memory, _output_name(0), access, type_, indices)
@@ -318,20 +328,25 @@ class _Epilogue:
         return indices
 
     def _load(
-        self, memory: Memory, index: int, indices: dict[int, str], lanes: int, mask: str | None
-    ) -> Value:
+        self,
+        memory: MemoryInstructions,
+        index: int,
+        indices: dict[int, str],
+        lanes: int,
+        mask: str | None,
+    ) -> LlvmValue:
         access, type_ = self.op.input_accesses[index], self.op.inputs[index].type
         if access is None:
-            return Value(_input_name(index), 1)
+            return LlvmValue(_input_name(index), 1)
         kind = element_kind(cast(ShapedType, type_))
         pointer, step = self._element(memory, _input_name(index), access, type_, indices)
         if step == 0:
-            return Value(memory.load(kind, 1, pointer), 1)
-        return Value(memory.load_strided(kind, lanes, pointer, step, mask), lanes)
+            return LlvmValue(memory.load(kind, 1, pointer), 1)
+        return LlvmValue(memory.load_strided(kind, lanes, pointer, step, mask), lanes)
 
     def _store(
         self,
-        memory: Memory,
+        memory: MemoryInstructions,
         index: int,
         indices: dict[int, str],
         lanes: int,
@@ -348,7 +363,7 @@ class _Epilogue:
 
     def _element(
         self,
-        memory: Memory,
+        memory: MemoryInstructions,
         base: str,
         access: Access,
         type_: Attribute,

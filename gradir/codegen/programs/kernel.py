@@ -7,7 +7,6 @@ a scalar. Loads and stores whose address moves one element a lane are vector loa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from math import prod
 from typing import cast
@@ -16,22 +15,22 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.codegen.bodies.bodies import BodyEmitter, Surroundings, Value, element_kind
+from gradir.codegen.bodies.emitter import BodyEmitter, LlvmValue, Surroundings, element_kind
 from gradir.codegen.nests.space import vector_lanes
 from gradir.codegen.programs.cost import program_cost, program_costs
+from gradir.codegen.programs.values import ProgramValues
 from gradir.codegen.text.control_flow import ControlFlow
-from gradir.codegen.text.instructions import Needs, kind_of, llvm_type
-from gradir.codegen.text.kernel import Kernel, Phase
-from gradir.codegen.text.llvm_text import FunctionText
-from gradir.codegen.text.memory import memory_kind
+from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.instructions import Needs, kind_of
+from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.polls import LEAVE, SHORT, TRIP_COST, Polls
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.body_ops import LanesOp, LoadOp, ShapedType, StoreOp
 from gradir.dialects.loopnest.forall import ForallOp, program_ops
 
 
-def emit_forall(op: ForallOp, name: str, target: Target) -> Kernel:
+def emit_forall(op: ForallOp, name: str, target: MachineTarget) -> Kernel:
     """The function of a program on row-major contiguous buffers, called `name.0`."""
     needs = Needs()
     writer = _Writer(op, target, needs)
@@ -40,7 +39,7 @@ def emit_forall(op: ForallOp, name: str, target: Target) -> Kernel:
     items = prod(op.extents)
     return Kernel(
         text,
-        (Phase(symbol, items, items * program_cost(op)),),
+        (KernelPhase(symbol, items, items * program_cost(op)),),
         frozenset(needs.functions),
         frozenset(needs.declarations),
         tuple(needs.messages),
@@ -49,25 +48,21 @@ def emit_forall(op: ForallOp, name: str, target: Target) -> Kernel:
 
 
 class _Writer:
-    """Writes one program; `lanes` and `mask` are those of the loopnest.lanes around, if any."""
+    """Writes one program; `mask` is that of the loopnest.lanes around, if any."""
 
-    def __init__(self, op: ForallOp, target: Target, needs: Needs):
+    def __init__(self, op: ForallOp, target: MachineTarget, needs: Needs):
         self.op = op
         self.target = target
         self.f = FunctionText()
-        self.names: dict[SSAValue, str] = {}
         self.indices: dict[int, str] = {}
         self.needs = needs
-        self.scalar = BodyEmitter(self.f, 1, needs)
-        self.memory = self.scalar.memory
-        self.vector = self.scalar
-        self.lanes = 1
+        self.values = ProgramValues(self.f, needs)
+        self.names, self.memory = self.values.names, self.values.memory
+        self.scalar = self.vector = self.values.scalar
         self.mask: str | None = None
-        self.index: SSAValue | None = None
-        self.varying: set[SSAValue] = set()
         self.polls = Polls(self.f, program_costs(op))
         self.flow = ControlFlow(
-            *(self.f, self.names, self.block, self.type_of, self.passed),
+            *(self.f, self.names, self.block, self.values.type_of, self.values.passed),
             chunk_of=self.polls.chunk,
             at_back_edge=self.polls.back_edge,
         )
@@ -128,47 +123,27 @@ class _Writer:
         elif isinstance(op, StoreOp):
             self.store(op)
         elif not self.flow.emit(op):
-            emitter = self.vector if self.varies(op.results[0]) else self.scalar
-            values = [Value(self.lane_value(v), self.lanes_of(v)) for v in op.operands]
+            emitter = self.vector if self.values.varies(op.results[0]) else self.scalar
+            values = [
+                LlvmValue(self.values.lane_value(v), self.values.lanes_of(v)) for v in op.operands
+            ]
             self.names[op.results[0]] = emitter.apply(op, values).name
-
-    def varies(self, value: SSAValue) -> bool:
-        return value in self.varying
-
-    def lanes_of(self, value: SSAValue) -> int:
-        return self.lanes if self.varies(value) else 1
-
-    def type_of(self, value: SSAValue) -> str:
-        return llvm_type(kind_of(value.type), self.lanes_of(value))
-
-    def lane_value(self, value: SSAValue) -> str:
-        """The name of a value; the index of a loopnest.lanes, whose name is the first lane's."""
-        if value is self.index:
-            return self.memory.lane_numbers(self.lanes, self.names[value])
-        return self.names[value]
-
-    def passed(self, value: SSAValue, target: SSAValue) -> str:
-        """A value as a vector if the argument or result that it becomes is one."""
-        name = self.lane_value(value)
-        if self.varies(target) and not self.varies(value):
-            return self.memory.splat(kind_of(value.type), self.lanes, name)
-        return name
 
     # Lanes.
 
     def lanes_loop(self, op: LanesOp) -> None:
         """Whole vectors, then one of the lanes that are left."""
-        self.varying = _varying(op)
-        self.index = op.body.block.args[0]
-        self.lanes = _lane_count(op, self.varying, self.target)
+        self.values.varying = _varying(op)
+        self.values.index = op.body.block.args[0]
+        self.values.lanes = _lane_count(op, self.values.varying, self.target)
         low, high = self.names[op.lower], self.names[op.upper]
         main = self._whole_end(op, low, high)
         if main != low:
-            with self.f.loop(low, main, self.lanes) as index:
+            with self.f.loop(low, main, self.values.lanes) as index:
                 self.vectors(op, index, None)
         if main != high:
             self.rest(op, main, high)
-        self.varying, self.index, self.lanes, self.mask = set(), None, 1, None
+        self.values.varying, self.values.index, self.values.lanes, self.mask = set(), None, 1, None
 
     def rest(self, op: LanesOp, first: str, end: str) -> None:
         """The lanes that are left, under a mask."""
@@ -177,136 +152,65 @@ class _Writer:
                 some = self.f.emit(f"icmp slt i64 {first}, {end}")
                 stack.enter_context(self.f.when(some, "rest"))
             left = self.f.emit(f"sub nsw i64 {end}, {first}")
-            self.vectors(op, first, self.memory.first_lanes(self.lanes, left))
+            self.vectors(op, first, self.memory.first_lanes(self.values.lanes, left))
 
     def _whole_end(self, op: LanesOp, low: str, high: str) -> str:
         """Where the last whole vector ends: `high` or `low` itself where that is known."""
         count = _constant_count(op)
         if count is not None:
-            if count <= 0 or count % self.lanes == 0:
+            if count <= 0 or count % self.values.lanes == 0:
                 return high
-            return self.add(low, str(count - count % self.lanes))
+            return self.values.add(low, str(count - count % self.values.lanes))
         size = self.f.emit(f"sub nsw i64 {high}, {low}")
         positive = self.memory.intrinsic("smax", "i64", 1, size, "0")
-        whole = self.f.emit(f"and i64 {positive}, {-self.lanes}")
-        return self.add(low, whole)
+        whole = self.f.emit(f"and i64 {positive}, {-self.values.lanes}")
+        return self.values.add(low, whole)
 
     def vectors(self, op: LanesOp, first: str, mask: str | None) -> None:
         """The body for the lanes that start at `first`."""
-        assert self.index is not None
-        self.names[self.index] = first
+        assert self.values.index is not None
+        self.names[self.values.index] = first
         self.mask = mask
         self.vector = BodyEmitter(
-            self.f, self.lanes, self.needs, Surroundings(self.indices, None, mask)
+            self.f, self.values.lanes, self.needs, Surroundings(self.indices, None, mask)
         )
         self.block(op.body.block)
 
     # Memory.
 
     def load(self, op: LoadOp) -> str:
+        values, lanes = self.values, self.values.lanes
         kind = element_kind(cast(ShapedType, op.source.type))
         pointer = self.names[op.source]
         steps = _steps(op.source)
-        if not self.varies(op.result):
-            offset = self.offset(op.indices, steps)
-            return self.memory.load(kind, 1, self.address(kind, pointer, offset))
-        stride = self.stride(op.indices, steps)
+        if not values.varies(op.result):
+            offset = values.offset(op.indices, steps)
+            return self.memory.load(kind, 1, values.address(kind, pointer, offset))
+        stride = values.stride(op.indices, steps)
         if stride is not None:
-            address = self.address(kind, pointer, self.offset(op.indices, steps))
-            return self.memory.load_strided(kind, self.lanes, address, stride, self.mask)
-        offsets = self.lane_offsets(op.indices, steps)
-        return self.memory.gather(kind, self.lanes, pointer, offsets, self.mask)
+            address = values.address(kind, pointer, values.offset(op.indices, steps))
+            return self.memory.load_strided(kind, lanes, address, stride, self.mask)
+        offsets = values.lane_offsets(op.indices, steps)
+        return self.memory.gather(kind, lanes, pointer, offsets, self.mask)
 
     def store(self, op: StoreOp) -> None:
+        values, lanes = self.values, self.values.lanes
         kind = element_kind(cast(ShapedType, op.target.type))
-        pointer, value = self.names[op.target], self.lane_value(op.value)
+        pointer, value = self.names[op.target], values.lane_value(op.value)
         steps = _steps(op.target)
-        if self.lanes > 1 and not self.varies(op.value):
-            value = self.memory.splat(kind, self.lanes, value)
-        stride = self.stride(op.indices, steps)
-        if self.lanes > 1 and stride == 0:
+        if lanes > 1 and not values.varies(op.value):
+            value = self.memory.splat(kind, lanes, value)
+        stride = values.stride(op.indices, steps)
+        if lanes > 1 and stride == 0:
             raise LocatedError(
                 f"{op.name}: lanes must write to different elements, got one for all", op
             )
-        if self.lanes > 1 and stride is None:
-            offsets = self.lane_offsets(op.indices, steps)
-            self.memory.scatter(kind, self.lanes, pointer, offsets, value, self.mask)
+        if lanes > 1 and stride is None:
+            offsets = values.lane_offsets(op.indices, steps)
+            self.memory.scatter(kind, lanes, pointer, offsets, value, self.mask)
             return
-        address = self.address(kind, pointer, self.offset(op.indices, steps))
-        self.memory.store_strided(kind, self.lanes, address, stride or 1, value, self.mask)
-
-    def address(self, kind: str, pointer: str, offset: str) -> str:
-        if offset == "0":
-            return pointer
-        type_ = llvm_type(memory_kind(kind))
-        return self.f.emit(f"getelementptr inbounds {type_}, ptr {pointer}, i64 {offset}", "p")
-
-    def offset(self, indices: Sequence[SSAValue], steps: Sequence[int]) -> str:
-        """The place of an element, or of the first lane's, in its buffer."""
-        total = "0"
-        for index, step in zip(indices, steps, strict=True):
-            total = self.add(total, self.multiply(self.first_lane(index), step))
-        return total
-
-    def add(self, left: str, right: str) -> str:
-        if left == "0" or right == "0":
-            return right if left == "0" else left
-        if _is_number(left) and _is_number(right):
-            return str(int(left) + int(right))
-        return self.f.emit(f"add nsw i64 {left}, {right}")
-
-    def multiply(self, left: str, step: int) -> str:
-        if step == 1 or left == "0":
-            return left
-        return (
-            str(int(left) * step)
-            if _is_number(left)
-            else self.f.emit(f"mul nsw i64 {left}, {step}")
-        )
-
-    def first_lane(self, value: SSAValue) -> str:
-        """The scalar that a value is in the first lane, for one that moves by a constant."""
-        if value is self.index or not self.varies(value):
-            return self.names[value]
-        op = value.owner
-        assert isinstance(op, Operation)
-        operands = [Value(self.first_lane(v), 1) for v in op.operands]
-        return self.scalar.apply(op, operands).name
-
-    def stride(self, indices: Sequence[SSAValue], steps: Sequence[int]) -> int | None:
-        """How many elements lie between one lane and the next; None if that is not a constant."""
-        moves = [self.moves(index) for index in indices]
-        if None in moves:
-            return None
-        return sum(m * s for m, s in zip(cast(list[int], moves), steps, strict=True))
-
-    def moves(self, index: SSAValue) -> int | None:
-        """By how much an index grows from lane to lane."""
-        if not self.varies(index):
-            return 0
-        if index is self.index:
-            return 1
-        op = index.owner
-        if not isinstance(op, arith.AddiOp | arith.SubiOp):
-            return None
-        left, right = self.moves(op.lhs), self.moves(op.rhs)
-        if left is None or right is None:
-            return None
-        return left + right if isinstance(op, arith.AddiOp) else left - right
-
-    def lane_offsets(self, indices: Sequence[SSAValue], steps: Sequence[int]) -> str:
-        """The places of all lanes' elements, a vector with its type."""
-        total = self.memory.splat("i64", self.lanes, "0")
-        for index, step in zip(indices, steps, strict=True):
-            if self.varies(index):
-                place = self.lane_value(index)
-            else:
-                place = self.memory.splat("i64", self.lanes, self.names[index])
-            if step != 1:
-                factor = self.memory.number("i64", self.lanes, step)
-                place = self.memory.binary("mul", "i64", self.lanes, place, factor)
-            total = self.memory.binary("add", "i64", self.lanes, total, place)
-        return f"{llvm_type('i64', self.lanes)} {total}"
+        address = values.address(kind, pointer, values.offset(op.indices, steps))
+        self.memory.store_strided(kind, lanes, address, stride or 1, value, self.mask)
 
 
 def _varying(op: LanesOp) -> set[SSAValue]:
@@ -342,7 +246,7 @@ def _spread(op: Operation, varying: set[SSAValue]) -> None:
         varying.update(op.results)
 
 
-def _lane_count(op: LanesOp, varying: set[SSAValue], target: Target) -> int:
+def _lane_count(op: LanesOp, varying: set[SSAValue], target: MachineTarget) -> int:
     """As many lanes as the widest value has that is not only a place in memory."""
     kinds: list[str] = []
     for inner in program_ops(op.body.block):
@@ -392,7 +296,3 @@ def _steps(buffer: SSAValue) -> list[int]:
     """How far apart neighbours are along each dimension of a row-major buffer."""
     shape = cast(ShapedType, buffer.type).get_shape()
     return [prod(shape[k + 1 :]) for k in range(len(shape))]
-
-
-def _is_number(text: str) -> bool:
-    return text.lstrip("-").isdigit()

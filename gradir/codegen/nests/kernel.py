@@ -27,29 +27,29 @@ from gradir.codegen.nests.transposes import (
 )
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.instructions import Needs
-from gradir.codegen.text.kernel import Kernel, Phase
-from gradir.codegen.text.target import Target
+from gradir.codegen.text.kernel import Kernel, KernelPhase
+from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.loopnest.loopnest import NestOp
 
 __all__ = ["emit_nest", "nest_scratch_bytes"]
 
 
-def nest_scratch_bytes(op: NestOp, target: Target) -> int:
+def nest_scratch_bytes(op: NestOp, target: MachineTarget) -> int:
     """The bytes of scratch that `emit_nest`'s functions need, for an op at either level."""
     return plan_nest(op, target).scratch_bytes
 
 
-def emit_nest(op: NestOp, name: str, target: Target) -> Kernel:
+def emit_nest(op: NestOp, name: str, target: MachineTarget) -> Kernel:
     """The functions of a nest on row-major contiguous buffers, called `name.0`, `name.1`, ..."""
     needs = Needs()
     parameters = _parameters(op)
     texts: list[str] = []
-    phases: list[Phase] = []
+    phases: list[KernelPhase] = []
     for number, one in enumerate(plan_nest(op, target).passes):
         writer = _write(one, target, needs, _in_place(op))
         symbol = f"{name}.{number}"
         texts.append(writer.text(f"@{symbol}", parameters))
-        phases.append(Phase(symbol, writer.item_count, writer.cost()))
+        phases.append(KernelPhase(symbol, writer.items.count, writer.cost()))
     return Kernel(
         "\n".join(texts),
         tuple(phases),
@@ -59,7 +59,7 @@ def emit_nest(op: NestOp, name: str, target: Target) -> Kernel:
     )
 
 
-def _write(one: Pass, target: Target, needs: Needs, in_place: frozenset[str]) -> PassWriter:
+def _write(one: Pass, target: MachineTarget, needs: Needs, in_place: frozenset[str]) -> PassWriter:
     """Write the function of one pass; `in_place` are outputs that share a buffer."""
     transposition = find_transposition(one)
     if transposition is not None:

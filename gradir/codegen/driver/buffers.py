@@ -1,0 +1,183 @@
+"""The buffers of a function: which bytes of which allocation each is, and the pointer to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+from xdsl.dialects import func, memref
+from xdsl.ir import Block, Operation, SSAValue
+
+from gradir.codegen.driver.attributes import global_data
+from gradir.codegen.driver.growing_memory import RECORDS_WORDS
+from gradir.codegen.driver.report import BufferType, Constant, byte_size
+from gradir.codegen.driver.table import TableWords
+from gradir.codegen.driver.threads import SharedWork, Use
+from gradir.dialects.base.constants import constant_integer
+from gradir.dialects.base.diagnostics import LocatedError, value_name
+from gradir.dialects.loopnest.buffer_ops import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
+from gradir.dialects.loopnest.forall import ForallOp
+from gradir.dialects.loopnest.host_invoke import HostInvokeOp
+from gradir.dialects.loopnest.loopnest import LoopOp, ReshapeOp
+from gradir.passes.analysis.liveness import is_control_flow
+from gradir.passes.analysis.region_ops import blocks_of
+
+# The bytes of memory that grows, which has no end yet: more than any memory holds.
+_UNBOUNDED = 1 << 62
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A value of memref type: bytes of an argument or a constant, and the pointer to them.
+
+    Of a window the bytes are all those where it may be. A private one is on a thread's own stack.
+    """
+
+    root: int
+    low: int
+    high: int
+    pointer: str
+    is_window: bool = False
+    is_private: bool = False
+
+    @property
+    def place(self) -> Hashable:
+        return self.root, self.low, self.high, self.pointer if self.is_window else ""
+
+    def use(self, writes: bool) -> list[Use]:
+        return [] if self.is_private else [Use(self.root, self.low, self.high, writes)]
+
+
+class BufferTable:
+    """The buffer of each value of memref type; `DECLARATIONS` says how for each op that makes one.
+
+    `constants` and `growing` are what the caller has to put in the table, as in `CompiledProgram`.
+    """
+
+    def __init__(self, function: func.FuncOp, work: SharedWork, table: TableWords):
+        self.function, self.work, self.table = function, work, table
+        self.constants: dict[str, tuple[Constant, Buffer]] = {}
+        self.growing: list[tuple[int, int, int]] = []
+        self._buffers: dict[SSAValue, Buffer] = {}
+        self._roots = 0
+        for argument in function.body.block.args:
+            self._buffers[argument] = self.new_buffer(cast(BufferType, argument.type))
+
+    def __getitem__(self, value: SSAValue) -> Buffer:
+        return self._buffers[value]
+
+    def declare(self, op: Operation) -> bool:
+        """Say where the buffer is that `op` makes; False if it makes none."""
+        declared = self.DECLARATIONS.get(type(op))
+        if declared is not None:
+            declared(self, op)
+        return declared is not None
+
+    # Uses.
+
+    def uses(self, block: Block) -> Iterator[Use]:
+        """What the ops in a block and its regions touch."""
+        for op in block.ops:
+            if isinstance(op, LoopOp | ForallOp):
+                for k, operand in enumerate(op.operands):
+                    yield from self._buffers[operand].use(k >= len(op.inputs))
+            elif isinstance(op, HostInvokeOp):
+                yield from self.host_uses(op)
+            elif isinstance(op, ReserveOp):
+                yield from self._buffers[op.records].use(writes=True)
+            elif isinstance(op, memref.LoadOp | memref.StoreOp):
+                yield from self._buffers[op.memref].use(isinstance(op, memref.StoreOp))
+            elif is_control_flow(op):
+                for inner in blocks_of(op):
+                    yield from self.uses(inner)
+
+    def host_uses(self, op: HostInvokeOp) -> Iterator[Use]:
+        for values, writes in ((op.inputs, False), (op.outputs, True)):
+            for value in values:
+                yield from self._buffers[value].use(writes)
+
+    # Declarations.
+
+    def view(self, op: memref.ViewOp) -> None:
+        offset = constant_integer(op.byte_shift)
+        if offset is None:
+            raise LocatedError("memref.view: the byte shift must be an arith.constant", op)
+        source, size = self._buffers[op.source], byte_size(op.result.type)
+        low = source.low + offset
+        if offset < 0 or low + size > source.high:
+            raise LocatedError(
+                f"memref.view: {size} bytes at {offset} do not fit {value_name(op.source)} of "
+                f"{source.high - source.low} bytes",
+                op,
+            )
+        pointer = self.work.early(f"getelementptr i8, ptr {source.pointer}, i64 {offset}", "view")
+        self._buffers[op.result] = Buffer(source.root, low, low + size, pointer)
+
+    def reshape(self, op: ReshapeOp) -> None:
+        self._buffers[op.result] = self._buffers[op.operand]
+
+    def get_global(self, op: memref.GetGlobalOp) -> None:
+        name = op.name_.string_value()
+        if name not in self.constants:
+            word, buffer = self.table.count, self.new_buffer(op.memref.type)
+            data = global_data(self.function, name, op)
+            if len(data) != buffer.high:
+                raise LocatedError(
+                    f"memref.get_global: {buffer.high} bytes expected in @{name}, got {len(data)}",
+                    op,
+                )
+            constant = Constant(name, op.memref.type, data, word)
+            self.constants[name] = constant, buffer
+        self._buffers[op.memref] = self.constants[name][1]
+
+    def alloca(self, op: memref.AllocaOp) -> None:
+        size = byte_size(op.memref.type)
+        pointer = self.work.early(f"alloca [{size} x i8], align 8", "slot")
+        self._buffers[op.memref] = Buffer(self._new_root(), 0, size, pointer, is_private=True)
+
+    def window(self, op: WindowOp) -> None:
+        source = self._buffers[op.source]
+        pointer = "%" + self.work.text.fresh("window")
+        self._buffers[op.result] = replace(source, pointer=pointer, is_window=True)
+
+    def grown(self, op: RecordsOp) -> None:
+        """Words of the table for memory that grows."""
+        word = self.table.take(RECORDS_WORDS)
+        kept = -1 if op.kept is None else op.kept.value.data
+        self.growing.append((word, op.stride.value.data, kept))
+        pointer = self.table.pointer(word)
+        self._buffers[op.result] = Buffer(word, 0, _UNBOUNDED, pointer)
+
+    def grown_before(self, op: RecordsAtOp) -> None:
+        slot = self._buffers[op.slot]
+        self._buffers[op.result] = Buffer(self._new_root(), 0, _UNBOUNDED, slot.pointer)
+
+    DECLARATIONS: ClassVar[dict[type[Operation], Callable[[Any, Any], None]]] = {
+        ReshapeOp: reshape,
+        memref.ViewOp: view,
+        memref.AllocaOp: alloca,
+        memref.GetGlobalOp: get_global,
+        RecordsOp: grown,
+        RecordsAtOp: grown_before,
+        WindowOp: window,
+    }
+
+    # New buffers.
+
+    def _new_root(self) -> int:
+        """The number of an allocation that is no word of the table."""
+        self._roots += 1
+        return -self._roots
+
+    def new_slot(self) -> Buffer:
+        """A word of the table, to hand a number from one thread to the others."""
+        word = self.table.take()
+        pointer = self.table.pointer(word)
+        return Buffer(self._new_root(), 0, 8, pointer)
+
+    def new_buffer(self, type_: BufferType) -> Buffer:
+        """A buffer whose address is the next word of the table."""
+        word = self.table.take()
+        slot = self.table.pointer(word)
+        return Buffer(word, 0, byte_size(type_), self.work.early(f"load ptr, ptr {slot}, align 8"))

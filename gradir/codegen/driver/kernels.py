@@ -1,0 +1,107 @@
+"""The kernels of a function: one for all loop ops that are equal, and the error records of all."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+from xdsl.ir import Block
+
+from gradir.codegen.contractions.kernel import emit_contract
+from gradir.codegen.driver.buffers import BufferTable
+from gradir.codegen.driver.kernel_key import kernel_key
+from gradir.codegen.driver.report import KernelReport, PhaseReport
+from gradir.codegen.driver.threads import SharedWork
+from gradir.codegen.nests.kernel import emit_nest
+from gradir.codegen.programs.kernel import emit_forall
+from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, KernelPhase
+from gradir.codegen.text.target import MachineTarget
+from gradir.dialects.loopnest.forall import ForallOp
+from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp
+from gradir.passes.analysis.liveness import is_control_flow
+from gradir.passes.analysis.region_flow import times, trips
+from gradir.passes.analysis.region_ops import blocks_of
+
+
+@dataclass(frozen=True)
+class EmittedKernel:
+    """A kernel in the module, and the error record that it is handed."""
+
+    kernel: Kernel
+    error: str
+    report: KernelReport
+
+
+class KernelCache:
+    """Emits one kernel for all equal loop ops, and keeps the kernels' error messages.
+
+    An entry of `records` is the first word of an error record, and how many of `messages` stand
+    before those that its codes count.
+    """
+
+    def __init__(self, target: MachineTarget, work: SharedWork, buffers: BufferTable):
+        self.target, self.work, self.buffers = target, work, buffers
+        self.table = buffers.table
+        # kernels share work out among so many threads, even if the driver runs on one
+        self.threads = work.threads
+        self.messages: list[str] = []
+        self.records: list[tuple[int, int]] = []
+        self._kernels: dict[Hashable, EmittedKernel] = {}
+        self._own_record: tuple[int, str] | None = None
+
+    def all(self) -> list[EmittedKernel]:
+        return list(self._kernels.values())
+
+    def emitted(self, op: LoopOp | ForallOp) -> EmittedKernel:
+        """The kernel of `op`, which is written to the module if no equal op was before."""
+        key = kernel_key(op, [self.buffers[operand].place for operand in op.operands])
+        if key not in self._kernels:
+            kind = op.name.partition(".")[2]
+            name = f"{kind}_{len(self._kernels)}"
+            kernel = self._emit(op, name)
+            phases = [PhaseReport(p.items, p.cost, self.work.is_shared(p)) for p in kernel.phases]
+            report = KernelReport(name, op.name, tuple(phases))
+            self._kernels[key] = EmittedKernel(kernel, self._error_record(kernel), report)
+        return self._kernels[key]
+
+    def phases(
+        self, block: Block, executions: int | None = 1
+    ) -> Iterator[tuple[KernelPhase, int | None]]:
+        """The phases of all kernels in a block and its regions, and how often each runs at most."""
+        for op in block.ops:
+            if isinstance(op, LoopOp | ForallOp):
+                for phase in self.emitted(op).kernel.phases:
+                    yield phase, executions
+            elif is_control_flow(op):
+                for inner in blocks_of(op):
+                    yield from self.phases(inner, times(executions, trips(op)))
+
+    def _emit(self, op: LoopOp | ForallOp, name: str) -> Kernel:
+        if isinstance(op, ContractOp):
+            return emit_contract(op, name, self.target, self.threads)
+        if isinstance(op, ForallOp):
+            return emit_forall(op, name, self.target)
+        assert isinstance(op, NestOp)
+        return emit_nest(op, name, self.target)
+
+    def _error_record(self, kernel: Kernel) -> str:
+        """The record of a kernel: codes of different kernels mean different messages."""
+        if not kernel.messages:
+            return "%table"
+        word = self.table.take(ERROR_RECORD_BYTES // 8)
+        self.records.append((word, len(self.messages)))
+        self.messages += kernel.messages
+        return self.table.pointer(word, "error")
+
+    def own_error(self) -> str:
+        """The error record of the driver's own checks."""
+        if self._own_record is None:
+            word = self.table.take(ERROR_RECORD_BYTES // 8)
+            self._own_record = word, self.table.pointer(word, "error")
+        return self._own_record[1]
+
+    def finish(self, messages: list[str]) -> None:
+        """Append the messages of the driver's own checks, behind those of all kernels."""
+        if self._own_record is not None:
+            self.records.append((self._own_record[0], len(self.messages)))
+            self.messages += messages

@@ -1,0 +1,122 @@
+"""The arguments of a pass's body: loads, guarded where they may be outside, hoisted from loops."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from gradir.codegen.bodies.emitter import LlvmValue
+from gradir.codegen.nests.loops import PassLoops, is_number
+from gradir.codegen.nests.space import Linear, LinearRead
+
+
+class BodyArguments:
+    """Loads the arguments of the body, or gives those that were loaded further out."""
+
+    def __init__(self, loops: PassLoops):
+        self.loops, self.memory = loops, loops.memory
+        self.one, self.lanes = loops.one, loops.lanes
+        # by argument and shift; the shift is None for what is the same in all lanes
+        self._hoisted: dict[tuple[int, int | None], LlvmValue] = {}
+
+    @contextmanager
+    def hoisting(self, inside: frozenset[int], shifts: dict[int, str | None]) -> Generator[None]:
+        """Load now the reads that do not change over the dimensions `inside`.
+
+        Reads that are the same in all lanes are loaded once, others for each shift (with its mask).
+        """
+        before = self._hoisted
+        self._hoisted = dict(before)
+        for k, read in enumerate(self.one.reads):
+            if read is None or read.uses(inside) or (k, None) in before:
+                continue
+            if self._is_uniform(read):
+                self._hoisted[k, None] = self.load(k, 0, None)
+                continue
+            for shift, mask in shifts.items():
+                self._hoisted[k, shift] = self.load(k, shift, mask)
+        yield
+        self._hoisted = before
+
+    @contextmanager
+    def given(self, values: dict[int, LlvmValue]) -> Generator[None]:
+        """These arguments of the body are known, for the first vector."""
+        before = self._hoisted
+        self._hoisted = before | {(k, 0): value for k, value in values.items()}
+        yield
+        self._hoisted = before
+
+    def _is_uniform(self, read: LinearRead) -> bool:
+        v = self.one.vector_dim
+        return self.lanes == 1 or read.empty or not read.uses(frozenset([v]))
+
+    def load(self, k: int, shift: int, mask: str | None) -> LlvmValue:
+        """Argument k of the body `shift` elements further along the vector dimension."""
+        found = self._hoisted.get((k, shift)) or self._hoisted.get((k, None))
+        if found is not None:
+            return found
+        read = self.one.reads[k]
+        if read is None:
+            return LlvmValue("poison", 1)
+        if read.offset is None:
+            return LlvmValue(read.pointer, 1)
+        if read.empty:
+            return LlvmValue(read.other, 1)
+        if self._is_uniform(read):
+            return LlvmValue(self._scalar(read, shift), 1)
+        return LlvmValue(self._vector(read, shift, mask), self.lanes)
+
+    def _scalar(self, read: LinearRead, shift: int) -> str:
+        assert read.offset is not None
+        conditions = [self._inside(g.row, g.extent, shift) for g in read.guards]
+        if not conditions:
+            address = self.loops.address(read.pointer, read.kind, read.offset, shift)
+            return self.memory.load(read.kind, 1, address)
+        inside = self._all_of(conditions)
+        address = self.loops.address(read.pointer, read.kind, read.offset, shift)
+        # the first element is there to be read where the guarded one is not
+        safe = self.loops.f.emit(f"select i1 {inside}, ptr {address}, ptr {read.pointer}")
+        loaded = self.memory.load(read.kind, 1, safe)
+        return self.memory.select(read.kind, 1, inside, loaded, read.other)
+
+    def _inside(self, row: Linear, extent: int, shift: int) -> str:
+        value = self.loops.along_lanes(row, shift)
+        return self.loops.f.emit(f"icmp ult i64 {value}, {extent}")
+
+    def _all_of(self, conditions: Sequence[str]) -> str:
+        result = conditions[0]
+        for condition in conditions[1:]:
+            result = self.memory.binary("and", "i1", 1, result, condition)
+        return result
+
+    def _vector(self, read: LinearRead, shift: int, mask: str | None) -> str:
+        assert read.offset is not None
+        mask = self._guard_mask(read, shift, mask)
+        address = self.loops.address(read.pointer, read.kind, read.offset, shift)
+        stride = read.offset.coefficients[self.one.vector_dim]
+        return self.memory.load_strided(read.kind, self.lanes, address, stride, mask, read.other)
+
+    def _guard_mask(self, read: LinearRead, shift: int, mask: str | None) -> str | None:
+        """The lanes of `mask` whose element is in the tensor."""
+        v, lanes = self.one.vector_dim, self.lanes
+        masks = [] if mask is None else [mask]
+        scalars: list[str] = []
+        for guard in read.guards:
+            step = guard.row.coefficients[v]
+            if not step:
+                scalars.append(self._inside(guard.row, guard.extent, shift))
+                continue
+            start = self.loops.along_lanes(guard.row, shift)
+            if not is_number(start):
+                start = self.memory.cast("trunc", "i64", "i32", 1, start)
+            numbers = self.memory.lane_numbers(lanes, start, step, "i32")
+            limit = self.memory.splat("i32", lanes, str(guard.extent))
+            masks.append(self.loops.f.emit(f"icmp ult <{lanes} x i32> {numbers}, {limit}"))
+        if scalars:
+            masks.append(self.memory.splat("i1", lanes, self._all_of(scalars)))
+        if not masks:
+            return None
+        result = masks[0]
+        for other in masks[1:]:
+            result = self.memory.binary("and", "i1", lanes, result, other)
+        return result

@@ -1,0 +1,102 @@
+"""The work items of a pass: how its parallel dimensions are dealt out, and the loop over items."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from math import prod
+
+from gradir.codegen.nests.loops import PassLoops
+
+# Elements that a work item should at least cover.
+ITEM_ELEMENTS = 4096
+
+
+@dataclass(frozen=True)
+class Items:
+    """How the parallel dimensions are dealt out: `full` ones one by one, `blocked` in blocks.
+
+    `inner` parallel dimensions are loops inside an item.
+    """
+
+    full: tuple[int, ...]
+    blocked: tuple[int, int] | None
+    inner: tuple[int, ...]
+
+
+class PassItems:
+    """Deals the parallel dimensions out to items, and writes the loop over those of one call."""
+
+    def __init__(self, loops: PassLoops):
+        self.loops = loops
+        self.one = loops.one
+        self.chunk_index = "0"
+        self.count = 1
+
+    def choose(self, dims: Sequence[int], inner: int, multiple: int) -> Items:
+        """Deal out parallel `dims`, outermost first, so that an item is not too small.
+
+        `inner` elements belong to each index of all of them; blocks of the vector dimension are
+        multiples of `multiple`.
+        """
+        size, position = inner, len(dims)
+        vector = self.loops.lanes // self.one.interleaved
+        wanted = max(256, min(ITEM_ELEMENTS, int(4000 * vector / (1 + self.one.body.cost))))
+        while position and size * self.one.bounds[dims[position - 1]] <= wanted:
+            position -= 1
+            size *= self.one.bounds[dims[position]]
+        if not position:
+            return Items((), None, tuple(dims))
+        dim = dims[position - 1]
+        block = max(1, wanted // size)
+        if dim == self.one.vector_dim:
+            block = -(-block // multiple) * multiple
+        if block >= self.one.bounds[dim]:
+            return Items(tuple(dims[: position - 1]), None, tuple(dims[position - 1 :]))
+        if block == 1:
+            return Items(tuple(dims[:position]), None, tuple(dims[position:]))
+        return Items(tuple(dims[: position - 1]), (dim, block), tuple(dims[position:]))
+
+    @contextmanager
+    def each(self, items: Items) -> Generator[None]:
+        """The loop over the function's items, with their dimensions bound."""
+        blocks = [] if items.blocked is None else [items.blocked]
+        with self.blocks(items.full, blocks), ExitStack() as stack:
+            for dim in [d for d, _ in blocks] + list(items.inner):
+                if dim != self.one.vector_dim:
+                    stack.enter_context(self.loops.loop(dim))
+            yield
+
+    @contextmanager
+    def blocks(self, full: Sequence[int], blocks: Sequence[tuple[int, int]]) -> Generator[None]:
+        """The loop over items: an index of each `full` dimension, and a span of each block."""
+        one = self.one
+        counts = [one.bounds[d] for d in full]
+        counts += [-(-one.bounds[d] // size) for d, size in blocks]
+        if one.chunk is not None:
+            counts.insert(0, one.chunk.count)
+        self.count = prod(counts)
+        with self.loops.f.loop("%begin", "%end", hint="item") as item, ExitStack() as stack:
+            parts = self._decode(item, counts) if self.count > 1 else ["0"] * len(counts)
+            if one.chunk is not None:
+                self.chunk_index = parts.pop(0)
+                self.loops.set_span(one.chunk.dim, self.chunk_index, one.chunk.size)
+            for (dim, size), number in zip(blocks, parts[len(full) :], strict=True):
+                self.loops.set_span(dim, number, size)
+            for dim, index in zip(full, parts, strict=False):
+                stack.enter_context(self.loops.at(dim, index))
+            yield
+
+    def _decode(self, item: str, counts: Sequence[int]) -> list[str]:
+        """The digits of an item number, the last of `counts` changing fastest."""
+        parts: list[str] = []
+        for position, count in reversed(list(enumerate(counts))):
+            if count == 1:
+                parts.append("0")
+            elif prod(counts[:position]) == 1:
+                parts.append(item)
+            else:
+                parts.append(self.loops.f.emit(f"urem i64 {item}, {count}"))
+                item = self.loops.f.emit(f"udiv i64 {item}, {count}")
+        return parts[::-1]

@@ -1,0 +1,179 @@
+"""The loops of a pass, and the addresses inside of them.
+
+`PassLoops` keeps the value of every linear address function for the dimensions that are bound so
+far; binding a dimension adds its part, so that each part is computed in the outermost loop it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from gradir.codegen.nests.space import Linear, Pass
+from gradir.codegen.text.memory import MemoryInstructions, constant_mask
+
+
+@dataclass(frozen=True)
+class Span:
+    """Part of a dimension: [low, high); `ends` is the i1 that it reaches the end (None: always)."""
+
+    low: str
+    high: str
+    ends: str | None = None
+
+
+class PassLoops:
+    """Binds the dimensions of a pass, by loops and by indices, and gives addresses there."""
+
+    def __init__(self, one: Pass, memory: MemoryInstructions):
+        self.one = one
+        self.f = memory.f
+        self.memory = memory
+        self.lanes = one.lanes
+        # of the vector dimension
+        self.extent = one.bounds[one.vector_dim]
+        self.indices: dict[int, str] = {}
+        self.linears: dict[Linear, str] = {k: str(k.constant) for k in one.linears}
+        self.spans = {d: Span("0", str(n)) for d, n in enumerate(one.bounds)}
+
+    # Integers and addresses.
+
+    def add(self, left: str, right: str | int) -> str:
+        if is_number(left) and is_number(str(right)):
+            return str(int(left) + int(right))
+        if left == "0" or str(right) == "0":
+            return str(right) if left == "0" else left
+        return self.f.emit(f"add nsw i64 {left}, {right}")
+
+    def multiply(self, value: str, factor: int) -> str:
+        if is_number(value) or factor == 0:
+            return str(int(value) * factor) if factor else "0"
+        return value if factor == 1 else self.f.emit(f"mul nsw i64 {value}, {factor}")
+
+    def minimum(self, value: str, limit: int) -> str:
+        if is_number(value):
+            return str(min(int(value), limit))
+        return self.memory.intrinsic("smin", "i64", 1, value, str(limit))
+
+    def along_lanes(self, linear: Linear, shift: int) -> str:
+        """The value of an address function `shift` elements further along the vector dimension."""
+        return self.add(self.linears[linear], shift * linear.coefficients[self.one.vector_dim])
+
+    def address(self, pointer: str, kind: str, linear: Linear, shift: int) -> str:
+        """The address of the first lane."""
+        base = self.memory.address(kind, pointer, self.linears[linear])
+        return self.memory.address(kind, base, shift * linear.coefficients[self.one.vector_dim])
+
+    # Loops.
+
+    @contextmanager
+    def at(self, dim: int, index: str) -> Generator[None]:
+        """Everything inside stands at this index of a dimension (the first lane's)."""
+        before = self.linears
+        self.linears = {
+            k: self.add(v, self.multiply(index, k.coefficients[dim])) if k.coefficients[dim] else v
+            for k, v in before.items()
+        }
+        self.indices[dim] = index
+        yield
+        self.linears = before
+
+    @contextmanager
+    def loop(self, dim: int) -> Generator[None]:
+        """All indices of a dimension, or of the part of it that its span says."""
+        span = self.spans[dim]
+        if (span.low, span.high) == ("0", "1"):
+            with self.at(dim, "0"):
+                yield
+            return
+        with (
+            self.f.loop(span.low, span.high, at_least_once=True) as index,
+            self.at(dim, index),
+        ):
+            yield
+
+    @contextmanager
+    def ending(self, span: Span) -> Generator[None]:
+        """What only the part that reaches the end of its dimension does."""
+        if span.ends is None:
+            yield
+        else:
+            with self.f.when(span.ends, "ends"):
+                yield
+
+    def set_span(self, dim: int, number: str, size: int) -> None:
+        """Loops over `dim` run over its block of `size` indices that has this number."""
+        extent = self.one.bounds[dim]
+        low = self.multiply(number, size)
+        high = self.add(low, size)
+        if extent % size:
+            high = self.minimum(high, extent)
+        ends = self.f.emit(f"icmp eq i64 {high}, {extent}")
+        self.spans[dim] = Span(low, high, ends)
+
+    def along_vector(
+        self,
+        unroll: int,
+        group: Callable[[int, str | None], None],
+        rolled_tail: bool,
+        step: Callable[[str | None], None],
+    ) -> None:
+        """Cover the vector dimension: whole groups of `unroll` vectors, then what is left.
+
+        `group(shift, mask)` is called for each vector of an unrolled group; a tail of several
+        vectors calls it once each with a constant mask, or `step(mask)` in a loop.
+        """
+        dim, extent, span = self.one.vector_dim, self.extent, self.spans[self.one.vector_dim]
+        width = unroll * self.lanes
+        main = extent // width * width
+        if main:
+            with self.groups(span, main, width) as index, self.at(dim, index):
+                for k in range(unroll):
+                    group(k * self.lanes, None)
+        if main == extent:
+            return
+        with self.ending(span):
+            count = -(-(extent - main) // self.lanes)
+            if rolled_tail and count > 1:
+                self.rolled_tail(main, step)
+                return
+            with self.at(dim, str(main)):
+                for k in range(count):
+                    left = extent - main - k * self.lanes
+                    mask = constant_mask(self.lanes, left) if left < self.lanes else None
+                    group(k * self.lanes, mask)
+
+    @contextmanager
+    def groups(self, span: Span, main: int, width: int) -> Generator[str]:
+        if span.ends is None and span.low == "0" and main == width:
+            yield "0"
+            return
+        stop, always = self.whole_part(span, main)
+        with self.f.loop(span.low, stop, width, at_least_once=always) as index:
+            yield index
+
+    def whole_part(self, span: Span, main: int) -> tuple[str, bool]:
+        """Where the part of the span before `main` ends, and whether it is surely not empty."""
+        if span.ends is None:
+            return str(main), True
+        if main == self.extent:
+            return span.high, True
+        return self.minimum(span.high, main), False
+
+    def rolled_tail(self, main: int, step: Callable[[str | None], None]) -> None:
+        extent, lanes = self.extent, self.lanes
+        with (
+            self.f.loop(str(main), str(extent), lanes, at_least_once=True) as index,
+            self.at(self.one.vector_dim, index),
+        ):
+            mask = None
+            if extent % lanes:
+                left = self.f.emit(f"sub nsw i64 {extent}, {index}")
+                mask = self.memory.first_lanes(lanes, left)
+            step(mask)
+
+
+def is_number(text: str) -> bool:
+    """The text is a constant, not the name of a value."""
+    return text.lstrip("-").isdigit()

@@ -81,17 +81,16 @@ class Differentiator(BlockCode):
     def walk_block_back(self, block: Block) -> None:
         """Reverse mode: for each op, the last one first, sum the cotangents of its results, append
         its derivative, and contribute the cotangents that come out to the values it reads."""
-        for op in self.shared.ops_backward(block):
-            if self.contributions.reach(op):
-                self.emitter.location = op.location
-                self._propagate(op)
-
-    def _propagate(self, op: Operation) -> None:
-        cts = self.contributions.of_results(op)
-        saved = self.shared.saved.get(op)
-        for value, ct in self.shared.rule(op).backward(self, op, saved, cts):
-            if ct is not None and self.contributions.takes(value):
-                self.contributions.add(value, ct.named(cotangent_hint(value)))
+        shared, sums = self.shared, self.contributions
+        for op in shared.ops_backward(block):
+            if not sums.reach(op):
+                continue
+            self.emitter.location = op.location
+            cts = sums.of_results(op)
+            flowing = shared.rule(op).backward(self, op, shared.saved.get(op), cts)
+            for value, ct in flowing:
+                if ct is not None and sums.takes(value):
+                    sums.add(value, ct.named(cotangent_hint(value)))
 
     def walk_region_back(self, block: Block) -> None:
         """Append the backward code of a block that stands for a region: there, all rows count."""

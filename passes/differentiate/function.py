@@ -1,4 +1,4 @@
-"""Reverse mode on one function: from its seeds to the gradients of what it was requested for."""
+"""Reverse mode on one function: from the seeds of its targets to the gradients of `wrt`."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class FunctionDifferentiator:
 
 
 def gradient_of(work: Differentiator, target: Target) -> SSAValue:
-    """The gradient of a target as it was asked for, after the walk."""
+    """The gradient of a target after the walk, in the form that its request names."""
     value, sums = target.value, work.contributions
     ct = sums.found.get(value) or sums.cotangent(value)
     if target.request == "slices":

@@ -51,7 +51,7 @@ def options(
     of: Sequence[Selector] | None,
     requests: Sequence[tuple[Selector, str]],
 ) -> dict[str, Attribute]:
-    """What was asked for, as the attributes of a grad.derivative."""
+    """The requests, as the attributes of a grad.derivative."""
     found: dict[str, Attribute] = {}
     for name, selectors in (("wrt", wrt), ("of", of)):
         if selectors is not None:

@@ -39,8 +39,11 @@ def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[Program, Func
     if function in program.custom:
         functions[function] = shell(written)
     copies: list[FuncOp] = []
+    # a module around them too, so that regions are as deep in them as in what was written
+    around = ModuleOp([]).body.block
     for original in _unprepared(functions, function, flat):
         copy = original.clone()
+        around.add_op(copy)
         functions[copy.sym_name.data] = copy
         copies.append(copy)
         outline_checkpoints(copy)

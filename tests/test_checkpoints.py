@@ -210,7 +210,7 @@ def test_memory_limit_of_halves() -> None:
 def brute_force(module: Module) -> int:
     """The lowest peak of all sets of residuals that may be kept."""
     from gradir.compiler.measured_memory import measured_peak
-    from gradir.passes.differentiate.derived_functions import Derived
+    from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
     from gradir.passes.recompute.candidates import Candidate
     from gradir.passes.recompute.policies import rematerialization
@@ -252,7 +252,7 @@ func.func @f(%x: tensor<16x16xf64>, %w: tensor<16x16xf64>) -> tensor<f64> {
 def check_bounds(module: Module) -> None:
     """No candidate takes less than its bound says, and more memory is more peak at less cost."""
     from gradir.compiler.memory_limit import Plans
-    from gradir.passes.differentiate.derived_functions import Derived
+    from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
 
     def check(derivation: Derivation) -> Derived:
@@ -323,13 +323,13 @@ LAYER_BYTES = 32 * 16 * 4
 
 def test_least_limit_of_a_long_chain() -> None:
     """Runs of 24, 23, ..., 1 of 300 layers, of which the inputs are kept."""
-    from gradir.passes.differentiate.derived_functions import Derived
+    from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
     from gradir.passes.recompute.chain import Chain
     from gradir.passes.recompute.policies import rematerialization
 
     def check(derivation: Derivation) -> Derived:
-        derived, costs = derivation.derived(), derivation.program.costs
+        derived, costs = derivation.derived(), derivation.costs
         read = rematerialization(derived, lambda value: False, derivation.mode).stored
         chain = Chain(derived.forward, list(read), frozenset(), costs)
         assert chain.bytes >= 300 * LAYER_BYTES

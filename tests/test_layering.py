@@ -161,3 +161,64 @@ def test_passes_name_no_tensor_op(folder: str) -> None:
     naming = {name for name, path in files.items() if tensor_ops_named(path)}
     allowed = {name for name in NAMES_TENSOR_OPS if name.startswith(folder)}
     assert naming == allowed
+
+
+# The rooms of a folder, the lowest first: a file imports from its own room and from those before.
+ROOMS = {
+    "passes": (
+        *("analysis", "verify", "shapes", "cleanup", "differentiate", "recompute"),
+        *("rules", "rules.loops", "gradient", "lower", "fusion", "buffers"),
+    ),
+}
+
+
+def room_of(name: str, folder: str) -> str | None:
+    """The room of a folder that a dotted name is in, the innermost; None if it is in none."""
+    found = [r for r in ROOMS[folder] if f"{name}.".startswith(f"{dotted(folder)}.{r}.")]
+    return max(found, key=len, default=None)
+
+
+def dotted(folder: str) -> str:
+    return ".".join(module_parts(ROOT / folder / "__init__.py"))
+
+
+def imports_of_later_rooms(source: str, folder: str, room: str) -> list[str]:
+    """What a file of a room imports of rooms behind it, also inside of functions."""
+    rooms, package = ROOMS[folder], f"{dotted(folder)}.{room}".split(".")
+    found: list[str] = []
+    for line, name in imported_names(ast.parse(source), package):
+        target = room_of(name, folder)
+        if target is not None and rooms.index(target) > rooms.index(room):
+            found.append(f"{line}: {room} imports {name} of {target}")
+    return found
+
+
+@pytest.mark.parametrize("folder", ROOMS)
+def test_rooms_import_earlier_rooms(folder: str) -> None:
+    """No room is left out, and none imports from a later one."""
+    found: list[str] = []
+    rooms: set[str] = set()
+    for path in python_files(folder):
+        room = ".".join(path.relative_to(ROOT / folder).parent.parts)
+        if room:
+            rooms.add(room)
+            imports = imports_of_later_rooms(path.read_text(), folder, room)
+            found += [f"{path.relative_to(ROOT)}:{each}" for each in imports]
+    assert (rooms, found) == (set(ROOMS[folder]), [])
+
+
+@pytest.mark.parametrize(
+    ("source", "room", "count"),
+    [
+        ("from gradir.passes.gradient.gradient import gradient", "rules.loops", 1),
+        ("def f():\n    from gradir.passes.recompute.costs import Costs", "differentiate", 1),
+        ("if TYPE_CHECKING:\n    from gradir.passes.recompute import costs", "cleanup", 1),
+        ("from gradir.passes.rules.loops.body import Body", "rules", 1),
+        ("from .loops import body", "rules", 1),
+        ("import gradir.passes.buffers", "fusion", 1),
+        ("from gradir.passes.rules.calls import Key", "rules.loops", 0),
+        ("from gradir.passes.cleanup.dce import dce\nimport numpy", "cleanup", 0),
+    ],
+)
+def test_the_check_sees_a_later_room(source: str, room: str, count: int) -> None:
+    assert len(imports_of_later_rooms(source, "passes", room)) == count

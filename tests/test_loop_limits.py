@@ -21,7 +21,7 @@ from gradir.compiler.measured_memory import measured_peak
 from gradir.compiler.memory_limit import Plans
 from gradir.compiler.symbols import function_named
 from gradir.dialects.base.attribute_names import LOOPS, PEAK
-from gradir.passes.differentiate.derived_functions import Derived
+from gradir.passes.differentiate.derived import Derived
 from gradir.passes.gradient.gradient import Derivation, Mode, gradient
 from gradir.passes.recompute.loop_policy_search import least_runs
 

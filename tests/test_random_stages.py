@@ -20,7 +20,7 @@ import gradir.numpy as gnp
 from gradir import Module
 from gradir.compiler.symbols import function_named
 from gradir.passes.cleanup import simplify
-from gradir.passes.differentiate import derived_functions
+from gradir.passes.differentiate import derived as derived_code
 from gradir.passes.rules import checkpoints
 
 Array = np.ndarray[Any, Any]
@@ -235,7 +235,7 @@ def test_pruning_changes_no_number(seed: int, monkeypatch: pytest.MonkeyPatch) -
     given = [X, Y, np.bool_(choose.random() < 0.5), np.int64(choose.randint(0, 3))]
     pruned = module.gradient("f", mode="vjp", **options)
     with monkeypatch.context() as patch:
-        patch.setattr(derived_functions, "prune_flow", lambda blocks: None)
+        patch.setattr(derived_code, "prune_flow", lambda blocks: None)
         patch.setattr(simplify, "simplify_flow", lambda block: None)
         whole = module.gradient("f", mode="vjp", **options)
     for name, modules, arguments in (

@@ -26,7 +26,8 @@ from gradir.dialects.base.interfaces import TensorOp, registered
 from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, is_float, tensor
 from gradir.dialects.grad import grad
 from gradir.passes.gradient.gradient import gradient
-from gradir.passes.gradient.rule_table import RULES
+from gradir.passes.gradient.rule_table import structural_rules
+from gradir.passes.recompute.costs import Costs
 from gradir.tools.op_samples import SAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,7 +85,7 @@ def _other_dialects() -> Iterator[str]:
     for title, ops in (
         ("With a derivative", [op for op in active if op not in ours]),
         ("Inactive", [op for op in inactive if op not in ours]),
-        ("Regions and calls", [op for op in RULES if op not in ours]),
+        ("Regions and calls", [op for op in structural_rules(Costs()) if op not in ours]),
     ):
         names = sorted({f"`{op.name}`" for op in ops})
         yield f"{title}: {', '.join(names)}.\n"

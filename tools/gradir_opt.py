@@ -25,12 +25,14 @@ from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from gradir import registry
+from gradir.compiler.gradient_pass import GradientPass
+from gradir.compiler.specialize_pass import SpecializePass
 from gradir.diagnostics import Diagnostic, Sources, render
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.errors import ArgumentError, GradirError, ParseError, gradir_errors
 from gradir.gc_pause import paused_gc
-from gradir.passes.differentiate.derived_functions import Derived, Program
-from gradir.passes.gradient.gradient import OBSERVERS
+from gradir.passes.gradient.gradient import Observer
+from gradir.passes.recompute.costs import Costs
 from gradir.passes.recompute.explain_saved import explain
 from gradir.passes.verify.prove_bounds import ProveBoundsPass
 from gradir.passes.verify.verify import verify
@@ -160,19 +162,23 @@ class GradirOpt(xDSLOptMain):
     def _explained(self, module: ModuleOp) -> str:
         """What the derivatives that the pipeline makes keep."""
         tables: list[str] = []
-
-        def observe(program: Program, derived: Derived, mode: str) -> None:
-            del mode
-            tables.append(explain(derived, program.costs) + "\n")
-
-        OBSERVERS.append(observe)
-        try:
-            self.pipeline.apply(self.ctx, module)
-        finally:
-            OBSERVERS.remove(observe)
+        costs = Costs()
+        self._apply_observed(module, lambda made: tables.append(explain(made, costs) + "\n"))
         if any(isinstance(op, DerivativeOp) for op in module.walk()):
             tables.append("a derivative waits for shapes: add gradir-specialize to the pipeline\n")
         return "\n".join(tables) or "no gradir-gradient in the pipeline\n"
+
+    def _apply_observed(self, module: ModuleOp, observe: Observer) -> None:
+        """Apply the pipeline; `observe` is shown each derivative before it becomes functions."""
+        previous: ModulePass | None = None
+        for each in self.pipeline.passes:
+            self._between_passes(previous, module, each)
+            if isinstance(each, GradientPass | SpecializePass):
+                each.run(module, observe)
+            else:
+                each.apply(self.ctx, module)
+            previous = each
+        self._between_passes(previous, module, None)
 
     def _writes_to_standard_output(self) -> bool:
         return self.args.output_file in (None, "-")

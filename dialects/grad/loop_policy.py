@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
@@ -93,19 +92,3 @@ def loop_policy(op: Operation) -> LoopPolicyAttr:
     """The policy of a loop; store_all where none is written."""
     found = op.attributes.get(POLICY_ATTRIBUTE)
     return found if isinstance(found, LoopPolicyAttr) else LoopPolicyAttr.of("store_all")
-
-
-@contextmanager
-def under_policies(policies: Mapping[Operation, LoopPolicyAttr]) -> Generator[None]:
-    """For as long as this lasts, loops have these policies instead of their own."""
-    own = {op: op.attributes.get(POLICY_ATTRIBUTE) for op in policies}
-    for op, policy in policies.items():
-        op.attributes[POLICY_ATTRIBUTE] = policy
-    try:
-        yield
-    finally:
-        for op, policy in own.items():
-            if policy is None:
-                del op.attributes[POLICY_ATTRIBUTE]
-            else:
-                op.attributes[POLICY_ATTRIBUTE] = policy

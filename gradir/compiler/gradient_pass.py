@@ -21,7 +21,7 @@ from gradir.compiler.memory_limit import MemoryLimit, keep_by_name, keep_what_pa
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.policies import POLICIES
 from gradir.passes.differentiate.selectors import Selector
-from gradir.passes.gradient.gradient import Choice, Mode, gradient
+from gradir.passes.gradient.gradient import Choice, Mode, Observer, gradient
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,13 @@ class GradientPass(ModulePass):
     req: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.run(op)
+
+    def run(self, module: ModuleOp, observe: Observer | None = None) -> None:
+        """Apply the pass; `observe` is shown the derivative."""
         apply_gradient(
-            op, self.function, self.wrt, self.of, self.mode, self.policy, self.memory_limit,
-            parse_requests(self.req, op),
+            module, self.function, self.wrt, self.of, self.mode, self.policy, self.memory_limit,
+            parse_requests(self.req, module), observe,
         )  # fmt: skip
 
 
@@ -54,6 +58,7 @@ def apply_gradient(
     policy: str,
     memory_limit: int | None,
     requests: Sequence[tuple[Selector, str]],
+    observe: Observer | None = None,
 ) -> list[FuncOp]:
     """`gradient` with all options of the pass."""
     if mode not in get_args(Mode):
@@ -72,7 +77,7 @@ def apply_gradient(
         settings["policy"] = StringAttr(policy)
     if memory_limit is not None:
         settings["memory_limit"] = IntegerAttr(memory_limit, i64)
-    return gradient(module, function, wrt, of, cast(Mode, mode), requests, keep, settings)
+    return gradient(module, function, wrt, of, cast(Mode, mode), requests, keep, settings, observe)
 
 
 def _choice(module: ModuleOp, policy: str, memory_limit: int | None) -> Choice | None:

@@ -10,7 +10,8 @@ from gradir.dialects.base.shapes import byte_size, is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.tape import TapeType
 from gradir.passes.analysis.live_bytes import held_bytes_of_type
-from gradir.passes.differentiate.derived_functions import Derived, Program
+from gradir.passes.differentiate.derived import Derived
+from gradir.passes.differentiate.program import Program
 from gradir.passes.gradient.gradient import Mode, functions_of
 from gradir.passes.recompute.candidates import Candidate
 from gradir.passes.recompute.policies import recompute

@@ -26,7 +26,7 @@ from gradir.compiler.measured_memory import made_functions, measured_peak
 from gradir.dialects.base.attribute_names import LOOPS, MEMORY_LIMIT, PEAK, POLICY_ATTRIBUTE
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
-from gradir.passes.differentiate.derived_functions import Derived
+from gradir.passes.differentiate.derived import Derived
 from gradir.passes.gradient.gradient import Derivation, Mode
 from gradir.passes.recompute.candidates import (
     Candidate,
@@ -81,7 +81,7 @@ class MemoryLimit:
 
 def keep_what_pays(derivation: Derivation) -> Derived:
     """The policy `auto`: of the plans that take hardly more time, that with the lowest peak."""
-    derived, mode, costs = derivation.derived(), derivation.mode, derivation.program.costs
+    derived, mode, costs = derivation.derived(), derivation.mode, derivation.costs
     found = nearly_free(derived, mode, costs, _how_many(derived))
     chosen = min(found, key=partial(measured_peak, derived, mode=mode))
     recompute(derived, lambda value: value not in chosen.kept, mode)
@@ -94,7 +94,7 @@ def keep_by_name(policy: str, derivation: Derivation) -> Derived:
     What no native code can be made of is left to the policy.
     """
     derived, mode = derivation.derived(), derivation.mode
-    keeps = policy_named(policy, derivation.program.costs)
+    keeps = policy_named(policy, derivation.costs)
     if not rematerialization(derived, lambda value: not keeps(value), mode).recomputed:
         return derived
     made = (value for op in derived.forward.ops for value in op.results)
@@ -139,7 +139,7 @@ class Plans:
         self.mode: Mode = derivation.mode
         stored, loops = _storing_all(derivation)
         straight = straight_bytes(stored, self.mode)
-        found = settings(derivation.program, stored.loops, derivation.program.costs)
+        found = settings(derivation.program, stored.loops, derivation.costs)
         count = _how_many(stored)
         self.settings, self._of_setting = _thinned(found, straight, count)
         plain = not loops and not self.settings[0].policies
@@ -161,7 +161,7 @@ class Plans:
                 number += 1
                 continue
             derived, mode = self.derived(setting), self.mode
-            costs, count = self.derivation.program.costs, self._of_setting
+            costs, count = self.derivation.costs, self._of_setting
             for place, each in enumerate(candidates(derived, mode, costs, count)):
                 heappush(waiting, (cost + each.cost, setting, place, each))
 

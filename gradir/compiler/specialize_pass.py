@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -17,19 +18,25 @@ from xdsl.passes import ModulePass
 from gradir.compiler.gradient_pass import apply_gradient, parse_requests
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.derivative import DerivativeOp
+from gradir.passes.gradient.gradient import Observer
 from gradir.passes.shapes import specialize as passes_specialize
 from gradir.passes.shapes.specialize import Shape
 
 
-def specialize(module: ModuleOp, name: str, shapes: Sequence[Shape]) -> FuncOp:
+def specialize(
+    module: ModuleOp, name: str, shapes: Sequence[Shape], observe: Observer | None = None
+) -> FuncOp:
     """Give the arguments of `@name` these shapes (None: the type says it), and all that follows.
 
-    PassError, located, where shapes do not fit or cannot be found.
+    `observe` is shown the derivatives that waited for shapes. PassError, located, where shapes do
+    not fit or cannot be found.
     """
-    return passes_specialize.specialize(module, name, shapes, _differentiate)
+    return passes_specialize.specialize(module, name, shapes, partial(_differentiate, observe))
 
 
-def _differentiate(module: ModuleOp, name: str, op: DerivativeOp) -> FuncOp:
+def _differentiate(
+    observe: Observer | None, module: ModuleOp, name: str, op: DerivativeOp
+) -> FuncOp:
     policy, limit, requests = (op.option(k) for k in ("policy", "memory_limit", "req"))
     made = apply_gradient(
         module,
@@ -40,6 +47,7 @@ def _differentiate(module: ModuleOp, name: str, op: DerivativeOp) -> FuncOp:
         "keep_all" if policy is None else str(policy),
         None if limit is None else int(limit),
         parse_requests(None if requests is None else str(requests), module),
+        observe,
     )
     return made[0]
 
@@ -54,7 +62,12 @@ class SpecializePass(ModulePass):
     shapes: tuple[int | str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        specialize(op, self.function, [_shape(entry, op) for entry in self.shapes])
+        self.run(op)
+
+    def run(self, module: ModuleOp, observe: Observer | None = None) -> None:
+        """Apply the pass; `observe` is shown the derivatives that waited for shapes."""
+        shapes = [_shape(entry, module) for entry in self.shapes]
+        specialize(module, self.function, shapes, observe)
 
 
 def _shape(entry: int | str, place: ModuleOp) -> Shape:

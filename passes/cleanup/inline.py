@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.dialects.grad.join import join
 from gradir.passes.analysis.call_graph import (
     called_name,
     callee_of,
@@ -22,16 +23,13 @@ from gradir.passes.analysis.call_graph import (
     functions_by_name,
     only_block,
 )
-from gradir.passes.cleanup.call_boundaries import join
 
 
-def inline(
-    module: ModuleOp, function: str | None = None, every: bool = False, joined: bool = False
-) -> None:
+def inline(module: ModuleOp, function: str | None = None, every: bool = False) -> None:
     """Inline all calls in `@function` (all functions where None); PassError at recursion.
 
     Calls of a function that has a vjp of its own stay, since their derivative would be lost, but
-    where `every` call is to be inlined. `joined`: as for `inline_call`.
+    where `every` call is to be inlined.
     """
     functions = functions_by_name(module)
     kept = (
@@ -40,15 +38,30 @@ def inline(
     if function is not None and function not in functions:
         known = ", ".join(f"@{n}" for n in functions) or "none"
         raise PassError(f"no function @{function}; functions: {known}", module)
+    if function is not None:
+        inline_calls(functions, functions[function], kept)
+        return
     defined = [f for f in functions.values() if not f.is_declaration]
-    chosen = defined if function is None else [functions[function]]
     # so that a callee, where it is inlined itself, is flat before it is copied
-    ordered = callees_first(functions, chosen, kept)
-    for caller in ordered if function is None else chosen:
-        _flatten(functions, caller, kept, joined)
+    for caller in callees_first(functions, defined, kept):
+        _flatten(functions, caller, kept, joined=False)
 
 
-def _flatten(functions: dict[str, FuncOp], caller: FuncOp, kept: set[str], joined: bool) -> None:
+def inline_calls(
+    functions: dict[str, FuncOp], caller: FuncOp, kept: Container[str], joined: bool = False
+) -> None:
+    """Inline the calls in a function, but for those that are `kept`; PassError at recursion.
+
+    `joined`: as for `inline_call`.
+    """
+    # refuses what cannot be inlined before anything is
+    callees_first(functions, [caller], kept)
+    _flatten(functions, caller, kept, joined)
+
+
+def _flatten(
+    functions: dict[str, FuncOp], caller: FuncOp, kept: Container[str], joined: bool
+) -> None:
     """Replace each call by a copy of the callee's body, then the calls in that copy."""
     pending = list(calls_in(caller))
     while pending:
@@ -60,7 +73,7 @@ def _flatten(functions: dict[str, FuncOp], caller: FuncOp, kept: set[str], joine
 def inline_call(call: CallOp, callee: FuncOp, joined: bool = False) -> list[CallOp]:
     """Replace one call; returns the calls that this brought in.
 
-    `joined`: for a derivative whose sums are those of the call (joins.py).
+    `joined`: for a derivative whose sums are those of the call (grad.join).
     """
     block, body = call.parent, only_block(callee)
     assert block is not None

@@ -1,13 +1,11 @@
 """Which results of a called function depend on which of its arguments, for activity.
 
-A `Flow` is computed once per function, callees first, by one walk with masks of arguments.
+The `Flow` of a function is found once, callees first, by one walk with masks of arguments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -19,18 +17,7 @@ from gradir.passes.analysis.call_graph import called_name, calls_in
 from gradir.passes.analysis.effects import effect_problem
 from gradir.passes.analysis.region_flow import RegionFlow, region_flow
 from gradir.passes.analysis.regions import values_read
-
-if TYPE_CHECKING:
-    from gradir.passes.differentiate.derived_functions import Program
-
-
-@dataclass(frozen=True)
-class Flow:
-    """Masks of arguments: of those that each result depends on; and errors that are raised when
-    one of the arguments of their mask is active."""
-
-    results: tuple[int, ...]
-    refused: dict[PassError, int]
+from gradir.passes.differentiate.program import Flow, Program
 
 
 def dependence(program: Program, call: CallOp, varied: Sequence[bool]) -> Sequence[bool]:
@@ -59,16 +46,16 @@ def _flow(program: Program, function: FuncOp) -> Flow:
     """The flow of a function, after those of what it calls; an explicit stack, since chains of
     calls may be longer than Python's."""
     stack = [] if function in program.flows else [(function, _callees(program, function))]
-    opened = {function}
+    underway = {function}
     while stack:
         current, callees = stack[-1]
-        following = next((f for f in callees if f not in program.flows and f not in opened), None)
+        following = next((f for f in callees if f not in program.flows and f not in underway), None)
         if following is not None:
-            opened.add(following)
+            underway.add(following)
             stack.append((following, _callees(program, following)))
             continue
         program.flows[current] = _Walk(program, current).flow()
-        opened.discard(current)
+        underway.discard(current)
         stack.pop()
     return program.flows[function]
 

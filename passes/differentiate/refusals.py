@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from xdsl.dialects import tensor
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -13,6 +11,7 @@ from gradir.dialects.base.interfaces import TensorOp, foreign_type, is_terminato
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import ops_within
+from gradir.passes.differentiate.rule import Rules
 from gradir.passes.shapes.infer_shapes import is_open
 
 
@@ -20,7 +19,7 @@ def check_differentiable(
     function: FuncOp,
     block: Block,
     activity: Activity,
-    structural: Callable[[Operation], object | None],
+    rules: Rules,
 ) -> None:
     """PassError that lists every active op without a derivative, and how it is reached."""
     offenders: list[tuple[Operation, str, SSAValue | None]] = []
@@ -29,7 +28,7 @@ def check_differentiable(
             continue
         if not any(map(activity.is_active, op.results)):
             continue
-        if (problem := _problem(op, activity, structural)) is not None:
+        if (problem := _problem(op, activity, rules)) is not None:
             offenders.append((op, *problem))
     if not offenders:
         return
@@ -40,14 +39,12 @@ def check_differentiable(
     raise PassError(f"{why}; wrap it in grad.no_grad to leave it out", first, notes)
 
 
-def _problem(
-    op: Operation, activity: Activity, structural: Callable[[Operation], object | None]
-) -> tuple[str, SSAValue | None] | None:
+def _problem(op: Operation, activity: Activity, rules: Rules) -> tuple[str, SSAValue | None] | None:
     """What is wrong with an op, and the operand to blame if it is one."""
     if isinstance(op, DerivativeOp) or (isinstance(op, tensor.CastOp) and _is_open(op)):
         # what gradir-specialize takes away before anything is differentiated
         return None
-    if structural(op) is None and vjp_rule(op) is None:
+    if type(op) not in rules and vjp_rule(op) is None:
         what = "its regions cannot be differentiated" if op.regions else "it has no derivative"
         if (type_ := foreign_type(op)) is not None:
             what += f" on {type_}"

@@ -164,9 +164,9 @@ class Residuals:
         """Make the backward code read `stored` for `kept`; what is made again, in `prologue`."""
         made = dict(zip(self.kept, stored, strict=True))
         again = self._needed(self.read, made)
-        asked = {*self.read, *(o for op in again for o in op.operands)}
+        needed = {*self.read, *(o for op in again for o in op.operands)}
         for value, maker in self.makers.items():
-            if value in asked:
+            if value in needed:
                 made[value] = named(maker(prologue), value.name_hint)
         for op in again:
             copy = op.clone({o: made.get(o, o) for o in op.operands})

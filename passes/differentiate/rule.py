@@ -1,18 +1,20 @@
-"""Ops whose differentiation changes the forward code too: calls, and ops with regions.
+"""What a rule is: how ops of one class are differentiated, as part of a block.
 
-An ordinary op has a vjp rule that reads its operands and results. A structural op is replaced in
-the forward code by one that also yields what its backward code reads.
+An ordinary op has a vjp that reads its operands and results; one rule serves all of them. A
+structural op (a call, an op with regions) has a rule of its own, since it is replaced in the
+forward code too, by one that also yields what its backward code reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.ir import Operation, SSAValue
 
-from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.interfaces import Cotangents, TensorOp, vjp_rule
 from gradir.dialects.base.value import Value
+from gradir.passes.cleanup.dead_code import remove_dead_ops
 
 if TYPE_CHECKING:
     from gradir.passes.differentiate.differentiator import Differentiator
@@ -35,8 +37,50 @@ class StructuralRule(Protocol):
         ...
 
 
-def structural_rule(op: Operation) -> StructuralRule | None:
-    """The rule for an op's class, if it needs one."""
-    from gradir.passes.gradient.rule_table import RULES
+Rules = Mapping[type[Operation], StructuralRule]
+"""The structural rule of each class of ops that has one."""
 
-    return RULES.get(type(op))
+
+class OrdinaryRule:
+    """The rule of all ops that have a vjp: a copy forward, the vjp backward."""
+
+    def forward(self, outer: Differentiator, op: Operation) -> None:
+        outer.copy(op)
+
+    def backward(
+        self, outer: Differentiator, op: Operation, saved: object, cts: Cotangents
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        if not any(map(outer.activity.is_active, op.operands)):
+            return []
+        vjp = vjp_rule(op)
+        assert vjp is not None  # check_differentiable has seen to it
+        results, operands = (
+            [outer.emitter.value(outer.primal(v)) for v in values]
+            for values in (op.results, op.operands)
+        )
+        before = outer.backward.last_op
+        flowing = list(zip(op.operands, vjp(op, cts, results, operands), strict=True))
+        if (rows := _row_slices(outer, op, cts, results, operands)) is not None:
+            flowing[0] = op.operands[0], rows
+        taken = [(v, ct) for v, ct in flowing if ct is not None and outer.contributions.takes(v)]
+        # a vjp computes the cotangents of all operands, also those that nobody takes
+        remove_dead_ops(outer.backward, before, {ct.ssa for _, ct in taken})
+        return taken
+
+
+def _row_slices(
+    outer: Differentiator,
+    op: Operation,
+    cts: Cotangents,
+    results: Sequence[Value],
+    operands: Sequence[Value],
+) -> Value | None:
+    """The cotangent of the first operand as row slices, if it is summed so and the op offers it."""
+    if not (op.operands and outer.contributions.sums_slices(op.operands[0])):
+        return None
+    if not (isinstance(op, TensorOp) and len(cts) == 1 and cts[0] is not None):
+        return None
+    return op.row_slices(cts[0], results[0], *operands)
+
+
+ORDINARY = OrdinaryRule()

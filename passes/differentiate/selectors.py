@@ -24,7 +24,7 @@ Selector = int | str
 
 @dataclass(frozen=True)
 class Target:
-    """A value that was asked for, what to call it, and what is done with its gradient."""
+    """A requested value, its name in the derivative, and what is done with its gradient."""
 
     value: SSAValue
     hint: str
@@ -74,7 +74,7 @@ def resolve_of(
 ) -> list[Target]:
     """The values to differentiate; default: all floating results (mode=grad: result 0).
 
-    A value may be asked for several times: its cotangents add.
+    A value may be requested several times: its cotangents add.
     """
     if selectors is None and mode == "grad":
         selectors = [0]
@@ -186,7 +186,7 @@ def _ops_of(function: FuncOp) -> Iterator[Operation]:
 
 
 def _check_names(function: FuncOp, attributes: Sequence[dict[str, Attribute]]) -> None:
-    """PassError for an argument whose name is no string, whether it is asked for or not."""
+    """PassError for an argument whose name is no string, whether it is requested or not."""
     for argument, given in zip(function.body.block.args, attributes, strict=True):
         label = given.get(NAME_ATTRIBUTE)
         if label is not None and not isinstance(label, StringAttr):

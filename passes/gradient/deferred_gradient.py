@@ -17,7 +17,8 @@ from gradir.dialects.grad.derivative import MODES, DerivativeOp
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import ops_within
-from gradir.passes.differentiate.derived_functions import Program, function_around
+from gradir.passes.differentiate.derived import function_around
+from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.selectors import Selector, Target, argument_attributes
 from gradir.passes.shapes.infer_shapes import is_open
 from gradir.passes.shapes.specialize import waits_for_shapes
@@ -50,7 +51,7 @@ def options(
     of: Sequence[Selector] | None,
     requests: Sequence[tuple[Selector, str]],
 ) -> dict[str, Attribute]:
-    """What was asked for, as the attributes of a grad.derivative."""
+    """The requests, as the attributes of a grad.derivative."""
     found: dict[str, Attribute] = {}
     for name, selectors in (("wrt", wrt), ("of", of)):
         if selectors is not None:

@@ -21,17 +21,20 @@ from gradir.dialects.base.interfaces import Cotangents, is_terminator, vjp_rule
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.grad import accumulated, zero
 from gradir.dialects.grad.host_call import HostCallOp
+from gradir.dialects.grad.join import JoinOp
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import region_flow, times, trips, yielded
-from gradir.passes.cleanup.call_boundaries import JoinOp, remove_joins
+from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.decompose import decompose_block
 from gradir.passes.cleanup.simplify import simplify_block
-from gradir.passes.differentiate.derived_functions import Program, function_around
-from gradir.passes.differentiate.differentiator import lost
+from gradir.passes.differentiate.contributions import lost
+from gradir.passes.differentiate.derived import function_around
+from gradir.passes.differentiate.function import FunctionDifferentiator
+from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.rule import Rules
 from gradir.passes.differentiate.selectors import Target, argument_attributes
-from gradir.passes.gradient.gradient import FunctionDifferentiator
 from gradir.passes.gradient.prepare import is_taken_apart
 from gradir.passes.rules.calls import Key, derive_callees, key_of, suffix
 from gradir.passes.rules.custom_vjp import refuse_forward_mode
@@ -40,17 +43,17 @@ Callees = dict[Key, FuncOp]
 
 
 def jvp_function(
-    program: Program, source: FuncOp, wrt: Sequence[Target], of: Sequence[Target]
+    program: Program, rules: Rules, source: FuncOp, wrt: Sequence[Target], of: Sequence[Target]
 ) -> FuncOp:
     """Insert `@f_jvp` behind `@f`; tangents come in the order of `wrt` and go in that of `of`."""
-    analysis = FunctionDifferentiator(program, source, wrt, of)
+    analysis = FunctionDifferentiator(program, rules, source, wrt, of)
     callees: Callees = {}
 
     def derive(key: Key, callee: FunctionDifferentiator) -> None:
         made = _function(program, callee, callees, suffix(program, key))
         callees[key] = program.share(made, key.callee)
 
-    derive_callees(program, analysis, callees, derive)
+    derive_callees(analysis, callees, derive)
     return program.add(_function(program, analysis, callees, ""), source)
 
 
@@ -59,7 +62,7 @@ def _function(
 ) -> FuncOp:
     source, block = analysis.source, Block()
     work = ForwardMode(program, analysis.activity, callees, block, analysis.executions)
-    work.opened = analysis.opened()
+    work.dissolved_stages = analysis.dissolved_stages()
     for argument in analysis.block.args:
         work.add_argument(argument, argument.type, argument.name_hint)
     for target in analysis.wrt:
@@ -105,8 +108,8 @@ class ForwardMode:
         self.primal: dict[SSAValue, SSAValue] = {}
         self.tangent: dict[SSAValue, SSAValue] = {}
         self.given: dict[SSAValue, SSAValue] = {}
-        # stages that hold a value that was asked for: they are dissolved
-        self.opened: set[Operation] = set()
+        # stages that hold a requested value
+        self.dissolved_stages: set[Operation] = set()
 
     # Values.
 
@@ -142,7 +145,7 @@ class ForwardMode:
         for op in block.ops:
             if is_terminator(op):
                 continue
-            if op in self.opened:
+            if op in self.dissolved_stages:
                 self._dissolve(op)
             elif not any(map(self.activity.is_active, op.results)):
                 self._copy(op)

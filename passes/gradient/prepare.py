@@ -1,4 +1,4 @@
-"""The form of a function that is differentiated, for as long as its derivative is made.
+"""The form in which a function is differentiated, as a copy: the module stays as it is.
 
 Checkpoint stages are regions; ops whose derivative is that of the simpler ops they consist of are
 these simpler ops, so that what the backward code reads of them is kept rather than computed again.
@@ -8,8 +8,7 @@ computed again.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -17,39 +16,47 @@ from xdsl.ir import Operation
 
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.grad.checkpoint import CheckpointOp
-from gradir.passes.analysis.call_graph import called_name, callee_of, calls_in, functions_by_name
+from gradir.passes.analysis.call_graph import called_name, callee_of, calls_in
 from gradir.passes.cleanup.dead_code import blocks_inside_out
 from gradir.passes.cleanup.decompose import decompose_block
-from gradir.passes.cleanup.inline import inline, inline_call
-from gradir.passes.differentiate.derived_functions import Program
+from gradir.passes.cleanup.inline import inline_call, inline_calls
+from gradir.passes.differentiate.program import Program
 from gradir.passes.recompute.outline_checkpoints import has_markers, outline_checkpoints
+from gradir.passes.rules.custom_vjp import shell
 from gradir.passes.shapes.infer_shapes import is_open
 
 
-@contextmanager
-def prepared(module: ModuleOp, function: str, flat: bool = False) -> Generator[None]:
-    """For as long as this lasts, copies in that form stand for `@function` and what it calls.
+def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[Program, FuncOp]:
+    """The module as it is differentiated, and what stands for `@function` in it.
 
-    Functions that are in that form already stand for themselves. Where it is to be `flat`, calls
-    are inlined too.
+    Prepared copies stand for `@function` and what it calls. Functions that are in that form already
+    stand for themselves. Where it is to be `flat`, calls are inlined too. PassError if there is no
+    `@function`.
     """
-    swapped: list[tuple[FuncOp, FuncOp]] = []
-    try:
-        for original in _unprepared(functions_by_name(module), function, flat):
-            copy = original.clone()
-            copy.location = original.location
-            _swap(original, copy)
-            swapped.append((original, copy))
-            outline_checkpoints(copy)
-            for block in blocks_inside_out(copy):
-                decompose_block(block, is_taken_apart)
-        _inline_effects(module, [copy for _, copy in swapped])
-        if flat and function in functions_by_name(module):
-            inline(module, function, joined=True)
-        yield
-    finally:
-        for original, copy in swapped:
-            _swap(copy, original)
+    program = Program(module)
+    written = program.function(function)
+    functions = program.functions
+    if function in program.custom:
+        functions[function] = shell(written)
+    copies: list[FuncOp] = []
+    # a module around them too, so that regions are as deep in them as in what was written
+    around = ModuleOp([]).body.block
+    for original in _unprepared(functions, function, flat):
+        copy = original.clone()
+        around.add_op(copy)
+        functions[copy.sym_name.data] = copy
+        copies.append(copy)
+        outline_checkpoints(copy)
+        for block in blocks_inside_out(copy):
+            decompose_block(block, is_taken_apart)
+    _inline_effects(program, copies)
+    source = functions[function]
+    if flat:
+        inline_calls(functions, source, program.custom, joined=True)
+    if function in program.custom:
+        # what calls it calls the function itself, whose derivative is declared
+        functions[function] = written
+    return program, source
 
 
 def is_taken_apart(op: Operation) -> bool:
@@ -78,9 +85,8 @@ def _needs_work(function: FuncOp) -> bool:
     return any(isinstance(op, CheckpointOp) and any(calls_in(op)) for op in function.walk())
 
 
-def _inline_effects(module: ModuleOp, functions: Sequence[FuncOp]) -> None:
+def _inline_effects(program: Program, functions: Sequence[FuncOp]) -> None:
     """Inline what stages call that must not run twice, but for what has a vjp of its own."""
-    program = Program(module)
     for function in functions:
         stages = [op for op in function.walk() if isinstance(op, CheckpointOp)]
         pending = list(dict.fromkeys(call for stage in stages for call in calls_in(stage)))
@@ -88,10 +94,3 @@ def _inline_effects(module: ModuleOp, functions: Sequence[FuncOp]) -> None:
             call = pending.pop()
             if called_name(call) not in program.custom and program.has_own_effect(call):
                 pending += inline_call(call, callee_of(program.functions, call), joined=True)
-
-
-def _swap(old: FuncOp, new: FuncOp) -> None:
-    block = old.parent
-    assert block is not None
-    block.insert_op_before(new, old)
-    old.detach()

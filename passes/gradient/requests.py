@@ -17,11 +17,6 @@ from xdsl.ir import SSAValue
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import is_tensor, shape_of
-from gradir.dialects.base.slice_type import is_slices
-from gradir.dialects.base.value import Scalar, Value
-from gradir.dialects.grad.grad import AccumulateOp, zero
-from gradir.dialects.grad.slices import densified, no_slices, whole
-from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.selectors import Selector, Target, resolve_requested
 
 REQUESTS = ("write", "null", "add", "slices")
@@ -36,10 +31,10 @@ def requested(
 
     PassError for a request that is unknown, that does not fit, or of what is not in `wrt`.
     """
-    asked = resolve_requested(source, [selector for selector, _ in requests])
+    targets = resolve_requested(source, [selector for selector, _ in requests])
     members = {target.value for target in wanted}
     found: dict[SSAValue, str] = {}
-    for (selector, request), target in zip(requests, asked, strict=True):
+    for (selector, request), target in zip(requests, targets, strict=True):
         if request not in REQUESTS:
             *others, last = REQUESTS
             raise PassError(
@@ -53,8 +48,8 @@ def requested(
             )
         _check(source, target, request, mode)
         found[target.value] = request
-    targets = (replace(t, request=found.get(t.value, "write")) for t in wanted)
-    return [target for target in targets if target.request != "null"]
+    decided = (replace(t, request=found.get(t.value, "write")) for t in wanted)
+    return [target for target in decided if target.request != "null"]
 
 
 def _check(source: FuncOp, target: Target, request: str, mode: str) -> None:
@@ -67,42 +62,3 @@ def _check(source: FuncOp, target: Target, request: str, mode: str) -> None:
         raise PassError(
             f"req: slices needs a tensor of rows, got {type_} for {target.hint}", source
         )
-
-
-def gradient_of(work: Differentiator, target: Target) -> SSAValue:
-    """The gradient of a target as it was asked for, after the walk."""
-    value = target.value
-    ct = work.found.get(value) or work.cotangent(value)
-    if target.request == "slices":
-        ct = _as_slices(ct, value, work)
-    elif ct is None:
-        ct = zero(value.type, work.emitter)
-    else:
-        ct = densified(ct)
-    return ct.named(f"{target.hint}_ct").ssa
-
-
-def add_to_given(
-    work: Differentiator, targets: Sequence[Target], grads: list[SSAValue]
-) -> dict[int, SSAValue]:
-    """Add the gradients of `add` to arguments, which come behind the cotangents; returns those."""
-    added: dict[int, SSAValue] = {}
-    emitter, block = work.emitter, work.backward
-    for k, target in enumerate(targets):
-        if target.request != "add":
-            continue
-        before = block.insert_arg(grads[k].type, len(block.args))
-        before.name_hint = f"{target.hint}_before"
-        old, grad = emitter.value(before), emitter.value(grads[k])
-        # the whole gradient is one operand, so that the sum has the bits of before + gradient
-        total = old + grad if isinstance(old, Scalar) else AccumulateOp.on(old, grad)
-        grads[k] = total.named(f"{target.hint}_ct").ssa
-        added[k] = before
-    return added
-
-
-def _as_slices(ct: Value | None, value: SSAValue, work: Differentiator) -> Value:
-    """Slices as they are; of a tensor all rows, since any may be anything; none of nothing."""
-    if ct is None:
-        return no_slices(value.type, work.emitter)
-    return ct if is_slices(ct.ssa.type) else whole(ct)

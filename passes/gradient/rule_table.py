@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Operation
 
 from gradir.dialects.grad.checkpoint import CheckpointOp
-from gradir.passes.cleanup.call_boundaries import JoinOp, JoinRule
-from gradir.passes.differentiate.rule import StructuralRule
+from gradir.dialects.grad.join import JoinOp
+from gradir.passes.differentiate.rule import Rules
+from gradir.passes.recompute.costs import Costs
 from gradir.passes.rules.branches import BranchRule, ExecuteRegionRule
 from gradir.passes.rules.calls import CallRule
 from gradir.passes.rules.checkpoints import CheckpointRule
+from gradir.passes.rules.joins import JoinRule
 from gradir.passes.rules.loops.taped_loop import ForRule
 from gradir.passes.rules.loops.while_rule import WhileRule
 
-RULES: dict[type[Operation], StructuralRule] = {
-    CallOp: CallRule(),
-    scf.IfOp: BranchRule(),
-    scf.IndexSwitchOp: BranchRule(),
-    scf.ExecuteRegionOp: ExecuteRegionRule(),
-    scf.ForOp: ForRule(),
-    scf.WhileOp: WhileRule(),
-    CheckpointOp: CheckpointRule(),
-    JoinOp: JoinRule(),
-}
+
+def structural_rules(costs: Costs) -> Rules:
+    """The rule of each class of structural ops; `costs` is what policies of stages ask."""
+    return {
+        CallOp: CallRule(),
+        scf.IfOp: BranchRule(),
+        scf.IndexSwitchOp: BranchRule(),
+        scf.ExecuteRegionOp: ExecuteRegionRule(),
+        scf.ForOp: ForRule(),
+        scf.WhileOp: WhileRule(),
+        CheckpointOp: CheckpointRule(costs),
+        JoinOp: JoinRule(),
+    }

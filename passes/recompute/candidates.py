@@ -18,7 +18,7 @@ from gradir.dialects.grad.tape import is_tape
 from gradir.passes.analysis.live_bytes import held_bytes
 from gradir.passes.analysis.regions import captured
 from gradir.passes.analysis.union_find import Families
-from gradir.passes.differentiate.derived_functions import Derived
+from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.residuals import is_constant
 from gradir.passes.recompute.chain import Chain, Kept, total_bytes
 from gradir.passes.recompute.costs import Cost, Costs

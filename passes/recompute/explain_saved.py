@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from gradir.dialects.base.diagnostics import file_location, location_of, value_name
 from gradir.dialects.grad.tape import TapeType, record_bytes
 from gradir.passes.analysis.live_bytes import held_bytes
-from gradir.passes.differentiate.derived_functions import Derived
+from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.residuals import is_constant
 from gradir.passes.recompute.costs import Cost, Costs
 from gradir.passes.recompute.tape_limits import grows

@@ -27,7 +27,8 @@ from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.dialects.grad.tape import TapeType, record_bytes
 from gradir.passes.analysis.region_flow import trips
-from gradir.passes.differentiate.derived_functions import DifferentiatedLoop, Program
+from gradir.passes.differentiate.derived import DifferentiatedLoop
+from gradir.passes.differentiate.program import Program
 from gradir.passes.recompute.costs import ASSUMED_TRIPS, Costs
 from gradir.passes.recompute.replayable import LoopOp, can_be_kept, op_with_effects
 from gradir.passes.recompute.tape_limits import grows

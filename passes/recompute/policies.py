@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from gradir.dialects.grad.grad import NameOp
 from gradir.dialects.grad.policies import POLICIES
 from gradir.passes.cleanup.simplify import simplify_block
-from gradir.passes.differentiate.derived_functions import Derived
+from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.residuals import is_constant
 from gradir.passes.recompute.costs import BYTES, Costs
 from gradir.passes.recompute.rematerialize import Rematerialization

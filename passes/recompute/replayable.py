@@ -11,7 +11,7 @@ from gradir.dialects.base.shapes import is_static, is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import is_tape
-from gradir.passes.differentiate.derived_functions import Program
+from gradir.passes.differentiate.program import Program
 
 LoopOp = scf.ForOp | scf.WhileOp
 

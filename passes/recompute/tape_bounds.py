@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 from gradir.dialects.grad.tape import TapeNewOp, is_tape
 from gradir.passes.analysis.live_bytes import held_bytes, held_bytes_of_type
 from gradir.passes.analysis.regions import values_read
-from gradir.passes.differentiate.derived_functions import Derived
+from gradir.passes.differentiate.derived import Derived
 
 Needs = dict[SSAValue, int]
 """The tapes that a value needs to have been written, as bits."""

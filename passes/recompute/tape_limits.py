@@ -9,7 +9,7 @@ from xdsl.rewriter import Rewriter
 
 from gradir.dialects.grad.tape import TapeNewOp, TapeType
 from gradir.passes.analysis.union_find import tape_families
-from gradir.passes.differentiate.derived_functions import Derived
+from gradir.passes.differentiate.derived import Derived
 
 
 def limit_tapes(derived: Derived, left: int) -> None:

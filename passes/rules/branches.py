@@ -24,14 +24,10 @@ from gradir.dialects.grad.slices import densified
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.region_flow import region_flow, yielded
 from gradir.passes.cleanup.simplify import simplify_block
-from gradir.passes.differentiate.differentiator import (
-    Differentiator,
-    TapeThread,
-    cotangent_hint,
-    summed,
-    zero_of,
-)
+from gradir.passes.differentiate.contributions import cotangent_hint, summed, zero_of
+from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Residuals
+from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.branch_results import BranchResults
 
 
@@ -115,7 +111,7 @@ class BranchRule:
 
 def _sum_so_far(outer: Differentiator, captured: SSAValue) -> Value | None:
     """What has flowed to a captured value; None if nothing has, so that zeros need no adding."""
-    ct = outer.cotangent(captured)
+    ct = outer.contributions.cotangent(captured)
     return None if ct is None else densified(ct)
 
 
@@ -140,9 +136,9 @@ def _differentiate(
         result = op.results[k]
         seed = inner.backward.insert_arg(cotangent_type(result.type), place)
         seed.name_hint = cotangent_hint(result)
-        inner.contribute(yielded(block)[k], inner.emitter.value(seed))
+        inner.contributions.add(yielded(block)[k], inner.emitter.value(seed))
     inner.walk_back()
-    flowing = inner.flowing_out()
+    flowing = inner.contributions.flowing_out()
     handed_back = [*(ct.ssa for ct in flowing.values()), *(t.in_backward() for t in inner.tapes)]
     inner.emitter.insert(scf.YieldOp(*handed_back))
     simplify_block(inner.backward)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr
@@ -22,18 +21,19 @@ from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.call_graph import callees_first
 from gradir.passes.analysis.region_flow import executions_within, region_flow
 from gradir.passes.differentiate.call_dependence import callee_of
-from gradir.passes.differentiate.derived_functions import Halves, Program, split_functions
-from gradir.passes.differentiate.differentiator import Differentiator, TapeThread
+from gradir.passes.differentiate.derived import split_functions
+from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.function import FunctionDifferentiator
+from gradir.passes.differentiate.program import Halves, Program
+from gradir.passes.differentiate.rule import Rules
 from gradir.passes.differentiate.selectors import Target, resolve_of, resolve_wrt
+from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.custom_vjp import (
     SavedCustomCall,
     custom_backward,
     custom_forward,
     custom_of,
 )
-
-if TYPE_CHECKING:
-    from gradir.passes.gradient.gradient import FunctionDifferentiator
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,9 @@ def _is_zero(value: SSAValue) -> bool:
             return False
 
 
-def differentiate_callees(program: Program, caller: FunctionDifferentiator) -> None:
+def differentiate_callees(caller: FunctionDifferentiator) -> None:
     """Make the halves of all that is called actively below `caller`, callees first."""
+    program = caller.program
 
     def derive(key: Key, callee: FunctionDifferentiator) -> None:
         derived = callee.run(seed_with_ones=False)
@@ -135,11 +136,10 @@ def differentiate_callees(program: Program, caller: FunctionDifferentiator) -> N
         tapes = tuple(t.type for t in derived.tapes)
         program.halves[key] = Halves(forward, backward, tapes)
 
-    derive_callees(program, caller, program.halves, derive)
+    derive_callees(caller, program.halves, derive)
 
 
 def derive_callees(
-    program: Program,
     caller: FunctionDifferentiator,
     done: Container[object],
     derive: Callable[[Key, FunctionDifferentiator], None],
@@ -148,13 +148,14 @@ def derive_callees(
 
     An explicit stack, since chains of calls may be longer than Python's.
     """
+    program = caller.program
     stack: list[tuple[Key | None, FunctionDifferentiator, Iterator[Key]]]
     stack = [(None, caller, _active_calls(program, caller))]
     while stack:
         key, current, needed = stack[-1]
         following = next((k for k in needed if k not in done), None)
         if following is not None:
-            inner = _differentiator(program, following)
+            inner = _differentiator(program, caller.rules, following)
             stack.append((following, inner, _active_calls(program, inner)))
             continue
         stack.pop()
@@ -207,17 +208,16 @@ def _has_loops(program: Program, function: FuncOp) -> bool:
     return program.looping[function]
 
 
-def _differentiator(program: Program, key: Key) -> FunctionDifferentiator:
-    from gradir.passes.gradient.gradient import FunctionDifferentiator
-
+def _differentiator(program: Program, rules: Rules, key: Key) -> FunctionDifferentiator:
     arguments, results = program.block(key.callee).args, program.results(key.callee)
     return FunctionDifferentiator(
         program,
+        rules,
         key.callee,
         [Target(arguments[k], arguments[k].name_hint or f"arg{k}") for k in key.wrt],
         [Target(results[k], results[k].name_hint or f"result{k}") for k in key.of],
         key.executions,
-        threaded=True,
+        tapes_are_arguments=True,
     )
 
 

@@ -24,6 +24,7 @@ from gradir.passes.analysis.regions import captured, is_defined_in
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import is_constant
+from gradir.passes.recompute.costs import Costs
 from gradir.passes.recompute.policies import policy_named
 from gradir.passes.recompute.rematerialize import Rematerialization
 
@@ -37,10 +38,13 @@ class SavedStage:
 
 
 class CheckpointRule:
-    """The structural rule of grad.checkpoint."""
+    """The structural rule of grad.checkpoint; policies ask `costs`."""
+
+    def __init__(self, costs: Costs):
+        self.costs = costs
 
     def forward(self, outer: Differentiator, op: CheckpointOp) -> SavedStage | None:
-        if op in outer.shared.opened:
+        if op in outer.shared.dissolved_stages:
             outer.dissolve(op, op.body.block, op.yielded)
             return None
         inside = {value: outer.primal(value) for value in captured(op)}
@@ -68,7 +72,11 @@ class CheckpointRule:
         self, outer: Differentiator, op: CheckpointOp, saved: SavedStage, cts: Cotangents
     ) -> Iterable[tuple[SSAValue, Value | None]]:
         inner = Differentiator(
-            outer.shared, op.body.block, op.location, threaded=False, sparse=outer.sparse
+            outer.shared,
+            op.body.block,
+            op.location,
+            tapes_are_arguments=False,
+            sparse=outer.contributions.sparse,
         )
         inner.copy_forward()
         handed = self._hand_over(outer, inner, op, cts)
@@ -78,7 +86,7 @@ class CheckpointRule:
                 # the stage has added nothing
                 del inner.contributions[value]
                 outer.contributions[value] = parts
-        flowing = inner.flowing_out()
+        flowing = inner.contributions.flowing_out()
         inner.backward.add_op(YieldOp(*(ct.ssa for ct in flowing.values())))
         simplify_block(inner.backward)
         self._rematerialize(outer, inner, op, saved)
@@ -102,7 +110,7 @@ class CheckpointRule:
                 inner.contributions[value] = [inner.emitter.value(part.ssa) for part in parts]
         for value, ct in zip(op.yielded, cts, strict=True):
             if ct is not None:
-                inner.contribute(value, inner.emitter.value(ct.ssa))
+                inner.contributions.add(value, inner.emitter.value(ct.ssa))
         return handed
 
     def _rematerialize(
@@ -110,7 +118,7 @@ class CheckpointRule:
     ) -> None:
         """Make the backward code of the stage recompute what it reads of the forward code."""
         kept = self._kept(outer, op, saved)
-        keeps = policy_named(op.policy_name, outer.program.costs)
+        keeps = policy_named(op.policy_name, self.costs)
         source = {outer.primal(r): r for o in op.body.block.ops for r in o.results}
 
         def may_recompute(value: SSAValue) -> bool:

@@ -6,11 +6,9 @@ what has no derivative.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
@@ -22,8 +20,9 @@ from gradir.dialects.grad.grad import zero
 from gradir.dialects.grad.tape import is_floating
 from gradir.passes.analysis.call_graph import called_name
 from gradir.passes.cleanup.inline import inline_call
-from gradir.passes.differentiate.derived_functions import Derived, Program
+from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.program import Program
 
 
 def custom_of(program: Program, call: CallOp) -> CustomVjpOp | None:
@@ -75,34 +74,11 @@ def _returned(function: FuncOp) -> Sequence[SSAValue]:
     return () if last is None else last.operands
 
 
-@contextmanager
-def called(module: ModuleOp, function: str) -> Generator[FuncOp | None]:
-    """For as long as this lasts, a function that has a vjp of its own only calls itself.
+def shell(function: FuncOp) -> FuncOp:
+    """`@f(args) { return @f(args) }`, with the names and attributes of @f.
 
-    So the derivative of the function itself is that of a call of it. Gives the function, or None.
+    The derivative of a function that has a vjp of its own is that of a call of it.
     """
-    ops = list(module.ops)
-    declared = any(isinstance(op, CustomVjpOp) and op.names[0] == function for op in ops)
-    found = [f for f in ops if isinstance(f, FuncOp) and f.sym_name.data == function]
-    if not declared or not found:
-        yield None
-        return
-    [original] = found
-    shell = _shell(original)
-    block = original.parent
-    assert block is not None
-    block.insert_op_after(shell, original)
-    original.detach()
-    try:
-        yield original
-    finally:
-        block.insert_op_before(original, shell)
-        shell.detach()
-        shell.erase()
-
-
-def _shell(function: FuncOp) -> FuncOp:
-    """`@f(args) { return @f(args) }`, with the names and attributes of @f."""
     inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
     block = Block(arg_types=inputs)
     if not function.is_declaration:

@@ -23,7 +23,8 @@ from gradir.dialects.grad.tape import TapeType, cotangent_type, pop, push, recor
 from gradir.passes.analysis.region_flow import trips
 from gradir.passes.analysis.regions import defined_inside, values_read_inside
 from gradir.passes.cleanup.simplify import simplify_block
-from gradir.passes.differentiate.differentiator import Differentiator, cotangent_hint, lost
+from gradir.passes.differentiate.contributions import cotangent_hint, lost
+from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers, Residuals
 
 MOST_BYTES = 1 << 47
@@ -67,15 +68,15 @@ def differentiate_body(
         seed.name_hint = cotangent_hint(value)
     used = _accumulators(inner, captured, 1 + len(given))
     for seed, value in zip(block.args[1:], given, strict=False):
-        inner.contribute(value, inner.emitter.value(seed))
+        inner.contributions.add(value, inner.emitter.value(seed))
     inner.walk_back()
     reached = [value for value in wanted if silent or value in inner.contributions]
-    cts = [inner.cotangent_or_zero(value).ssa for value in reached]
+    cts = [inner.contributions.cotangent_or_zero(value).ssa for value in reached]
     for value, argument in list(used.items()):
         if [part.ssa for part in inner.contributions[value]] == [argument]:
             del inner.contributions[value], used[value]
             block.erase_arg(argument)
-    flowing = inner.flowing_out()
+    flowing = inner.contributions.flowing_out()
     for value in flowing.keys() - used.keys():
         raise lost(value, "has no accumulator in the loop")
     sums = [flowing[value].ssa for value in used]
@@ -91,7 +92,7 @@ def _accumulators(
     for place, value in enumerate(captured):
         argument = inner.backward.insert_arg(cotangent_type(value.type), first + place)
         argument.name_hint = cotangent_hint(value)
-        inner.contribute(value, inner.emitter.value(argument))
+        inner.contributions.add(value, inner.emitter.value(argument))
         arguments[value] = argument
     return arguments
 

@@ -38,13 +38,9 @@ from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.region_flow import slot_count, yielded
 from gradir.passes.analysis.regions import captured_inside
-from gradir.passes.differentiate.differentiator import (
-    Differentiator,
-    copied,
-    cotangent_hint,
-    splice,
-    zero_of,
-)
+from gradir.passes.differentiate.block_code import copied, splice
+from gradir.passes.differentiate.contributions import cotangent_hint, zero_of
+from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.recompute.replayable import check_can_be_kept, check_replayable
 from gradir.passes.rules.loops.body import captured_active, check_room, keep_limit
 from gradir.passes.rules.loops.schedules import choose_steps
@@ -118,7 +114,9 @@ def backward_replayed(
     results = work.segments(saved) if isinstance(saved, Segmented) else work.scheduled(saved)
     emitter.before = outer.backward.first_op if place is None else place.next_op
     for value, total in zip(captured, sums, strict=True):
-        start = outer.sum_so_far(value) if value in work.used else zero_of(value, emitter)
+        start = (
+            outer.contributions.sum_so_far(value) if value in work.used else zero_of(value, emitter)
+        )
         total.replace_all_uses_with(start.ssa)
     emitter.before = None
     is_added_to = [True] * len(active) + [c in work.used for c in captured]
@@ -326,7 +324,9 @@ class _Backward:
     def _inner(self) -> Differentiator:
         """For code that runs again here, whose tapes begin and end here."""
         op = self.op
-        return Differentiator(self.outer.shared, op.body.block, op.location, threaded=False)
+        return Differentiator(
+            self.outer.shared, op.body.block, op.location, tapes_are_arguments=False
+        )
 
     def scheduled(self, saved: Scheduled) -> list[SSAValue]:
         """The loop that looks at the last snapshot until nothing is left."""

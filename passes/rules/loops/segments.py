@@ -19,7 +19,8 @@ from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.control_flow import Integers, cast_integer, largest_number, named
 from gradir.dialects.grad.tape import TapeType, pop, push
 from gradir.passes.analysis.region_flow import segment_size, trips
-from gradir.passes.differentiate.differentiator import Differentiator, TapeThread
+from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import check_room, tape_limit
 from gradir.passes.rules.loops.snapshots import Rows
 from gradir.passes.rules.loops.state import LoopState

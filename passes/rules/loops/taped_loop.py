@@ -27,9 +27,11 @@ from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.control_flow import Integers, known_number, trip_count
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.passes.analysis.region_flow import keeps_start, yielded
-from gradir.passes.differentiate.derived_functions import DifferentiatedLoop
-from gradir.passes.differentiate.differentiator import Differentiator, TapeThread, zero_of
+from gradir.passes.differentiate.contributions import zero_of
+from gradir.passes.differentiate.derived import DifferentiatedLoop
+from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers
+from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import (
     Body,
     Step,
@@ -100,7 +102,7 @@ class ForRule:
             return backward_replayed(outer, op, saved, cts)
         emitter, captured = outer.emitter, saved.body.captured
         given = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in saved.active]
-        given += [outer.sum_so_far(c).ssa for c in captured]
+        given += [outer.contributions.sum_so_far(c).ssa for c in captured]
         results = reversed_loop(saved, Bounds.of(outer, op), given, emitter)
         initial = [op.iter_args[k] for k in saved.active]
         return sums_first(initial, captured, [emitter.value(r) for r in results])

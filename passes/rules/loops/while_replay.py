@@ -28,13 +28,15 @@ from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.control_flow import Integers, compare, name_all, named
+from gradir.dialects.grad.join import join
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import push
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import yielded
 from gradir.passes.analysis.regions import captured_inside
-from gradir.passes.cleanup.call_boundaries import join
-from gradir.passes.differentiate.differentiator import Differentiator, Shared, copied
+from gradir.passes.differentiate.block_code import copied
+from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.shared import Shared
 from gradir.passes.recompute.replayable import check_can_be_kept, check_replayable
 from gradir.passes.rules.loops.body import check_room, keep_limit
 from gradir.passes.rules.loops.for_replay import (
@@ -91,10 +93,10 @@ def backward_replayed_while(
     flowing = backward_replayed(outer, saved.same, saved.snapshots, given)
     for value, ct in flowing:
         if ct is not None:
-            outer.contribute(value, ct)
+            outer.contributions.add(value, ct)
     outer.walk_region_back(saved.first)
     initial = [saved.loop.op.arguments[k] for k in saved.loop.carried]
-    cts = [outer.cotangent(argument) for argument in saved.first.args[1:]]
+    cts = [outer.contributions.cotangent(argument) for argument in saved.first.args[1:]]
     return list(zip(initial, cts, strict=True))
 
 

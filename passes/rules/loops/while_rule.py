@@ -27,9 +27,12 @@ from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.control_flow import Integers, cast_integer
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.passes.analysis.region_flow import yielded
-from gradir.passes.differentiate.derived_functions import DifferentiatedLoop
-from gradir.passes.differentiate.differentiator import Differentiator, TapeThread, splice, zero_of
+from gradir.passes.differentiate.block_code import splice
+from gradir.passes.differentiate.contributions import zero_of
+from gradir.passes.differentiate.derived import DifferentiatedLoop
+from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers
+from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import (
     Body,
     Step,
@@ -137,7 +140,7 @@ class WhileRule:
         captured = list(dict.fromkeys([*saved.before.captured, *saved.after.captured]))
         seeds = [(cts[k] or zero_of(op.results[k], emitter)).ssa for k in saved.active_passed]
         state = _last_condition(outer, saved, seeds)
-        sums = [(state.sums.get(c) or outer.sum_so_far(c)).ssa for c in captured]
+        sums = [(state.sums.get(c) or outer.contributions.sum_so_far(c)).ssa for c in captured]
         before_tapes, after_tapes = (
             [t.in_backward() for t in threads]
             for threads in (saved.before_threads, saved.after_threads)
@@ -307,7 +310,7 @@ def _last_condition(
     """The backward code of the first region for the last test, a copy of that in the loop."""
     body, emitter = saved.before, outer.emitter
     block = body.inner.backward
-    before = [outer.sum_so_far(c).ssa for c in body.captured]
+    before = [outer.contributions.sum_so_far(c).ssa for c in body.captured]
     tapes = [t.in_backward() for t in saved.before_threads]
     given = [saved.count, *seeds, *before, *tapes]
     values: dict[SSAValue, SSAValue] = dict(zip(block.args, given, strict=True))

@@ -1,132 +1,24 @@
-"""From forward and backward code to functions in the module, and the module's symbols."""
+"""The code of a derivative, and the functions that a mode makes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.traits import IsTerminator
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 
-from gradir.dialects.base.diagnostics import PassError
-from gradir.dialects.base.interfaces import has_trait
-from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
-from gradir.dialects.grad.tape import TapeType
 from gradir.passes.analysis.arguments import in_out_attribute
-from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
-from gradir.passes.analysis.effects import check_arguments
 from gradir.passes.cleanup.call_boundaries import remove_joins
-from gradir.passes.cleanup.dead_code import has_no_effect, remove_dead_ops
+from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.dead_region_values import prune_flow
-from gradir.passes.differentiate.call_dependence import Flow
+from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.residuals import is_constant, replace_uses_within
 from gradir.passes.differentiate.selectors import argument_attributes
-from gradir.passes.recompute.costs import Costs
-
-if TYPE_CHECKING:
-    from gradir.passes.differentiate.differentiator import TapeThread
-
-
-@dataclass(frozen=True)
-class Halves:
-    """The functions of mode split of a callee, and the tapes that both take and return, last."""
-
-    forward: FuncOp
-    backward: FuncOp
-    tapes: tuple[TapeType, ...]
-
-
-class Program:
-    """The functions of a module by name, and what differentiation has made of them so far."""
-
-    def __init__(self, module: ModuleOp):
-        self.module = module
-        self.functions = functions_by_name(module)
-        self.custom = {op.names[0]: op for op in module.ops if isinstance(op, CustomVjpOp)}
-        self.halves: dict[Hashable, Halves] = {}
-        self.flows: dict[FuncOp, Flow] = {}
-        self.costs = Costs()
-        self.looping: dict[FuncOp, bool] = {}
-        self.effects: dict[FuncOp, bool] = {}
-
-    def function(self, name: str, place: Operation | None = None) -> FuncOp:
-        """The function @name; PassError that names the candidates if there is none."""
-        if name not in self.functions:
-            known = ", ".join(f"@{n}" for n in self.functions) or "none"
-            raise PassError(f"no function @{name}; functions: {known}", place or self.module)
-        return self.functions[name]
-
-    def block(self, function: FuncOp) -> Block:
-        """The one block of a function; PassError if it has none, several, or works on buffers."""
-        name = function.sym_name.data
-        if function.is_declaration:
-            raise PassError(f"@{name} has no body, so that it has no derivative", function)
-        first = function.body.blocks.first
-        assert first is not None
-        if first is not function.body.blocks.last:
-            raise PassError(
-                f"@{name} has several blocks; write branches and loops with scf", function
-            )
-        check_arguments(function)
-        return first
-
-    def has_effects(self, op: Operation) -> bool:
-        """Whether it would be noticed that an op, with all in its regions, runs again."""
-        return any(map(self.has_own_effect, op.walk()))
-
-    def has_own_effect(self, op: Operation) -> bool:
-        """Whether that is so for an op without its regions; a call does what its callee does."""
-        if isinstance(op, CallOp):
-            return self._callee_has_effects(op)
-        return not (op.regions or has_trait(op, IsTerminator) or has_no_effect(op))
-
-    def _callee_has_effects(self, call: CallOp) -> bool:
-        callee = self.function(called_name(call), call)
-        if callee not in self.effects:
-            for each in callees_first(self.functions, [callee]):
-                if each not in self.effects:
-                    self.effects[each] = any(map(self.has_own_effect, each.body.walk()))
-        return self.effects[callee]
-
-    def results(self, function: FuncOp) -> Sequence[SSAValue]:
-        """The values that a function returns."""
-        last = self.block(function).last_op
-        assert last is not None
-        return last.operands
-
-    def add(self, function: FuncOp, after: FuncOp) -> FuncOp:
-        """Insert a function, unless it is there already; PassError if another has its name."""
-        name = function.sym_name.data
-        if (found := self.functions.get(name)) is not None:
-            if found.is_structurally_equivalent(function):
-                return found
-            raise PassError(f"@{name} exists already; rename it, or differentiate once", after)
-        return self._insert(function, after)
-
-    def share(self, function: FuncOp, after: FuncOp) -> FuncOp:
-        """Insert a function, unless it is there already, under a name that is free."""
-        name = wanted = function.sym_name.data
-        copies = 0
-        while (found := self.functions.get(name)) is not None:
-            if found.is_structurally_equivalent(function):
-                return found
-            copies += 1
-            name = f"{wanted}__{copies}"
-            function.sym_name = StringAttr(name)
-        return self._insert(function, after)
-
-    def _insert(self, function: FuncOp, after: FuncOp) -> FuncOp:
-        block = after.parent
-        assert block is not None
-        function.location = after.location
-        block.insert_op_after(function, after)
-        self.functions[function.sym_name.data] = function
-        return function
+from gradir.passes.differentiate.tapes import TapeThread
 
 
 @dataclass

@@ -1,0 +1,178 @@
+"""Reverse mode on one function: from the seeds of its targets to the gradients of `wrt`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.slice_type import is_slices
+from gradir.dialects.base.value import Scalar, Value
+from gradir.dialects.grad.checkpoint import CheckpointOp
+from gradir.dialects.grad.grad import AccumulateOp, ones, zero
+from gradir.dialects.grad.slices import densified, no_slices, whole
+from gradir.dialects.grad.tape import cotangent_type
+from gradir.passes.analysis.activity import Activity, Dependence, analyze
+from gradir.passes.analysis.effects import effect_problem
+from gradir.passes.analysis.region_flow import ops_within, region_flow
+from gradir.passes.analysis.regions import values_read
+from gradir.passes.cleanup.simplify import simplify_block
+from gradir.passes.differentiate.call_dependence import dependence
+from gradir.passes.differentiate.derived import Derived
+from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.refusals import check_differentiable
+from gradir.passes.differentiate.rule import Rules
+from gradir.passes.differentiate.selectors import Target
+from gradir.passes.differentiate.shared import Shared
+
+
+class FunctionDifferentiator:
+    """The forward and backward code of one function.
+
+    `executions` bounds how often the function is called while its tapes live.
+    `tapes_are_arguments` of a callee: its tapes are arguments and results of its halves, so that a
+    call in a loop may push on the tapes of the caller.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        rules: Rules,
+        source: FuncOp,
+        wrt: Sequence[Target],
+        of: Sequence[Target],
+        executions: int | None = 1,
+        tapes_are_arguments: bool = False,
+    ):
+        self.program = program
+        self.rules = rules
+        self.source = source
+        self.wrt = wrt
+        self.of = of
+        self.executions = executions
+        self.tapes_are_arguments = tapes_are_arguments
+        self.block = program.block(source)
+        self.activity: Activity = analyze(
+            self.block, [t.value for t in wrt], [t.value for t in of], self._dependence
+        )
+        check_differentiable(source, self.block, self.activity, rules)
+        self._check_effects()
+
+    def run(self, seed_with_ones: bool) -> Derived:
+        shared = Shared(self.program, self.rules, self.activity, self.dissolved_stages())
+        try:
+            derived = self._derived(shared, seed_with_ones)
+        except BaseException:
+            shared.take_down()
+            raise
+        shared.take_down(derived.forward, derived.backward)
+        derived.clean(simplify_block)
+        return derived
+
+    def _derived(self, shared: Shared, seed_with_ones: bool) -> Derived:
+        work = Differentiator(
+            shared,
+            self.block,
+            self.source.location,
+            self.executions,
+            self.tapes_are_arguments,
+            requested=[t.value for t in self.wrt],
+            sparse=[t.value for t in self.wrt if t.request == "slices"],
+        )
+        for argument in self.block.args:
+            work.add_argument(argument)
+        work.copy_forward()
+        cotangents = self._seed(work, seed_with_ones)
+        work.walk_back()
+        grads = [gradient_of(work, t) for t in self.wrt]
+        work.contributions.check_none_left()
+        added = add_to_given(work, self.wrt, grads)
+        results = [shared.primal[r] for r in self.program.results(self.source)]
+        return Derived(
+            self.source, work.forward, work.backward, results, cotangents, grads, work.tapes,
+            added=added, loops=[shared.loops[op] for op in self.block.walk() if op in shared.loops],
+        )  # fmt: skip
+
+    def _check_effects(self) -> None:
+        """PassError at the first op with effects that reads what depends on `wrt`."""
+        varied = self.activity.varied
+        for op in ops_within(self.block):
+            if isinstance(op, TensorOp) or region_flow(op) is not None:
+                continue
+            if read := varied.intersection(values_read(op)):
+                in_order = (v for v in values_read(op) if v in read)
+                if (problem := effect_problem(op, in_order)) is not None:
+                    raise problem
+
+    def dissolved_stages(self) -> set[Operation]:
+        """The stages around requested values: these need cotangents of the code around."""
+        found: set[Operation] = set()
+        for target in (*self.wrt, *self.of):
+            owner = target.value.owner
+            around = owner if isinstance(owner, Operation) else None
+            while around is not None and (around := around.parent_op()) is not None:
+                if isinstance(around, CheckpointOp):
+                    found.add(around)
+        return found
+
+    def _dependence(self, op: Operation) -> Dependence | None:
+        if not isinstance(op, CallOp):
+            return None
+        return lambda call, varied: dependence(self.program, cast(CallOp, call), varied)
+
+    def _seed(self, work: Differentiator, with_ones: bool) -> list[SSAValue]:
+        """Contribute the seed of each target; returns the cotangent arguments (of `backward`)."""
+        arguments: list[SSAValue] = []
+        for target in self.of:
+            type_ = cotangent_type(target.value.type)
+            if with_ones:
+                seed = ones(type_, work.emitter).ssa
+            else:
+                seed = work.backward.insert_arg(type_, len(arguments))
+                arguments.append(seed)
+            seed.name_hint = f"{target.hint}_ct"
+            work.contributions.add(target.value, work.emitter.value(seed))
+        return arguments
+
+
+def gradient_of(work: Differentiator, target: Target) -> SSAValue:
+    """The gradient of a target after the walk, in the form that its request names."""
+    value, sums = target.value, work.contributions
+    ct = sums.found.get(value) or sums.cotangent(value)
+    if target.request == "slices":
+        ct = _as_slices(ct, value, work)
+    elif ct is None:
+        ct = zero(value.type, work.emitter)
+    else:
+        ct = densified(ct)
+    return ct.named(f"{target.hint}_ct").ssa
+
+
+def add_to_given(
+    work: Differentiator, targets: Sequence[Target], grads: list[SSAValue]
+) -> dict[int, SSAValue]:
+    """Add the gradients of `add` to arguments, which come behind the cotangents; returns those."""
+    added: dict[int, SSAValue] = {}
+    emitter, block = work.emitter, work.backward
+    for k, target in enumerate(targets):
+        if target.request != "add":
+            continue
+        before = block.insert_arg(grads[k].type, len(block.args))
+        before.name_hint = f"{target.hint}_before"
+        old, grad = emitter.value(before), emitter.value(grads[k])
+        # the whole gradient is one operand, so that the sum has the bits of before + gradient
+        total = old + grad if isinstance(old, Scalar) else AccumulateOp.on(old, grad)
+        grads[k] = total.named(f"{target.hint}_ct").ssa
+        added[k] = before
+    return added
+
+
+def _as_slices(ct: Value | None, value: SSAValue, work: Differentiator) -> Value:
+    """Slices as they are; of a tensor all rows, since any may be anything; none of nothing."""
+    if ct is None:
+        return no_slices(value.type, work.emitter)
+    return ct if is_slices(ct.ssa.type) else whole(ct)

@@ -1,0 +1,133 @@
+"""The functions of a module, and what differentiation has found and made of them so far."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.interfaces import has_trait
+from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.dialects.grad.tape import TapeType
+from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
+from gradir.passes.analysis.effects import check_arguments
+from gradir.passes.cleanup.dead_code import has_no_effect
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Which arguments of a function each result depends on, as a mask of the arguments.
+
+    `refused`: errors, each raised when an argument of its mask is active.
+    """
+
+    results: tuple[int, ...]
+    refused: dict[PassError, int]
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The functions of mode split of a callee, and the tapes that both take and return, last."""
+
+    forward: FuncOp
+    backward: FuncOp
+    tapes: tuple[TapeType, ...]
+
+
+class Program:
+    """The functions of a module by name, and what differentiation has found and made of them.
+
+    `functions` are what calls mean while the module is differentiated: prepared copies may stand
+    for functions of the module, which stays as it is but for the functions that are added.
+    """
+
+    def __init__(self, module: ModuleOp, functions: Mapping[str, FuncOp] | None = None):
+        self.module = module
+        self.in_module = functions_by_name(module)
+        self.functions = dict(self.in_module if functions is None else functions)
+        self.custom = {op.names[0]: op for op in module.ops if isinstance(op, CustomVjpOp)}
+        self.halves: dict[Hashable, Halves] = {}
+        self.flows: dict[FuncOp, Flow] = {}
+        self.looping: dict[FuncOp, bool] = {}
+        self.effects: dict[FuncOp, bool] = {}
+
+    def function(self, name: str, place: Operation | None = None) -> FuncOp:
+        """The function @name; PassError that names the candidates if there is none."""
+        if name not in self.functions:
+            known = ", ".join(f"@{n}" for n in self.functions) or "none"
+            raise PassError(f"no function @{name}; functions: {known}", place or self.module)
+        return self.functions[name]
+
+    def block(self, function: FuncOp) -> Block:
+        """The one block of a function; PassError if it has none, several, or works on buffers."""
+        name = function.sym_name.data
+        if function.is_declaration:
+            raise PassError(f"@{name} has no body, so that it has no derivative", function)
+        first = function.body.blocks.first
+        assert first is not None
+        if first is not function.body.blocks.last:
+            raise PassError(
+                f"@{name} has several blocks; write branches and loops with scf", function
+            )
+        check_arguments(function)
+        return first
+
+    def has_effects(self, op: Operation) -> bool:
+        """Whether it would be noticed that an op, with all in its regions, runs again."""
+        return any(map(self.has_own_effect, op.walk()))
+
+    def has_own_effect(self, op: Operation) -> bool:
+        """Whether that is so for an op without its regions; a call does what its callee does."""
+        if isinstance(op, CallOp):
+            return self._callee_has_effects(op)
+        return not (op.regions or has_trait(op, IsTerminator) or has_no_effect(op))
+
+    def _callee_has_effects(self, call: CallOp) -> bool:
+        callee = self.function(called_name(call), call)
+        if callee not in self.effects:
+            for each in callees_first(self.functions, [callee]):
+                if each not in self.effects:
+                    self.effects[each] = any(map(self.has_own_effect, each.body.walk()))
+        return self.effects[callee]
+
+    def results(self, function: FuncOp) -> Sequence[SSAValue]:
+        """The values that a function returns."""
+        last = self.block(function).last_op
+        assert last is not None
+        return last.operands
+
+    def add(self, function: FuncOp, after: FuncOp) -> FuncOp:
+        """Insert a function behind another, unless it is there; PassError if its name is taken."""
+        name = function.sym_name.data
+        if (found := self.functions.get(name)) is not None:
+            if found.is_structurally_equivalent(function):
+                return found
+            raise PassError(f"@{name} exists already; rename it, or differentiate once", after)
+        return self._insert(function, after)
+
+    def share(self, function: FuncOp, after: FuncOp) -> FuncOp:
+        """Insert a function behind another, unless it is there, under a name that is free."""
+        name = wanted = function.sym_name.data
+        copies = 0
+        while (found := self.functions.get(name)) is not None:
+            if found.is_structurally_equivalent(function):
+                return found
+            copies += 1
+            name = f"{wanted}__{copies}"
+            function.sym_name = StringAttr(name)
+        return self._insert(function, after)
+
+    def _insert(self, function: FuncOp, after: FuncOp) -> FuncOp:
+        place = self.in_module[after.sym_name.data]
+        block = place.parent
+        assert block is not None
+        function.location = after.location
+        block.insert_op_after(function, place)
+        self.functions[function.sym_name.data] = function
+        self.in_module[function.sym_name.data] = function
+        return function

@@ -1,0 +1,24 @@
+"""Tapes that pass through a block: ops of the block push on them and pop from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from gradir.dialects.grad.tape import TapeType
+
+
+@dataclass
+class TapeThread:
+    """A tape that passes through a block: what it is now, in the forward and in the backward code.
+
+    Without a `backward` of its own, the backward code takes it up where the forward code left it.
+    """
+
+    type: TapeType
+    forward: SSAValue
+    backward: SSAValue | None = None
+
+    def in_backward(self) -> SSAValue:
+        return self.forward if self.backward is None else self.backward

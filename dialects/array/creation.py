@@ -23,7 +23,7 @@ from gradir.dialects.base.shapes import (
     normalize_axis,
     shape_of,
 )
-from gradir.dialects.base.value import Emitter, Scalar
+from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements, require_number
 from gradir.dialects.building.nests import nest
@@ -75,6 +75,15 @@ class FullOp(CreationOp):
             return b.literal(at, self.number, element)
 
         return nest(emitter, shape, [], [output], fill)
+
+
+def full(near: Value, number: float, type_: Attribute) -> Value:
+    """A tensor filled with a number, emitted where `near` is."""
+    op = near.emitter.insert(FullOp.fill(number, type_))
+    return Value(op.y, near.emitter)
+
+
+Value.OPERATORS["full"] = full
 
 
 @irdl_op_definition

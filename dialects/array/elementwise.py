@@ -434,5 +434,4 @@ OPS: tuple[type[TensorOp], ...] = (
     MinimumOp,
 )
 
-# By name, for the operators of values.
-BY_NAME: dict[str, type[TensorOp]] = {op.name: op for op in (*OPS, *comparison.OPS)}
+Value.OPERATORS.update({op.name.removeprefix("array."): op.on for op in (*OPS, *comparison.OPS)})

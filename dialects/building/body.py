@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import as_integer_type, is_float
 from gradir.dialects.base.value import Scalar
-from gradir.dialects.foreign.elementwise_arith import comparison, made
+from gradir.dialects.base.elementwise_arith import comparison, made
 from gradir.dialects.loopnest import loopnest, special
 
 
@@ -124,20 +124,20 @@ logical_and = _by_type(arith.AndIOp, arith.AndIOp)
 logical_or = _by_type(arith.OrIOp, arith.OrIOp)
 logical_xor = _by_type(arith.XOrIOp, arith.XOrIOp)
 
-# What the operators of `Scalar` mean.
-ARITHMETIC: dict[str, Callable[..., Scalar]] = {
-    "add": add,
-    "subtract": subtract,
-    "multiply": multiply,
-    "divide": divide,
-    "negative": _negate,
-    "less": less,
-    "less_equal": less_equal,
-    "greater": greater,
-    "greater_equal": greater_equal,
-    "equal": equal,
-    "not_equal": not_equal,
-}
+Scalar.OPERATORS.update(
+    full=literal,
+    add=add,
+    subtract=subtract,
+    multiply=multiply,
+    divide=divide,
+    negative=_negate,
+    less=less,
+    less_equal=less_equal,
+    greater=greater,
+    greater_equal=greater_equal,
+    equal=equal,
+    not_equal=not_equal,
+)
 
 
 def logical_not(x: Scalar) -> Scalar:

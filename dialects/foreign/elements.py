@@ -31,7 +31,7 @@ from gradir.dialects.base.shapes import (
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
 from gradir.dialects.building.nests import Body, Read, nest
-from gradir.dialects.foreign.elementwise_arith import FORMS
+from gradir.dialects.base.elementwise_arith import FORMS
 from gradir.dialects.loopnest.loopnest import Output, scalar_type
 
 _NUMBERS: dict[type[Operation], type[Operation]] = {form: op for op, form in FORMS.items()}

@@ -29,7 +29,7 @@ from gradir.dialects.base.interfaces import (
 )
 from gradir.dialects.base.value import Elements, Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.foreign.elementwise_arith import FORMS, made
+from gradir.dialects.base.elementwise_arith import FORMS, made
 from gradir.dialects.grad.gate import gated, inside, unless_nan
 
 # One operand: (ct, y, x) -> the cotangent of x.

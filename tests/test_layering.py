@@ -3,8 +3,9 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -143,3 +144,56 @@ def test_passes_name_no_tensor_op(folder: str) -> None:
     naming = {name for name, path in files.items() if tensor_ops_named(path)}
     allowed = {name for name in NAMES_TENSOR_OPS if name.startswith(folder)}
     assert naming == allowed
+
+
+# The rooms of a folder in the order of their imports, and who names a later room as it runs.
+DIALECT_ROOMS = (
+    *("base", "loopnest", "building", "array", "spatial", "grad", "nn", "foreign", "__init__"),
+)
+NAMES_BACKWARD_OPS = {("array", "grad"), ("array", "nn"), ("spatial", "nn"), ("grad", "nn")}
+FRONTEND_ROOMS = ("tracing", "functions", "transforms")
+
+
+def imported_rooms(path: Path, package: str) -> Iterator[tuple[str, bool]]:
+    """The rooms of a package that a file imports, and whether it does so as it is loaded."""
+
+    def walk(node: ast.AST, at_load: bool) -> Iterator[tuple[str, bool]]:
+        is_function = isinstance(node, ast.FunctionDef | ast.Lambda)
+        is_typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for _, name in imported_names(ast.Module([node], []), []):
+                if name.startswith(package + "."):
+                    yield name.removeprefix(package + ".").partition(".")[0], at_load
+        elif not is_typing:
+            for child in ast.iter_child_nodes(node):
+                yield from walk(child, at_load and not is_function)
+
+    return walk(ast.parse(path.read_text()), True)
+
+
+def upward(folder: str, package: str, rooms: Sequence[str]) -> tuple[list[str], set[Any]]:
+    """The imports of later rooms as a file is loaded; and those as a function runs, by room."""
+    loading: list[str] = []
+    running: set[tuple[str, str]] = set()
+    for path in python_files(folder):
+        inner = path.relative_to(ROOT / folder).parts
+        room = inner[0] if len(inner) > 1 else path.stem
+        for target, at_load in imported_rooms(path, package):
+            if rooms.index(target) <= rooms.index(room):
+                continue
+            if at_load:
+                loading.append(f"{path.relative_to(ROOT)} imports {target}")
+            else:
+                running.add((room, target))
+    return loading, running
+
+
+def test_rooms_of_dialects() -> None:
+    """An op names another room's op for a derivative or a decomposition; base and loops do not."""
+    loading, running = upward("dialects", "gradir.dialects", DIALECT_ROOMS)
+    assert (loading, running) == ([], NAMES_BACKWARD_OPS)
+
+
+def test_rooms_of_frontends() -> None:
+    rooms = (*FRONTEND_ROOMS, "__init__")
+    assert upward("gradir/frontends", "gradir.frontends", rooms) == ([], set())

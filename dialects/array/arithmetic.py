@@ -18,8 +18,8 @@ from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import byte_size, element_of, is_float
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated, zero_or_nan
 from gradir.dialects.building.kinds import BinaryOp, UnaryOp, require_number
-from gradir.dialects.grad.gate import gated, zero_or_nan
 
 # The smallest normal numbers, whose reciprocals are finite.
 _SMALLEST_F64, _SMALLEST_F32 = 2.0**-1022, 2.0**-126

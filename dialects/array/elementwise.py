@@ -16,11 +16,11 @@ from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import is_float
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated, inside, zero_or_nan
 from gradir.dialects.building.kinds import (
     BinaryOp,
     UnaryOp,
 )
-from gradir.dialects.grad.gate import gated, inside, zero_or_nan
 
 # Unary.
 

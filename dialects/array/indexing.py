@@ -32,7 +32,6 @@ from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.building.nests import Read, add_at, nest
-from gradir.dialects.grad.slices import taken_rows
 from gradir.dialects.loopnest.loopnest import Output
 
 
@@ -104,6 +103,8 @@ class TakeOp(IndexingOp):
         return [ScatterAddOp.on(x.full(0), indices, ct, axis=self.axis), None]
 
     def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
+        from gradir.dialects.grad.slices import taken_rows
+
         x, indices = operands
         return taken_rows(ct, x, indices) if self.axis == 0 else None
 

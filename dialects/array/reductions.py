@@ -28,9 +28,9 @@ from gradir.dialects.base.shapes import (
 )
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated, zero_or_nan
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.building.nests import Read, nest
-from gradir.dialects.grad.gate import gated, zero_or_nan
 from gradir.dialects.loopnest.loopnest import Output
 
 

@@ -38,8 +38,8 @@ from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated, zero_or_nan
 from gradir.dialects.building.nests import Read, nest
-from gradir.dialects.grad.gate import gated, zero_or_nan
 from gradir.dialects.loopnest.loopnest import Output
 
 

@@ -12,8 +12,8 @@ from gradir.dialects.array.elementwise import ExpOp, RsqrtOp, SqrtOp
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import inside
 from gradir.dialects.building.kinds import UnaryOp
-from gradir.dialects.grad.gate import inside
 
 # Exponentials and logarithms.
 

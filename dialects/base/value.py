@@ -154,6 +154,10 @@ class Value:
     def not_equal(self, other: Value | float) -> Self:
         return self.apply("not_equal", other)
 
+    def choose(self, x: Value, y: Value) -> Value:
+        """x where this value, a bool, holds, else y."""
+        return self.operator("where")(self, x, y)
+
     def named(self, hint: str | None) -> Value:
         """This value, its SSA name set to `hint` where it has none."""
         if hint and self.ssa.name_hint is None:

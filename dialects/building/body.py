@@ -24,10 +24,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from gradir.dialects.base.elementwise_arith import comparison, made
 from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import as_integer_type, is_float
 from gradir.dialects.base.value import Scalar
-from gradir.dialects.base.elementwise_arith import comparison, made
 from gradir.dialects.loopnest import loopnest, special
 
 
@@ -124,21 +124,6 @@ logical_and = _by_type(arith.AndIOp, arith.AndIOp)
 logical_or = _by_type(arith.OrIOp, arith.OrIOp)
 logical_xor = _by_type(arith.XOrIOp, arith.XOrIOp)
 
-Scalar.OPERATORS.update(
-    full=literal,
-    add=add,
-    subtract=subtract,
-    multiply=multiply,
-    divide=divide,
-    negative=_negate,
-    less=less,
-    less_equal=less_equal,
-    greater=greater,
-    greater_equal=greater_equal,
-    equal=equal,
-    not_equal=not_equal,
-)
-
 
 def logical_not(x: Scalar) -> Scalar:
     return logical_xor(x, literal(x, 1, i1))
@@ -203,6 +188,23 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
 def select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """x where the condition holds, else y."""
     return x.emit(made(arith.SelectOp, [condition.ssa, x.ssa, y.ssa], x.ssa.type))
+
+
+Scalar.OPERATORS.update(
+    full=literal,
+    add=add,
+    subtract=subtract,
+    multiply=multiply,
+    divide=divide,
+    negative=_negate,
+    less=less,
+    less_equal=less_equal,
+    greater=greater,
+    greater_equal=greater_equal,
+    equal=equal,
+    not_equal=not_equal,
+    where=select,
+)
 
 
 def index(near: Scalar, dim: int) -> Scalar:

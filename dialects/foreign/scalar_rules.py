@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import Float64Type, FloatAttr
 from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.array.elementwise import splat_of
+from gradir.dialects.base.elementwise_arith import FORMS, made
 from gradir.dialects.base.interfaces import (
     Cotangents,
     VjpRule,
@@ -29,8 +30,7 @@ from gradir.dialects.base.interfaces import (
 )
 from gradir.dialects.base.value import Elements, Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.base.elementwise_arith import FORMS, made
-from gradir.dialects.grad.gate import gated, inside, unless_nan
+from gradir.dialects.building.gate import gated, inside, unless_nan
 
 # One operand: (ct, y, x) -> the cotangent of x.
 Unary = Callable[[Scalar, Scalar, Scalar], Value]

@@ -40,6 +40,7 @@ from gradir.dialects.base.shapes import (
 from gradir.dialects.base.slice_type import SlicesType, is_slices
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import GateOp
 from gradir.dialects.building.kinds import (
     ElementwiseOp,
     IdentityOp,
@@ -51,7 +52,6 @@ from gradir.dialects.building.nests import Read, add_at, elementwise
 from gradir.dialects.grad import checkpoint, custom_vjp, derivative, host_call
 from gradir.dialects.grad.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.grad.attention import OPS as ATTENTION_OPS
-from gradir.dialects.grad.gate import GateOp
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.dialects.grad.nll import ClassIndexOp, NllLossBackwardOp
 from gradir.dialects.grad.slices import OPS as SLICES_OPS

@@ -19,8 +19,8 @@ from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import normalize_axis, shape_of
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated
 from gradir.dialects.building.kinds import UnaryOp, require_elements
-from gradir.dialects.grad.gate import gated
 
 
 @irdl_op_definition

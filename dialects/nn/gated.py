@@ -25,8 +25,8 @@ from gradir.dialects.base.shapes import (
     tensor,
 )
 from gradir.dialects.base.value import Value
+from gradir.dialects.building.gate import unless_nan
 from gradir.dialects.building.kinds import require_elements
-from gradir.dialects.grad.gate import unless_nan
 from gradir.dialects.nn.activations import SigmoidOp
 
 

@@ -16,8 +16,8 @@ from gradir.dialects.base.attributes import Attributes, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated, unless_nan, zero_or_nan
 from gradir.dialects.building.kinds import UnaryOp
-from gradir.dialects.grad.gate import gated, unless_nan, zero_or_nan
 from gradir.dialects.nn.activations import ActivationOp
 
 

@@ -1,8 +1,8 @@
 """Traced arrays: what a Python function gets instead of arrays while it is traced.
 
 They have the operators, attributes and methods of the Array API's arrays; each is the function of
-gradir.numpy with the same meaning, which that module registers here. They have a shape and a dtype but no values: what asks for these
-is refused.
+gradir.numpy with the same meaning, which that module registers here. They have a shape and a dtype
+but no values: what asks for these is refused.
 """
 
 from __future__ import annotations

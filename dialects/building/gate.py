@@ -87,9 +87,7 @@ def unless_nan(ct: Value, x: Value) -> Value:
 
 def zero_or_nan(x: Value) -> Value:
     """What `gated` gives beside what passes: 0, but nan where x is nan."""
-    from gradir.dialects.array.comparison import WhereOp
-
-    return WhereOp.on(x.equal(x), x.full(0), x)
+    return x.equal(x).choose(x.full(0), x)
 
 
 def inside(ct: Value, holds: Value) -> Value:

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.attributes import attribute, integer, number, splat_number
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
@@ -60,12 +61,8 @@ class FullOp(CreationOp):
         require_number(self.number, self.y.type)
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
         element = element_of(self.y.type)
-        return numpy.full(
-            shape_of(self.y.type), rounded(self.number, element), numpy_dtype(element)
-        )
+        return np.full(shape_of(self.y.type), rounded(self.number, element), numpy_dtype(element))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, element = shape_of(self.y.type), scalar_type(element_of(self.y.type))
@@ -115,15 +112,13 @@ class ConstantOp(TensorOp):
     @property
     def array(self) -> Any:
         """The value as a NumPy array."""
-        import numpy
-
         element, shape = element_of(self.y.type), shape_of(self.y.type)
         if NUMPY_NAMES[element] in ("bool", "bfloat16"):
-            values = numpy.array([float(cast(float, v)) for v in self.dense.get_values()])
+            values = np.array([float(cast(float, v)) for v in self.dense.get_values()])
             return values.reshape(shape).astype(numpy_dtype(element))
-        data = numpy.frombuffer(self.dense.data.data, numpy_dtype(element))
+        data = np.frombuffer(self.dense.data.data, numpy_dtype(element))
         is_whole = data.size == prod(shape)
-        return numpy.array(data.reshape(shape) if is_whole else numpy.broadcast_to(data, shape))
+        return np.array(data.reshape(shape) if is_whole else np.broadcast_to(data, shape))
 
     @property
     def splat(self) -> float | None:
@@ -150,11 +145,9 @@ class IotaOp(CreationOp):
         _ = self.axis
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
         shape = shape_of(self.y.type)
         line = [n if d == self.axis else 1 for d, n in enumerate(shape)]
-        return numpy.broadcast_to(numpy.arange(shape[self.axis]).reshape(line), shape)
+        return np.broadcast_to(np.arange(shape[self.axis]).reshape(line), shape)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, element = shape_of(self.y.type), element_of(self.y.type)
@@ -167,14 +160,12 @@ class IotaOp(CreationOp):
 
 def numpy_dtype(element: Attribute) -> Any:
     """The NumPy dtype of an element type; bfloat16 is that of ml_dtypes."""
-    import numpy
-
     name = NUMPY_NAMES[element]
     if name == "bfloat16":
         import ml_dtypes
 
-        return numpy.dtype(ml_dtypes.bfloat16)
-    return numpy.dtype(name)
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
 
 
 OPS: tuple[type[TensorOp], ...] = (FullOp, ConstantOp, IotaOp)

@@ -16,9 +16,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, Row, dim_row
-from gradir.dialects.base.attributes import Attributes, integer
+from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.diagnostics import location_text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     agree_but_for,
@@ -93,9 +94,7 @@ class TakeOp(IndexingOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices = operands
         return [taken_type(x, indices, attributes)]
 
@@ -123,9 +122,7 @@ class TakeOp(IndexingOp):
         return nest(emitter, shape, reads, [Output(self.y.type, Access.identity(rank))], pick)
 
     def numpy(self, x: Any, indices: Any) -> Any:
-        import numpy
-
-        return numpy.take(x, wrapped(indices, x.shape[self.axis]), axis=self.axis)
+        return np.take(x, wrapped(indices, x.shape[self.axis]), axis=self.axis)
 
 
 def taken_type(x: Attribute, indices: Attribute, attributes: Attributes) -> Attribute:
@@ -154,9 +151,7 @@ class ScatterAddOp(IndexingOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices, updates = operands
         require_elements(x, "number")
         taken = taken_type(x, indices, attributes)
@@ -191,12 +186,10 @@ class ScatterAddOp(IndexingOp):
         return add_at(emitter, x, Access(rank, tuple(rows)), shape, reads, add)
 
     def numpy(self, x: Any, indices: Any, updates: Any) -> Any:
-        import numpy
-
-        result = numpy.array(x)
+        result = np.array(x)
         places = wrapped(indices, x.shape[self.axis])
         at: Any = (slice(None),) * self.axis + (places,)
-        numpy.add.at(result, at, updates)
+        np.add.at(result, at, updates)
         return result
 
 
@@ -214,9 +207,7 @@ class TakeAlongAxisOp(IndexingOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices = operands
         require_elements(indices, "integer")
         shape, wanted = shape_of(x), list(shape_of(indices))
@@ -247,10 +238,8 @@ class TakeAlongAxisOp(IndexingOp):
         return nest(emitter, shape, reads, [Output(self.y.type, Access.identity(rank))], pick)
 
     def numpy(self, x: Any, indices: Any) -> Any:
-        import numpy
-
         places = wrapped(indices, x.shape[self.axis])
-        return numpy.take_along_axis(x, places, axis=self.axis)
+        return np.take_along_axis(x, places, axis=self.axis)
 
 
 OPS: tuple[type[TensorOp], ...] = (TakeOp, ScatterAddOp, TakeAlongAxisOp)

@@ -19,7 +19,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.attributes import Attributes, Plain, attribute, print_attributes
+from gradir.dialects.base.attributes import Attributes, Plain, Types, attribute, print_attributes
 from gradir.dialects.base.shapes import (
     compatible,
     element_of,
@@ -70,9 +70,7 @@ class TensorOp(IRDLOperation, ABC):
     # Types.
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute] | None:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types | None:
         """The result types; None where they must be written. VerifyException on bad operands."""
         del operands, attributes
         return None

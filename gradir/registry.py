@@ -34,7 +34,7 @@ DIALECTS: dict[str, str] = {
 }
 """gradir's own dialects: name to `module:Dialect object`."""
 
-EXTENDED: dict[str, str] = {"arith": "gradir.dialects.foreign.elementwise_arith:Arith"}
+EXTENDED: dict[str, str] = {"arith": "gradir.dialects.base.elementwise_arith:Arith"}
 """Dialects of xDSL in which gradir reads more, in the same form."""
 
 PASSES: dict[str, str] = {

@@ -19,7 +19,7 @@ from xdsl.ir import Block, Region
 import gradir
 from gradir import GradirError, Module
 from gradir.compiler.symbols import function_named
-from gradir.dialects.array.elementwise import BY_NAME
+from gradir.dialects.array.elementwise import SinOp
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
@@ -168,7 +168,7 @@ def test_executions_are_as_many_as_needed(
     """The sine, of whose value no derivative is made, runs in the forward loop and where iterations
     run again. The forward loop has run what leads to its snapshots, which counts as run again, and
     goes on to the end."""
-    sine, count = BY_NAME["array.sin"], 0
+    sine, count = SinOp, 0
     original = sine.numpy
 
     def counting(self: Any, *arrays: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 import gradir
 from gradir.codegen.bodies.op_table import OPS
-from gradir.dialects.foreign.elementwise_arith import FORMS
+from gradir.dialects.base.elementwise_arith import FORMS
 from gradir.dialects.foreign.scalar_rules import ELEMENTWISE
 from gradir.errors import IndexOutOfRange
 from gradir.interpreter.numbers import NUMBER_OPS

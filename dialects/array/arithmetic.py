@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf, isnan, log, nan
 from typing import Any, ClassVar
 
@@ -13,13 +12,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import IsinfOp, LogicalAndOp, LogicalOrOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
-from gradir.dialects.base.attributes import Attributes, number
+from gradir.dialects.base.attributes import Attributes, Types, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import byte_size, element_of, is_float
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated, zero_or_nan
 from gradir.dialects.building.kinds import BinaryOp, UnaryOp, require_number
-from gradir.dialects.grad.gate import gated, zero_or_nan
 
 # The smallest normal numbers, whose reciprocals are finite.
 _SMALLEST_F64, _SMALLEST_F32 = 2.0**-1022, 2.0**-126
@@ -65,12 +65,10 @@ class PowOp(BinaryOp):
         return b.integer_power(x, y, bits if b.is_unsigned(element) else bits - 1)
 
     def numpy(self, x: Any, y: Any) -> Any:
-        import numpy
-
         if x.dtype.kind == "f":
-            return numpy.power(x, y)
-        where: Any = numpy.where
-        of_units = numpy.power(x, where(y < 0, y & 1, y))
+            return np.power(x, y)
+        where: Any = np.where
+        of_units = np.power(x, where(y < 0, y & 1, y))
         return where((y < 0) & (x != 1) & (x != -1), 0, of_units)
 
 
@@ -137,10 +135,10 @@ class LogaddexpOp(_FloatBinaryOp):
         return [ct * WhereOp.on(empty, y.full(0), share) for share in shares]
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
-        top, apart = b.maximum(x, y), b.absolute(b.subtract(x, y))
-        sum_ = b.add(top, b.log1p(b.exp(-apart)))  # pyright: ignore[reportArgumentType]
+        top, apart = b.maximum(x, y), b.absolute(x - y)
+        sum_ = top + b.log1p(b.exp(-apart))  # pyright: ignore[reportArgumentType]
         # inf - inf is nan
-        return b.select(b.equal(x, y), b.add(x, b.constant(x, log(2))), sum_)
+        return b.select(b.equal(x, y), x + log(2), sum_)
 
 
 # Division with remainder.
@@ -206,9 +204,7 @@ class ClipOp(UnaryOp):
     DOMAIN: ClassVar[str] = "number"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         [type_] = super().infer_types(operands, attributes)
         bounds = [_bound(attributes, name) for name in ("min", "max")]
         for name, bound in zip(("min", "max"), bounds, strict=True):
@@ -244,14 +240,8 @@ class ClipOp(UnaryOp):
         return x if self.low is None and self.high is None else None
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        raised = x if self.low is None else numpy.maximum(x, numpy.asarray(self.low, x.dtype))
-        return (
-            raised
-            if self.high is None
-            else numpy.minimum(raised, numpy.asarray(self.high, x.dtype))
-        )
+        raised = x if self.low is None else np.maximum(x, np.asarray(self.low, x.dtype))
+        return raised if self.high is None else np.minimum(raised, np.asarray(self.high, x.dtype))
 
 
 def _bound(attributes: Attributes, name: str) -> float | None:

@@ -7,7 +7,7 @@ from itertools import accumulate, product
 from math import prod
 from typing import Any, ClassVar
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -24,8 +24,9 @@ from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, reshaped
 from gradir.dialects.array.slicing import ConcatOp, padded_back, part
 from gradir.dialects.base.access import Access, dim_row
-from gradir.dialects.base.attributes import Attributes, integer, integers
+from gradir.dialects.base.attributes import Attributes, Types, integer, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     element_of,
@@ -59,9 +60,7 @@ class StackOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         if not operands:
             raise VerifyException("at least one operand expected, got none")
         require_equal_types(operands)
@@ -84,9 +83,7 @@ class StackOp(TensorOp):
         return joined(emitter, self.y.type, self.axis, pieces)
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
-        return numpy.stack(arrays, axis=self.axis)
+        return np.stack(arrays, axis=self.axis)
 
 
 @irdl_op_definition
@@ -104,9 +101,7 @@ class SplitOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         shape = shape_of(operands[0])
         axis = normalize_axis(integer(attributes, "axis", 0), len(shape))
         sizes = integers(attributes, "sizes", None)
@@ -147,10 +142,8 @@ class SplitOp(TensorOp):
         return [part(x, self.axis, *bounds) for bounds in self.bounds()]
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
         stops = [stop for _, stop in self.bounds()[:-1]]
-        return tuple(numpy.split(arrays[0], stops, axis=self.axis))
+        return tuple(np.split(arrays[0], stops, axis=self.axis))
 
 
 @irdl_op_definition
@@ -170,9 +163,7 @@ class RollOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         _shifts(attributes, shape_of(operands[0]))
         return [operands[0]]
 
@@ -200,13 +191,11 @@ class RollOp(TensorOp):
         return operands[0] if is_static(self.x.type) and not self.shifts else None
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
         match self.shifts:
             case int() as shift:
-                return numpy.roll(arrays[0], shift)
+                return np.roll(arrays[0], shift)
             case shifts:
-                return numpy.roll(arrays[0], tuple(shifts.values()), tuple(shifts))
+                return np.roll(arrays[0], tuple(shifts.values()), tuple(shifts))
 
 
 def _shifts(attributes: Attributes, shape: Sequence[int]) -> dict[int, int] | int:
@@ -256,7 +245,7 @@ def _pick_part(xs: Sequence[Scalar], bounds: Sequence[tuple[int, int]]) -> Scala
     (axis, bound), half = bounds[0], len(xs) // 2
     after, before = (_pick_part(part, bounds[1:]) for part in (xs[:half], xs[half:]))
     at = b.index(xs[0], axis)
-    return b.select(b.less(at, b.constant(at, bound)), before, after)
+    return b.select(at < bound, before, after)
 
 
 class _RepeatingOp(TensorOp):
@@ -295,9 +284,7 @@ class TileOp(_RepeatingOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("repeats",)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         shape, repeats = _tiles(attributes, shape_of(operands[0]))
         extents = [extent_product(n, r) for n, r in zip(shape, repeats, strict=True)]
         return [tensor(extents, element_of(operands[0]))]
@@ -308,9 +295,7 @@ class TileOp(_RepeatingOp):
         return narrow, [m for n, r in zip(shape, repeats, strict=True) for m in (r, n)]
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
-        return numpy.tile(arrays[0], integers(self.attributes, "repeats", None) or [])
+        return np.tile(arrays[0], integers(self.attributes, "repeats", None) or [])
 
 
 def _tiles(attributes: Attributes, shape: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -334,9 +319,7 @@ class RepeatOp(_RepeatingOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("count", "axis")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         shape, axis, count = _repeated(attributes, shape_of(operands[0]))
         shape[axis] = extent_product(shape[axis], count)
         return [tensor(shape, element_of(operands[0]))]
@@ -347,10 +330,8 @@ class RepeatOp(_RepeatingOp):
         return [*before, 1, *after], [*before, count, *after]
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
         shape, axis, count = _repeated(self.attributes, arrays[0].shape)
-        return numpy.repeat(arrays[0].reshape(shape), count, axis)
+        return np.repeat(arrays[0].reshape(shape), count, axis)
 
 
 def _repeated(attributes: Attributes, shape: Sequence[int]) -> tuple[list[int], int, int]:

@@ -42,13 +42,13 @@ def require_border(mode: str, type_: Attribute, axis: int, width: int) -> None:
 def border_source(at: Scalar, mode: str, low: int, extent: int) -> Scalar:
     """Where along an axis the element at place `at` of the padded one comes from."""
     zero, last = b.constant(at, 0), b.constant(at, extent - 1)
-    place = b.subtract(at, b.constant(at, low))
+    place = at - low
     if mode == "edge":
         return b.minimum(b.maximum(place, zero), last)
     # folded at the first element, then at the last one
-    from_first = b.maximum(place, b.subtract(zero, place))
-    beyond = b.subtract(last, from_first)
-    return b.subtract(last, b.maximum(beyond, b.subtract(zero, beyond)))
+    from_first = b.maximum(place, zero - place)
+    beyond = last - from_first
+    return last - b.maximum(beyond, zero - beyond)
 
 
 def border_nests(
@@ -97,8 +97,8 @@ def _last_axis_nest(
 
     def pick(first: Scalar, inside: Scalar, end: Scalar) -> Scalar:
         at = b.index(first, axis)
-        rest = b.select(b.less(at, b.constant(at, low + extent)), inside, end)
-        return b.select(b.less(at, b.constant(at, low)), first, rest)
+        rest = b.select(at < low + extent, inside, end)
+        return b.select(at < low, first, rest)
 
     return nest(emitter, shape, reads, [Output(type_, Access.identity(rank))], pick)
 

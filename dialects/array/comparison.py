@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import compatible, element_of, is_bool, is_float, shape_of, tensor
 from gradir.dialects.base.value import Scalar, Value
@@ -66,7 +64,7 @@ class LessOp(_OrderOp):
     NUMPY: ClassVar[str] = "less"
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.less(x, y)
+        return x < y
 
 
 @irdl_op_definition
@@ -77,7 +75,7 @@ class LessEqualOp(_OrderOp):
     NUMPY: ClassVar[str] = "less_equal"
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.less_equal(x, y)
+        return x <= y
 
 
 @irdl_op_definition
@@ -88,7 +86,7 @@ class GreaterOp(_OrderOp):
     NUMPY: ClassVar[str] = "greater"
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.greater(x, y)
+        return x > y
 
 
 @irdl_op_definition
@@ -99,7 +97,7 @@ class GreaterEqualOp(_OrderOp):
     NUMPY: ClassVar[str] = "greater_equal"
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.greater_equal(x, y)
+        return x >= y
 
 
 # Logic.
@@ -168,9 +166,7 @@ class _BitwiseOp(ElementwiseOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_equal_types(operands)
         if is_float(element_of(operands[0])):
             raise VerifyException(f"elements must be integer or i1, got {operands[0]}")
@@ -220,9 +216,7 @@ class _ClassifyOp(UnaryOp):
     SAME_TYPE: ClassVar[bool] = False
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_elements(operands[0], "number")
         return [tensor(shape_of(operands[0]), i1)]
 
@@ -248,7 +242,7 @@ class IsinfOp(_ClassifyOp):
     def body(self, x: Scalar) -> Scalar:
         if not is_float(x.type):
             return b.literal(x, 0, i1)
-        return b.equal(b.absolute(x), b.constant(x, inf))
+        return b.absolute(x).equal(inf)
 
 
 @irdl_op_definition
@@ -261,7 +255,7 @@ class IsfiniteOp(_ClassifyOp):
     def body(self, x: Scalar) -> Scalar:
         if not is_float(x.type):
             return b.literal(x, 1, i1)
-        return b.less(b.absolute(x), b.constant(x, inf))
+        return b.absolute(x) < inf
 
 
 # Selection, conversion.
@@ -280,9 +274,7 @@ class WhereOp(ElementwiseOp):
     result = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         cond, x, y = operands
         require_elements(cond, "bool")
         require_equal_types([x, y])
@@ -324,7 +316,7 @@ class AstypeOp(ElementwiseOp):
     def body(self, x: Scalar) -> Scalar:
         source, target = element_of(self.x.type), element_of(self.y.type)
         if is_bool(target):
-            return b.not_equal(x, b.constant(x, 0))
+            return x.not_equal(0)
         # at once, not by way of the compute type: that would round, or saturate, twice
         return b.cast(x, scalar_type(target), b.is_unsigned(source), b.is_unsigned(target))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.movement import sum_to_shape, transposed
 from gradir.dialects.array.reductions import reshaped
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
-from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import DYNAMIC, broadcast_shapes, element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
@@ -40,9 +40,7 @@ class MatmulOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
         require_elements(lhs, "number")
         if element_of(lhs) != element_of(rhs):

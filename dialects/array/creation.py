@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.attributes import attribute, integer, number, splat_number
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
@@ -23,7 +24,7 @@ from gradir.dialects.base.shapes import (
     normalize_axis,
     shape_of,
 )
-from gradir.dialects.base.value import Emitter, Scalar
+from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements, require_number
 from gradir.dialects.building.nests import nest
@@ -60,12 +61,8 @@ class FullOp(CreationOp):
         require_number(self.number, self.y.type)
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
         element = element_of(self.y.type)
-        return numpy.full(
-            shape_of(self.y.type), rounded(self.number, element), numpy_dtype(element)
-        )
+        return np.full(shape_of(self.y.type), rounded(self.number, element), numpy_dtype(element))
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, element = shape_of(self.y.type), scalar_type(element_of(self.y.type))
@@ -75,6 +72,15 @@ class FullOp(CreationOp):
             return b.literal(at, self.number, element)
 
         return nest(emitter, shape, [], [output], fill)
+
+
+def full(near: Value, number: float, type_: Attribute) -> Value:
+    """A tensor filled with a number, emitted where `near` is."""
+    op = near.emitter.insert(FullOp.fill(number, type_))
+    return Value(op.y, near.emitter)
+
+
+Value.OPERATORS["full"] = full
 
 
 @irdl_op_definition
@@ -106,15 +112,13 @@ class ConstantOp(TensorOp):
     @property
     def array(self) -> Any:
         """The value as a NumPy array."""
-        import numpy
-
         element, shape = element_of(self.y.type), shape_of(self.y.type)
         if NUMPY_NAMES[element] in ("bool", "bfloat16"):
-            values = numpy.array([float(cast(float, v)) for v in self.dense.get_values()])
+            values = np.array([float(cast(float, v)) for v in self.dense.get_values()])
             return values.reshape(shape).astype(numpy_dtype(element))
-        data = numpy.frombuffer(self.dense.data.data, numpy_dtype(element))
+        data = np.frombuffer(self.dense.data.data, numpy_dtype(element))
         is_whole = data.size == prod(shape)
-        return numpy.array(data.reshape(shape) if is_whole else numpy.broadcast_to(data, shape))
+        return np.array(data.reshape(shape) if is_whole else np.broadcast_to(data, shape))
 
     @property
     def splat(self) -> float | None:
@@ -141,11 +145,9 @@ class IotaOp(CreationOp):
         _ = self.axis
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
         shape = shape_of(self.y.type)
         line = [n if d == self.axis else 1 for d, n in enumerate(shape)]
-        return numpy.broadcast_to(numpy.arange(shape[self.axis]).reshape(line), shape)
+        return np.broadcast_to(np.arange(shape[self.axis]).reshape(line), shape)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, element = shape_of(self.y.type), element_of(self.y.type)
@@ -158,14 +160,12 @@ class IotaOp(CreationOp):
 
 def numpy_dtype(element: Attribute) -> Any:
     """The NumPy dtype of an element type; bfloat16 is that of ml_dtypes."""
-    import numpy
-
     name = NUMPY_NAMES[element]
     if name == "bfloat16":
         import ml_dtypes
 
-        return numpy.dtype(ml_dtypes.bfloat16)
-    return numpy.dtype(name)
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
 
 
 OPS: tuple[type[TensorOp], ...] = (FullOp, ConstantOp, IotaOp)

@@ -10,6 +10,7 @@ from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.array.scans import LinearRecurrenceOp, Place, ScanOp, ShiftOp, start_of_sum
 from gradir.dialects.base.attributes import flag
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of
 from gradir.dialects.base.value import Scalar, Value
 
@@ -37,15 +38,13 @@ class _CumulativeOp(ScanOp):
 
     def along(self, x: Any, accumulate: Any) -> Any:
         """NumPy's `accumulate` in the direction of the op, without the element where exclusive."""
-        import numpy
-
-        line = numpy.moveaxis(x, self.axis, 0)
+        line = np.moveaxis(x, self.axis, 0)
         line = line[::-1] if self.reverse else line
         result = accumulate(line, axis=0, dtype=x.dtype)
         if self.exclusive:
-            first = numpy.full_like(line[:1], self.start())
-            result = numpy.concatenate([first, result[:-1]])
-        return numpy.moveaxis(result[::-1] if self.reverse else result, 0, self.axis)
+            first = np.full_like(line[:1], self.start())
+            result = np.concatenate([first, result[:-1]])
+        return np.moveaxis(result[::-1] if self.reverse else result, 0, self.axis)
 
 
 @irdl_op_definition
@@ -69,9 +68,7 @@ class CumulativeSumOp(_CumulativeOp):
         return [CumulativeSumOp.on(ct, axis=self.axis, exclusive=self.exclusive, reverse=back)]
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return self.along(x, numpy.cumsum)
+        return self.along(x, np.cumsum)
 
 
 @irdl_op_definition
@@ -101,9 +98,7 @@ class CumulativeProdOp(_CumulativeOp):
         return [narrowed(before * behind, x.type)]
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return self.along(x, numpy.cumprod)
+        return self.along(x, np.cumprod)
 
 
 OPS: tuple[type[TensorOp], ...] = (CumulativeSumOp, CumulativeProdOp)

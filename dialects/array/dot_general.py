@@ -14,8 +14,9 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, sum_to_shape
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.base.access import Access
-from gradir.dialects.base.attributes import Attributes, integer, integers
+from gradir.dialects.base.attributes import Attributes, Types, integer, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     broadcast_shapes,
@@ -75,9 +76,7 @@ class DotGeneralOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
         _same_elements(lhs, rhs)
         left_shape, right_shape = shape_of(lhs), shape_of(rhs)
@@ -147,22 +146,20 @@ class DotGeneralOp(TensorOp):
         return contract(emitter, bounds, reads, [output], b.compute_type(element), store, roles)
 
     def numpy(self, lhs: Any, rhs: Any) -> Any:
-        import numpy
-
         left, right = self.sides
         labels = dict(zip(right.batch + right.contract, left.batch + left.contract, strict=True))
         ours = list(range(lhs.ndim))
         theirs = [labels.get(d, lhs.ndim + d) for d in range(rhs.ndim)]
         result = left.batch + left.free + [theirs[d] for d in right.free]
         arguments: list[Any] = [lhs, ours, rhs, theirs, result]
-        return numpy.einsum(*arguments)
+        return np.einsum(*arguments)
 
 
 def _product(element: Attribute, is_rounded: bool) -> Any:
     """The body of a nest over products, as elements or to be summed."""
 
     def body(x: Scalar, y: Scalar) -> Scalar:
-        product = b.multiply(b.to_compute(x, element), b.to_compute(y, element))
+        product = b.to_compute(x, element) * b.to_compute(y, element)
         return b.from_compute(product, element) if is_rounded else product
 
     return body
@@ -210,9 +207,7 @@ class OuterOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
         _same_elements(lhs, rhs)
         if len(shape_of(lhs)) != 1 or len(shape_of(rhs)) != 1:
@@ -229,9 +224,7 @@ class OuterOp(TensorOp):
         return DotGeneralOp.on(lhs, rhs)
 
     def numpy(self, lhs: Any, rhs: Any) -> Any:
-        import numpy
-
-        return numpy.multiply.outer(lhs, rhs)
+        return np.multiply.outer(lhs, rhs)
 
 
 @irdl_op_definition
@@ -251,9 +244,7 @@ class VecdotOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
         _same_elements(lhs, rhs)
         shape, axis = _common_shape(shape_of(lhs), shape_of(rhs), attributes)

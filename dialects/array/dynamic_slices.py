@@ -16,8 +16,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, Row, dim_row
-from gradir.dialects.base.attributes import Attributes, integers
+from gradir.dialects.base.attributes import Attributes, Types, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
@@ -58,7 +59,7 @@ def _places(
         if m != n:
             wide = b.cast(start, i64, b.is_unsigned(element))
             last = b.constant(wide, n - m)
-            at = b.add(b.minimum(b.maximum(wide, b.constant(wide, 0)), last), at)
+            at = b.minimum(b.maximum(wide, b.constant(wide, 0)), last) + at
         places.append(at)
     return places
 
@@ -86,9 +87,7 @@ class DynamicSliceOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, *starts = operands
         _require_starts(x, starts)
         sizes = integers(attributes, "sizes", None)
@@ -139,9 +138,7 @@ class DynamicUpdateSliceOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, update, *starts = operands
         same_rank = len(shape_of(update)) == len(shape_of(x))
         if not same_rank or element_of(update) != element_of(x):
@@ -186,10 +183,8 @@ class DynamicUpdateSliceOp(TensorOp):
         return nest(emitter, sizes, reads, [output], place)
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
         x, update, *starts = arrays
-        result = numpy.array(x)
+        result = np.array(x)
         result[_clamped(starts, update.shape, x.shape)] = update
         return result
 

@@ -21,8 +21,9 @@ from gradir.dialects.array.dot_general import DotGeneralOp, permuted
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.array.slicing import SliceOp
-from gradir.dialects.base.attributes import Attributes, text
+from gradir.dialects.base.attributes import Attributes, Types, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import require_elements
@@ -149,9 +150,7 @@ class EinsumOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         if not operands:
             raise VerifyException("at least one operand expected, got none")
         require_elements(operands[0], "number")
@@ -185,16 +184,14 @@ class EinsumOp(TensorOp):
         return narrowed(_placed(result, equation.result, self.y.type), self.y.type)
 
     def numpy(self, *xs: Any) -> Any:
-        import numpy
-
         equation = self.equation
         numbers = {label: k for k, label in enumerate(equation.sizes)}
         operands: list[Any] = []
         for x, labels in zip(xs, equation.terms, strict=True):
             ours = [numbers[label] for label in labels]
             shape = equation.shape(labels)
-            operands += [numpy.broadcast_to(x, shape), ours]
-        return numpy.einsum(*operands, [numbers[label] for label in equation.result])
+            operands += [np.broadcast_to(x, shape), ours]
+        return np.einsum(*operands, [numbers[label] for label in equation.result])
 
 
 def _cotangent(own: _Term, others: Sequence[_Term], sizes: Mapping[Label, int]) -> Value:

@@ -13,14 +13,15 @@ from gradir.dialects.array import comparison
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.base.attributes import splat_number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import is_float
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated, inside, zero_or_nan
 from gradir.dialects.building.kinds import (
     BinaryOp,
     UnaryOp,
 )
-from gradir.dialects.grad.gate import gated, inside, zero_or_nan
 
 # Unary.
 
@@ -145,9 +146,7 @@ class RsqrtOp(UnaryOp):
         return b.rsqrt(x)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return 1 / numpy.sqrt(x)
+        return 1 / np.sqrt(x)
 
 
 @irdl_op_definition
@@ -162,7 +161,7 @@ class SquareOp(UnaryOp):
         return [ct * (2 * x)]
 
     def body(self, x: Scalar) -> Scalar:
-        return b.multiply(x, x)
+        return x * x
 
 
 @irdl_op_definition
@@ -176,7 +175,7 @@ class ReciprocalOp(UnaryOp):
         return [-ct * (y * y)]
 
     def body(self, x: Scalar) -> Scalar:
-        return b.divide(b.constant(x, 1), x)
+        return 1 / x
 
 
 @irdl_op_definition
@@ -239,9 +238,7 @@ class ErfOp(UnaryOp):
     def numpy(self, x: Any) -> Any:
         import math
 
-        import numpy
-
-        return numpy.vectorize(math.erf, otypes=[numpy.float64])(x)
+        return np.vectorize(math.erf, otypes=[np.float64])(x)
 
 
 @irdl_op_definition
@@ -255,8 +252,8 @@ class SignOp(UnaryOp):
 
     def body(self, x: Scalar) -> Scalar:
         zero = b.constant(x, 0)
-        positive = b.select(b.greater(x, zero), b.constant(x, 1), zero)
-        signed = b.select(b.less(x, zero), b.constant(x, -1), positive)
+        positive = b.select(x > zero, b.constant(x, 1), zero)
+        signed = b.select(x < zero, b.constant(x, -1), positive)
         # nan + 0 is nan; x * 0 keeps no sign for finite x
         return b.select(b.unordered(x, x), x, signed) if is_float(x.type) else signed
 
@@ -287,7 +284,7 @@ class AddOp(BinaryOp):
         return [ct, ct]
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.add(x, y)
+        return x + y
 
 
 @irdl_op_definition
@@ -301,7 +298,7 @@ class SubtractOp(BinaryOp):
         return [ct, -ct]
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.subtract(x, y)
+        return x - y
 
 
 @irdl_op_definition
@@ -315,7 +312,7 @@ class MultiplyOp(BinaryOp):
         return [ct * rhs, ct * lhs]
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.multiply(x, y)
+        return x * y
 
     def simplify(self, lhs: Value, rhs: Value) -> Value | None:
         if splat_of(lhs) == 1:
@@ -336,7 +333,7 @@ class DivideOp(BinaryOp):
         return [scaled, -scaled * y]
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.divide(x, y)
+        return x / y
 
     def simplify(self, lhs: Value, rhs: Value) -> Value | None:
         return lhs if splat_of(rhs) == 1 else None
@@ -434,5 +431,4 @@ OPS: tuple[type[TensorOp], ...] = (
     MinimumOp,
 )
 
-# By name, for the operators of values.
-BY_NAME: dict[str, type[TensorOp]] = {op.name: op for op in (*OPS, *comparison.OPS)}
+Value.OPERATORS.update({op.name.removeprefix("array."): op.on for op in (*OPS, *comparison.OPS)})

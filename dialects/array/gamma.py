@@ -12,13 +12,13 @@ from math import factorial, inf, log, pi, prod
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import f64
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.attributes import Attributes, integer
+from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import ElementwiseOp, UnaryOp, require_elements
@@ -70,15 +70,13 @@ class LgammaOp(UnaryOp):
     def numpy(self, x: Any) -> Any:
         import math
 
-        import numpy
-
         def one(v: float) -> float:
             try:
                 return math.lgamma(v)
             except (ValueError, OverflowError):
                 return inf
 
-        return numpy.vectorize(one, otypes=[numpy.float64])(x)
+        return np.vectorize(one, otypes=[np.float64])(x)
 
 
 def _lgamma(x: Any) -> Any:
@@ -90,7 +88,7 @@ def _lgamma(x: Any) -> Any:
     # below, -log(a) is all, and the product might be 0; from 2**52 on there are integers alone
     reflected = b.select(a < 2.0**-60, of_positive, reflected)
     reflected = b.select(a >= 2.0**52, x.full(inf), reflected)
-    return b.select(b.less(x, b.constant(x, 0)), reflected, of_positive)
+    return b.select(x < 0, reflected, of_positive)
 
 
 def _lgamma_positive(x: Any) -> Any:
@@ -137,9 +135,7 @@ class PolygammaOp(ElementwiseOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_elements(operands[0], "float")
         if not 0 <= (order := integer(attributes, "order")) <= LAST_ORDER:
             raise VerifyException(f"order must be in [0, {LAST_ORDER}], got {order}")
@@ -156,7 +152,7 @@ class PolygammaOp(ElementwiseOp):
 
     def body(self, x: Scalar) -> Scalar:
         wide: Any = b.cast(x, f64)
-        mirrored = b.less_equal(wide, b.constant(wide, 0))
+        mirrored = wide <= 0
         positive = b.select(mirrored, 1 - wide, wide)
         value = _polygamma_positive(positive, self.order, b.log)
         cotangent = 1 / b.tan((wide - b.round_even(wide)) * pi)
@@ -164,13 +160,11 @@ class PolygammaOp(ElementwiseOp):
         return b.cast(b.select(mirrored, reflected, value), x.type)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        where: Any = numpy.where
-        wide: Any = x.astype(numpy.float64)
+        where: Any = np.where
+        wide: Any = x.astype(np.float64)
         positive = where(wide <= 0, 1 - wide, wide)
-        value = _polygamma_positive(positive, self.order, numpy.log)
-        cotangent = 1 / numpy.tan((wide - numpy.rint(wide)) * pi)
+        value = _polygamma_positive(positive, self.order, np.log)
+        cotangent = 1 / np.tan((wide - np.rint(wide)) * pi)
         return where(wide <= 0, _reflected(value, cotangent, self.order), value)
 
 

@@ -21,8 +21,9 @@ from gradir.dialects.array.indexing import IndexingOp, TakeOp, taken_type, wrapp
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import reshaped
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
-from gradir.dialects.base.attributes import Attributes, attribute, integer
+from gradir.dialects.base.attributes import Attributes, Types, attribute, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
@@ -68,10 +69,8 @@ class _TuplesOp(IndexingOp):
 
     def numpy_index(self, x: Any, indices: Any) -> Any:
         """The places as an index of the NumPy array x."""
-        import numpy
-
         places = indices.shape[:-1]
-        grid: list[Any] = list(cast(Any, numpy.indices(places)))[: self.batch]
+        grid: list[Any] = list(cast(Any, np.indices(places)))[: self.batch]
         extents = x.shape[self.batch : self.batch + self.depth]
         return (*grid, *(wrapped(indices[..., k], n) for k, n in enumerate(extents)))
 
@@ -120,9 +119,7 @@ class GatherNdOp(_TuplesOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices = operands
         return [_gathered_type(x, indices, attributes)]
 
@@ -166,9 +163,7 @@ class ScatterNdAddOp(_TuplesOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices, updates = operands
         require_elements(x, "number")
         _require_updates(_gathered_type(x, indices, attributes), updates)
@@ -192,10 +187,8 @@ class ScatterNdAddOp(_TuplesOp):
         return add_at(emitter, x, Access(rank, tuple(rows)), shape, reads, add)
 
     def numpy(self, x: Any, indices: Any, updates: Any) -> Any:
-        import numpy
-
-        result = numpy.array(x)
-        numpy.add.at(result, self.numpy_index(x, indices), updates)
+        result = np.array(x)
+        np.add.at(result, self.numpy_index(x, indices), updates)
         return result
 
 
@@ -222,9 +215,7 @@ class IndexUpdateOp(IndexingOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices, updates = operands
         _require_updates(taken_type(x, indices, attributes), updates)
         return [x]
@@ -267,12 +258,10 @@ class IndexUpdateOp(IndexingOp):
         return nest(emitter, shape, reads, [output], write)
 
     def numpy(self, x: Any, indices: Any, updates: Any) -> Any:
-        import numpy
-
-        result = numpy.array(x)
+        result = np.array(x)
         places = wrapped(indices, x.shape[self.axis])
         before: Any = (slice(None),) * self.axis
-        for place in numpy.ndindex(*places.shape):
+        for place in np.ndindex(*places.shape):
             result[(*before, places[place])] = updates[(*before, *place)]
         return result
 
@@ -332,11 +321,9 @@ class OneHotOp(IndexingOp):
         return nest(emitter, shape, [read], [Output(self.y.type, Access.identity(rank))], mark)
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
-        places: Any = numpy.expand_dims(wrapped(arrays[0], self.depth), self.axis)
+        places: Any = np.expand_dims(wrapped(arrays[0], self.depth), self.axis)
         line = [-1 if d == self.axis else 1 for d in range(len(shape_of(self.y.type)))]
-        return places == numpy.arange(self.depth).reshape(line)
+        return places == np.arange(self.depth).reshape(line)
 
 
 OPS: tuple[type[TensorOp], ...] = (GatherNdOp, ScatterNdAddOp, IndexUpdateOp, OneHotOp)

@@ -16,9 +16,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, Row, dim_row
-from gradir.dialects.base.attributes import Attributes, integer
+from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.diagnostics import location_text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     agree_but_for,
@@ -32,7 +33,6 @@ from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.building.nests import Read, add_at, nest
-from gradir.dialects.grad.slices import taken_rows
 from gradir.dialects.loopnest.loopnest import Output
 
 
@@ -94,9 +94,7 @@ class TakeOp(IndexingOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices = operands
         return [taken_type(x, indices, attributes)]
 
@@ -104,6 +102,8 @@ class TakeOp(IndexingOp):
         return [ScatterAddOp.on(x.full(0), indices, ct, axis=self.axis), None]
 
     def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
+        from gradir.dialects.grad.slices import taken_rows
+
         x, indices = operands
         return taken_rows(ct, x, indices) if self.axis == 0 else None
 
@@ -122,9 +122,7 @@ class TakeOp(IndexingOp):
         return nest(emitter, shape, reads, [Output(self.y.type, Access.identity(rank))], pick)
 
     def numpy(self, x: Any, indices: Any) -> Any:
-        import numpy
-
-        return numpy.take(x, wrapped(indices, x.shape[self.axis]), axis=self.axis)
+        return np.take(x, wrapped(indices, x.shape[self.axis]), axis=self.axis)
 
 
 def taken_type(x: Attribute, indices: Attribute, attributes: Attributes) -> Attribute:
@@ -153,9 +151,7 @@ class ScatterAddOp(IndexingOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices, updates = operands
         require_elements(x, "number")
         taken = taken_type(x, indices, attributes)
@@ -190,12 +186,10 @@ class ScatterAddOp(IndexingOp):
         return add_at(emitter, x, Access(rank, tuple(rows)), shape, reads, add)
 
     def numpy(self, x: Any, indices: Any, updates: Any) -> Any:
-        import numpy
-
-        result = numpy.array(x)
+        result = np.array(x)
         places = wrapped(indices, x.shape[self.axis])
         at: Any = (slice(None),) * self.axis + (places,)
-        numpy.add.at(result, at, updates)
+        np.add.at(result, at, updates)
         return result
 
 
@@ -213,9 +207,7 @@ class TakeAlongAxisOp(IndexingOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, indices = operands
         require_elements(indices, "integer")
         shape, wanted = shape_of(x), list(shape_of(indices))
@@ -246,10 +238,8 @@ class TakeAlongAxisOp(IndexingOp):
         return nest(emitter, shape, reads, [Output(self.y.type, Access.identity(rank))], pick)
 
     def numpy(self, x: Any, indices: Any) -> Any:
-        import numpy
-
         places = wrapped(indices, x.shape[self.axis])
-        return numpy.take_along_axis(x, places, axis=self.axis)
+        return np.take_along_axis(x, places, axis=self.axis)
 
 
 OPS: tuple[type[TensorOp], ...] = (TakeOp, ScatterAddOp, TakeAlongAxisOp)

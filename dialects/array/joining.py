@@ -69,7 +69,7 @@ def _selected(emitter: Emitter, type_: Attribute, axis: int, placed: Placed) -> 
     def pick(*xs: Scalar) -> Scalar:
         at, result = b.index(xs[0], axis), xs[0]
         for x, (_, start) in list(zip(xs, placed, strict=True))[1:]:
-            result = b.select(b.greater_equal(at, b.constant(at, start)), x, result)
+            result = b.select(at >= start, x, result)
         return result
 
     def same(x: Scalar) -> Scalar:

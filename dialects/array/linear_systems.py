@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from gradir.dialects.array.comparison import WhereOp
@@ -31,8 +31,9 @@ from gradir.dialects.array.triangular import (
     solved,
     substituted,
 )
-from gradir.dialects.base.attributes import Attributes, flag
+from gradir.dialects.base.attributes import Attributes, Types, flag
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, tensor
 from gradir.dialects.base.value import Emitter, Value
 
@@ -88,9 +89,7 @@ class LuFactorOp(MatrixOp):
     sign = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         batch, size = require_square(operands[0])
         flag(attributes, "defer", False)
         order = tensor([*batch, size], i64)
@@ -118,37 +117,33 @@ class LuFactorOp(MatrixOp):
         return emit_lu(emitter, operands[0], self.defer)
 
     def numpy(self, a: Any) -> Any:
-        import numpy
-
-        lu, batch, size = numpy.array(a), a.shape[:-2], a.shape[-1]
-        rows, columns = (numpy.zeros((*batch, size), numpy.int64) for _ in range(2))
-        sign = numpy.ones(batch, a.dtype)
-        for place in numpy.ndindex(*batch):
+        lu, batch, size = np.array(a), a.shape[:-2], a.shape[-1]
+        rows, columns = (np.zeros((*batch, size), np.int64) for _ in range(2))
+        sign = np.ones(batch, a.dtype)
+        for place in np.ndindex(*batch):
             rows[place], columns[place], sign[place] = eliminate(lu[place], self.defer)
         return lu, rows, columns, sign
 
 
 def eliminate(a: Any, defer: bool = False) -> tuple[Any, Any, float]:
     """Replace a NumPy matrix by its factors; gives the order of rows, columns, and its sign."""
-    import numpy
-
     size = len(a)
-    rows, columns, sign = numpy.arange(size), numpy.arange(size), 1.0
+    rows, columns, sign = np.arange(size), np.arange(size), 1.0
     end = size
     for k in range(size):
-        while defer and end > k + 1 and numpy.max(numpy.abs(a[k:, k])) == 0:
+        while defer and end > k + 1 and np.max(np.abs(a[k:, k])) == 0:
             end -= 1
             a[:, [k, end]] = a[:, [end, k]]
             columns[[k, end]] = columns[[end, k]]
             sign = -sign
-        at = k + int(numpy.argmax(numpy.abs(a[k:, k])))
+        at = k + int(np.argmax(np.abs(a[k:, k])))
         if at != k:
             a[[k, at]] = a[[at, k]]
             rows[[k, at]] = rows[[at, k]]
             sign = -sign
         if a[k, k] != 0:
             a[k + 1 :, k] /= a[k, k]
-        a[k + 1 :, k + 1 :] -= numpy.outer(a[k + 1 :, k], a[k, k + 1 :])
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
     return rows, columns, sign
 
 
@@ -167,9 +162,7 @@ class SolveOp(MatrixOp):
     x = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_right_side(*operands)
         flag(attributes, "transpose", False)
         return [operands[1]]
@@ -201,11 +194,9 @@ class SolveOp(MatrixOp):
 
 def solution(a: Any, right: Any, transpose: bool) -> Any:
     """The solution for NumPy matrices, by LU."""
-    import numpy
-
-    factors = numpy.array(numpy.swapaxes(a, -1, -2) if transpose else a)
-    permuted = numpy.zeros_like(right)
-    for place in numpy.ndindex(*a.shape[:-2]):
+    factors = np.array(np.swapaxes(a, -1, -2) if transpose else a)
+    permuted = np.zeros_like(right)
+    for place in np.ndindex(*a.shape[:-2]):
         rows, _, _ = eliminate(factors[place])
         permuted[place] = right[place][rows]
     inner = substituted(factors, permuted, TriangularSolve(True, False, True))
@@ -219,9 +210,7 @@ class _OneMatrixOp(MatrixOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_square(operands[0])
         return [operands[0]]
 
@@ -241,10 +230,8 @@ class InvOp(_OneMatrixOp):
         return SolveOp.on(a, identity_like(a))
 
     def numpy(self, a: Any) -> Any:
-        import numpy
-
-        identity = numpy.broadcast_to(numpy.eye(a.shape[-1], dtype=a.dtype), a.shape)
-        return solution(a, numpy.array(identity), False)
+        identity = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+        return solution(a, np.array(identity), False)
 
 
 @irdl_op_definition
@@ -258,9 +245,7 @@ class DetOp(_OneMatrixOp):
     name = "array.det"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         batch, _ = require_square(operands[0])
         return [tensor(batch, element_of(operands[0]))]
 
@@ -272,9 +257,7 @@ class DetOp(_OneMatrixOp):
         return sign * ProdOp.on(DiagonalOp.on(lu), axis=[-1])
 
     def numpy(self, a: Any) -> Any:
-        import numpy
-
-        return numpy.linalg.det(a)
+        return np.linalg.det(a)
 
 
 @irdl_op_definition
@@ -290,9 +273,7 @@ class SlogdetOp(_OneMatrixOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         return [*DetOp.infer_types(operands, attributes)] * 2
 
     def vjp_all(
@@ -308,9 +289,7 @@ class SlogdetOp(_OneMatrixOp):
         return [sign * signs, SumOp.on(LogOp.on(AbsOp.on(diagonal)), axis=[-1])]
 
     def numpy(self, a: Any) -> Any:
-        import numpy
-
-        return tuple(numpy.linalg.slogdet(a))
+        return tuple(np.linalg.slogdet(a))
 
 
 @irdl_op_definition
@@ -353,13 +332,11 @@ class CofactorOp(_OneMatrixOp):
         return _put_back(_put_back(transposed(adjugate), rows, -2), columns, -1)
 
     def numpy(self, a: Any) -> Any:
-        import numpy
-
         size = a.shape[-1]
-        result = numpy.zeros_like(a)
-        for i, j in numpy.ndindex(size, size):
-            minor = numpy.delete(numpy.delete(a, i, axis=-2), j, axis=-1)
-            result[..., i, j] = (-1) ** (i + j) * numpy.linalg.det(minor)
+        result = np.zeros_like(a)
+        for i, j in np.ndindex(size, size):
+            minor = np.delete(np.delete(a, i, axis=-2), j, axis=-1)
+            result[..., i, j] = (-1) ** (i + j) * np.linalg.det(minor)
         return result
 
 

@@ -188,7 +188,7 @@ class _Cholesky:
                 # above the diagonal some element is read, and not used
                 value = upper[batch, b.minimum(i, j), i]
                 value = b.select(good, value, p.number(nan, a.compute))
-                out[batch, i, j] = b.select(b.less_equal(j, i), value, p.number(0, a.compute))
+                out[batch, i, j] = b.select(j <= i, value, p.number(0, a.compute))
 
             p.lanes(0, size, column)
 
@@ -245,7 +245,7 @@ class _Cholesky:
 
         p.lanes(i, self.size, scale)
         p.for_loop(i + 1, end, row)
-        return b.logical_and(good, b.greater(pivot, p.number(0, upper.compute)))
+        return b.logical_and(good, pivot > p.number(0, upper.compute))
 
 
 def emit_lu(emitter: Emitter, a: SSAValue, defer: bool) -> list[SSAValue]:
@@ -381,9 +381,7 @@ class _LuPanel:
 
             def rest(j: Scalar) -> None:
                 old = lu[batch, i, j]
-                lu[batch, i, j] = b.select(
-                    b.greater(j, k), b.fma(negated, lu[batch, k, j], old), old
-                )
+                lu[batch, i, j] = b.select(j > k, b.fma(negated, lu[batch, k, j], old), old)
 
             if width > 1:
                 p.lanes(first, first + width, rest)
@@ -397,7 +395,7 @@ class _LuPanel:
 
         def compare(i: Scalar, at: Scalar, best: Scalar) -> list[Scalar]:
             size = b.absolute(lu[batch, i, k])
-            larger = b.greater(size, best)
+            larger = size > best
             return [b.select(larger, i, at), b.select(larger, size, best)]
 
         return p.for_loop(k + 1, self.lu_op.size, compare, [k, b.absolute(lu[batch, k, k])])
@@ -409,7 +407,7 @@ class _LuPanel:
         def goes_on(sign: Scalar, end: Scalar) -> Scalar:
             _, best = self.largest(k)
             is_zero = b.equal(best, p.number(0, best.type))
-            return b.logical_and(is_zero, b.greater(end, k + 1))
+            return b.logical_and(is_zero, end > k + 1)
 
         def exchange(sign: Scalar, end: Scalar) -> list[Scalar]:
             batch, last = p.index(0), end - 1

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, ClassVar
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, constant_row, dim_row
-from gradir.dialects.base.attributes import Attributes, integers
+from gradir.dialects.base.attributes import Attributes, Types, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     broadcast_shapes,
@@ -115,9 +116,7 @@ class PermuteDimsOp(MovementOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axes",)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         shape = shape_of(operands[0])
         axes = normalize_axes(integers(attributes, "axes", None) or [], len(shape), "axes")
         if len(axes) != len(shape):
@@ -204,9 +203,7 @@ class BroadcastToOp(MovementOp):
                 return x if x.type == self.y.type else None
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return numpy.broadcast_to(x, shape_of(self.y.type))
+        return np.broadcast_to(x, shape_of(self.y.type))
 
 
 def sum_to_shape(x: Value, shape: Sequence[int]) -> Value:
@@ -245,9 +242,7 @@ class ExpandDimsOp(_UnitAxesOp):
     name = "array.expand_dims"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         shape = shape_of(operands[0])
         axis = integers(attributes, "axis", None) or []
         rank = len(shape) + len(axis)
@@ -265,9 +260,7 @@ class SqueezeOp(_UnitAxesOp):
     name = "array.squeeze"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         shape = shape_of(operands[0])
         if "axis" not in attributes and DYNAMIC in shape:
             raise VerifyException(
@@ -289,9 +282,7 @@ class FlipOp(MovementOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         rank = len(shape_of(operands[0]))
         normalize_axes(integers(attributes, "axis", range(rank)) or [], rank)
         return [operands[0]]
@@ -314,9 +305,7 @@ class FlipOp(MovementOp):
         return Access(rank, tuple(rows))
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return numpy.flip(x, tuple(self.axes))
+        return np.flip(x, tuple(self.axes))
 
 
 OPS: tuple[type[TensorOp], ...] = (

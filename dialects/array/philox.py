@@ -37,6 +37,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type, i32
 from xdsl.ir import Attribute
 
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.value import Scalar
 from gradir.dialects.building import body as b
 
@@ -70,19 +71,13 @@ def words(key: Scalar, counter: Scalar, block: Scalar) -> list[Scalar]:
     state = [*_halves(block), *_halves(counter)]
     for k in range(ROUNDS):
         if k:
-            keys = [
-                _low(b.add(one, b.constant(one, step)))
-                for one, step in zip(keys, _KEY_STEPS, strict=True)
-            ]
+            keys = [_low(one + step) for one, step in zip(keys, _KEY_STEPS, strict=True)]
         state = _round(state, keys)
     return state
 
 
 def _round(state: Sequence[Scalar], keys: Sequence[Scalar]) -> list[Scalar]:
-    products = [
-        b.multiply(word, b.constant(word, factor))
-        for word, factor in zip(state[::2], _MULTIPLIERS, strict=True)
-    ]
+    products = [word * factor for word, factor in zip(state[::2], _MULTIPLIERS, strict=True)]
     (low0, high0), (low1, high1) = map(_halves, products)
     first = b.logical_xor(b.logical_xor(high1, state[1]), keys[0])
     second = b.logical_xor(b.logical_xor(high0, state[3]), keys[1])
@@ -112,7 +107,7 @@ def _fraction(word: Scalar, width: int, bits: int, type_: Attribute) -> Scalar:
         # conversions from i32 are instructions of every machine, those from i64 are not
         top = b.cast(top, i32)
     number = b.cast(top, type_)
-    return b.multiply(number, b.constant(number, 2.0**-bits))
+    return number * (2.0**-bits)
 
 
 def uniform(key: Scalar, counter: Scalar, element: Scalar, name: str, type_: Attribute) -> Scalar:
@@ -133,18 +128,18 @@ def normal(key: Scalar, counter: Scalar, element: Scalar, type_: Attribute) -> S
     if isinstance(type_, Float64Type):
         w = _block(key, counter, element, 2)
         number = b.cast(_shifted_right(_joined(w[0], w[1]), 11), type_)
-        radius = b.multiply(b.add(number, b.constant(number, 1)), b.constant(number, 2.0**-53))
+        radius = (number + 1) * (2.0**-53)
         turn = _fraction(_joined(w[2], w[3]), 64, 53, type_)
     else:
         w = _block(key, counter, element, 4)
         upper = _has_bit(element, 2)
         number = b.cast(b.cast(_shifted_right(b.select(upper, w[2], w[0]), 1), i32), type_)
-        radius = b.multiply(b.add(number, b.constant(number, 0.5)), b.constant(number, 2.0**-31))
+        radius = (number + 0.5) * (2.0**-31)
         turn = _fraction(b.select(upper, w[3], w[1]), 32, 24, type_)
     quarter = b.select(_has_bit(element, 1), b.constant(turn, 0.25), b.constant(turn, 0))
-    angle = b.multiply(b.subtract(turn, quarter), b.constant(turn, 2 * pi))
-    length = b.sqrt(b.multiply(b.log(radius), b.constant(radius, -2)))
-    return b.multiply(length, b.cos(angle))
+    angle = (turn - quarter) * (2 * pi)
+    length = b.sqrt(b.log(radius) * (-2))
+    return length * b.cos(angle)
 
 
 # The same on NumPy arrays.
@@ -152,16 +147,14 @@ def normal(key: Scalar, counter: Scalar, element: Scalar, type_: Attribute) -> S
 
 def numpy_words(key: Any, counter: Any, block: Any) -> tuple[Any, Any, Any, Any]:
     """The words of blocks, as uint64 below 2**32; `key`, `counter` and `block` are uint64."""
-    import numpy
-
-    low, half = numpy.uint64(_LOW), numpy.uint64(32)
+    low, half = np.uint64(_LOW), np.uint64(32)
     keys = [key & low, key >> half]
     x, y, z, w = block & low, block >> half, counter & low, counter >> half
     for k in range(ROUNDS):
         if k:
             steps = zip(keys, _KEY_STEPS, strict=True)
-            keys = [(one + numpy.uint64(step)) & low for one, step in steps]
-        first, second = x * numpy.uint64(_MULTIPLIERS[0]), z * numpy.uint64(_MULTIPLIERS[1])
+            keys = [(one + np.uint64(step)) & low for one, step in steps]
+        first, second = x * np.uint64(_MULTIPLIERS[0]), z * np.uint64(_MULTIPLIERS[1])
         x, y = (second >> half) ^ y ^ keys[0], second & low
         z, w = (first >> half) ^ w ^ keys[1], first & low
     return x, y, z, w
@@ -169,54 +162,44 @@ def numpy_words(key: Any, counter: Any, block: Any) -> tuple[Any, Any, Any, Any]
 
 def _numpy_blocks(key: Any, counter: Any, count: int, per_block: int) -> Any:
     """The words of all blocks that `count` elements need, [blocks, 4]."""
-    import numpy
-
-    blocks = numpy.arange(-(-count // per_block), dtype=numpy.uint64)
-    key, counter = (numpy.asarray(v, numpy.int64).view(numpy.uint64) for v in (key, counter))
+    blocks = np.arange(-(-count // per_block), dtype=np.uint64)
+    key, counter = (np.asarray(v, np.int64).view(np.uint64) for v in (key, counter))
     found: Any = numpy_words(key, counter, blocks)
-    return numpy.stack(numpy.broadcast_arrays(*found), axis=-1)
+    return np.stack(np.broadcast_arrays(*found), axis=-1)
 
 
 def _numpy_joined(low: Any, high: Any) -> Any:
-    import numpy
-
-    return low | high << numpy.uint64(32)
+    return low | high << np.uint64(32)
 
 
 def _numpy_fraction(word: Any, width: int, bits: int, dtype: Any) -> Any:
-    import numpy
-
-    return (word >> numpy.uint64(width - bits)).astype(dtype) * dtype(2.0**-bits)
+    return (word >> np.uint64(width - bits)).astype(dtype) * dtype(2.0**-bits)
 
 
 def numpy_uniform(key: Any, counter: Any, count: int, name: str) -> Any:
     """`count` numbers in [0, 1): float64 for f64, else float32."""
-    import numpy
-
     if name == "f64":
         w = _numpy_blocks(key, counter, count, 2)
         word = _numpy_joined(w[:, 0::2], w[:, 1::2]).ravel()[:count]
-        return _numpy_fraction(word, 64, 53, numpy.float64)
+        return _numpy_fraction(word, 64, 53, np.float64)
     word = _numpy_blocks(key, counter, count, 4).ravel()[:count]
-    return _numpy_fraction(word, 32, UNIFORM_BITS[name], numpy.float32)
+    return _numpy_fraction(word, 32, UNIFORM_BITS[name], np.float32)
 
 
 def numpy_normal(key: Any, counter: Any, count: int, name: str) -> Any:
     """`count` numbers of the standard normal distribution: float64 for f64, else float32."""
-    import numpy
-
-    dtype: Any = numpy.float64 if name == "f64" else numpy.float32
+    dtype: Any = np.float64 if name == "f64" else np.float32
     if name == "f64":
         w = _numpy_blocks(key, counter, count, 2)
-        word = _numpy_joined(w[:, 0], w[:, 1]) >> numpy.uint64(11)
+        word = _numpy_joined(w[:, 0], w[:, 1]) >> np.uint64(11)
         radius = (word.astype(dtype) + 1) * dtype(2.0**-53)
         turn = _numpy_fraction(_numpy_joined(w[:, 2], w[:, 3]), 64, 53, dtype)
     else:
         w = _numpy_blocks(key, counter, count, 4)
-        word = (w[:, 0::2] >> numpy.uint64(1)).ravel()
+        word = (w[:, 0::2] >> np.uint64(1)).ravel()
         radius = (word.astype(dtype) + dtype(0.5)) * dtype(2.0**-31)
         turn = _numpy_fraction(w[:, 1::2].ravel(), 32, 24, dtype)
     # the two elements of a pair: cosine and sine
-    angle = (turn[:, None] - numpy.array([0, 0.25], dtype)) * dtype(2 * pi)
-    length = numpy.sqrt(numpy.log(radius) * dtype(-2))
-    return (length[:, None] * numpy.cos(angle)).ravel()[:count]
+    angle = (turn[:, None] - np.array([0, 0.25], dtype)) * dtype(2 * pi)
+    length = np.sqrt(np.log(radius) * dtype(-2))
+    return (length[:, None] * np.cos(angle)).ravel()[:count]

@@ -20,6 +20,7 @@ from gradir.dialects.array import philox
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.attributes import number
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import below, rounded
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar
@@ -71,7 +72,7 @@ def _element_number(near: Scalar, shape: Sequence[int]) -> Scalar:
     """The number of the element that a body is at, counted in row-major order."""
     count = b.literal(near, 0, i64)
     for d, extent in enumerate(shape):
-        count = b.add(b.multiply(count, b.constant(count, extent)), b.index(near, d))
+        count = count * extent + b.index(near, d)
     return count
 
 
@@ -123,19 +124,17 @@ class UniformOp(RandomOp):
 
         def number_of(key: Scalar, counter: Scalar, place: Scalar) -> Scalar:
             u = philox.uniform(key, counter, place, str(element), type_)
-            wide = b.multiply(u, b.constant(u, self._width))
-            moved = b.add(wide, b.constant(u, self.bounds[0]))
+            wide = u * self._width
+            moved = wide + self.bounds[0]
             return b.minimum(moved, b.constant(u, self._last))
 
         return self.draw(emitter, operands, number_of)
 
     def numpy(self, key: Any, counter: Any) -> Any:
-        import numpy
-
         shape = shape_of(self.y.type)
         u = philox.numpy_uniform(key, counter, prod(shape), str(element_of(self.y.type)))
         width, low, last = (u.dtype.type(v) for v in (self._width, self.bounds[0], self._last))
-        return numpy.minimum(u * width + low, last).reshape(shape)
+        return np.minimum(u * width + low, last).reshape(shape)
 
 
 @irdl_op_definition

@@ -16,8 +16,9 @@ from gradir.dialects.array.comparison import AstypeOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, ExpOp, LogOp
 from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
 from gradir.dialects.base.access import Access, constant_row, dim_row
-from gradir.dialects.base.attributes import Attributes, flag, integers
+from gradir.dialects.base.attributes import Attributes, Types, flag, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     byte_size,
     element_of,
@@ -28,9 +29,9 @@ from gradir.dialects.base.shapes import (
 )
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated, zero_or_nan
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.building.nests import Read, nest
-from gradir.dialects.grad.gate import gated, zero_or_nan
 from gradir.dialects.loopnest.loopnest import Output
 
 
@@ -47,9 +48,7 @@ class ReductionOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_elements(operands[0], cls.DOMAIN)
         shape = shape_of(operands[0])
         axes = reduced_axes(attributes, len(shape))
@@ -75,12 +74,10 @@ class ReductionOp(TensorOp):
         return BroadcastToOp.on(line, type=tensor(x.shape, y.element))
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
         if not self.axes:
             return x  # to the bit: numpy.sum makes 0 of -0
         keep = flag(self.attributes, "keepdims", False)
-        return getattr(numpy, self.NUMPY)(x, axis=tuple(self.axes), keepdims=keep)
+        return getattr(np, self.NUMPY)(x, axis=tuple(self.axes), keepdims=keep)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, element = shape_of(self.x.type), element_of(self.x.type)
@@ -155,12 +152,10 @@ class MeanOp(ReductionOp):
         return narrowed(total / self.count, self.y.type)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
         keep = flag(self.attributes, "keepdims", False)
-        with numpy.errstate(invalid="ignore", divide="ignore"):
-            total = numpy.sum(x, axis=tuple(self.axes), keepdims=keep)
-            return total / numpy.asarray(self.count, total.dtype)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            total = np.sum(x, axis=tuple(self.axes), keepdims=keep)
+            return total / np.asarray(self.count, total.dtype)
 
 
 class _ExtremumReductionOp(ReductionOp):
@@ -240,16 +235,14 @@ class LogsumexpOp(ReductionOp):
         return shift, shifted, SumOp.on(shifted, **self.attributes)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
         keep = flag(self.attributes, "keepdims", False)
         axes = tuple(self.axes)
         if self.count == 0:
-            return numpy.full(shape_of(self.y.type), -numpy.inf)
-        top = numpy.max(x, axis=axes, keepdims=True)
-        shift = numpy.where(numpy.isfinite(top), top, 0).astype(x.dtype)
-        total = numpy.log(numpy.sum(numpy.exp(x - shift), axis=axes, keepdims=True)) + shift
-        return total if keep else numpy.squeeze(total, axis=axes)
+            return np.full(shape_of(self.y.type), -np.inf)
+        top = np.max(x, axis=axes, keepdims=True)
+        shift = np.where(np.isfinite(top), top, 0).astype(x.dtype)
+        total = np.log(np.sum(np.exp(x - shift), axis=axes, keepdims=True)) + shift
+        return total if keep else np.squeeze(total, axis=axes)
 
 
 OPS: tuple[type[TensorOp], ...] = (SumOp, MeanOp, MaxOp, MinOp, LogsumexpOp)

@@ -23,8 +23,9 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.movement import MovementOp
 from gradir.dialects.array.slicing import pad_value
 from gradir.dialects.base.access import Access, dim_row
-from gradir.dialects.base.attributes import Attributes, flag, integer
+from gradir.dialects.base.attributes import Attributes, Types, flag, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, is_float, normalize_axis, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
@@ -50,9 +51,7 @@ class ScanOp(TensorOp, ABC):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_equal_types(operands)
         require_elements(operands[0], cls.DOMAIN)
         scanned_axis(attributes, len(shape_of(operands[0])))
@@ -228,16 +227,14 @@ class LinearRecurrenceOp(ScanOp):
         return [back * ShiftOp.on(y, axis=axis, by=by), back]
 
     def numpy(self, a: Any, u: Any) -> Any:
-        import numpy
-
         axis = self.axis
-        factors, added = (numpy.moveaxis(v, axis, 0) for v in (a, u))
-        result = numpy.array(added)
+        factors, added = (np.moveaxis(v, axis, 0) for v in (a, u))
+        result = np.array(added)
         places = range(len(added))[:: -1 if self.reverse else 1]
         for before, at in pairwise(places):
             factor = factors[before if self.lagged else at]
             result[at] = added[at] + factor * result[before]
-        return numpy.moveaxis(result, 0, axis)
+        return np.moveaxis(result, 0, axis)
 
 
 @irdl_op_definition
@@ -252,9 +249,7 @@ class ShiftOp(MovementOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "by")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         scanned_axis(attributes, len(shape_of(operands[0])))
         integer(attributes, "by")
         return [operands[0]]
@@ -280,17 +275,15 @@ class ShiftOp(MovementOp):
         return view(emitter, self.y.type, operands[0], self.access(), pad)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
         extent = x.shape[self.axis]
-        source = numpy.moveaxis(x, self.axis, 0)
-        result = numpy.zeros_like(source)
+        source = np.moveaxis(x, self.axis, 0)
+        result = np.zeros_like(source)
         moved = min(abs(self.by), extent)
         if self.by > 0:
             result[moved:] = source[: extent - moved]
         else:
             result[: extent - moved] = source[moved:]
-        return numpy.moveaxis(result, 0, self.axis)
+        return np.moveaxis(result, 0, self.axis)
 
 
 def start_of_sum(element: Attribute, exclusive: bool) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -13,8 +13,9 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.joining import Piece, joined, pad_value
 from gradir.dialects.array.movement import ExpandDimsOp, MovementOp, ReshapeOp
 from gradir.dialects.base.access import Access, dim_row
-from gradir.dialects.base.attributes import Attributes, integer, integers, number, text
+from gradir.dialects.base.attributes import Attributes, Types, integer, integers, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import (
     DYNAMIC,
@@ -41,9 +42,7 @@ class SliceOp(MovementOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("start", "stop", "step")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         shape = shape_of(operands[0])
         bounds = _slice_bounds(attributes, shape)
         return [tensor([_slice_extent(*one) for one in bounds], element_of(operands[0]))]
@@ -132,9 +131,7 @@ class PadOp(MovementOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("low", "high", "value", "mode")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         from gradir.dialects.array.borders import MODES, require_border
 
         shape = shape_of(operands[0])
@@ -186,16 +183,14 @@ class PadOp(MovementOp):
         return view(emitter, self.y.type, operands[0], self.access(), value)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
         high = integers(self.attributes, "high", None) or []
         widths = list(zip(self.low, high, strict=True))
         if not widths:
             return x  # numpy.pad takes no array of rank 0
         if self.mode != "constant":
-            return numpy.pad(x, widths, cast(Any, self.mode))
+            return np.pad(x, widths, cast(Any, self.mode))
         value = rounded(number(self.attributes, "value", 0.0), element_of(self.y.type))
-        return numpy.pad(x, widths, constant_values=value)
+        return np.pad(x, widths, constant_values=value)
 
 
 def part(x: Value, axis: int, start: int, stop: int) -> Value:
@@ -230,9 +225,7 @@ class ConcatOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         if not operands:
             raise VerifyException("at least one operand expected, got none")
         first = operands[0]
@@ -274,9 +267,7 @@ class ConcatOp(TensorOp):
         return joined(emitter, self.y.type, self.axis, pieces)
 
     def numpy(self, *xs: Any) -> Any:
-        import numpy
-
-        return numpy.concatenate(xs, axis=self.axis)
+        return np.concatenate(xs, axis=self.axis)
 
 
 OPS: tuple[type[TensorOp], ...] = (SliceOp, PadOp, ConcatOp)

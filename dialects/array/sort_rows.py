@@ -95,9 +95,7 @@ class _Sorting:
         *outputs, keys, order, counts = rest
         self.p, self.x, self.keys, self.order, self.counts = p, x, keys, order, counts
         self.group = p.index(0)
-        low, high = (
-            b.divide(n * self.rows, p.integer(self.groups)) for n in (self.group, self.group + 1)
-        )
+        low, high = (n * self.rows / p.integer(self.groups) for n in (self.group, self.group + 1))
 
         def one(row: Scalar) -> None:
             self.row = row
@@ -173,9 +171,9 @@ class _Sorting:
 
             def count(j: Scalar, rank: Scalar) -> Scalar:
                 other = keys[group, 0, j]
-                earlier = b.less(b.cast(j, self.key), number)
+                earlier = b.cast(j, self.key) < number
                 tied = b.logical_and(b.equal(other, own), earlier)
-                before = b.logical_or(b.less(other, own), tied)
+                before = b.logical_or(other < own, tied)
                 return rank + b.cast(before, self.key)
 
             (rank,) = p.for_loop(0, self.extent, count, [self.number(0)])
@@ -273,7 +271,7 @@ class _Sorting:
         def insert(i: Scalar, key: Scalar, filled: Scalar) -> None:
             def goes_on(k: Scalar) -> Scalar:
                 before = b.maximum(k - 1, p.integer(0))
-                return b.logical_and(b.greater(k, p.integer(0)), keys[group, 0, before] > key)
+                return b.logical_and(k > p.integer(0), keys[group, 0, before] > key)
 
             def move(k: Scalar) -> Scalar:
                 keys[group, 0, k] = keys[group, 0, k - 1]

@@ -18,8 +18,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.sort_rows import RowSort
 from gradir.dialects.base.access import Access, dim_row
-from gradir.dialects.base.attributes import Attributes, flag, integer
+from gradir.dialects.base.attributes import Attributes, Types, flag, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, normalize_axis, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import require_elements
@@ -89,9 +90,7 @@ class SortOp(_SortOp):
     SAME_TYPE: ClassVar[bool] = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_elements(operands[0], "number")
         sorted_axis(operands[0], attributes)
         flag(attributes, "descending", False)
@@ -108,10 +107,8 @@ class SortOp(_SortOp):
         return self.sorted_lines(emitter, operands[0], count, values=True, indices=False)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
         order = ordering(x, self.axis, self.descending)
-        return numpy.take_along_axis(x, order, axis=self.axis)
+        return np.take_along_axis(x, order, axis=self.axis)
 
 
 @irdl_op_definition
@@ -122,9 +119,7 @@ class ArgsortOp(_SortOp):
     INACTIVE: ClassVar[bool] = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         [x] = SortOp.infer_types(operands, attributes)
         return [tensor(shape_of(x), i64)]
 
@@ -153,9 +148,7 @@ class TopKOp(_SortOp):
     indices = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x = operands[0]
         require_elements(x, "number")
         axis, k = sorted_axis(x, attributes), integer(attributes, "k")
@@ -185,22 +178,18 @@ class TopKOp(_SortOp):
         return self.sorted_lines(emitter, operands[0], k, values=True, indices=True)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
         k = integer(self.attributes, "k")
         order = ordering(x, self.axis, self.descending)
-        first = numpy.take(order, range(k), axis=self.axis)
-        return numpy.take_along_axis(x, first, axis=self.axis), first
+        first = np.take(order, range(k), axis=self.axis)
+        return np.take_along_axis(x, first, axis=self.axis), first
 
 
 def ordering(x: Any, axis: int, descending: bool) -> Any:
     """NumPy's stable argsort; descending, the reverse order, but equal elements stay in theirs."""
-    import numpy
-
     if not descending:
-        return numpy.argsort(x, axis=axis, kind="stable")
-    backwards = numpy.flip(x, axis)
-    order = numpy.flip(numpy.argsort(backwards, axis=axis, kind="stable"), axis)
+        return np.argsort(x, axis=axis, kind="stable")
+    backwards = np.flip(x, axis)
+    order = np.flip(np.argsort(backwards, axis=axis, kind="stable"), axis)
     return x.shape[axis] - 1 - order
 
 

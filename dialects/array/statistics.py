@@ -33,13 +33,14 @@ from gradir.dialects.array.reductions import (
 )
 from gradir.dialects.array.slicing import PadOp, SliceOp
 from gradir.dialects.base.access import Access, constant_row, dim_row
-from gradir.dialects.base.attributes import Attributes, attribute, flag, integers, number
+from gradir.dialects.base.attributes import Attributes, Types, attribute, flag, integers, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated, zero_or_nan
 from gradir.dialects.building.nests import Read, nest
-from gradir.dialects.grad.gate import gated, zero_or_nan
 from gradir.dialects.loopnest.loopnest import Output
 
 
@@ -135,14 +136,12 @@ class _DeviationOp(_StatisticOp):
         return x - self.spread(MeanOp.on(x, **self.lines), x)
 
     def numpy_variance(self, x: Any) -> Any:
-        import numpy
-
         axes = tuple(self.axes)
-        with numpy.errstate(invalid="ignore", divide="ignore"):
-            count = numpy.asarray(self.count, x.dtype)
-            mean = numpy.sum(x, axis=axes, keepdims=True) / count
-            total = numpy.sum((x - mean) ** 2, axis=axes, keepdims=self.keepdims)
-            return total / numpy.asarray(self.divisor, x.dtype)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            count = np.asarray(self.count, x.dtype)
+            mean = np.sum(x, axis=axes, keepdims=True) / count
+            total = np.sum((x - mean) ** 2, axis=axes, keepdims=self.keepdims)
+            return total / np.asarray(self.divisor, x.dtype)
 
 
 @irdl_op_definition
@@ -187,9 +186,7 @@ class StdOp(_DeviationOp):
         return narrowed(SqrtOp.on(variance), self.y.type)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return numpy.sqrt(self.numpy_variance(x))
+        return np.sqrt(self.numpy_variance(x))
 
 
 # Norms.
@@ -255,18 +252,16 @@ class NormOp(_StatisticOp):
         return scale * SqrtOp.on(SumOp.on(ratio * ratio, **self.lines))
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
         lines: Any = {"axis": tuple(self.axes), "keepdims": self.keepdims}
         if self.order == 1:
-            return numpy.sum(numpy.abs(x), **lines)
+            return np.sum(np.abs(x), **lines)
         if self.order == inf:
-            return numpy.max(numpy.abs(x), initial=0, **lines)
-        wide = x.astype(numpy.float64)
-        top = numpy.max(numpy.abs(wide), initial=0, axis=lines["axis"], keepdims=True)
-        scale = numpy.where((top > 0) & (top < inf), top, 1.0)
-        total = numpy.sum((wide / scale) ** 2, **lines)
-        return numpy.sqrt(total) * numpy.reshape(scale, total.shape)
+            return np.max(np.abs(x), initial=0, **lines)
+        wide = x.astype(np.float64)
+        top = np.max(np.abs(wide), initial=0, axis=lines["axis"], keepdims=True)
+        scale = np.where((top > 0) & (top < inf), top, 1.0)
+        total = np.sum((wide / scale) ** 2, **lines)
+        return np.sqrt(total) * np.reshape(scale, total.shape)
 
 
 # Truth.
@@ -279,9 +274,7 @@ class _TruthOp(ReductionOp):
     DOMAIN: ClassVar[str] = "any"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         [type_] = super().infer_types(operands, attributes)
         return [tensor(shape_of(type_), i1)]
 
@@ -301,13 +294,11 @@ class _TruthOp(ReductionOp):
         return nest(emitter, shape, [Read(operands[0], Access.identity(rank))], [output], truth)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
         lines: Any = {
             "axis": tuple(self.axes),
             "keepdims": flag(self.attributes, "keepdims", False),
         }
-        return getattr(numpy, self.NUMPY)(x != 0, **lines)
+        return getattr(np, self.NUMPY)(x != 0, **lines)
 
 
 @irdl_op_definition
@@ -337,9 +328,7 @@ class _PlaceOp(_StatisticOp):
     INACTIVE: ClassVar[bool] = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         axes = integers(attributes, "axis", None)
         if axes is not None and len(axes) != 1:
             raise VerifyException(f"axis must be one axis, or absent for all, got {axes}")
@@ -369,10 +358,8 @@ class _PlaceOp(_StatisticOp):
         return reshaped(first, shape_of(self.y.type))
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
         axis = self.axes[0] if "axis" in self.attributes else None
-        return getattr(numpy, self.NUMPY)(x, axis=axis, keepdims=self.keepdims)
+        return getattr(np, self.NUMPY)(x, axis=axis, keepdims=self.keepdims)
 
 
 @irdl_op_definition

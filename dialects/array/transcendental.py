@@ -10,10 +10,11 @@ from xdsl.irdl import irdl_op_definition
 from gradir.dialects.array.arithmetic import HypotOp
 from gradir.dialects.array.elementwise import ExpOp, RsqrtOp, SqrtOp
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import inside
 from gradir.dialects.building.kinds import UnaryOp
-from gradir.dialects.grad.gate import inside
 
 # Exponentials and logarithms.
 
@@ -75,9 +76,7 @@ class ErfcOp(UnaryOp):
     def numpy(self, x: Any) -> Any:
         import math
 
-        import numpy
-
-        return numpy.vectorize(math.erfc, otypes=[numpy.float64])(x)
+        return np.vectorize(math.erfc, otypes=[np.float64])(x)
 
 
 # Trigonometric functions and their inverses.

@@ -18,8 +18,9 @@ from gradir.dialects.array.joining import pad_value
 from gradir.dialects.array.movement import BroadcastToOp, MovementOp
 from gradir.dialects.array.reductions import SumOp, reshaped
 from gradir.dialects.base.access import Access, dim_row
-from gradir.dialects.base.attributes import Attributes, integer
+from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
@@ -30,7 +31,7 @@ from gradir.dialects.loopnest.loopnest import Output, scalar_type
 
 def distance(near: Scalar, rank: int) -> Scalar:
     """The number of the diagonal on which an iteration stands."""
-    return b.subtract(b.index(near, rank - 1), b.index(near, rank - 2))
+    return b.index(near, rank - 1) - b.index(near, rank - 2)
 
 
 def require_matrices(type_: Attribute, what: str) -> None:
@@ -52,11 +53,9 @@ class EyeOp(CreationOp):
         integer(self.attributes, "k", 0)
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
         rows, columns = shape_of(self.y.type)
         dtype = numpy_dtype(element_of(self.y.type))
-        return numpy.eye(rows, columns, integer(self.attributes, "k", 0), dtype)
+        return np.eye(rows, columns, integer(self.attributes, "k", 0), dtype)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         k, element = integer(self.attributes, "k", 0), scalar_type(element_of(self.y.type))
@@ -82,9 +81,7 @@ class _TriangleOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_matrices(operands[0], "x")
         integer(attributes, "k", 0)
         return [operands[0]]
@@ -110,9 +107,7 @@ class _TriangleOp(TensorOp):
         )
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
-        return getattr(numpy, self.NUMPY)(arrays[0], self.k)
+        return getattr(np, self.NUMPY)(arrays[0], self.k)
 
 
 @irdl_op_definition
@@ -153,9 +148,7 @@ class DiagonalOp(MovementOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("offset",)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_matrices(operands[0], "x")
         return [diagonal_type(operands[0], integer(attributes, "offset", 0))]
 
@@ -173,9 +166,7 @@ class DiagonalOp(MovementOp):
         return Access(rank, tuple(rows))
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return numpy.diagonal(x, self.offset, -2, -1)
+        return np.diagonal(x, self.offset, -2, -1)
 
 
 @irdl_op_definition
@@ -193,9 +184,7 @@ class TraceOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_elements(operands[0], "number")
         require_matrices(operands[0], "x")
         integer(attributes, "offset", 0)
@@ -215,9 +204,7 @@ class TraceOp(TensorOp):
         return SumOp.on(DiagonalOp.on(operands[0], offset=self.attributes.get("offset")), axis=-1)
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
-        return numpy.trace(arrays[0], self.offset, -2, -1, dtype=arrays[0].dtype)
+        return np.trace(arrays[0], self.offset, -2, -1, dtype=arrays[0].dtype)
 
 
 @irdl_op_definition
@@ -256,14 +243,12 @@ class DiagonalBackwardOp(TensorOp):
 
         def place(ct: Scalar) -> Scalar:
             at = distance(ct, rank)
-            return b.select(b.equal(at, b.constant(at, k)), ct, b.constant(ct, 0))
+            return b.select(at.equal(k), ct, b.constant(ct, 0))
 
         return nest(emitter, shape, [read], [Output(self.y.type, Access.identity(rank))], place)
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
-        result = numpy.zeros(shape_of(self.y.type), arrays[0].dtype)
+        result = np.zeros(shape_of(self.y.type), arrays[0].dtype)
         for i in range(arrays[0].shape[-1]):
             result[..., i + max(-self.offset, 0), i + max(self.offset, 0)] = arrays[0][..., i]
         return result

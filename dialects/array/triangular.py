@@ -17,8 +17,9 @@ from gradir.dialects.array.matrix_programs import TriangularSolve, emit_cholesky
 from gradir.dialects.array.movement import BroadcastToOp, transposed
 from gradir.dialects.array.reductions import reshaped
 from gradir.dialects.array.triangles import EyeOp, TrilOp, TriuOp
-from gradir.dialects.base.attributes import Attributes, flag
+from gradir.dialects.base.attributes import Attributes, Types, flag
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, is_tensor, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.loopnest.loopnest import ReshapeOp
@@ -85,9 +86,7 @@ class TriangularSolveOp(MatrixOp):
     x = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_right_side(*operands)
         for name in cls.ATTRIBUTES:
             flag(attributes, name, False)
@@ -136,11 +135,9 @@ def solved(
 
 def substituted(a: Any, right: Any, way: TriangularSolve) -> Any:
     """The solution for NumPy matrices, row by row."""
-    import numpy
-
-    factor = numpy.swapaxes(a, -1, -2) if way.transpose else a
+    factor = np.swapaxes(a, -1, -2) if way.transpose else a
     size = a.shape[-1]
-    x = numpy.zeros_like(right)
+    x = np.zeros_like(right)
     rows = range(size) if way.lower != way.transpose else range(size - 1, -1, -1)
     for i in rows:
         done = slice(0, i) if way.lower != way.transpose else slice(i + 1, size)
@@ -167,9 +164,7 @@ class CholeskyOp(MatrixOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_square(operands[0])
         return [operands[0]]
 
@@ -184,15 +179,13 @@ class CholeskyOp(MatrixOp):
         return [emit_cholesky(emitter, operands[0])]
 
     def numpy(self, a: Any) -> Any:
-        import numpy
-
-        symmetric = (a + numpy.swapaxes(a, -1, -2)) * numpy.asarray(0.5, a.dtype)
-        result = numpy.zeros_like(symmetric)
-        for place in numpy.ndindex(*a.shape[:-2]):
+        symmetric = (a + np.swapaxes(a, -1, -2)) * np.asarray(0.5, a.dtype)
+        result = np.zeros_like(symmetric)
+        for place in np.ndindex(*a.shape[:-2]):
             try:
-                result[place] = numpy.linalg.cholesky(symmetric[place])
-            except numpy.linalg.LinAlgError:
-                result[place] = numpy.tril(numpy.full(a.shape[-2:], numpy.nan))
+                result[place] = np.linalg.cholesky(symmetric[place])
+            except np.linalg.LinAlgError:
+                result[place] = np.tril(np.full(a.shape[-2:], np.nan))
         return result
 
 

@@ -23,6 +23,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 Attributes = Mapping[str, Attribute]
+Types = Sequence[Attribute]
 Plain = bool | int | float | str | Sequence[int] | Attribute
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import StringAttr
@@ -21,7 +19,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.attributes import Attributes, Plain, attribute, print_attributes
+from gradir.dialects.base.attributes import Attributes, Plain, Types, attribute, print_attributes
 from gradir.dialects.base.shapes import (
     compatible,
     element_of,
@@ -72,9 +70,7 @@ class TensorOp(IRDLOperation, ABC):
     # Types.
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute] | None:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types | None:
         """The result types; None where they must be written. VerifyException on bad operands."""
         del operands, attributes
         return None
@@ -269,14 +265,12 @@ def _parse_result_types(parser: Parser) -> list[Attribute]:
     return [parser.parse_type()] if types is None else list(types)
 
 
-# Rules for ops of other dialects, by class.
+# Rules for ops of other dialects, by class: `dialects/foreign` registers them.
 
 VjpRule = Callable[[Any, Cotangents, Sequence[Value], Sequence[Value]], Cotangents]
 Simplification = Callable[..., Value | None]
 Addition = Callable[..., Value]
 
-# The files that register them; they are read when a rule is first asked for.
-_RULE_FILES = ("gradir.dialects.foreign.scalar_rules", "gradir.dialects.foreign.tensor_rules")
 _VJP_RULES: dict[type[Operation], VjpRule] = {}
 _ELEMENTWISE: set[type[Operation]] = set()
 _APPLIES: dict[type[Operation], Callable[[Any], bool]] = {}
@@ -315,7 +309,6 @@ def register_inactive(op_class: type[Operation]) -> None:
 
 def registered() -> tuple[list[type[Operation]], list[type[Operation]]]:
     """The ops of other dialects that have a derivative, and those that are inactive."""
-    _load_rules()
     return list(_VJP_RULES), [op for op in _INACTIVE if op not in _VJP_RULES]
 
 
@@ -330,17 +323,10 @@ def register_addition(op_class: type[Operation], into: int, function: Addition) 
     _ADDITIONS[op_class] = function
 
 
-@cache
-def _load_rules() -> None:
-    for name in _RULE_FILES:
-        import_module(name)
-
-
 def is_inactive(op: Operation) -> bool:
     """No cotangent ever flows through `op`."""
     if isinstance(op, TensorOp):
         return op.INACTIVE
-    _load_rules()
     return type(op) in _INACTIVE
 
 
@@ -348,7 +334,6 @@ def vjp_rule(op: Operation) -> VjpRule | None:
     """The derivative of `op`, to be called as `rule(op, cts, results, operands)`."""
     if isinstance(op, TensorOp):
         return cast(VjpRule, type(op).vjp_all) if op.has_vjp() else None
-    _load_rules()
     applies = _APPLIES.get(type(op))
     if foreign_type(op) is not None or (applies is not None and not applies(op)):
         return None
@@ -357,7 +342,6 @@ def vjp_rule(op: Operation) -> VjpRule | None:
 
 def is_elementwise(op: Operation) -> bool:
     """An op of another dialect that means the same on numbers and on elements of tensors."""
-    _load_rules()
     return type(op) in _ELEMENTWISE
 
 
@@ -376,7 +360,6 @@ def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
         return None
     if isinstance(op, TensorOp):
         return op.simplify(*operands)
-    _load_rules()
     function = _SIMPLIFICATIONS.get(type(op))
     return None if function is None or foreign_type(op) else function(op, *operands)
 

@@ -2,11 +2,14 @@
 
 A `Value` is an SSA value and the emitter that appends ops for it: `ct * (1 - y * y)` on tensors
 appends array ops, on scalars arith ops. Numbers take the type of the other operand.
+
+What an operator appends is registered by the modules that hold the ops.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
@@ -22,9 +25,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.base.shapes import is_static
 from gradir.dialects.base.slice_type import SlicesType
-
-if TYPE_CHECKING:
-    from gradir.dialects.base.interfaces import TensorOp
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -72,6 +72,9 @@ class Value:
 
     __slots__ = ("emitter", "ssa")
 
+    # By name, what appends the op. The modules of these ops fill it in as `gradir.dialects` loads.
+    OPERATORS: ClassVar[dict[str, Callable[..., Value]]] = {}
+
     def __init__(self, ssa: SSAValue, emitter: Emitter):
         self.ssa = ssa
         self.emitter = emitter
@@ -90,15 +93,18 @@ class Value:
 
     def full(self, number: float) -> Self:
         """A constant of this value's type."""
-        from gradir.dialects.array.creation import FullOp
+        return cast("Self", self.operator("full")(self, number, self.type))
 
-        op = self.emitter.insert(FullOp.fill(number, self.type))
-        return cast("Self", Value(op.results[0], self.emitter))
+    @classmethod
+    def operator(cls, name: str) -> Callable[..., Value]:
+        """What appends the op `name`; for `full`, a number in a type (near, number, type)."""
+        assert name in cls.OPERATORS, f"{name}: no module has registered it for {cls.__name__}"
+        return cls.OPERATORS[name]
 
     def apply(self, name: str, *others: Value | float) -> Self:
-        """The array op `name` on this value and others of its type."""
+        """The op `name` on this value and others of its type."""
         operands = [o if isinstance(o, Value) else self.full(o) for o in others]
-        return cast("Self", _array_op(name).on(self, *operands))
+        return cast("Self", self.operator(name)(self, *operands))
 
     def __add__(self, other: Value | float) -> Self:
         return self.apply("add", other)
@@ -148,6 +154,10 @@ class Value:
     def not_equal(self, other: Value | float) -> Self:
         return self.apply("not_equal", other)
 
+    def choose(self, x: Value, y: Value) -> Value:
+        """x where this value, a bool, holds, else y."""
+        return self.operator("where")(self, x, y)
+
     def named(self, hint: str | None) -> Value:
         """This value, its SSA name set to `hint` where it has none."""
         if hint and self.ssa.name_hint is None:
@@ -155,16 +165,12 @@ class Value:
         return self
 
 
-def _array_op(name: str) -> type[TensorOp]:
-    from gradir.dialects.array import elementwise
-
-    return elementwise.BY_NAME["array." + name]
-
-
 class Scalar(Value):
     """A scalar of a nest's body; operators emit arith ops, comparisons are ordered."""
 
     __slots__ = ()
+
+    OPERATORS: ClassVar[dict[str, Callable[..., Value]]] = {}
 
     def emit(self, op: Operation) -> Self:
         return type(self)(self.emitter.insert(op).results[0], self.emitter)
@@ -176,17 +182,6 @@ class Scalar(Value):
     def of_type(self, element: Attribute) -> Attribute:
         """The type of a value like this one with other elements."""
         return element
-
-    def full(self, number: float) -> Self:
-        from gradir.dialects.building.body import constant
-
-        return cast("Self", constant(self, number))
-
-    def apply(self, name: str, *others: Value | float) -> Self:
-        from gradir.dialects.building.body import ARITHMETIC
-
-        operands = [o if isinstance(o, Value) else self.full(o) for o in others]
-        return cast("Self", ARITHMETIC[name](self, *cast(list[Scalar], operands)))
 
     @property
     def type(self) -> Any:
@@ -203,14 +198,13 @@ class Elements(Scalar):
     __slots__ = ()
 
     def constant(self, value: Attribute) -> Self:
-        from gradir.dialects.array.creation import FullOp
-
         number = cast("FloatAttr | IntegerAttr", value)
         type_ = self.of_type(number.type)
         if is_static(type_):
             dense: Attribute = DenseIntOrFPElementsAttr.from_list(type_, [number.value.data])  # pyright: ignore
             return self.emit(ConstantOp(dense))  # pyright: ignore[reportArgumentType]
-        return self.emit(FullOp.fill(number.value.data, type_))
+        full = Value.operator("full")(self, number.value.data, type_)
+        return type(self)(full.ssa, self.emitter)
 
     def of_type(self, element: Attribute) -> Attribute:
         return TensorType(element, self.ssa.type.get_shape())  # pyright: ignore

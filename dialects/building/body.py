@@ -24,10 +24,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from gradir.dialects.base.elementwise_arith import comparison, made
 from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import as_integer_type, is_float
 from gradir.dialects.base.value import Scalar
-from gradir.dialects.foreign.elementwise_arith import comparison, made
 from gradir.dialects.loopnest import loopnest, special
 
 
@@ -70,7 +70,7 @@ def _compare(float_predicate: str, integer_predicate: str):
 
 
 def _negate(x: Scalar) -> Scalar:
-    return x.emit(arith.NegfOp(x.ssa)) if is_float(x.type) else subtract(constant(x, 0), x)
+    return x.emit(arith.NegfOp(x.ssa)) if is_float(x.type) else 0 - x
 
 
 add = _by_type(arith.AddfOp, arith.AddiOp)
@@ -124,21 +124,6 @@ logical_and = _by_type(arith.AndIOp, arith.AndIOp)
 logical_or = _by_type(arith.OrIOp, arith.OrIOp)
 logical_xor = _by_type(arith.XOrIOp, arith.XOrIOp)
 
-# What the operators of `Scalar` mean.
-ARITHMETIC: dict[str, Callable[..., Scalar]] = {
-    "add": add,
-    "subtract": subtract,
-    "multiply": multiply,
-    "divide": divide,
-    "negative": _negate,
-    "less": less,
-    "less_equal": less_equal,
-    "greater": greater,
-    "greater_equal": greater_equal,
-    "equal": equal,
-    "not_equal": not_equal,
-}
-
 
 def logical_not(x: Scalar) -> Scalar:
     return logical_xor(x, literal(x, 1, i1))
@@ -149,8 +134,8 @@ def hypot(x: Scalar, y: Scalar) -> Scalar:
     a, c = absolute(x), absolute(y)
     top, low = maximum(a, c), minimum(a, c)
     zero, one, infinite = constant(x, 0), constant(x, 1), constant(x, inf)
-    ratio = divide(low, select(equal(top, zero), one, top))
-    length = multiply(top, sqrt(fma(ratio, ratio, one)))
+    ratio = low / select(equal(top, zero), one, top)
+    length = top * sqrt(fma(ratio, ratio, one))
     return select(logical_or(equal(a, infinite), equal(c, infinite)), infinite, length)
 
 
@@ -160,17 +145,17 @@ def integer_power(x: Scalar, y: Scalar, bits: int) -> Scalar:
     result, square = one, x
     for k in range(bits):
         taken = not_equal(logical_and(y, constant(y, 1 << k)), zero)
-        result = select(taken, multiply(result, square), result)
-        square = multiply(square, square)
+        result = select(taken, result * square, result)
+        square = square * square
     # of 1 and -1 the last bit of the exponent decides, whatever its sign
-    is_fraction = logical_and(less(y, zero), not_equal(absolute(x), one))
+    is_fraction = logical_and(y < zero, not_equal(absolute(x), one))
     return select(is_fraction, zero, result)
 
 
 def _rest(x: Scalar, y: Scalar, zero: Scalar) -> tuple[Scalar, Scalar]:
     """The remainder with the sign of x, and whether that is not the sign of y."""
     rest = truncated_remainder(x, y)
-    return rest, logical_and(not_equal(rest, zero), logical_xor(less(rest, zero), less(y, zero)))
+    return rest, logical_and(not_equal(rest, zero), logical_xor(rest < zero, y < zero))
 
 
 def floor_remainder(x: Scalar, y: Scalar) -> Scalar:
@@ -178,24 +163,24 @@ def floor_remainder(x: Scalar, y: Scalar) -> Scalar:
     zero = constant(x, 0)
     rest, wrong = _rest(x, y, zero)
     if not is_float(x.type):
-        return select(wrong, add(rest, y), rest)
+        return select(wrong, rest + y, rest)
     # an exact division leaves a zero with the sign of y; by 0 it is nan
     exact = select(equal(y, zero), rest, copysign(zero, y))
-    return select(equal(rest, zero), exact, select(wrong, add(rest, y), rest))
+    return select(equal(rest, zero), exact, select(wrong, rest + y, rest))
 
 
 def floor_divide(x: Scalar, y: Scalar) -> Scalar:
     """floor(x / y) as Python has it: consistent with `floor_remainder`; x / y where y is 0."""
     if not is_float(x.type):
-        return divide(x, y)
+        return x / y
     zero, one = constant(x, 0), constant(x, 1)
     rest, wrong = _rest(x, y, zero)
     # nearly an integer, so that it is rounded, not cut
-    near = divide(subtract(x, rest), y)
-    near = select(wrong, subtract(near, one), near)
+    near = (x - rest) / y
+    near = select(wrong, near - one, near)
     low = floor(near)
-    low = select(greater(subtract(near, low), constant(x, 0.5)), add(low, one), low)
-    quotient = divide(x, y)
+    low = select(near - low > 0.5, low + one, low)
+    quotient = x / y
     whole = select(equal(near, zero), copysign(zero, quotient), low)
     return select(equal(y, zero), quotient, whole)
 
@@ -203,6 +188,23 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
 def select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """x where the condition holds, else y."""
     return x.emit(made(arith.SelectOp, [condition.ssa, x.ssa, y.ssa], x.ssa.type))
+
+
+Scalar.OPERATORS.update(
+    full=literal,
+    add=add,
+    subtract=subtract,
+    multiply=multiply,
+    divide=divide,
+    negative=_negate,
+    less=less,
+    less_equal=less_equal,
+    greater=greater,
+    greater_equal=greater_equal,
+    equal=equal,
+    not_equal=not_equal,
+    where=select,
+)
 
 
 def index(near: Scalar, dim: int) -> Scalar:
@@ -230,7 +232,7 @@ def cast(x: Scalar, target: Attribute, unsigned: bool = False, to_unsigned: bool
     if source == target:
         return x
     if target == i1:
-        return not_equal(x, constant(x, 0))
+        return x.not_equal(0)
     if is_float(source) and is_float(target):
         return _resize_float(x, target)
     if is_float(source):

@@ -13,8 +13,9 @@ from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     byte_size,
     common_shape,
@@ -50,9 +51,7 @@ class ElementwiseOp(TensorOp, ABC):
         return elementwise(emitter, self.results[0].type, operands, self.body)
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
-        return getattr(numpy, self.NUMPY)(*arrays)
+        return getattr(np, self.NUMPY)(*arrays)
 
 
 def one_shape(values: Sequence[SSAValue]) -> Iterable[tuple[SSAValue, Sequence[int]]]:
@@ -83,9 +82,7 @@ class UnaryOp(ElementwiseOp, ABC):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_elements(operands[0], cls.DOMAIN)
         return [operands[0]]
 
@@ -101,9 +98,7 @@ class BinaryOp(ElementwiseOp, ABC):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_equal_types(operands)
         require_elements(operands[0], cls.DOMAIN)
         return [operands[0]]
@@ -119,9 +114,7 @@ class CompareOp(ElementwiseOp, ABC):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_equal_types(operands)
         return [tensor(shape_of(operands[0]), i1)]
 
@@ -136,9 +129,7 @@ class SameValueOp(TensorOp, ABC):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         return [operands[0]]
 
     def vjp(self, ct: Value, *args: Value) -> Cotangents:

@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.attributes import splat_number
+from gradir.dialects.base.elementwise_arith import FORMS
 from gradir.dialects.base.interfaces import has_trait, is_elementwise
 from gradir.dialects.base.shapes import (
     as_integer_type,
@@ -31,7 +32,6 @@ from gradir.dialects.base.shapes import (
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
 from gradir.dialects.building.nests import Body, Read, nest
-from gradir.dialects.foreign.elementwise_arith import FORMS
 from gradir.dialects.loopnest.loopnest import Output, scalar_type
 
 _NUMBERS: dict[type[Operation], type[Operation]] = {form: op for op, form in FORMS.items()}

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import Float64Type, FloatAttr
 from xdsl.ir import Operation, SSAValue
 
 from gradir.dialects.array.elementwise import splat_of
+from gradir.dialects.base.elementwise_arith import FORMS, made
 from gradir.dialects.base.interfaces import (
     Cotangents,
     VjpRule,
@@ -29,8 +30,7 @@ from gradir.dialects.base.interfaces import (
 )
 from gradir.dialects.base.value import Elements, Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.foreign.elementwise_arith import FORMS, made
-from gradir.dialects.grad.gate import gated, inside, unless_nan
+from gradir.dialects.building.gate import gated, inside, unless_nan
 
 # One operand: (ct, y, x) -> the cotangent of x.
 Unary = Callable[[Scalar, Scalar, Scalar], Value]
@@ -50,7 +50,7 @@ def _asinh(ct: Scalar, y: Scalar, x: Scalar) -> Value:
 
 def _acosh(ct: Scalar, y: Scalar, x: Scalar) -> Value:
     one = b.constant(x, 1)
-    return ct / b.multiply(b.sqrt(b.subtract(x, one)), b.sqrt(b.add(x, one)))
+    return ct / (b.sqrt(x - one) * b.sqrt(x + one))
 
 
 def _atanh(ct: Scalar, y: Scalar, x: Scalar) -> Value:
@@ -61,7 +61,7 @@ def _atanh(ct: Scalar, y: Scalar, x: Scalar) -> Value:
 def _inverse_of_circle(x: Scalar) -> Scalar:
     """1 / sqrt(1 - x * x)."""
     one = b.constant(x, 1)
-    return b.rsqrt(b.multiply(b.subtract(one, x), b.add(one, x)))
+    return b.rsqrt((one - x) * (one + x))
 
 
 UNARY: dict[type[Operation], Unary] = {
@@ -108,7 +108,7 @@ def _divide(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
 def _share(ct: Scalar, x: Scalar, other: Scalar) -> Value:
     """What the winner of two gets."""
     half, one = b.constant(ct, 0.5), b.constant(ct, 1)
-    return b.multiply(ct, b.select(b.equal(x, other), half, one))
+    return ct * b.select(b.equal(x, other), half, one)
 
 
 def _extremum(prefers: Callable[[Scalar, Scalar], Scalar]) -> Binary:
@@ -152,7 +152,7 @@ def _like(near: Scalar, x: Value) -> Scalar:
 def _atan2(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
     length = b.hypot(x, other)
     zero, infinite = b.constant(length, 0), b.constant(length, inf)
-    regular = b.logical_and(b.greater(length, zero), b.less(length, infinite))
+    regular = b.logical_and(length > zero, length < infinite)
     scaled = ct / b.select(regular, length, b.constant(length, 1))
     rest = b.select(b.unordered(x, other), b.constant(length, nan), zero)
     cosine, sine = (gated(one / length, regular, rest) for one in (other, x))
@@ -165,22 +165,22 @@ def _power(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
     wide, value, base, exponent = (b.to_compute(v, element) for v in (ct, y, x, other))
     zero, one = b.constant(base, 0), b.constant(base, 1)
     smallest = 2.0**-1022 if isinstance(element, Float64Type) else 2.0**-126
-    tiny = b.less(b.absolute(base), b.constant(base, smallest))
+    tiny = b.absolute(base) < smallest
     vanishes = b.logical_and(b.equal(exponent, zero), tiny)
-    lower = b.select(vanishes, one, b.subtract(exponent, one))
-    to_base = b.multiply(wide, b.multiply(exponent, b.power(base, lower)))
-    at_zero = b.logical_and(b.equal(base, zero), b.greater_equal(exponent, zero))
-    at_infinity = b.logical_and(b.equal(base, b.constant(base, inf)), b.less(exponent, zero))
+    lower = b.select(vanishes, one, exponent - one)
+    to_base = wide * (exponent * b.power(base, lower))
+    at_zero = b.logical_and(b.equal(base, zero), exponent >= zero)
+    at_infinity = b.logical_and(base.equal(inf), exponent < zero)
     vanishing = b.logical_or(at_zero, at_infinity)
     logarithm = b.log(b.select(vanishing, one, base))
-    to_exponent = b.select(vanishing, zero, b.multiply(wide, b.multiply(value, logarithm)))
+    to_exponent = b.select(vanishing, zero, wide * (value * logarithm))
     return [b.from_compute(to_base, element), b.from_compute(to_exponent, element)]
 
 
 def _integer_power(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
     """ct * n * x ** (n - 1), 0 where n is 0."""
     zero, one = b.constant(other, 0), b.constant(other, 1)
-    lower = b.select(b.equal(other, zero), one, b.subtract(other, one))
+    lower = b.select(b.equal(other, zero), one, other - one)
     power = x.emit(math.FPowIOp(x.ssa, lower.ssa))
     return [ct * (b.cast(other, x.type) * power), None]
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.access import Access, dim_row
-from gradir.dialects.base.attributes import Attributes, integers
+from gradir.dialects.base.attributes import Attributes, Types, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
@@ -39,9 +40,7 @@ class AccumulateSliceOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, updates = operands
         require_elements(x, "float")
         shape, part = shape_of(x), shape_of(updates)
@@ -76,9 +75,7 @@ class AccumulateSliceOp(TensorOp):
         return nest(emitter, shape_of(updates.type), [read], [output], widen)
 
     def numpy(self, x: Any, updates: Any) -> Any:
-        import numpy
-
-        result = numpy.array(x)
+        result = np.array(x)
         at = tuple(slice(s, s + n) for s, n in zip(self.start, updates.shape, strict=True))
         result[at] += updates
         return result

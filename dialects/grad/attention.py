@@ -24,8 +24,9 @@ from gradir.dialects.array.elementwise import ExpOp
 from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape, transposed
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
-from gradir.dialects.base.attributes import Attributes, flag, number
+from gradir.dialects.base.attributes import Attributes, Types, flag, number
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     broadcast_shapes,
     byte_size,
@@ -223,9 +224,7 @@ class AttentionBackwardOp(AttentionForm):
     results_ = var_result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         ct, y, *inputs = operands
         wanted = cls.check(inputs, attributes)
         for name, found in (("ct", ct), ("y", y)):
@@ -272,14 +271,12 @@ class AttentionBackwardOp(AttentionForm):
         return found
 
     def numpy(self, *operands: Any) -> Any:
-        import numpy
-
         ct, y, q, k, v, *mask = operands
         scale = self.scale_of(q.shape[-1])
         p = numpy_weights(q, k, mask, scale, self.is_causal)
-        d = p * (ct @ numpy.swapaxes(v, -1, -2) - numpy.sum(ct * y, -1, keepdims=True))
-        results = [scale * (d @ k), scale * (numpy.swapaxes(d, -1, -2) @ q)]
-        results.append(numpy.swapaxes(p, -1, -2) @ ct)
+        d = p * (ct @ np.swapaxes(v, -1, -2) - np.sum(ct * y, -1, keepdims=True))
+        results = [scale * (d @ k), scale * (np.swapaxes(d, -1, -2) @ q)]
+        results.append(np.swapaxes(p, -1, -2) @ ct)
         if len(self.results) > 3:
             results.append(_numpy_sum_to(d, mask[0].shape))
         return tuple(results)
@@ -297,26 +294,22 @@ def _mask_part(mask: Value, d: Value, block: range) -> tuple[Value, list[int]]:
 
 def numpy_weights(q: Any, k: Any, mask: Sequence[Any], scale: float, is_causal: bool) -> Any:
     """The attention weights, on NumPy arrays."""
-    import numpy
-
-    scores = scale * (q @ numpy.swapaxes(k, -1, -2))
+    scores = scale * (q @ np.swapaxes(k, -1, -2))
     for one in mask:
-        scores = numpy.where(one, scores, -inf) if one.dtype == bool else scores + one
+        scores = np.where(one, scores, -inf) if one.dtype == bool else scores + one
     if is_causal:
-        scores = numpy.where(numpy.tri(*scores.shape[-2:], dtype=bool), scores, -inf)
-    top = numpy.max(scores, -1, keepdims=True, initial=-inf)
-    with numpy.errstate(invalid="ignore"):
-        powers = numpy.exp(scores - numpy.where(top == -inf, 0, top))
-    total = numpy.sum(powers, -1, keepdims=True)
-    return powers / numpy.where(total == 0, 1, total)
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -inf)
+    top = np.max(scores, -1, keepdims=True, initial=-inf)
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(scores - np.where(top == -inf, 0, top))
+    total = np.sum(powers, -1, keepdims=True)
+    return powers / np.where(total == 0, 1, total)
 
 
 def _numpy_sum_to(x: Any, shape: Sequence[int]) -> Any:
-    import numpy
-
     lines = (1,) * (x.ndim - len(shape)) + tuple(shape)
     axes = tuple(d for d, n in enumerate(lines) if n == 1)
-    return numpy.sum(x, axes, keepdims=True).reshape(shape)
+    return np.sum(x, axes, keepdims=True).reshape(shape)
 
 
 OPS: tuple[type[TensorOp], ...] = (AttentionBackwardOp,)

@@ -28,8 +28,9 @@ from gradir.dialects.array.indexing import (
 )
 from gradir.dialects.array.triangles import DiagonalBackwardOp
 from gradir.dialects.base.access import Access, Row, dim_row
-from gradir.dialects.base.attributes import Attributes, text
+from gradir.dialects.base.attributes import Attributes, Types, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp, added_to, written_tensor
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     agree_but_for,
     compatible,
@@ -40,6 +41,7 @@ from gradir.dialects.base.shapes import (
 from gradir.dialects.base.slice_type import SlicesType, is_slices
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import GateOp
 from gradir.dialects.building.kinds import (
     ElementwiseOp,
     IdentityOp,
@@ -51,7 +53,6 @@ from gradir.dialects.building.nests import Read, add_at, elementwise
 from gradir.dialects.grad import checkpoint, custom_vjp, derivative, host_call
 from gradir.dialects.grad.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.grad.attention import OPS as ATTENTION_OPS
-from gradir.dialects.grad.gate import GateOp
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.dialects.grad.nll import ClassIndexOp, NllLossBackwardOp
 from gradir.dialects.grad.slices import OPS as SLICES_OPS
@@ -153,9 +154,7 @@ class ZeroOp(CreationOp):
         return FullOp.fill(0, self.y.type).lower(emitter, operands)
 
     def numpy(self, *arrays: Any) -> Any:
-        import numpy
-
-        return numpy.zeros(shape_of(self.y.type))
+        return np.zeros(shape_of(self.y.type))
 
 
 @irdl_op_definition
@@ -176,9 +175,7 @@ class AccumulateOp(ElementwiseOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         if not operands:
             raise VerifyException("at least one operand expected, got none")
         if any(map(is_slices, operands)):
@@ -264,12 +261,10 @@ class TakeAlongAxisBackwardOp(IndexingOp):
         return add_at(emitter, zeros, Access(rank, tuple(rows)), shape, reads, add)
 
     def numpy(self, ct: Any, indices: Any) -> Any:
-        import numpy
-
-        result = numpy.zeros(shape_of(self.y.type), ct.dtype)
-        places: list[Any] = list(cast(Any, numpy.indices(indices.shape)))
+        result = np.zeros(shape_of(self.y.type), ct.dtype)
+        places: list[Any] = list(cast(Any, np.indices(indices.shape)))
         places[self.axis] = wrapped(indices, result.shape[self.axis])
-        numpy.add.at(result, tuple(places), ct)
+        np.add.at(result, tuple(places), ct)
         return result
 
 

@@ -23,8 +23,9 @@ from gradir.dialects.array.indexing import IndexingOp, TakeOp, check_not_empty, 
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.base.access import Access
-from gradir.dialects.base.attributes import Attributes, integer, number, text
+from gradir.dialects.base.attributes import Attributes, Types, integer, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     byte_size,
     compatible,
@@ -128,9 +129,7 @@ class ClassIndexOp(IndexingOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_elements(operands[0], "integer")
         classes = integer(attributes, "classes")
         if classes < 0:
@@ -246,22 +245,20 @@ class NllLossBackwardOp(NllForm):
         return narrowed(result, self.y.type)
 
     def numpy(self, ct: Any, targets: Any, weights: Any = None) -> Any:
-        import numpy
-
         shape = shape_of(self.y.type)
         axis, valid = class_axis(shape), targets != self.ignore_index
         safe, picked = checked_targets(targets, valid, weights, shape[axis], ct.dtype)
-        with numpy.errstate(invalid="ignore", divide="ignore"):
-            scale = -ct / numpy.sum(picked) if self.reduction == "mean" else -ct
-        scale = numpy.where(valid, scale, 0)
-        one_hot = numpy.expand_dims(safe, axis) == numpy.arange(shape[axis]).reshape(
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scale = -ct / np.sum(picked) if self.reduction == "mean" else -ct
+        scale = np.where(valid, scale, 0)
+        one_hot = np.expand_dims(safe, axis) == np.arange(shape[axis]).reshape(
             [-1 if d == axis else 1 for d in range(len(shape))]
         )
-        share = numpy.expand_dims(numpy.where(valid, scale * picked, 0), axis)
-        result = (1 - self.smoothing) * numpy.where(one_hot, share, 0)
+        share = np.expand_dims(np.where(valid, scale * picked, 0), axis)
+        result = (1 - self.smoothing) * np.where(one_hot, share, 0)
         line = [-1 if d == axis else 1 for d in range(len(shape))]
-        each = numpy.ones(shape[axis]) if weights is None else weights
-        smooth = numpy.expand_dims(scale, axis) * each.reshape(line)
+        each = np.ones(shape[axis]) if weights is None else weights
+        smooth = np.expand_dims(scale, axis) * each.reshape(line)
         return result + self.smoothing / shape[axis] * smooth if self.smoothing else result
 
 
@@ -273,8 +270,6 @@ def _counts(near: Value, shape: Sequence[int], axis: int) -> Value:
 
 def checked_targets(targets: Any, valid: Any, weights: Any, classes: int, dtype: Any) -> Any:
     """Targets in [0, classes) (0 where ignored), and their weights (0 where ignored), in NumPy."""
-    import numpy
-
-    safe = wrapped(numpy.where(valid, targets, 0), classes, from_start=True)
-    picked = numpy.ones(safe.shape, dtype) if weights is None else weights[safe]
-    return safe, numpy.where(valid, picked, 0)
+    safe = wrapped(np.where(valid, targets, 0), classes, from_start=True)
+    picked = np.ones(safe.shape, dtype) if weights is None else weights[safe]
+    return safe, np.where(valid, picked, 0)

@@ -23,6 +23,15 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.assembly import ConcatOp
+from gradir.dialects.array.comparison import WhereOp
+from gradir.dialects.array.creation import FullOp, IotaOp
+from gradir.dialects.array.cumulative import CumulativeSumOp
+from gradir.dialects.array.indexing import ScatterAddOp, TakeOp
+from gradir.dialects.array.movement import BroadcastToOp
+from gradir.dialects.array.reductions import narrowed, reshaped
+from gradir.dialects.array.slicing import SliceOp
+from gradir.dialects.array.sorting import ArgsortOp
 from gradir.dialects.base.interfaces import Cotangents, register_inactive, register_vjp
 from gradir.dialects.base.shapes import (
     compatible,
@@ -161,8 +170,6 @@ def slices_of(indices: Value, values: Value, dense: Attribute) -> Value:
 
 def taken_rows(ct: Value, x: Value, indices: Value) -> Value:
     """The cotangent of x, of which rows were taken at indices of any shape, as slices."""
-    from gradir.dialects.array.reductions import narrowed, reshaped
-
     count = 1
     for extent in indices.shape:
         count *= extent
@@ -173,8 +180,6 @@ def taken_rows(ct: Value, x: Value, indices: Value) -> Value:
 
 def whole(dense: Value) -> Value:
     """A tensor as slices: all of its rows."""
-    from gradir.dialects.array.creation import IotaOp
-
     emitter, rows = dense.emitter, dense.shape[0]
     iota = IotaOp.of([], [tensor([rows], i64)], axis=0)
     return slices_of(emitter.value(emitter.insert(iota).results[0]), dense, dense.type)
@@ -191,8 +196,6 @@ def densified(value: Value) -> Value:
 
 def no_slices(dense: Attribute, emitter: Emitter) -> Value:
     """Slices without a row: zero."""
-    from gradir.dialects.array.creation import FullOp
-
     type_ = SlicesType.of(dense, 0)
     indices, values = (
         emitter.value(emitter.insert(FullOp.fill(0, t)).y) for t in (type_.indices, type_.values)
@@ -207,8 +210,6 @@ Pair = tuple[Value, Value]
 
 def from_the_start(indices: Value, rows: int) -> Value:
     """Indices of which none counts from the end."""
-    from gradir.dialects.array.comparison import WhereOp
-
     if indices.shape == (0,):
         return indices
     return WhereOp.on(indices < 0, indices + rows, indices)
@@ -216,27 +217,18 @@ def from_the_start(indices: Value, rows: int) -> Value:
 
 def scattered(total: Value, pair: Pair, source: str) -> Value:
     """A tensor with slices added."""
-    from gradir.dialects.array.indexing import ScatterAddOp
-
     op = ScatterAddOp.of([total.ssa, pair[0].ssa, pair[1].ssa], axis=0)
     op.attributes[SOURCE_ATTRIBUTE] = StringAttr(source)
     return Value(total.emitter.insert(op).y, total.emitter)
 
 
 def concatenated(pairs: Sequence[Pair]) -> Pair:
-    from gradir.dialects.array.assembly import ConcatOp
-
     indices, values = zip(*pairs, strict=True)
     return ConcatOp.on(*indices, axis=0), ConcatOp.on(*values, axis=0)
 
 
 def coalesced(pair: Pair, rows: int, is_mean: bool) -> Pair:
     """What grad.coalesce says: sorted, then each run of equal rows added up at its own place."""
-    from gradir.dialects.array.cumulative import CumulativeSumOp
-    from gradir.dialects.array.indexing import ScatterAddOp, TakeOp
-    from gradir.dialects.array.movement import BroadcastToOp
-    from gradir.dialects.array.sorting import ArgsortOp
-
     indices, values = from_the_start(pair[0], rows), pair[1]
     [count] = indices.shape
     if count < 2:
@@ -255,9 +247,6 @@ def coalesced(pair: Pair, rows: int, is_mean: bool) -> Pair:
 
 def _new_runs(ordered: Value) -> Value:
     """1 where a number differs from the one before it, and at the first."""
-    from gradir.dialects.array.assembly import ConcatOp
-    from gradir.dialects.array.reductions import narrowed
-
     [count] = ordered.shape
     differs = _part(ordered, 1, count).apply("not_equal", _part(ordered, 0, count - 1))
     later = narrowed(differs, tensor([count - 1], i64))
@@ -265,18 +254,11 @@ def _new_runs(ordered: Value) -> Value:
 
 
 def _part(x: Value, start: int, stop: int) -> Value:
-    from gradir.dialects.array.slicing import SliceOp
-
     return SliceOp.on(x, start=[start], stop=[stop])
 
 
 def _occurrences(places: Value, values: Value, extent: int) -> Value:
     """How often each of `extent` places occurs, at least 1; like values, but of that extent."""
-    from gradir.dialects.array.creation import FullOp
-    from gradir.dialects.array.indexing import ScatterAddOp
-    from gradir.dialects.array.movement import BroadcastToOp
-    from gradir.dialects.array.reductions import reshaped
-
     emitter = values.emitter
     counts, ones = (
         emitter.value(emitter.insert(FullOp.fill(n, tensor([e], values.element))).y)
@@ -304,8 +286,6 @@ def sum_type(operands: Sequence[Attribute]) -> Attribute:
 
 
 def _slices_vjp(op: Any, cts: Cotangents, results: Any, operands: Sequence[Value]) -> Cotangents:
-    from gradir.dialects.array.indexing import TakeOp
-
     [ct] = cts
     assert ct is not None
     return [None, TakeOp.on(ct, operands[0], axis=0)]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf, pi, sqrt
 from typing import Any, ClassVar, cast
 
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -14,13 +12,14 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.elementwise import AbsOp, ErfOp, ExpOp, LogOp, TanhOp
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
-from gradir.dialects.base.attributes import Attributes, integer, number, text
+from gradir.dialects.base.attributes import Attributes, Types, integer, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import normalize_axis, shape_of
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated
 from gradir.dialects.building.kinds import UnaryOp, require_elements
-from gradir.dialects.grad.gate import gated
 
 
 @irdl_op_definition
@@ -37,9 +36,7 @@ class ReluOp(UnaryOp):
         return b.maximum(x, b.constant(x, 0))
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return numpy.maximum(x, numpy.zeros((), x.dtype))
+        return np.maximum(x, np.zeros((), x.dtype))
 
 
 @irdl_op_definition
@@ -72,20 +69,18 @@ class ActivationOp(UnaryOp):
 def logistic(x: Scalar) -> Scalar:
     """1 / (1 + exp(-x)), without overflow."""
     small = small_exp(x)
-    positive = b.divide(b.constant(x, 1), b.add(b.constant(x, 1), small))
-    return b.select(b.less(x, b.constant(x, 0)), b.multiply(small, positive), positive)
+    positive = b.constant(x, 1) / (b.constant(x, 1) + small)
+    return b.select(x < 0, small * positive, positive)
 
 
 def small_exp(x: Scalar) -> Scalar:
     """exp(-|x|), which is in [0, 1]."""
-    return b.exp(b.multiply(b.absolute(x), b.constant(x, -1)))
+    return b.exp(b.absolute(x) * -1)
 
 
 def _numpy_logistic(x: Any) -> Any:
-    import numpy
-
-    small = numpy.exp(-numpy.abs(x))
-    return numpy.where(x < 0, small, 1) / (1 + small)
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, 1) / (1 + small)
 
 
 @irdl_op_definition
@@ -99,7 +94,7 @@ class SiluOp(ActivationOp):
         return s * (1 + x * (1 - s))
 
     def body(self, x: Scalar) -> Scalar:
-        return b.multiply(x, logistic(x))
+        return x * logistic(x)
 
     def numpy(self, x: Any) -> Any:
         return x * _numpy_logistic(x)
@@ -121,9 +116,7 @@ class GeluOp(ActivationOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("approximate",)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         text(attributes, "approximate", "none", ("none", "tanh"))
         return super().infer_types(operands, attributes)
 
@@ -144,20 +137,18 @@ class GeluOp(ActivationOp):
         one = b.constant(x, 1)
         if self.is_tanh:
             # (1 + tanh(u)) / 2 is sigmoid(2 * u), which loses nothing where u is negative
-            cubic = b.add(one, b.multiply(b.multiply(x, x), b.constant(x, TANH_CUBIC)))
-            doubled = b.multiply(b.multiply(x, cubic), b.constant(x, 2 * TANH_SCALE))
-            return b.multiply(x, logistic(doubled))
-        below = b.add(one, b.erf(b.multiply(x, b.constant(x, sqrt(0.5)))))
-        return b.multiply(x, b.multiply(below, b.constant(x, 0.5)))
+            cubic = one + x * x * TANH_CUBIC
+            doubled = x * cubic * (2 * TANH_SCALE)
+            return x * logistic(doubled)
+        below = one + b.erf(x * sqrt(0.5))
+        return x * (below * 0.5)
 
     def numpy(self, x: Any) -> Any:
         import math
 
-        import numpy
-
         if self.is_tanh:
             return x * _numpy_logistic(x * (1 + x * x * TANH_CUBIC) * (2 * TANH_SCALE))
-        erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
+        erf = np.vectorize(math.erf, otypes=[np.float64])
         return x * ((1 + erf(x * sqrt(0.5)).astype(x.dtype)) * 0.5)
 
 
@@ -177,20 +168,18 @@ class MishOp(ActivationOp):
     def body(self, x: Scalar) -> Scalar:
         # tanh(log(1 + e)) is (e * e + 2 * e) / (e * e + 2 * e + 2), e = exp(x)
         small, two = small_exp(x), b.constant(x, 2)
-        below = b.multiply(small, b.add(small, two))
-        above = b.add(b.constant(x, 1), b.multiply(small, two))
-        rest = b.multiply(b.multiply(small, small), two)
-        negative = b.divide(below, b.add(below, two))
-        positive = b.divide(above, b.add(above, rest))
-        return b.multiply(x, b.select(b.less(x, b.constant(x, 0)), negative, positive))
+        below = small * (small + two)
+        above = b.constant(x, 1) + small * two
+        rest = small * small * two
+        negative = below / (below + two)
+        positive = above / (above + rest)
+        return x * b.select(x < 0, negative, positive)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        small = numpy.exp(-numpy.abs(x))
+        small = np.exp(-np.abs(x))
         below, above = small * (small + 2), 1 + 2 * small
         positive = above / (above + 2 * (small * small))
-        return x * cast(Any, numpy.where(x < 0, below / (below + 2), positive))
+        return x * cast(Any, np.where(x < 0, below / (below + 2), positive))
 
 
 @irdl_op_definition
@@ -204,9 +193,7 @@ class SoftplusOp(ActivationOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("beta",)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         beta = number(attributes, "beta", 1.0)
         if not 0 < beta < inf:
             raise VerifyException(f"beta must be positive and finite, got {beta}")
@@ -221,14 +208,12 @@ class SoftplusOp(ActivationOp):
 
     def body(self, x: Scalar) -> Scalar:
         beta, positive = b.constant(x, self.beta), b.maximum(x, b.constant(x, 0))
-        rest = b.log1p(small_exp(b.multiply(x, beta)))
-        return b.add(positive, b.divide(rest, beta))
+        rest = b.log1p(small_exp(x * beta))
+        return positive + rest / beta
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        rest = numpy.log1p(numpy.exp(-numpy.abs(x * self.beta)))
-        return numpy.maximum(x, numpy.zeros((), x.dtype)) + rest / self.beta
+        rest = np.log1p(np.exp(-np.abs(x * self.beta)))
+        return np.maximum(x, np.zeros((), x.dtype)) + rest / self.beta
 
 
 @irdl_op_definition
@@ -241,13 +226,11 @@ class LogsigmoidOp(ActivationOp):
         return SigmoidOp.on(-x)
 
     def body(self, x: Scalar) -> Scalar:
-        return b.subtract(b.minimum(x, b.constant(x, 0)), b.log1p(small_exp(x)))
+        return b.minimum(x, b.constant(x, 0)) - b.log1p(small_exp(x))
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        rest = numpy.log1p(numpy.exp(-numpy.abs(x)))
-        return numpy.minimum(x, numpy.zeros((), x.dtype)) - rest
+        rest = np.log1p(np.exp(-np.abs(x)))
+        return np.minimum(x, np.zeros((), x.dtype)) - rest
 
 
 @irdl_op_definition
@@ -261,12 +244,10 @@ class SoftsignOp(ActivationOp):
         return 1 / (size * size)
 
     def body(self, x: Scalar) -> Scalar:
-        return b.divide(x, b.add(b.constant(x, 1), b.absolute(x)))
+        return x / (b.constant(x, 1) + b.absolute(x))
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return x / (1 + numpy.abs(x))
+        return x / (1 + np.abs(x))
 
 
 class _SoftOp(TensorOp):
@@ -280,9 +261,7 @@ class _SoftOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_elements(operands[0], "float")
         rank = len(shape_of(operands[0]))
         normalize_axis(integer(attributes, "axis", -1), rank)
@@ -325,11 +304,9 @@ class SoftmaxOp(_SoftOp):
         return narrowed(powers / self.line_sum(powers), x.type)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        with numpy.errstate(invalid="ignore"):
-            powers = numpy.exp(x - numpy.max(x, axis=self.axis, keepdims=True, initial=-numpy.inf))
-            return powers / numpy.sum(powers, axis=self.axis, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            powers = np.exp(x - np.max(x, axis=self.axis, keepdims=True, initial=-np.inf))
+            return powers / np.sum(powers, axis=self.axis, keepdims=True)
 
 
 @irdl_op_definition
@@ -354,11 +331,9 @@ class LogSoftmaxOp(_SoftOp):
         return narrowed(low - LogOp.on(self.line_sum(ExpOp.on(low))), x.type)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        with numpy.errstate(invalid="ignore"):
-            low = x - numpy.max(x, axis=self.axis, keepdims=True, initial=-numpy.inf)
-            return low - numpy.log(numpy.sum(numpy.exp(low), axis=self.axis, keepdims=True))
+        with np.errstate(invalid="ignore"):
+            low = x - np.max(x, axis=self.axis, keepdims=True, initial=-np.inf)
+            return low - np.log(np.sum(np.exp(low), axis=self.axis, keepdims=True))
 
 
 OPS: tuple[type[TensorOp], ...] = (

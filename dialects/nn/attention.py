@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
 
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.reductions import narrowed, widened
-from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import element_of, is_bool, shape_of
 from gradir.dialects.base.value import Value
@@ -47,9 +45,7 @@ class AttentionOp(AttentionForm):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         return [cls.check(operands, attributes)]
 
     def vjp(self, ct: Value, y: Value, *inputs: Value) -> Cotangents:

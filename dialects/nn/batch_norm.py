@@ -14,8 +14,9 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.elementwise import RsqrtOp
 from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
 from gradir.dialects.array.reductions import narrowed, reshaped, widened
-from gradir.dialects.base.attributes import Attributes, flag, number
+from gradir.dialects.base.attributes import Attributes, Types, flag, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import require_elements
@@ -60,9 +61,7 @@ class BatchNormOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, *parameters = operands
         require_elements(x, "float")
         geometry = _geometry(x, attributes)
@@ -160,15 +159,13 @@ class BatchNormOp(TensorOp):
         return widened(old) * (1 - self.momentum) + new * self.momentum
 
     def numpy(self, x: Any, scale: Any, bias: Any, mean: Any, var: Any) -> Any:
-        import numpy
-
         geometry, m, v, after = self.geometry, mean, var, (mean, var)
         if self.is_training:
-            m, v = numpy.mean(x, geometry.axes), numpy.var(x, geometry.axes)
+            m, v = np.mean(x, geometry.axes), np.var(x, geometry.axes)
             keep = 1 - self.momentum
             unbiased = v * self._correction
             after = keep * mean + self.momentum * m, keep * var + self.momentum * unbiased
-        inverse = 1 / numpy.sqrt(v + self.eps)
+        inverse = 1 / np.sqrt(v + self.eps)
         m_line, r_line, s_line, b_line = (
             p.reshape(geometry.line) for p in (m, inverse, scale, bias)
         )

@@ -7,7 +7,6 @@ from math import prod
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import f32, i1
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -16,8 +15,9 @@ from gradir.dialects.array import philox
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.random import UniformOp, require_key
 from gradir.dialects.array.reductions import narrowed, widened
-from gradir.dialects.base.attributes import Attributes, number
+from gradir.dialects.base.attributes import Attributes, Types, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import shape_of, tensor
 from gradir.dialects.base.value import Value
@@ -51,9 +51,7 @@ class DropoutOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, key, counter = operands
         require_elements(x, "float")
         require_key(key, counter)
@@ -87,11 +85,9 @@ class DropoutOp(TensorOp):
         return [self._masked(x, mask), mask]
 
     def numpy(self, x: Any, key: Any, counter: Any) -> Any:
-        import numpy
-
         drawn = philox.numpy_uniform(key, counter, prod(x.shape), "f32").reshape(x.shape)
-        mask = drawn >= numpy.float32(rounded(self.p, f32))
-        return numpy.where(mask, x * x.dtype.type(self.factor), 0), mask
+        mask = drawn >= np.float32(rounded(self.p, f32))
+        return np.where(mask, x * x.dtype.type(self.factor), 0), mask
 
 
 OPS: tuple[type[TensorOp], ...] = (DropoutOp,)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import StringAttr, i64
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -15,7 +13,7 @@ from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.indexing import ScatterAddOp, TakeOp, check_not_empty, wrapped
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import narrowed, reshaped
-from gradir.dialects.base.attributes import Attributes, integer
+from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
 from gradir.dialects.base.value import SOURCE_ATTRIBUTE, Value
@@ -42,9 +40,7 @@ class EmbeddingOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         table, ids = operands
         require_elements(table, "float")
         require_elements(ids, "integer")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -14,8 +12,9 @@ from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
 from gradir.dialects.array.reductions import narrowed, reshaped, widened
 from gradir.dialects.array.slicing import ConcatOp, SliceOp
-from gradir.dialects.base.attributes import Attributes, integer
+from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
@@ -25,8 +24,8 @@ from gradir.dialects.base.shapes import (
     tensor,
 )
 from gradir.dialects.base.value import Value
+from gradir.dialects.building.gate import unless_nan
 from gradir.dialects.building.kinds import require_elements
-from gradir.dialects.grad.gate import unless_nan
 from gradir.dialects.nn.activations import SigmoidOp
 
 
@@ -45,9 +44,7 @@ class PreluOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, weight = operands
         require_elements(x, "float")
         shape = shape_of(x)
@@ -82,10 +79,8 @@ class PreluOp(TensorOp):
         return narrowed(WhereOp.on(wide > 0, wide, below), x.type)
 
     def numpy(self, x: Any, weight: Any) -> Any:
-        import numpy
-
         line = [weight.size if d == 1 else 1 for d in range(x.ndim)]
-        return cast(Any, numpy.where(x > 0, x, weight.reshape(line) * x))
+        return cast(Any, np.where(x > 0, x, weight.reshape(line) * x))
 
 
 @irdl_op_definition
@@ -103,9 +98,7 @@ class GluOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_elements(operands[0], "float")
         shape = list(shape_of(operands[0]))
         axis = normalize_axis(integer(attributes, "axis", -1), len(shape))
@@ -138,11 +131,9 @@ class GluOp(TensorOp):
         return narrowed(values * SigmoidOp.on(gates), self.y.type)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        values, gates = numpy.split(x, 2, axis=self.axis)
-        small = numpy.exp(-numpy.abs(gates))
-        return values * (numpy.where(gates < 0, small, 1) / (1 + small))
+        values, gates = np.split(x, 2, axis=self.axis)
+        small = np.exp(-np.abs(gates))
+        return values * (np.where(gates < 0, small, 1) / (1 + small))
 
 
 OPS: tuple[type[TensorOp], ...] = (PreluOp, GluOp)

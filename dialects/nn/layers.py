@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -14,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.movement import BroadcastToOp, transposed
 from gradir.dialects.array.reductions import SumOp, reshaped
-from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import compatible, element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
@@ -37,9 +35,7 @@ class LinearOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, weight, *bias = operands
         require_elements(x, "float")
         if any(element_of(o) != element_of(x) for o in operands):

@@ -12,8 +12,9 @@ from xdsl.traits import Pure
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
-from gradir.dialects.base.attributes import Attributes, text
+from gradir.dialects.base.attributes import Attributes, Types, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.base.value import Value
 from gradir.dialects.grad.nll import (
@@ -59,9 +60,7 @@ class NllLossOp(NllForm):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         return _infer(operands, attributes, "log_probs")
 
     def vjp(self, ct: Value, y: Value, log_probs: Value, *others: Value) -> Cotangents:
@@ -87,22 +86,20 @@ class NllLossOp(NllForm):
         return narrowed(mean, self.y.type)
 
     def numpy(self, log_probs: Any, targets: Any, weights: Any = None) -> Any:
-        import numpy
-
         axis = class_axis(log_probs.shape)
         classes, valid = log_probs.shape[axis], targets != self.ignore_index
         safe, picked = checked_targets(targets, valid, weights, classes, log_probs.dtype)
-        taken = numpy.take_along_axis(log_probs, numpy.expand_dims(safe, axis), axis)
-        each = -(1 - self.smoothing) * numpy.squeeze(taken, axis) * picked
+        taken = np.take_along_axis(log_probs, np.expand_dims(safe, axis), axis)
+        each = -(1 - self.smoothing) * np.squeeze(taken, axis) * picked
         if self.smoothing:
             line = [-1 if d == axis else 1 for d in range(log_probs.ndim)]
             scaled = log_probs if weights is None else log_probs * weights.reshape(line)
-            each = each - self.smoothing / classes * numpy.sum(scaled, axis)
-        each = numpy.where(valid, each, 0)
+            each = each - self.smoothing / classes * np.sum(scaled, axis)
+        each = np.where(valid, each, 0)
         if self.reduction == "none":
             return each
-        with numpy.errstate(invalid="ignore", divide="ignore"):
-            return numpy.sum(each) / (numpy.sum(picked) if self.reduction == "mean" else 1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.sum(each) / (np.sum(picked) if self.reduction == "mean" else 1)
 
 
 @irdl_op_definition
@@ -122,9 +119,7 @@ class CrossEntropyOp(NllForm):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         return _infer(operands, attributes, "logits")
 
     def vjp(self, ct: Value, y: Value, logits: Value, *others: Value) -> Cotangents:
@@ -147,12 +142,10 @@ class CrossEntropyOp(NllForm):
         return narrowed(loss, self.y.type)
 
     def numpy(self, logits: Any, *others: Any) -> Any:
-        import numpy
-
         axis = class_axis(logits.shape)
-        with numpy.errstate(invalid="ignore"):
-            low = logits - numpy.max(logits, axis=axis, keepdims=True, initial=-numpy.inf)
-            log_probs = low - numpy.log(numpy.sum(numpy.exp(low), axis=axis, keepdims=True))
+        with np.errstate(invalid="ignore"):
+            low = logits - np.max(logits, axis=axis, keepdims=True, initial=-np.inf)
+            log_probs = low - np.log(np.sum(np.exp(low), axis=axis, keepdims=True))
         return NllLossOp.numpy(self, log_probs, *others)  # pyright: ignore[reportArgumentType]
 
 

@@ -30,6 +30,7 @@ from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.base.attributes import (
     Attributes,
+    Types,
     integer,
     integers,
     number,
@@ -37,6 +38,7 @@ from gradir.dialects.base.attributes import (
     text,
 )
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
@@ -130,9 +132,7 @@ class NormOp(TensorOp):
         raise NotImplementedError(cls.name)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         if not operands:
             raise VerifyException(f"{OPERANDS}, got 0")
         x, *parameters = operands
@@ -218,14 +218,12 @@ class NormOp(TensorOp):
         return narrowed(value, x.type)
 
     def numpy(self, x: Any, *others: Any) -> Any:
-        import numpy
-
         geometry = self.geometry
         value = x.reshape(geometry.view)
-        with numpy.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):
             if self.CENTERED:
                 value = value - _numpy_mean(value, geometry)
-            deviation = numpy.sqrt(_numpy_mean(value * value, geometry) + self.eps)
+            deviation = np.sqrt(_numpy_mean(value * value, geometry) + self.eps)
             value = (value / deviation).reshape(x.shape)
         scale, bias = self.parameters(others)
         value = value if scale is None else value * scale.reshape(geometry.line)
@@ -246,10 +244,8 @@ class NormOp(TensorOp):
 
 
 def _numpy_mean(x: Any, geometry: Geometry) -> Any:
-    import numpy
-
-    total = numpy.sum(x, axis=geometry.axes, keepdims=True)
-    return total / numpy.asarray(geometry.count, x.dtype)
+    total = np.sum(x, axis=geometry.axes, keepdims=True)
+    return total / np.asarray(geometry.count, x.dtype)
 
 
 class _AxesNormOp(NormOp):

@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition
 
 from gradir.dialects.array.slicing import pad_value
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
@@ -50,11 +51,9 @@ class MaxPoolOp(MaxWindowOp, PoolOp):
         return [windows.reduce(emitter, reads, self.y.type, "maximum", widen)]
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        total = numpy.full(self.windows.result_shape, -inf, x.dtype)
+        total = np.full(self.windows.result_shape, -inf, x.dtype)
         for part in self.windows.parts(x, -inf):
-            total = numpy.maximum(total, part)
+            total = np.maximum(total, part)
         return total
 
 
@@ -190,7 +189,7 @@ class AdaptiveAvgPool2dOp(ResampleForwardOp):
             return b.to_compute(x, element)
 
         def mean(total: Scalar) -> Scalar:
-            return b.divide(total, b.constant(total, count))
+            return total / count
 
         sums = tensor(result, b.compute_type(element))
         reads = [Read(operands[0], windows.covered)]

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isfinite
 from typing import Any, ClassVar, cast
 
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.elementwise import AbsOp, ExpOp
-from gradir.dialects.base.attributes import Attributes, number
+from gradir.dialects.base.attributes import Attributes, Types, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
+from gradir.dialects.building.gate import gated, unless_nan, zero_or_nan
 from gradir.dialects.building.kinds import UnaryOp
-from gradir.dialects.grad.gate import gated, unless_nan, zero_or_nan
 from gradir.dialects.nn.activations import ActivationOp
 
 
@@ -32,9 +31,7 @@ class LeakyReluOp(UnaryOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("slope",)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         number(attributes, "slope", 0.01)
         return super().infer_types(operands, attributes)
 
@@ -47,13 +44,11 @@ class LeakyReluOp(UnaryOp):
         return [unless_nan(ct * slope, x)]
 
     def body(self, x: Scalar) -> Scalar:
-        below = b.multiply(x, b.constant(x, self.slope))
-        return b.select(b.greater(x, b.constant(x, 0)), x, below)
+        below = x * self.slope
+        return b.select(x > 0, x, below)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return cast(Any, numpy.where(x > 0, x, x * self.slope))
+        return cast(Any, np.where(x > 0, x, x * self.slope))
 
 
 class _ExponentialOp(ActivationOp):
@@ -80,26 +75,20 @@ class _ExponentialOp(ActivationOp):
         return WhereOp.on(positive, x.full(self.above), steep)
 
     def body(self, x: Scalar) -> Scalar:
-        power = b.expm1(b.multiply(x, b.constant(x, self.rate)))
-        negative = b.multiply(power, b.constant(x, self.below))
-        positive = b.multiply(x, b.constant(x, self.above))
-        return b.select(b.less_equal(x, b.constant(x, 0)), negative, positive)
+        power = b.expm1(x * self.rate)
+        negative = power * self.below
+        positive = x * self.above
+        return b.select(x <= 0, negative, positive)
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return cast(
-            Any, numpy.where(x <= 0, numpy.expm1(x * self.rate) * self.below, x * self.above)
-        )
+        return cast(Any, np.where(x <= 0, np.expm1(x * self.rate) * self.below, x * self.above))
 
 
 class _AlphaOp(_ExponentialOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("alpha",)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         number(attributes, "alpha", 1.0)
         return super().infer_types(operands, attributes)
 
@@ -128,9 +117,7 @@ class CeluOp(_AlphaOp):
     name = "nn.celu"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         alpha = number(attributes, "alpha", 1.0)
         if alpha == 0 or not isfinite(alpha):
             raise VerifyException(f"alpha must be finite and not 0, got {alpha}")
@@ -172,14 +159,12 @@ class HardtanhOp(UnaryOp):
         return b.minimum(b.maximum(x, b.constant(x, -1)), b.constant(x, 1))
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return numpy.clip(x, -1, 1)
+        return np.clip(x, -1, 1)
 
 
 def _six(x: Scalar) -> Scalar:
     """x + 3 limited to [0, 6]."""
-    moved = b.add(x, b.constant(x, 3))
+    moved = x + 3
     return b.minimum(b.maximum(moved, b.constant(x, 0)), b.constant(x, 6))
 
 
@@ -196,12 +181,10 @@ class HardsigmoidOp(UnaryOp):
         return [gated(ct / 6, AbsOp.on(x) < 3, zero_or_nan(x))]
 
     def body(self, x: Scalar) -> Scalar:
-        return b.divide(_six(x), b.constant(x, 6))
+        return _six(x) / 6
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return numpy.clip(x + 3, 0, 6) / 6
+        return np.clip(x + 3, 0, 6) / 6
 
 
 @irdl_op_definition
@@ -218,12 +201,10 @@ class HardswishOp(ActivationOp):
         return WhereOp.on(x <= -3, x.full(0), rising)
 
     def body(self, x: Scalar) -> Scalar:
-        return b.divide(b.multiply(x, _six(x)), b.constant(x, 6))
+        return x * _six(x) / 6
 
     def numpy(self, x: Any) -> Any:
-        import numpy
-
-        return x * numpy.clip(x + 3, 0, 6) / 6
+        return x * np.clip(x + 3, 0, 6) / 6
 
 
 OPS: tuple[type[TensorOp], ...] = (

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -14,8 +13,9 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.elementwise import TanhOp
 from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
-from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import compatible, element_of, extent_product, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import require_elements
@@ -32,9 +32,7 @@ class CellOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, hidden, *_ = operands
         require_elements(x, "float")
         for one in operands:
@@ -75,18 +73,14 @@ class CellOp(TensorOp):
 
     def numpy_products(self, x: Any, h: Any, *weights: Any) -> list[Any]:
         """Each gate's parts of the two products, in NumPy: those of x, then those of h."""
-        import numpy
-
         w_ih, w_hh, b_ih, b_hh = weights
         products = x @ w_ih.T + b_ih, h @ w_hh.T + b_hh
-        return [part for p in products for part in numpy.split(p, self.GATES, -1)]
+        return [part for p in products for part in np.split(p, self.GATES, -1)]
 
 
 def _sigmoid(x: Any) -> Any:
-    import numpy
-
-    small = numpy.exp(-numpy.abs(x))
-    return numpy.where(x < 0, small, 1) / (1 + small)
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, 1) / (1 + small)
 
 
 @irdl_op_definition
@@ -120,12 +114,10 @@ class LstmCellOp(CellOp):
         return [SigmoidOp.on(o) * TanhOp.on(next_c), next_c]
 
     def numpy(self, x: Any, h: Any, c: Any, *weights: Any) -> Any:
-        import numpy
-
         parts = self.numpy_products(x, h, *weights)
         i, f, g, o = (a + b for a, b in zip(parts[:4], parts[4:], strict=True))
-        next_c = _sigmoid(f) * c + _sigmoid(i) * numpy.tanh(g)
-        return _sigmoid(o) * numpy.tanh(next_c), next_c
+        next_c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
+        return _sigmoid(o) * np.tanh(next_c), next_c
 
 
 @irdl_op_definition
@@ -157,11 +149,9 @@ class GruCellOp(CellOp):
         return [(1 - share) * new + share * h]
 
     def numpy(self, x: Any, h: Any, *weights: Any) -> Any:
-        import numpy
-
         r, z, n, r_h, z_h, n_h = self.numpy_products(x, h, *weights)
         share = _sigmoid(z + z_h)
-        return (1 - share) * numpy.tanh(n + _sigmoid(r + r_h) * n_h) + share * h
+        return (1 - share) * np.tanh(n + _sigmoid(r + r_h) * n_h) + share * h
 
 
 OPS: tuple[type[TensorOp], ...] = (LstmCellOp, GruCellOp)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import inf, prod
 from typing import Any, ClassVar, cast
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -25,8 +25,9 @@ from gradir.dialects.array.elementwise import (
 )
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, widened
-from gradir.dialects.base.attributes import Attributes, number, text
+from gradir.dialects.base.attributes import Attributes, Types, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import one_shape, require_elements, require_equal_types
@@ -45,9 +46,7 @@ class RegressionLossOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_equal_types(operands)
         require_elements(operands[0], "float")
         reduction = text(attributes, "reduction", "mean", REDUCTIONS)
@@ -90,14 +89,12 @@ class RegressionLossOp(TensorOp):
         return narrowed(total, self.y.type)
 
     def numpy(self, x: Any, target: Any) -> Any:
-        import numpy
-
         each = self.numpy_each(x, target)
         if self.reduction == "none":
             return each
-        total = numpy.sum(each)
-        with numpy.errstate(invalid="ignore"):
-            return total / numpy.asarray(x.size, each.dtype) if self.reduction == "mean" else total
+        total = np.sum(each)
+        with np.errstate(invalid="ignore"):
+            return total / np.asarray(x.size, each.dtype) if self.reduction == "mean" else total
 
 
 class _DifferenceLossOp(RegressionLossOp):
@@ -160,9 +157,7 @@ class HuberLossOp(_DifferenceLossOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("reduction", "delta")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         delta = number(attributes, "delta", 1.0)
         if not 0 < delta < inf:
             raise VerifyException(f"delta must be positive and finite, got {delta}")
@@ -182,11 +177,9 @@ class HuberLossOp(_DifferenceLossOp):
         return WhereOp.on(d <= low, low, WhereOp.on(d >= high, high, d))
 
     def numpy_each(self, x: Any, target: Any) -> Any:
-        import numpy
-
         d = x - target
         far = self.delta * (abs(d) - self.delta / 2)
-        return cast(Any, numpy.where(abs(d) < self.delta, d * d / 2, far))
+        return cast(Any, np.where(abs(d) < self.delta, d * d / 2, far))
 
 
 @irdl_op_definition
@@ -200,9 +193,7 @@ class SmoothL1LossOp(_DifferenceLossOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("reduction", "beta")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         beta = number(attributes, "beta", 1.0)
         if not 0 <= beta < inf:
             raise VerifyException(f"beta must be finite and not negative, got {beta}")
@@ -225,11 +216,9 @@ class SmoothL1LossOp(_DifferenceLossOp):
         return WhereOp.on(d <= -self.beta, d.full(-1), high)
 
     def numpy_each(self, x: Any, target: Any) -> Any:
-        import numpy
-
         d = x - target
         near = d * d / 2 / self.beta if self.beta else d
-        return cast(Any, numpy.where(abs(d) < self.beta, near, abs(d) - self.beta / 2))
+        return cast(Any, np.where(abs(d) < self.beta, near, abs(d) - self.beta / 2))
 
 
 # Logarithms of the binary cross entropy are not below this: its loss stays finite at 0 and 1.
@@ -270,12 +259,10 @@ class BceLossOp(RegressionLossOp):
         )
 
     def numpy_each(self, x: Any, target: Any) -> Any:
-        import numpy
-
-        least = numpy.asarray(LEAST_LOG, x.dtype)
-        with numpy.errstate(divide="ignore", invalid="ignore"):
-            present = numpy.maximum(numpy.log(x), least)
-            absent = numpy.maximum(numpy.log1p(-x), least)
+        least = np.asarray(LEAST_LOG, x.dtype)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            present = np.maximum(np.log(x), least)
+            absent = np.maximum(np.log1p(-x), least)
         return (target - 1) * absent - target * present
 
 
@@ -295,9 +282,7 @@ class BceWithLogitsOp(RegressionLossOp):
         return SigmoidOp.on(x) - target, -x
 
     def numpy_each(self, x: Any, target: Any) -> Any:
-        import numpy
-
-        log = numpy.minimum(x, numpy.zeros((), x.dtype)) - numpy.log1p(numpy.exp(-abs(x)))
+        log = np.minimum(x, np.zeros((), x.dtype)) - np.log1p(np.exp(-abs(x)))
         return (1 - target) * x - log
 
 
@@ -322,10 +307,8 @@ class KlDivOp(RegressionLossOp):
         return LogOp.on(WhereOp.on(target.equal(0), target.full(1), target))
 
     def numpy_each(self, x: Any, target: Any) -> Any:
-        import numpy
-
-        with numpy.errstate(invalid="ignore"):
-            return target * numpy.log(numpy.where(target == 0, 1, target)) - target * x
+        with np.errstate(invalid="ignore"):
+            return target * np.log(np.where(target == 0, 1, target)) - target * x
 
 
 OPS: tuple[type[TensorOp], ...] = (

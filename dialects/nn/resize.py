@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.movement import PermuteDimsOp, inverse
 from gradir.dialects.array.reductions import reshaped
-from gradir.dialects.base.attributes import Attributes, integer, text
+from gradir.dialects.base.attributes import Attributes, Types, integer, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import DYNAMIC, element_of, extent_product, shape_of, tensor
 from gradir.dialects.base.value import Value
@@ -39,9 +37,7 @@ class Resize2dOp(ResampleForwardOp):
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("mode", *ResampleOp.ATTRIBUTES)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         text(attributes, "mode", "nearest", MODES)
         return super().infer_types(operands, attributes)
 
@@ -68,9 +64,7 @@ class PixelShuffleOp(TensorOp):
     traits = traits_def(Pure())
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         shape, r = shape_of(operands[0]), integer(attributes, "factor")
         if r < 1:
             raise VerifyException(f"factor must be >= 1, got {r}")

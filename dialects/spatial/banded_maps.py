@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from gradir.dialects.array.creation import ConstantOp, numpy_dtype
 from gradir.dialects.base.access import Access, Row, dim_row
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
@@ -36,16 +37,14 @@ class Band:
     @staticmethod
     def of_rows(rows: Sequence[dict[int, float]], extent: int) -> Band:
         """The band of the matrix whose rows have these entries, over an axis of some extent."""
-        import numpy
-
         width = max([1, *(max(r) - min(r) + 1 for r in rows if r)])
         width = min(width, max(extent, 1))
         first = [min(min(row, default=0), max(extent - width, 0)) for row in rows]
-        weights = numpy.zeros((width, len(rows)))
+        weights = np.zeros((width, len(rows)))
         for i, row in enumerate(rows):
             for place, weight in row.items():
                 weights[place - first[i], i] = weight
-        return Band(numpy.array(first, "int64"), weights)
+        return Band(np.array(first, "int64"), weights)
 
     @property
     def width(self) -> int:
@@ -112,7 +111,7 @@ def picked(
     def body(*values: Scalar) -> Scalar:
         places = [b.index(values[-1], d) for d in dims]
         for k, (axis, first) in enumerate(zip(bands, values[len(xs) :], strict=True)):
-            places[axis] = b.add(first, b.index(first, rank - 1 + k))
+            places[axis] = first + b.index(first, rank - 1 + k)
         result = pick(*(b.load(table, places) for table in values[: len(xs)]))
         return b.from_compute(result, element_of(type_)) if is_map else result
 
@@ -185,7 +184,7 @@ class _Stage:
                 term = self._element(sources, t)
                 if weights:
                     term = _weighted(weights[t], term)
-                total = term if total is None else b.add(total, term)
+                total = term if total is None else total + term
             assert total is not None
             return b.from_compute(total, element_of(self.type)) if self.is_unrolled else total
 
@@ -228,29 +227,27 @@ class _Stage:
         table, first = sources
         places = [b.index(first, d) for d in self.dims]
         on = b.constant(first, t) if self.is_unrolled else b.index(first, self.num_dims - 2)
-        places[self.axis] = b.add(first, on)
+        places[self.axis] = first + on
         return b.to_compute(b.load(table, places), self.element)
 
 
 def _weighted(weight: Scalar, value: Scalar) -> Scalar:
     """A place that does not count spoils nothing, not even where it is infinite."""
     zero = b.constant(weight, 0)
-    return b.select(b.equal(weight, zero), zero, b.multiply(weight, value))
+    return b.select(b.equal(weight, zero), zero, weight * value)
 
 
 def apply_numpy(x: Any, bands: dict[int, Band]) -> Any:
     """The map on a NumPy array; a place that is not read spoils nothing."""
-    import numpy
-
     for axis, band in bands.items():
-        moved = numpy.moveaxis(x, axis, 0)
-        total = numpy.zeros((len(band.first), *moved.shape[1:]), x.dtype)
+        moved = np.moveaxis(x, axis, 0)
+        total = np.zeros((len(band.first), *moved.shape[1:]), x.dtype)
         for t, line in enumerate(band.weights):
             if moved.shape[0] == 0:
                 break
             weight = line.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1))
             part = moved[band.first + t]
-            with numpy.errstate(invalid="ignore"):
-                total = total + numpy.where(weight == 0, 0, weight * part).astype(x.dtype)
-        x = numpy.moveaxis(total, 0, axis)
+            with np.errstate(invalid="ignore"):
+                total = total + np.where(weight == 0, 0, weight * part).astype(x.dtype)
+        x = np.moveaxis(total, 0, axis)
     return x

@@ -17,8 +17,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
-from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
@@ -97,9 +98,7 @@ class ConvOp(ConvolutionOp, ABC):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         _require_floats(operands)
         x, weight, *bias = operands
         form = window(attributes, cls.DIMS)
@@ -116,15 +115,13 @@ class ConvOp(ConvolutionOp, ABC):
         return convolve(emitter, self.window, operands, self.y.type)
 
     def numpy(self, x: Any, weight: Any, bias: Any = None) -> Any:
-        import numpy
-
         form = self.window
         taps = Taps(form)
         image, kernel = taps.padded(taps.images(x)), taps.weights(weight)
         n, _, *places = form.image(shape_of(self.y.type))
-        y = numpy.zeros((n, *kernel.shape[:2], *places), x.dtype)
+        y = np.zeros((n, *kernel.shape[:2], *places), x.dtype)
         for tap, inputs in taps.places(kernel.shape[3:], places):
-            y += numpy.einsum("ngi...,goi->ngo...", image[(..., *inputs)], kernel[(..., *tap)])
+            y += np.einsum("ngi...,goi->ngo...", image[(..., *inputs)], kernel[(..., *tap)])
         if bias is not None:
             y += bias.reshape(*kernel.shape[:2], *[1] * self.DIMS)
         return taps.image_result(y)
@@ -154,15 +151,13 @@ class InputBackwardOp(ConvolutionOp, ABC):
 
 def _transposed_on_arrays(form: Window, ct: Any, weight: Any, shape: Sequence[int]) -> Any:
     """The transpose in x."""
-    import numpy
-
     taps = Taps(form)
     results, kernel = taps.images(ct), taps.weights(weight)
     n, _, *places = form.image(shape)
     padded = [lo + p + hi for lo, p, hi in zip(form.low, places, form.high, strict=True)]
-    image = numpy.zeros((n, form.groups, kernel.shape[2], *padded), ct.dtype)
+    image = np.zeros((n, form.groups, kernel.shape[2], *padded), ct.dtype)
     for tap, inputs in taps.places(kernel.shape[3:], results.shape[3:]):
-        image[(..., *inputs)] += numpy.einsum("ngo...,goi->ngi...", results, kernel[(..., *tap)])
+        image[(..., *inputs)] += np.einsum("ngo...,goi->ngi...", results, kernel[(..., *tap)])
     inner = tuple(slice(lo, lo + p) for lo, p in zip(form.low, places, strict=True))
     return taps.image_result(image[(..., *inner)])
 
@@ -186,18 +181,16 @@ class WeightBackwardOp(ConvolutionOp, ABC):
         return convolve_weight_backward(emitter, self.window, ct, x, self.y.type)
 
     def numpy(self, ct: Any, x: Any) -> Any:
-        import numpy
-
         form = self.window
         taps = Taps(form)
         results, image = taps.images(ct), taps.padded(taps.images(x))
         o, i, *kernel = form.weight(shape_of(self.y.type))
-        weight = numpy.zeros((form.groups, o // form.groups, i, *kernel), x.dtype)
+        weight = np.zeros((form.groups, o // form.groups, i, *kernel), x.dtype)
         n, groups, channels, *places = results.shape
         flat = results.reshape(n, groups, channels, -1 if results.size else 0)
         for tap, inputs in taps.places(kernel, places):
             read = image[(..., *inputs)].reshape(n, groups, i, flat.shape[3])
-            weight[(..., *tap)] = numpy.einsum("ngop,ngip->goi", flat, read)
+            weight[(..., *tap)] = np.einsum("ngop,ngip->goi", flat, read)
         return taps.weight_result(weight)
 
 
@@ -350,9 +343,7 @@ class ConvTranspose2dOp(ConvolutionOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         _require_floats(operands)
         x, weight, *bias = operands
         form = window(attributes, cls.DIMS)

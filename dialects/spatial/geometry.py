@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attributes import Attributes, integer, integers, text
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, compatible, shape_of
 
 LAYOUTS = ("NCHW", "NHWC")
@@ -179,10 +180,8 @@ class Taps:
         return w.transpose(self.window.weight_axes).reshape(groups, o // groups, i, *kernel)
 
     def padded(self, x: Any) -> Any:
-        import numpy
-
         w = self.window
-        return numpy.pad(x, [(0, 0)] * 3 + list(zip(w.low, w.high, strict=True)))
+        return np.pad(x, [(0, 0)] * 3 + list(zip(w.low, w.high, strict=True)))
 
     def places(self, kernel: Sequence[int], spatial: Sequence[int]) -> Any:
         """(element of the kernel, where its inputs lie in the padded image), for each element."""
@@ -195,14 +194,10 @@ class Taps:
 
     def image_result(self, y: Any) -> Any:
         """(N, G, O, ...) in the layout."""
-        import numpy
-
         flat = y.reshape(y.shape[0], y.shape[1] * y.shape[2], *y.shape[3:])
-        return flat.transpose(numpy.argsort(self.window.image_axes))
+        return flat.transpose(np.argsort(self.window.image_axes))
 
     def weight_result(self, w: Any) -> Any:
         """(G, O, I, ...) in the layout."""
-        import numpy
-
         flat = w.reshape(w.shape[0] * w.shape[1], *w.shape[2:])
-        return flat.transpose(numpy.argsort(self.window.weight_axes))
+        return flat.transpose(np.argsort(self.window.weight_axes))

@@ -122,7 +122,7 @@ def _single_weight_backward(
 
     def products(*given: Scalar) -> list[Scalar]:
         left, *right = (b.to_compute(value, element) for value in given)
-        return [b.multiply(left, one) for one in right]
+        return [left * one for one in right]
 
     line = tensor([o], element)
     outputs = [Output(line, Access(len(space.extents), (o_row,)), "add") for _ in taps]
@@ -147,7 +147,7 @@ def _by_taps(
         result = given[0]
         for tap, value in list(zip(taps, given, strict=True))[1:]:
             for place, k in zip(places, tap, strict=True):
-                value = b.select(b.equal(place, b.constant(place, k)), value, result)
+                value = b.select(place.equal(k), value, result)
             result = value
         return result
 

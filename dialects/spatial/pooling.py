@@ -18,8 +18,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.slicing import pad_value
 from gradir.dialects.base.access import Access
-from gradir.dialects.base.attributes import Attributes, flag
+from gradir.dialects.base.attributes import Attributes, Types, flag
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import compatible, element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
@@ -70,9 +71,7 @@ class PoolOp(WindowOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         shape = cls.windows_of(operands[0], attributes).result_shape
         return [tensor(shape, element_of(operands[0]))]
 
@@ -114,9 +113,7 @@ class MaxPoolIndicesOp(MaxWindowOp):
     places = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         return [tensor(cls.windows_of(operands[0], attributes).result_shape, i32)]
 
     def verify_types(self) -> None:
@@ -141,23 +138,21 @@ class MaxPoolIndicesOp(MaxWindowOp):
         found = windows.reduce(emitter, reads, type_, "minimum", code)
 
         def decoded(found: Scalar) -> Scalar:
-            is_nan = b.less(found, b.literal(found, 0, i32))
+            is_nan = found < b.literal(found, 0, i32)
             return b.select(is_nan, _inverted(found), found)
 
         return elementwise(emitter, type_, [found], decoded)
 
     def numpy(self, x: Any, y: Any) -> Any:
-        import numpy
-
         windows = self.windows
-        found = numpy.full(y.shape, NO_PLACE, "int32")
-        last = numpy.full(y.shape, -1, "int32")
+        found = np.full(y.shape, NO_PLACE, "int32")
+        last = np.full(y.shape, -1, "int32")
         parts = zip(windows.parts(x, -inf), windows.parts(windows.places(), -1), strict=True)
         for values, places in parts:
             hit = (values == y) & (places >= 0)
-            found = numpy.where(hit & (found == NO_PLACE), places, found)
-            last = numpy.where(numpy.isnan(values), places, last)
-        return numpy.where(last >= 0, last, found)
+            found = np.where(hit & (found == NO_PLACE), places, found)
+            last = np.where(np.isnan(values), places, last)
+        return np.where(last >= 0, last, found)
 
 
 def _inverted(x: Scalar) -> Scalar:
@@ -192,14 +187,12 @@ class MaxPoolAtOp(MaxWindowOp, PoolOp):
         return [windows.reduce(emitter, reads, self.y.type, "add", pick)]
 
     def numpy(self, x: Any, places: Any) -> Any:
-        import numpy
-
         windows = self.windows
-        total = numpy.zeros(places.shape, x.dtype)
+        total = np.zeros(places.shape, x.dtype)
         parts = zip(windows.parts(x, 0), windows.parts(windows.places(), -1), strict=True)
         for values, at in parts:
-            total = numpy.where(at == places, values, total)
-        return numpy.where(places >= 0, total, 0)
+            total = np.where(at == places, values, total)
+        return np.where(places >= 0, total, 0)
 
 
 class MaxPoolBackwardOp(MaxWindowOp):
@@ -240,12 +233,10 @@ class MaxPoolBackwardOp(MaxWindowOp):
         return picked(emitter, self.y.type, operands, covering_bands(windows), pick)
 
     def numpy(self, ct: Any, places: Any) -> Any:
-        import numpy
-
         windows = self.windows
         at = windows.parts(windows.places(), -1)
-        zero = numpy.zeros((), ct.dtype)
-        return windows.spread([numpy.where((p == places) & (p >= 0), ct, zero) for p in at])
+        zero = np.zeros((), ct.dtype)
+        return windows.spread([np.where((p == places) & (p >= 0), ct, zero) for p in at])
 
 
 @irdl_op_definition
@@ -383,8 +374,8 @@ class AverageWindowOp(WindowOp):
             value = b.to_compute(x, element)
             divisor = b.constant(value, factor)
             for count in counts:
-                divisor = b.multiply(divisor, count)
-            return b.from_compute(b.divide(value, divisor), element_of(type_))
+                divisor = divisor * count
+            return b.from_compute(value / divisor, element_of(type_))
 
         output = Output(type_, Access.identity(rank))
         return nest(emitter, shape_of(type_), reads, [output], divide)[0]
@@ -399,9 +390,7 @@ class AverageWindowOp(WindowOp):
 
 
 def _array(values: Sequence[int]) -> Any:
-    import numpy
-
-    return numpy.array(values, "float64")
+    return np.array(values, "float64")
 
 
 class AvgPoolBackwardOp(AverageWindowOp):

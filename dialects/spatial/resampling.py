@@ -14,8 +14,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.attributes import Attributes, integers, text
+from gradir.dialects.base.attributes import Attributes, Types, integers, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import compatible, element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import require_elements
@@ -92,9 +93,7 @@ class ResampleForwardOp(ResampleOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         return [cls.resampled(operands[0], attributes)]
 
     def bands(self) -> dict[int, Band]:
@@ -127,12 +126,10 @@ def adaptive_rows(extent: int, size: int) -> Rows:
 
 def resize_rows(mode: str, extent: int, size: int) -> Rows:
     """The rows of PyTorch's `interpolate`, with `align_corners = False`."""
-    import numpy
-
     if mode == "nearest":
         # the scale is a float32 there, which decides which of two neighbours is nearer
-        scale = numpy.float32(extent) / numpy.float32(size)
-        places = [int(numpy.float32(i) * scale) for i in range(size)]
+        scale = np.float32(extent) / np.float32(size)
+        places = [int(np.float32(i) * scale) for i in range(size)]
         return [{min(place, extent - 1): 1.0} for place in places]
     rows: Rows = []
     for i in range(size):

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, flag, integers, text
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.once import once
 from gradir.dialects.base.shapes import DYNAMIC, shape_of
 from gradir.dialects.base.value import Emitter, Scalar
@@ -195,8 +196,8 @@ class Windows:
             at = b.literal(near, row.constant, i32)
             for d in row.used:
                 step = b.literal(near, row.coefficients[d], i32)
-                at = b.add(at, b.multiply(b.cast(b.index(near, d), i32), step))
-            total = b.add(total, b.multiply(at, b.literal(near, size, i32)))
+                at = at + b.cast(b.index(near, d), i32) * step
+            total = total + at * b.literal(near, size, i32)
             size *= self.shape[axis]
         return total
 
@@ -204,13 +205,11 @@ class Windows:
 
     def parts(self, x: Any, other: float) -> Iterator[Any]:
         """For each entry of the kernel what the windows have there; `other` in the padding."""
-        import numpy
-
         widths = [(0, 0)] * x.ndim
         for k, axis in enumerate(self.axes):
             end = (self.sizes[k] - 1) * self.stride[k] - self.low[k] + self.reach[k]
             widths[axis] = (self.low[k], max(0, end - x.shape[axis]))
-        padded = numpy.pad(x, widths, constant_values=other)
+        padded = np.pad(x, widths, constant_values=other)
         for entry in product(*map(range, self.kernel)):
             yield padded[self._strided(entry)]
 
@@ -225,8 +224,6 @@ class Windows:
 
     def spread(self, parts: Sequence[Any]) -> Any:
         """The transpose of `parts`: adds what the windows have at each entry to its place."""
-        import numpy
-
         ends = {
             axis: max(n + low, (m - 1) * s + reach)
             for axis, n, low, m, s, reach in zip(
@@ -234,7 +231,7 @@ class Windows:
                 self.reach, strict=True,
             )
         }  # fmt: skip
-        total = numpy.zeros([ends.get(d, n) for d, n in enumerate(self.shape)], parts[0].dtype)
+        total = np.zeros([ends.get(d, n) for d, n in enumerate(self.shape)], parts[0].dtype)
         for entry, part in zip(product(*map(range, self.kernel)), parts, strict=True):
             total[self._strided(entry)] += part
         cut = [slice(None)] * len(self.shape)
@@ -244,12 +241,10 @@ class Windows:
 
     def places(self) -> Any:
         """The row-major place of each element of the pooled tensor, in NumPy."""
-        import numpy
-
         extents = [self.shape[a] for a in self.axes]
         line = [self.shape[d] if d in self.axes else 1 for d in range(len(self.shape))]
-        counts = numpy.arange(prod(extents), dtype="int32").reshape(line)
-        return numpy.broadcast_to(counts, self.shape)
+        counts = np.arange(prod(extents), dtype="int32").reshape(line)
+        return np.broadcast_to(counts, self.shape)
 
 
 def spatial_axes(attributes: Attributes, rank: int, spatial: int) -> tuple[int, ...]:

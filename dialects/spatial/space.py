@@ -103,7 +103,7 @@ def sum_of_products(
 
     def store(total: Scalar, *bias: Scalar) -> Scalar:
         for one in bias:
-            total = b.add(total, b.to_compute(one, element))
+            total = total + b.to_compute(one, element)
         return b.from_compute(total, element)
 
     return contract(
@@ -133,7 +133,7 @@ def chained_products(count: int, element: Attribute) -> Callable[..., Scalar]:
         for left, right in zip(values[:count], values[count : 2 * count], strict=True):
             total = b.fma(left, right, total)
         for one in values[2 * count :]:
-            total = b.add(total, one)
+            total = total + one
         return b.from_compute(total, element)
 
     return body

@@ -1,8 +1,8 @@
 """Traced arrays: what a Python function gets instead of arrays while it is traced.
 
 They have the operators, attributes and methods of the Array API's arrays; each is the function of
-gradir.numpy with the same meaning. They have a shape and a dtype but no values: what asks for these
-is refused.
+gradir.numpy with the same meaning, which that module registers here. They have a shape and a dtype
+but no values: what asks for these is refused.
 """
 
 from __future__ import annotations
@@ -33,10 +33,13 @@ _UNCHANGED = (
 )
 
 
-def _function(name: str) -> Any:
-    from gradir.frontends.functions import numpy
+FUNCTIONS: dict[str, Any] = {}
+"""By name, what operators and methods call, and the module of it all as `namespace`."""
 
-    return getattr(numpy, name)
+
+def _function(name: str) -> Any:
+    assert name in FUNCTIONS, f"{name}: no module of gradir.frontends.functions has registered it"
+    return FUNCTIONS[name]
 
 
 def _operator(name: str) -> Any:
@@ -138,9 +141,7 @@ class Tracer:
         return f"<traced array {name}{type_text(self.type)}>"
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        from gradir.frontends.functions import numpy
-
-        return numpy
+        return _function("namespace")
 
     # Operators.
 
@@ -177,9 +178,7 @@ class Tracer:
 
     @public
     def __getitem__(self, key: Any) -> Any:
-        from gradir.frontends.functions.indexing import get
-
-        return get(self, key)
+        return _function("get")(self, key)
 
     @public
     def __iter__(self) -> Iterator[Any]:

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.attributes import Attributes
+from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import is_float, is_scalar, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
@@ -36,9 +37,7 @@ class GateOp(ElementwiseOp):
     y = result_def()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[Attribute], attributes: Attributes
-    ) -> Sequence[Attribute]:
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, keep, rest = operands
         if is_scalar(x):
             if not is_float(x) or (keep, rest) != (i1, x):
@@ -66,9 +65,7 @@ class GateOp(ElementwiseOp):
         return b.select(keep, x, rest)
 
     def numpy(self, x: Any, keep: Any, rest: Any) -> Any:
-        import numpy
-
-        return cast(Any, numpy.where(keep, x, rest))
+        return cast(Any, np.where(keep, x, rest))
 
 
 def gated(ct: Value, keep: Value, rest: Value) -> Value:
@@ -87,9 +84,7 @@ def unless_nan(ct: Value, x: Value) -> Value:
 
 def zero_or_nan(x: Value) -> Value:
     """What `gated` gives beside what passes: 0, but nan where x is nan."""
-    from gradir.dialects.array.comparison import WhereOp
-
-    return WhereOp.on(x.equal(x), x.full(0), x)
+    return x.equal(x).choose(x.full(0), x)
 
 
 def inside(ct: Value, holds: Value) -> Value:

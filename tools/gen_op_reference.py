@@ -192,15 +192,15 @@ def _source(op: type[object]) -> str:
 
 @cache
 def _table() -> list[Any]:
-    tests = str(ROOT / "tests")
-    if tests not in sys.path:
-        sys.path.append(tests)
+    support = str(ROOT / "tests" / "support")
+    if support not in sys.path:
+        sys.path.append(support)
     return list(import_module("op_cases").CASES)
 
 
 def _sample(op: type[TensorOp]) -> str:
     cases = [case for case in _table() if case.op == op.name]
-    assert cases, f"{op.name} has no row in tests/op_cases.py"
+    assert cases, f"{op.name} has no row in tests/support/op_cases.py"
     active = [case for case in cases if _is_active(case)]
     module = ModuleOp([source := _function((active or cases)[0])])
     shown = source

@@ -25,7 +25,7 @@ def text_of(fault: Fault) -> str:
 
 
 def write(fault: Fault, folder: Path = FOUND) -> Path:
-    """Write a fault as a file, which tests/test_fuzz_found.py runs if it is in its folder."""
+    """Write a fault as a file, which tests/tools/test_fuzz_found.py runs if it is in its folder."""
     words = re.sub(r"\W+", "_", fault.outcome.key).strip("_").lower()[:60]
     path = folder / f"{words}_{fault.seed}{ENDINGS[fault.level]}"
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Values and gradients of every op against PyTorch and JAX. `make test-peers` installs and runs it.
 
-The rows are those of tests/op_cases.py, in float64 and float32; native code computes ours.
+The rows are those of tests/support/op_cases.py, in float64 and float32; native code computes ours.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from jax_ops import JAX, jax, jnp
 from op_cases import CASES, ELEMENTS, OP_CLASSES, Case
+from op_programs import function, is_active
 from peer_gaps import CANCELLING, IN_F32, NOT_IN_PEERS, OTHER_IN_JAX, OTHER_IN_TORCH
-from test_ops import function, is_active
 from torch_ops import TORCH, TYPED, torch
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp

@@ -1,0 +1,141 @@
+"""The examples: the digits program against NumPy, and the demo from start to end."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import gradir
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+SIZES = (64, 128, 64, 10)
+BATCH = 64
+SVG = "{http://www.w3.org/2000/svg}"
+
+Array = np.ndarray[Any, Any]
+
+
+@pytest.fixture(scope="module")
+def program() -> gradir.Module:
+    return gradir.parse(EXAMPLES / "digits_mlp.mlir")
+
+
+def arguments() -> tuple[Array, Array, list[Array]]:
+    """Images, labels, and the weights and biases of the three layers."""
+    random = np.random.default_rng(0)
+    parameters: list[Array] = []
+    for fan_in, fan_out in pairwise(SIZES):
+        parameters.append(random.normal(0, fan_in**-0.5, (fan_in, fan_out)).astype(np.float32))
+        parameters.append(random.normal(0, 0.1, fan_out).astype(np.float32))
+    images = random.random((BATCH, SIZES[0]), np.float32)
+    return images, random.integers(0, SIZES[-1], BATCH), parameters
+
+
+def by_hand(x: Array, labels: Array, parameters: list[Array]) -> tuple[Array, Array, list[Array]]:
+    """Logits, loss and gradients of the network in float64."""
+    w1, b1, w2, b2, w3, b3 = (p.astype(np.float64) for p in parameters)
+    h1 = np.maximum(x @ w1 + b1, 0)
+    h2 = np.maximum(h1 @ w2 + b2, 0)
+    logits = h2 @ w3 + b3
+    log_probs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    z3_ct = (np.exp(log_probs) - np.eye(SIZES[-1])[labels]) / BATCH
+    z2_ct = z3_ct @ w3.T * (h2 > 0)
+    z1_ct = z2_ct @ w2.T * (h1 > 0)
+    gradients: list[Array] = []
+    for inputs, ct in ((x, z1_ct), (h1, z2_ct), (h2, z3_ct)):
+        gradients += [inputs.T @ ct, ct.sum(axis=0)]
+    return logits, -log_probs[np.arange(BATCH), labels].mean(), gradients
+
+
+@pytest.mark.parametrize("native", [True, False], ids=["native", "interpreted"])
+def test_digits_program(program: gradir.Module, native: bool) -> None:
+    """Logits, loss and gradients are those that one derives by hand."""
+    x, labels, parameters = arguments()
+    logits, loss, gradients = by_hand(x, labels, parameters)
+
+    def run(module: gradir.Module, function: str, *arrays: Array) -> tuple[Array, ...]:
+        if native:
+            return gradir.compile(module, function)(*arrays)
+        return gradir.interpret(module, function, *arrays)
+
+    np.testing.assert_allclose(
+        run(program, "predict", x, *parameters)[0], logits, rtol=1e-4, atol=1e-6
+    )
+    results = run(program.gradient("main", mode="grad"), "main_grad", x, labels, *parameters)
+    for result, wanted in zip(results, [loss, *gradients], strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["lenet", "transformer_block"])
+def test_gradients_of_the_larger_programs(name: str) -> None:
+    """Native code gives what the interpreter gives for the loss and every gradient."""
+    module = gradir.parse(EXAMPLES / f"{name}.mlir").gradient("main", mode="grad")
+    compiled = gradir.compile(module, "main_grad")
+    random = np.random.default_rng(0)
+    arrays = [
+        random.normal(0, 0.2, spec.shape).astype(np.float32)
+        if spec.dtype.kind == "f"
+        else random.integers(0, 10, spec.shape)
+        for spec in compiled.inputs
+    ]
+    expected = gradir.interpret(module, "main_grad", *arrays)
+    for found, wanted in zip(compiled(*arrays), expected, strict=True):
+        scale = float(np.abs(wanted).max())
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * scale)
+
+
+def trained(program: str, folder: Path) -> str:
+    """What digits.py prints of a program."""
+    result = subprocess.run(
+        [sys.executable, str(EXAMPLES / "digits.py"), program],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
+
+
+def accuracy_in(output: str) -> str:
+    """The held-out accuracy in percent."""
+    found = re.search(r"^held-out accuracy: ([\d.]+)% of 389 images$", output, re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.slow
+def test_lenet_learns_the_digits(tmp_path: Path) -> None:
+    assert float(accuracy_in(trained("lenet.mlir", tmp_path))) >= 98
+
+
+@pytest.mark.slow
+def test_demo(tmp_path: Path) -> None:
+    """The demo learns to read digits, tells how well, and draws both curves."""
+    output = trained("digits_mlp.mlir", tmp_path)
+    # the bar is for terminals
+    assert "\r" not in output
+    epochs = re.findall(r"^epoch +(\d+)/30  loss ([\d.]+)  held-out ", output, re.MULTILINE)
+    assert [int(number) for number, _ in epochs] == [1, 5, 10, 15, 20, 25, 30]
+    assert float(epochs[-1][1]) < 0.01 < float(epochs[0][1])
+    accuracy = accuracy_in(output)
+    assert float(accuracy) >= 97
+    assert re.search(r"^training speed: [\d,]+ examples per second$", output, re.MULTILINE)
+
+    drawing = ElementTree.parse(tmp_path / "digits_loss.svg").getroot()
+    loss, right = (curve.get("points", "").split() for curve in drawing.iter(f"{SVG}polyline"))
+    assert len(loss) == len(right) == 30
+    # downwards is upwards on the page
+    assert float(loss[0].split(",")[1]) < float(loss[-1].split(",")[1])
+    assert float(right[0].split(",")[1]) > float(right[-1].split(",")[1])
+    texts = [text.text for text in drawing.iter(f"{SVG}text")]
+    assert {"Training loss", "Held-out accuracy", "epoch", f"{accuracy}%"} <= set(texts)

@@ -27,7 +27,7 @@ from gradir.compiler.provenance import Provenance
 from gradir.compiler.symbols import function_named
 from gradir.diagnostics import Diagnostic, Sources, printable, render
 from gradir.dialects.base.diagnostics import LocatedError, Place, value_name
-from gradir.dialects.base.shapes import DYNAMIC, compatible, is_number
+from gradir.dialects.base.shapes import DYNAMIC, compatible, is_scalar
 from gradir.errors import ArgumentError, ExecutionError, GradirError, gradir_errors
 from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.analysis.call_graph import functions_by_name
@@ -330,7 +330,7 @@ def _signature(function: FuncOp, files: int | None) -> list[ArraySpec]:
 
 
 def _array_type(type_: Attribute, where: str, place: Place) -> TensorType[Attribute]:
-    if is_number(type_):
+    if is_scalar(type_):
         # handed over as an array of rank 0
         type_ = TensorType(type_, [])
     if not isinstance(type_, TensorType):

@@ -66,11 +66,6 @@ def is_integer(element: Attribute) -> bool:
     return element in _INTEGERS
 
 
-def is_number(type_: Attribute) -> bool:
-    """A scalar that native code can hold."""
-    return is_float(type_) or isinstance(type_, IntegerType | IndexType)
-
-
 def is_bool(element: Attribute) -> bool:
     return element == i1
 

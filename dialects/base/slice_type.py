@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     AnyTensor,
-    is_number,
+    is_scalar,
     is_static,
     require_size,
     shape_of,
@@ -61,7 +61,7 @@ class SlicesType(ParametrizedAttribute, TypeAttribute):
             raise VerifyException(
                 f"{self.name}: expected a static shape of rank 1 or more, got {self.dense}"
             )
-        if not is_number(self.dense.element_type):
+        if not is_scalar(self.dense.element_type):
             raise VerifyException(f"{self.name}: elements must be numbers, got {self.dense}")
         if isinstance(self.count, IntAttr) and self.count.data < 0:
             raise VerifyException(f"{self.name}: count must not be negative, got {self.rows}")

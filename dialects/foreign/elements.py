@@ -25,7 +25,7 @@ from gradir.dialects.base.shapes import (
     common_shape,
     element_of,
     extents_text,
-    is_number,
+    is_scalar,
     is_tensor,
     shape_of,
 )
@@ -67,7 +67,7 @@ def verify_elements(op: Operation) -> None:
             raise VerifyException(f"{op.name}: integers must be signless, got {value.type}")
     if isinstance(op, arith.BitcastOp):
         types = [element_type(v.type) for v in values]
-        if all(map(is_number, types)) and len({byte_size(t) for t in types}) > 1:
+        if all(map(is_scalar, types)) and len({byte_size(t) for t in types}) > 1:
             raise VerifyException(
                 f"{op.name}: types must have one width, got {values[0].type} and {values[1].type}"
             )
@@ -93,7 +93,7 @@ def lower_elements(emitter: Emitter, op: Operation) -> SSAValue:
     reads = [
         Read(o, Access.identity(rank))
         if is_tensor(o.type)
-        else Read(_as_tensor(emitter, o), Access(rank, ()))
+        else Read(as_tensor(emitter, o), Access(rank, ()))
         for o in op.operands
     ]
     output = Output(type_, Access.identity(rank))
@@ -112,7 +112,8 @@ def _body(op: Operation) -> Body:
     return body
 
 
-def _as_tensor(e: Emitter, number: SSAValue) -> SSAValue:
+def as_tensor(e: Emitter, number: SSAValue) -> SSAValue:
+    """A number as a tensor of rank 0."""
     type_ = TensorType(number.type, [])
     return e.insert(tensor.FromElementsOp(number, result_type=type_)).results[0]
 
@@ -144,6 +145,7 @@ def lower_constant(emitter: Emitter, op: arith.ConstantOp) -> SSAValue | None:
 
 
 __all__ = [
+    "as_tensor",
     "dense_of",
     "element_type",
     "is_elementwise",

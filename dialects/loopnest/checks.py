@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, TypedAttribute
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.shapes import as_integer_type, element_of, is_float, is_number
+from gradir.dialects.base.shapes import as_integer_type, element_of, is_float, is_scalar
 from gradir.dialects.loopnest.body_ops import scalar_type
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def verify_yielded(op: LoopOp) -> None:
     count = len(op.output_types)
     for value, type_ in zip(op.yielded, op.output_types, strict=False):
         element = scalar_type(element_of(type_))
-        if not is_number(value.type) or is_float(value.type) != is_float(element):
+        if not is_scalar(value.type) or is_float(value.type) != is_float(element):
             raise VerifyException(
                 f"{op.name}: the body must yield a number for {type_}, got {value.type}"
             )
@@ -74,7 +74,7 @@ def verify_factors(op: ContractOp) -> None:
     """VerifyException where factors and accumulator are not all floats, or all integers."""
     factors = [scalar_type(element_of(v.type)) for v in op.inputs[:2]]
     types = [*factors, op.accumulator_type]
-    if not all(map(is_number, types)) or len({is_float(t) for t in types}) > 1:
+    if not all(map(is_scalar, types)) or len({is_float(t) for t in types}) > 1:
         raise VerifyException(
             f"{op.name}: factors and accumulator must be all floats or all integers, "
             f"got {', '.join(map(str, types))}"

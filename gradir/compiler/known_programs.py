@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import LocatedError, op_name, value_name
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import as_integer_type, element_of, is_number
+from gradir.dialects.base.shapes import as_integer_type, element_of, is_scalar
 from gradir.dialects.base.slice_type import SlicesType
 from gradir.dialects.foreign.elements import numbers_class
 from gradir.dialects.grad.tape import TapeType
@@ -66,7 +66,7 @@ def _check_held(type_: Attribute, what: str, place: Operation | SSAValue) -> Non
     for part in _parts(type_):
         is_shaped = isinstance(part, TensorType | MemRefType)
         element = element_of(cast(Attribute, part)) if is_shaped else part
-        if not is_number(element):
+        if not is_scalar(element):
             raise LocatedError(f"{what}: values must be numbers or tensors, got {type_}", place)
         integer = as_integer_type(element)
         if integer is not None and integer.width.data not in _WIDTHS:

@@ -35,7 +35,7 @@ from xdsl.traits import ConstantLike
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import TensorOp, has_trait
-from gradir.dialects.base.shapes import element_of, is_number, is_static, is_tensor
+from gradir.dialects.base.shapes import element_of, is_scalar, is_static, is_tensor
 from gradir.dialects.foreign.elements import dense_of
 from gradir.dialects.grad.tape import TapeType
 from gradir.dialects.loopnest.buffer_ops import WindowOp
@@ -120,14 +120,14 @@ class _Bufferizer:
     def _load_scalars(self) -> None:
         """A scalar argument is handed over in a slot."""
         for argument in self.state.source.args:
-            if is_number(argument.type):
+            if is_scalar(argument.type):
                 slot = self.state.values[argument]
                 load = self.state.emit(memref.LoadOp.get(slot, []), self.function)
                 load.results[0].name_hint = argument.name_hint
                 self.state.values[argument] = load.results[0]
 
     def _check_type(self, type_: Attribute, verb: str) -> None:
-        if not (is_tensor(type_) or is_number(type_)):
+        if not (is_tensor(type_) or is_scalar(type_)):
             raise PassError(
                 f"@{self.function.sym_name.data}: native code {verb} tensors and numbers, "
                 f"got {type_}",
@@ -166,7 +166,7 @@ class _Bufferizer:
         for value, buffer in zip(terminator.operands, results, strict=True):
             if is_tensor(value.type):
                 moves.append((s.values[value], buffer))
-            elif is_number(value.type):
+            elif is_scalar(value.type):
                 s.emit(memref.StoreOp.get(s.values[value], buffer, []), terminator)
         s.tapes.store_counts(terminator)
         s.copy_all(moves)

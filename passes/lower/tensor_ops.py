@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
@@ -21,7 +21,12 @@ from gradir.dialects.base.shapes import is_static, shape_of
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
 from gradir.dialects.building.nests import Read, nest
-from gradir.dialects.foreign.elements import is_on_tensors, lower_constant, lower_elements
+from gradir.dialects.foreign.elements import (
+    as_tensor,
+    is_on_tensors,
+    lower_constant,
+    lower_elements,
+)
 from gradir.dialects.loopnest.buffer_ops import CheckOffsetOp
 from gradir.dialects.loopnest.loopnest import LoadOp, Output
 from gradir.passes.analysis.tensor_slices import Slice, is_contiguous, kept_dims, whole_and_part
@@ -52,7 +57,7 @@ def _lowered(e: Emitter, op: Operation) -> SSAValue | None:
 
 def _splat(e: Emitter, op: tensor.SplatOp) -> SSAValue:
     shape = shape_of(op.result.type)
-    one = _as_tensor(e, op.input)
+    one = as_tensor(e, op.input)
     output = Output(op.result.type, Access.identity(len(shape)))
     return nest(e, shape, [Read(one, Access(len(shape), ()))], [output], _same)[0]
 
@@ -139,7 +144,7 @@ def _offsets(e: Emitter, op: Slice) -> dict[int, SSAValue]:
         bound = extent - (size - 1) * stride
         checked = e.insert(CheckOffsetOp(next(dynamic), bound, message)).results[0]
         number = e.insert(arith.IndexCastOp(checked, i64)).results[0]
-        result[axis] = _as_tensor(e, number)
+        result[axis] = as_tensor(e, number)
     return result
 
 
@@ -159,11 +164,6 @@ def _number(place: Scalar, number: int) -> Scalar:
 
 def _binary(op_class: Callable[[SSAValue, SSAValue], Operation], x: Scalar, y: Scalar) -> Scalar:
     return Scalar(x.emitter.insert(op_class(x.ssa, y.ssa)).results[0], x.emitter)
-
-
-def _as_tensor(e: Emitter, number: SSAValue) -> SSAValue:
-    type_ = TensorType(number.type, [])
-    return e.insert(tensor.FromElementsOp(number, result_type=type_)).results[0]
 
 
 def _check_static(op: Slice) -> None:

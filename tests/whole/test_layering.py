@@ -116,7 +116,14 @@ def test_the_check_lets_the_rest_pass(source: str, layer: str) -> None:
 )
 def test_import_is_light(module: str) -> None:
     """No code generator, compiler or frontend before it is needed."""
-    heavy = ("llvmlite", "gradir.frontends", "gradir.codegen", "gradir.runtime.jit", "gradir.tools")
+    heavy = (
+        "llvmlite",
+        "numpy",
+        "gradir.frontends",
+        "gradir.codegen",
+        "gradir.runtime.jit",
+        "gradir.tools",
+    )
     program = f"import sys, {module}\nprint([name for name in {heavy} if name in sys.modules])"
     command = [sys.executable, "-c", program]
     result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT / "tests")

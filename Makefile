@@ -8,6 +8,7 @@ RUN := $(BIN)/python
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/.installed-peers
 BENCHMARKS := mlp matmul convolution black_scholes control_flow remat call_overhead long_chain
+PYTEST := $(RUN) -m pytest --quiet --numprocesses auto --dist worksteal
 # Errors are shown, progress is not.
 PIP_INSTALL := $(RUN) -m pip install --quiet --quiet --disable-pip-version-check
 
@@ -18,7 +19,7 @@ FUZZ_OPTIONS = $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-peers check lint fuzz bench docs format clean
+.PHONY: help demo test all-tests test-peers check fast-tests durations lint fuzz bench docs format clean
 
 help: ## List the commands
 	@echo "usage: make COMMAND"
@@ -29,14 +30,25 @@ demo: $(INSTALLED) ## Train a digits classifier, then show and run the same prog
 	$(BIN)/gradir-opt examples/digits_mlp.mlir -p 'gradir-gradient{function=main mode=split}'
 	$(BIN)/gradir-run examples/digits_mlp.mlir --function main --random-inputs 0
 
-test: lint ## Run every check: style, types, all tests
-	$(RUN) -m pytest --quiet --numprocesses auto --dist worksteal
+# Types are checked by one process, which takes half a minute: beside the tests, whose processes
+# leave a core idle now and then. Either one that fails makes the command fail.
+test: $(INSTALLED) ## Run every check: style, types, all tests
+	@$(MAKE) --no-print-directory --jobs=2 lint all-tests
+
+all-tests: $(INSTALLED)
+	$(PYTEST)
 
 test-peers: $(PEERS) ## Compare every op with PyTorch and JAX (installs them)
-	$(RUN) -m pytest --quiet --numprocesses auto --dist worksteal tests/peers
+	$(PYTEST) tests/peers
 
-check: lint ## Run the fast checks, under 90 seconds: all but the tests marked slow
-	$(RUN) -m pytest --quiet --numprocesses auto --dist worksteal -m "not slow"
+check: $(INSTALLED) ## Run the fast checks, under 90 seconds: style, types, the tests that are not slow
+	@$(MAKE) --no-print-directory --jobs=2 lint fast-tests
+
+fast-tests: $(INSTALLED)
+	$(PYTEST) -m "not slow"
+
+durations: $(INSTALLED) ## Measure how long each test takes: `make check` leaves out the slow ones
+	$(PYTEST) --write-durations
 
 lint: $(INSTALLED) ## Check style and types
 	$(RUN) -m ruff check --quiet

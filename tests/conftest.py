@@ -1,9 +1,51 @@
-"""What holds for all tests."""
+"""What holds for all tests: when garbage is looked for, and which tests are slow."""
 
 from __future__ import annotations
 
 import gc
+from collections import defaultdict
+
+import durations
+import pytest
 
 # IR is made of cycles. By default Python looks for garbage in them after every 700 objects, which
 # was a tenth of the time of the tests.
 gc.set_threshold(20_000)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-durations",
+        action="store_true",
+        help=f"write {durations.FILE.name}: how long each test function takes",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The processes of pytest-xdist hand their reports to the first one, which writes the file.
+    if config.getoption("--write-durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(DurationsWriter())
+
+
+# Before pytest looks at the marks.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    stored = durations.parse(durations.FILE.read_text(encoding="utf-8"))
+    slow = durations.slow_tests((item.nodeid for item in items), stored)
+    for item in items:
+        if item.nodeid in slow:
+            item.add_marker(pytest.mark.slow)
+
+
+class DurationsWriter:
+    """Sums the time of each test's setup, call and teardown."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        if exitstatus == pytest.ExitCode.OK:
+            durations.FILE.write_text(durations.text_of(self.seconds), encoding="utf-8")

@@ -146,7 +146,6 @@ def test_stages_that_are_nested_deeply() -> None:
         too_many.gradient("f")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("program", "choose"), programs(3, 8))
 def test_policies_change_no_bit(program: RandomProgram, choose: random.Random) -> None:
     """Each policy, of the function and of its stages, gives the same bits."""
@@ -172,7 +171,6 @@ def minimum(module: Module, mode: str) -> int:
     return int(str(caught.value).split("minimum is ")[1].split()[0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("program", "choose"), programs(3, 12))
 def test_memory_limits_hold(program: RandomProgram, choose: random.Random) -> None:
     """The peak is the one predicted, within the limit, and monotone in it; bits never change."""
@@ -275,14 +273,12 @@ def test_bounds_are_below_peaks() -> None:
     check_bounds(gradir.parse(MASKED))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("program", "choose"), programs(6, 12))
 def test_bounds_of_random_programs(program: RandomProgram, choose: random.Random) -> None:
     del choose
     check_bounds(gradir.parse(program.text()))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_minimum_against_all_sets(seed: int) -> None:
     """Of a chain of a few values, no set of kept residuals takes less than the minimum."""
@@ -385,7 +381,6 @@ def test_nothing_is_measured_where_nothing_is_recomputed(monkeypatch: pytest.Mon
     assert recomputed(gradir.parse(text), mode="vjp", policy="keep_none") == 0
 
 
-@pytest.mark.slow
 def test_contributions_do_not_pile_up() -> None:
     """Those of 40 layers to the gradient of the weight that they share."""
     assert minimum(layers(40), "grad") <= (isqrt(2 * 40) + 4) * LAYER_BYTES
@@ -423,7 +418,6 @@ def test_arena_of_a_deep_net() -> None:
     assert sizes[6] < 4 + 6 + 5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stage", [7, 2000])
 def test_long_stages(stage: int) -> None:
     """Many stages, or one of thousands of ops: without recursion."""
@@ -646,7 +640,6 @@ def test_limits_that_are_no_bytes(limit: Any) -> None:
         module.gradient("f", mode="grad", memory_limit=limit)
 
 
-@pytest.mark.slow
 def test_few_plans_are_those_that_save_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long program few plans are measured, of which some keep few bytes at a time."""
     kind = "tensor<512x16xf32>"

@@ -51,12 +51,11 @@ def run(text: str, threads: int, arrays: list[Array]) -> tuple[Any, list[Array]]
     ("n", "c", "threads"),
     [
         (6, 5, 2),
-        pytest.param(6, 5, 1, marks=pytest.mark.slow),
-        pytest.param(4, 17, 3, marks=pytest.mark.slow),
-        pytest.param(8, 1, 2, marks=pytest.mark.slow),
+        (6, 5, 1),
+        (4, 17, 3),
+        (8, 1, 2),
     ],
 )
-@pytest.mark.slow
 def test_chunks_have_the_bits_of_the_whole(
     monkeypatch: pytest.MonkeyPatch, n: int, c: int, threads: int
 ) -> None:
@@ -77,7 +76,6 @@ def test_chunks_have_the_bits_of_the_whole(
             np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("element", ["f16", "bf16", "f64"])
 def test_chunks_of_other_types(monkeypatch: pytest.MonkeyPatch, element: str) -> None:
     """Sums wait in the accumulator's type, not in that of the result."""

@@ -379,7 +379,6 @@ LAYOUT_CASES = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [w for w in (16, 32, 64) if w <= host().vector_bytes])
 @pytest.mark.parametrize(("bounds", "element", "accumulator"), LAYOUT_CASES, ids=str)
 def test_bits_do_not_depend_on_how_factors_lie_in_memory(
@@ -429,7 +428,6 @@ def test_a_repeated_factor_is_as_good_as_its_copies(
         assert results[0] == results[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [w for w in (16, 32, 64) if w <= host().vector_bytes])
 def test_a_vector_times_a_matrix_is_a_row_of_the_product_of_matrices(width: int):
     """Chains of products with one row or column are those of all others."""

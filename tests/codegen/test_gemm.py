@@ -33,8 +33,6 @@ NUMPY_TYPES: dict[str, Any] = {
 }
 SIZES = (1, 2, 7, 13, 17, 64, 100)
 
-pytestmark = pytest.mark.slow
-
 
 def widths() -> list[int]:
     """The vector widths in bytes that this machine can run."""
@@ -288,7 +286,6 @@ LAYOUTS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", widths())
 @pytest.mark.parametrize("case", LAYOUTS, ids=str)
 def test_bits_do_not_depend_on_the_target_or_the_split(case: Case, width: int) -> None:
@@ -306,7 +303,6 @@ FORCED = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", widths())
 @pytest.mark.parametrize("forced", FORCED, ids=str)
 @pytest.mark.parametrize("transposed", [False, True])

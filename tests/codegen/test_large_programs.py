@@ -60,7 +60,6 @@ def large_program(choose: Callable[..., object], element: str, smooth: bool) -> 
     return writer
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("element", LIMITS)
 @pytest.mark.parametrize("seed", range(12))
 def test_large_programs(seed: int, element: str) -> None:

@@ -69,7 +69,6 @@ def lean_batch(ops: Sequence[str]) -> Batch:
     return batch
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_ops(group: int) -> None:
     """The stages run once; what depends on the target is done for each."""

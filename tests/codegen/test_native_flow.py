@@ -21,8 +21,6 @@ from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange, Pa
 from gradir.passes.verify.verify import verify
 from gradir.runtime import threads
 
-pytestmark = pytest.mark.slow
-
 needs_openmp = pytest.mark.skipif(threads.openmp() is None, reason="no OpenMP runtime found")
 
 HEAD = """

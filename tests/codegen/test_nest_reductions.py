@@ -23,8 +23,6 @@ from gradir.codegen.nests.kernel import emit_nest, nest_scratch_bytes
 from gradir.codegen.text.target import host
 from gradir.dialects.loopnest.loopnest import NestOp
 
-pytestmark = pytest.mark.slow
-
 COMBINERS = ("add", "multiply", "maximum", "minimum")
 REDUCTIONS = {
     "rows": ([17, 100], "[d0, d1] : 17x100x", "[d0] : 17x"),
@@ -171,7 +169,6 @@ BODIES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("bounds", [[7, 30], [500, 200], [3, 1], [3, 2000]])
 def test_bits_do_not_depend_on_what_is_fused(body: str, bounds: list[int]) -> None:

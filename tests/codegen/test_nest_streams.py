@@ -83,7 +83,6 @@ def moved(array: Array, offset: int) -> Array:
     return copy
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not host().streaming, reason="this machine has no streaming stores")
 @pytest.mark.parametrize("vector_bytes", [None, *NARROWER])
 @pytest.mark.parametrize("name", NESTS)
@@ -148,7 +147,6 @@ def test_outputs_in_place_do_not_stream() -> None:
 LARGE = "%0 = math.exp %a : f32\n%1 = math.tanh %0 : f32\n%2 = arith.mulf %0, %1 : f32\n"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("vector_bytes", [None, *NARROWER])
 @pytest.mark.parametrize("columns", [1024, 1100, 70_003])
 def test_several_vectors_at_once_have_the_same_bits(

@@ -90,7 +90,6 @@ TRANSPOSES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", TRANSPOSES)
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i1"])
 def test_transposes(kind: str, dtype: str) -> None:
@@ -244,7 +243,6 @@ def random_writes(draw: st.DrawFn, bounds: list[int], dtype: str) -> str:
     return f"{combiner}[{', '.join(texts)}]{start} : {shape}{dtype}"
 
 
-@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(random_nests(), st.sampled_from([None, *NARROWER]))
 def test_random_nests(description: Description, vector_bytes: int | None) -> None:

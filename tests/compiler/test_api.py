@@ -128,7 +128,6 @@ def chain_of_calls(length: int) -> str:
     )
 
 
-@pytest.mark.slow
 def test_chains_of_calls_may_be_longer_than_pythons() -> None:
     module = gradir.parse(chain_of_calls(600))
     assert np.array_equal(gradir.interpret(module, "f599", ONES)[0], np.sin(ONES))

@@ -20,8 +20,6 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
 from gradir.errors import ArgumentError, ArgumentTypeError, PassError
 
-pytestmark = pytest.mark.slow
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MLP = """

@@ -134,7 +134,6 @@ def broken_texts(draw: st.DrawFn) -> str:
     return text
 
 
-@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(broken_texts(), st.booleans())
 def test_broken_text_gives_a_located_error(text: str, lenient: bool) -> None:

@@ -13,8 +13,6 @@ from gradir import Module
 from gradir.dialects.grad import attention
 from gradir.errors import IndexOutOfRange
 
-pytestmark = pytest.mark.slow
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ROWS, COLUMNS, WIDTH = 70, 45, 3

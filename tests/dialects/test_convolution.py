@@ -9,8 +9,6 @@ import pytest
 
 import gradir
 
-pytestmark = pytest.mark.slow
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 

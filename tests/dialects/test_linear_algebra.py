@@ -12,8 +12,6 @@ import gradir
 from gradir import Module
 from gradir.testing import check_grads
 
-pytestmark = pytest.mark.slow
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from op_answers import ANSWERS, Answer
-from op_cases import CASES, ELEMENTS, OP_CLASSES, Case, parametrized
+from op_cases import CASES, ELEMENTS, OP_CLASSES, Case
 from op_programs import (
     Array,
     Batch,
@@ -45,7 +45,8 @@ from gradir.passes.cleanup.decompose import decompose_block
 from gradir.passes.gradient.prepare import is_taken_apart
 from gradir.testing import check_grads
 
-case_of = parametrized(CASES)
+ACTIVE = [case for case in CASES if is_active(case)]
+case_of = pytest.mark.parametrize("case", CASES, ids=str)
 op_of = pytest.mark.parametrize("op", OP_CLASSES)
 
 
@@ -115,7 +116,7 @@ def _as_results(values: Any) -> Sequence[Any]:
     return values if isinstance(values, tuple) else [values]  # pyright: ignore[reportUnknownVariableType]
 
 
-@parametrized([c for c in CASES if c.is_derivative and is_active(c)], quick=1)
+@pytest.mark.parametrize("case", [c for c in ACTIVE if c.is_derivative], ids=str)
 def test_gradients(case: Case):
     """First and second order against central differences, also with one value for two operands."""
     arrays = case.arrays(f64)
@@ -130,7 +131,7 @@ def check(op: FuncOp, arrays: Sequence[Array], wrt: Sequence[int]) -> None:
     check_grads((module, "f"), arrays, order=2, wrt=wrt, atol=1e-8, rtol=1e-8, native=False)
 
 
-@parametrized([c for c in CASES if is_active(c)], quick=1)
+@pytest.mark.parametrize("case", ACTIVE, ids=str)
 def test_halves_agree(case: Case):
     """The forward and the backward function give what the vjp gives, to the bit."""
     arrays = case.arrays(f64)
@@ -210,30 +211,18 @@ def batch_of_shared(op: str) -> Batch:
     return batch
 
 
-# The fast tests compile one op in twenty-four.
-some_of = pytest.mark.parametrize(
-    "op",
-    [
-        name if k % 24 == 0 else pytest.param(name, marks=pytest.mark.slow)
-        for k, name in enumerate(OP_CLASSES)
-    ],
-)
-
-
-@some_of
+@op_of
 def test_native(op: str):
     batch_of(op, ["float64"], 2).compare()
     if len(next(c for c in CASES if c.op == op).wrt) > 1:
         batch_of_shared(op).compare()
 
 
-@pytest.mark.slow
 @op_of
 def test_native_single(op: str):
     batch_of(op, ["float32"], 2).compare()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "op", [name for name, op in OP_CLASSES.items() if getattr(op, "TAKES_HALF", True)]
 )
@@ -254,7 +243,6 @@ def special(element: Attribute, *more: float) -> Array:
         return numbers.astype(numpy_dtype(element))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "op",
     [
@@ -278,7 +266,6 @@ def test_special_numbers(op: str):
     batch.compare(scaled=False)
 
 
-@pytest.mark.slow
 @op_of
 def test_other_element_types(op: str):
     """Native values on integers and bools, where the op takes them, of its first cases."""

@@ -15,8 +15,6 @@ from gradir.dialects.array.philox import numpy_words
 from gradir.dialects.base.rounding import below
 from gradir.dialects.base.shapes import NUMPY_NAMES, is_float
 
-pytestmark = pytest.mark.slow
-
 FLOATS = {str(element): element for element in NUMPY_NAMES if is_float(element)}
 float_type = pytest.mark.parametrize("name", list(FLOATS))
 

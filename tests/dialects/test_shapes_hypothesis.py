@@ -21,8 +21,6 @@ from gradir.dialects import array
 from gradir.dialects.base.attributes import Plain, attribute
 from gradir.dialects.base.shapes import broadcast_shapes, shape_of, tensor
 
-pytestmark = pytest.mark.slow
-
 Shape = tuple[int, ...]
 OPS = {op.name: op for op in array.OPS}
 RANDOM = settings(max_examples=150, deadline=None, derandomize=True)

@@ -128,7 +128,6 @@ def _others() -> list[Case]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", _others(), ids=str)
 def test_one_nan_among_numbers(case: Case) -> None:
     """Unless the op is linear in an operand: its gradient is the same for all numbers there."""

@@ -75,7 +75,6 @@ def test_stages_lower_the_peak_and_change_no_bit(policy: str, unmarked: Any) -> 
         assert fn.plan.peak_bytes == unmarked.plan.peak_bytes
 
 
-@pytest.mark.slow
 def test_stages_nest(unmarked: Any) -> None:
     def nested(function: Callable[..., Any]) -> Callable[..., Any]:
         return gradir.checkpoint(lambda *args: gradir.checkpoint(function)(*args) + 0.0)
@@ -197,7 +196,6 @@ def test_errors() -> None:
         gradir.trace(gradir.checkpoint(lambda x: x if x.sum() else -x), X)
 
 
-@pytest.mark.slow
 def test_stages_that_are_nested_deeply() -> None:
     """As deep as regions in a text, and then an error at the stage that is one too many."""
 
@@ -221,7 +219,6 @@ def test_stages_that_are_nested_deeply() -> None:
         assert caught.value.diagnostic is not None and caught.value.diagnostic.file == __file__
 
 
-@pytest.mark.slow
 def test_memory_limit_of_a_traced_function() -> None:
     module = gradir.trace(network(plain), X, WEIGHTS)
     most = gradir.compile(module.gradient("f", mode="grad"), "f_grad", threads=1).plan.peak_bytes

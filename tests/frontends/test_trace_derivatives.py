@@ -115,7 +115,6 @@ def test_gradients_of_gradients() -> None:
     np.testing.assert_allclose(with_jit(X), 3 * X**2)
 
 
-@pytest.mark.slow
 def test_a_gradient_inside_uses_values_from_around_it() -> None:
     """Derivatives flow through them too: for x, s and w at both orders."""
 
@@ -135,7 +134,6 @@ def test_a_gradient_inside_uses_values_from_around_it() -> None:
     np.testing.assert_allclose(gradir.jit(f)(X, W), gradir.interpret(module, "f", X, W)[0])
 
 
-@pytest.mark.slow
 def test_gradients_in_loops_and_stages() -> None:
     """Gradient descent, differentiated by the starting point and the step."""
 
@@ -199,7 +197,6 @@ def test_names_of_functions_do_not_meet() -> None:
     np.testing.assert_allclose(gradir.grad(f_grad)(X), 16 * X + np.array([2, 0, 0, 0]))
 
 
-@pytest.mark.slow
 def test_policies_and_memory_limits() -> None:
     def f(x: Any) -> Any:
         for _ in range(8):

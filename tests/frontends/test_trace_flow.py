@@ -173,7 +173,6 @@ def test_the_text_of_a_loop() -> None:
     assert str(gradir.parse(text)) == text
 
 
-@pytest.mark.slow
 def test_stages_in_loops_and_loops_in_stages() -> None:
     def f(x: Any, w: Any) -> Any:
         @gradir.checkpoint

@@ -97,7 +97,6 @@ def operands_of(case: Case, xs: Sequence[Any]) -> list[Any]:
     return given
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", TRACED, ids=str)
 def test_function_makes_the_op(case: Case) -> None:
     """The op, on the operands in their order, with the attributes and the types of the table."""

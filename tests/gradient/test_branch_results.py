@@ -150,7 +150,6 @@ def test_bits_of_each_branch(element: str) -> None:
                 np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", range(4))
 def test_derivatives_of_each_branch(first: int) -> None:
     """Of two orders, against central differences."""

@@ -18,7 +18,6 @@ from gradir.dialects.grad.tape import TapeNewOp
 from gradir.testing import check_grads
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_first_and_second_order(name: str) -> None:
     """Central differences of the function, and of its vjp, natively too."""
@@ -299,7 +298,6 @@ def test_one_loop_for_many_weights() -> None:
     assert "scf.while (%i = %c0, %a = %h, %tape_2 = %tape)" in text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["kept", "invariant", "cheap"])
 def test_long_bodies(kind: str) -> None:
     """2000 ops in a chain, of each kind that is treated by itself; no recursion along the chain."""

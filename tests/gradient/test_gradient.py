@@ -364,7 +364,6 @@ def chain(length: int) -> str:
     return "\n".join([*lines, f"  func.return %v{length} : tensor<4xf64>", "}"])
 
 
-@pytest.mark.slow
 def test_long_programs() -> None:
     """10,000 ops: no recursion, and code of a size in proportion to the program's."""
     sizes: dict[int, int] = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_cases import CASES, Case, parametrized
+from op_cases import CASES, Case
 from op_programs import function, is_active, module_of
 from op_references import Array
 from scalar_cases import CASES as SCALAR_CASES
@@ -72,7 +72,7 @@ def moved(
     return difference(projected, arguments, index, direction)
 
 
-@parametrized(ACTIVE, quick=1)
+@pytest.mark.parametrize("case", ACTIVE, ids=str)
 def test_jvp(case: Case) -> None:
     arguments = case.arrays(f64)
     module = Module(module_of(function(case, arguments, f64)))
@@ -83,7 +83,6 @@ SIMPLE = "gradir-decompose,gradir-simplify,cse,gradir-dce"
 FIRST = list({case.op: case for case in reversed(ACTIVE)}.values())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_forward_mode_costs_no_more_than_reverse_mode(case: Case) -> None:
     """About as many simple ops: nothing is left of the rule that was transposed."""

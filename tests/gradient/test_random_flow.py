@@ -13,8 +13,6 @@ from random_flow_programs import random_flow_program
 import gradir
 from gradir.testing import check_grads
 
-pytestmark = pytest.mark.slow
-
 SEEDS = range(30)
 
 

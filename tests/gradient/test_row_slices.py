@@ -13,8 +13,6 @@ from gradir import RowSlices
 from gradir.errors import ArgumentError, IndexOutOfRange, PassError
 from gradir.testing import check_grads
 
-pytestmark = pytest.mark.slow
-
 Array = np.ndarray[Any, np.dtype[Any]]
 RANDOM = np.random.default_rng(0)
 W = RANDOM.standard_normal((6, 2))

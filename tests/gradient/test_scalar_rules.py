@@ -23,8 +23,6 @@ STEPS = {"math.ceil", "math.floor", "math.round", "math.roundeven", "math.trunc"
 FLOATS = {str(element): numpy_dtype(element) for element in NUMPY_NAMES if is_float(element)}
 case_of = pytest.mark.parametrize("case", CASES, ids=str)
 
-pytestmark = pytest.mark.slow
-
 
 def test_every_rule_has_a_case() -> None:
     assert scalar_rules.UNARY and tensor_rules

@@ -35,7 +35,6 @@ def sample() -> list[Case]:
     return [first[op] for op in SAMPLE]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", sample(), ids=str)
 def test_third_order(case: Case) -> None:
     arrays = case.arrays(f64)

@@ -97,7 +97,6 @@ def empty_types(module: Module, function: str) -> list[str]:
 # Policies.
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "again"),
     [
@@ -263,7 +262,6 @@ def assert_within(limit: int, module: Module, lengths: list[int]) -> None:
         assert_same_bits(fn(*given), plain(*given))
 
 
-@pytest.mark.slow
 def test_limits_hold() -> None:
     """Down to the least, which is tight."""
     module = first(counted("every = 3", 13))
@@ -274,13 +272,11 @@ def test_limits_hold() -> None:
         second(module, fewest - 1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("text", [counted("binomial = 3"), unknown("online = 3")])
 def test_limits_of_unknown_lengths_hold(text: str) -> None:
     assert_within(1 << 17, first(text), [0, 1, 13])
 
 
-@pytest.mark.slow
 def test_memory_of_many_steps() -> None:
     """900 steps, in 30 segments: the least memory of the second derivative grows like the root, as
     that of the first one does."""

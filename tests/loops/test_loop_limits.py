@@ -59,13 +59,12 @@ def loops_arguments() -> list[Any]:
 
 SEEDS = [
     1,
-    pytest.param(0, marks=pytest.mark.slow),
-    pytest.param(3, marks=pytest.mark.slow),
-    pytest.param(5, marks=pytest.mark.slow),
+    0,
+    3,
+    5,
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_limits_hold(seed: int) -> None:
     """The peak is the one predicted, within the limit, and monotone in it; bits never change."""
@@ -86,8 +85,7 @@ def test_limits_hold(seed: int) -> None:
         module.gradient("f", mode="vjp", memory_limit=least - 1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, pytest.param(0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [1, 0])
 def test_limits_of_halves_hold(seed: int) -> None:
     """Tapes that go from one function to the other count."""
     module, given = gradir.parse(random_loops(seed)), loops_arguments()
@@ -105,7 +103,6 @@ def test_limits_of_halves_hold(seed: int) -> None:
         assert promised(derived, "f_fwd") <= limit
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 4, 8, 14, 23, 25])
 def test_random_flow(seed: int) -> None:
     """Loops in branches, branches in loops, callees, conditions that compute: interpreted."""
@@ -130,7 +127,6 @@ def all_plans(module: Module, mode: Mode) -> Plans:
     return found[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "mode"), [(0, "vjp"), (1, "split"), (5, "vjp")])
 def test_bounds_are_bounds(seed: int, mode: Mode) -> None:
     """No plan takes less than what is said of it before it is measured, and they come in order."""
@@ -222,7 +218,6 @@ def test_a_tape_that_is_asked_for_has_a_limit() -> None:
         fn(x, np.int64(most + 1), ct)
 
 
-@pytest.mark.slow
 def test_policies_that_are_written_stay() -> None:
     module = gradir.parse(counted("online = 3"))
     derived = module.gradient("f", mode="vjp", memory_limit=1 << 30)

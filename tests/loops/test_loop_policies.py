@@ -28,8 +28,6 @@ from gradir.interpreter.interpreter import interpret
 from gradir.passes.rules.loops.schedules import binomial_steps
 from gradir.testing import check_grads
 
-pytestmark = pytest.mark.slow
-
 LOOPS = [n for n, p in PROGRAMS.items() if "scf.for" in p.text or "scf.while" in p.text]
 POLICIES = [
     ("every", 1), ("every", 2), ("every", 7), ("binomial", 1), ("binomial", 2), ("binomial", 9),

@@ -179,7 +179,6 @@ def derived(slots: int) -> gradir.Module:
     return module.gradient("f", mode="vjp", wrt=[0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("slots", range(1, SLOTS + 1))
 def test_native_code_follows_the_model(slots: int, events: list[int]) -> None:
     native = gradir.compile(derived(slots), "f_vjp")
@@ -329,7 +328,6 @@ def assert_bits_of_store_all(
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("element", DTYPES)
 def test_floats_are_kept_as_they_are(element: str) -> None:
     type_ = DTYPES[element]
@@ -338,13 +336,11 @@ def test_floats_are_kept_as_they_are(element: str) -> None:
     assert_bits_of_store_all(FLOATS.replace("!s", element), [1, 3], cases)
 
 
-@pytest.mark.slow
 def test_integers_that_decide_are_kept() -> None:
     cases = [(np.linspace(0.2, 2, 6).reshape(2, 3), np.int32(n)) for n in (0, 1, 8)]
     assert_bits_of_store_all(INTEGERS, [1, 2, 5], cases)
 
 
-@pytest.mark.slow
 def test_snapshots_are_residuals_between_two_functions() -> None:
     """Of types that arrays have."""
     cases = [(np.linspace(0.2, 2, 6).reshape(2, 3), np.int32(n)) for n in (0, 1, 8)]
@@ -353,7 +349,6 @@ def test_snapshots_are_residuals_between_two_functions() -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["vjp", "split"])
 def test_loops_of_unknown_length_in_loops_and_branches(mode: str) -> None:
     """The outer loop keeps the snapshots of the inner one."""
@@ -361,7 +356,6 @@ def test_loops_of_unknown_length_in_loops_and_branches(mode: str) -> None:
     assert_bits_of_store_all(NESTED, [1, 2, 4], cases, mode)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("slots", [1, 3])
 @pytest.mark.parametrize("name", ["floats", "nested"])
 def test_second_derivatives(name: str, slots: int) -> None:
@@ -374,7 +368,6 @@ def test_second_derivatives(name: str, slots: int) -> None:
     check_grads((module, "f"), (*arguments, np.int64(4)), order=2, native=slots == 3)
 
 
-@pytest.mark.slow
 def test_forward_over_reverse() -> None:
     """The jvp of the gradient, as hvp takes it, is that with a tape."""
     x, ct = np.array([0.3, 0.7]), np.array([1.5, -0.5])

@@ -67,7 +67,7 @@ def test_bits(text: str) -> None:
             assert np.asarray(one).tobytes() == np.asarray(two).tobytes()
 
 
-@pytest.mark.parametrize("threads", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(("text", "trips"), [(FOR, 2**62), (WHILE, 2**62)], ids=["for", "while"])
 def test_no_room(text: str, trips: int, threads: int) -> None:
     """All threads leave the loop, which would hardly end, no record is read that has no room, and

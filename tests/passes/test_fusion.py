@@ -92,7 +92,6 @@ def chooser(data: st.DataObject) -> Callable[[Sequence[Any]], Any]:
     return lambda options: data.draw(st.sampled_from(list(options)))
 
 
-@pytest.mark.slow
 @settings(SLOW, max_examples=120)
 @given(st.data())
 def test_random_programs(data: st.DataObject) -> None:
@@ -101,7 +100,6 @@ def test_random_programs(data: st.DataObject) -> None:
     check(random_program(chooser(data), steps, data.draw(st.integers(1, 3))), 2e-4)
 
 
-@pytest.mark.slow
 @settings(SLOW, max_examples=60)
 @given(st.data())
 def test_random_gradients(data: st.DataObject) -> None:
@@ -311,7 +309,6 @@ def test_a_chain_of_layers_needs_two_buffers() -> None:
         assert len({b.offset for b in plan.buffers if "scratch" not in b.name}) == 2
 
 
-@pytest.mark.slow
 @settings(SLOW, max_examples=60)
 @given(st.data())
 def test_plans_of_random_programs(data: st.DataObject) -> None:

@@ -56,7 +56,6 @@ def _check_stages(module: ModuleOp) -> None:
     check_uses(module)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("folder", sorted(each.name for each in FOLDER.iterdir() if each.is_dir()))
 def test_passes_over_golden_files(folder: str) -> None:
     for file in sorted((FOLDER / folder).rglob("*.mlir")):

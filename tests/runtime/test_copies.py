@@ -94,7 +94,6 @@ def test_not_made_by_compile() -> None:
         pickle.dumps(function)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system tells no size")
 def test_native_memory_is_freed() -> None:
     """200 functions leave a tenth of what each once left; about 1.5 KB are LLVM's bindings'."""
@@ -164,7 +163,6 @@ threading.Thread(target=lambda: (time.sleep(0.2), make()(X))).start()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_nothing_is_said_at_exit(threads: str) -> None:
     """No message of objects that are destroyed while the interpreter ends."""

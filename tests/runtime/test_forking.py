@@ -169,8 +169,8 @@ assert found == [True] * 4
 @pytest.mark.parametrize(
     "program",
     [
-        pytest.param(WHILE_COMPILING, marks=pytest.mark.slow),
-        pytest.param(MULTIPROCESSING, marks=pytest.mark.slow),
+        WHILE_COMPILING,
+        MULTIPROCESSING,
         WHILE_TRACING,
         WITH_OTHER_LOCKS,
     ],

@@ -274,7 +274,6 @@ def test_versions_that_are_not_known(name: str, value: object, monkeypatch: pyte
 # References and memory.
 
 
-@pytest.mark.slow
 def test_no_reference_is_lost_or_kept():
     fn, copied = compiled(pair_function()), compiled(copy_function((), "f64"))
     lookup = gradir.compile(gradir.parse(LOOKUP), "f")

@@ -465,7 +465,6 @@ def test_the_counts_of_arguments_must_agree():
 # Memory.
 
 
-@pytest.mark.slow
 def test_a_large_result_is_pooled_memory_that_returns(add_long: Executable):
     x = floats(LONG)
     (first,) = add_long(x, x)

@@ -10,7 +10,6 @@ bools, or floats that matter. tests/dialects/test_ops.py says what is tested.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -20,7 +19,6 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-import pytest
 from op_references import (
     Array,
     Reference,
@@ -127,17 +125,6 @@ class Case:
         if self.results is None:
             return None
         return [tensor(shape, ELEMENTS[name] if name else element) for shape, name in self.results]
-
-
-def parametrized(cases: Sequence[Case], quick: int = 1) -> pytest.MarkDecorator:
-    """A test of each case; the fast tests take the first `quick` of each op."""
-    seen: Counter[str] = Counter()
-    parameters: list[Any] = []
-    for case in cases:
-        seen[case.op] += 1
-        is_quick = seen[case.op] <= quick
-        parameters.append(case if is_quick else pytest.param(case, marks=pytest.mark.slow))
-    return pytest.mark.parametrize("case", parameters, ids=str)
 
 
 # Rows of several cases.

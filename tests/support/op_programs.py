@@ -39,11 +39,23 @@ def module_of(*functions: FuncOp) -> ModuleOp:
     return module
 
 
+# By `id`, since cases with arrays have no hash. The case is kept, so that its id stays its own.
+_ACTIVE: dict[int, tuple[Case, bool]] = {}
+
+
 def is_active(case: Case) -> bool:
-    """A gradient can be taken: floats flow from an operand to a result."""
+    """A gradient can be taken: floats flow from an operand to a result.
+
+    Kept, since eight lists of cases ask for each one while the tests are collected.
+    """
+    if id(case) not in _ACTIVE:
+        _ACTIVE[id(case)] = case, bool(case.wrt) and _has_floats(case)
+    return _ACTIVE[id(case)][1]
+
+
+def _has_floats(case: Case) -> bool:
     results = function(case, case.arrays(f64), f64).function_type.outputs
-    floating = any(is_float(element_of(t)) for t in results)
-    return bool(case.wrt) and floating
+    return any(is_float(element_of(t)) for t in results)
 
 
 def shared_operands(op: FuncOp, wrt: Sequence[int]) -> Iterator[tuple[FuncOp, list[int]]]:

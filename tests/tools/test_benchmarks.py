@@ -33,7 +33,6 @@ def test_equal_results_are_timed() -> None:
     assert entry.note == "within 0e+00 of base"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "result",
     [(2.1, ONES), (2.0, ONES * 1.1), (2.0, np.array([1, 1, np.nan])), (2.0,), (2.0, ONES[:2])],

@@ -12,7 +12,6 @@ PROGRAMS = {"traced": 20, "tensor": 30, "mutants": 500}
 """Cases of each level in a chunk, which takes about 10 seconds of a core per level."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nothing_is_found(name: str, chunk: int) -> None:

@@ -57,7 +57,6 @@ def statements(text: str) -> list[str]:
     return [x for x in text.partition("// without")[0].splitlines() if " = " in x]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("check", ["differences", "transposed"])
 def test_a_wrong_factor_in_a_derivative(check: str, monkeypatch: pytest.MonkeyPatch) -> None:
     right: Callable[..., Any] = SinOp.vjp
@@ -76,7 +75,6 @@ def test_a_wrong_factor_in_a_derivative(check: str, monkeypatch: pytest.MonkeyPa
     assert "array.sin" in text and len(statements(text)) <= 4, text
 
 
-@pytest.mark.slow
 def test_a_wrong_factor_in_a_traced_program(monkeypatch: pytest.MonkeyPatch) -> None:
     right: Callable[..., Any] = MultiplyOp.vjp
 
@@ -89,7 +87,6 @@ def test_a_wrong_factor_in_a_traced_program(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(text.partition("def f(")[2].splitlines()) <= 8, text
 
 
-@pytest.mark.slow
 def test_a_recomputed_value_that_is_off_by_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """What stages run again goes through a barrier."""
 
@@ -101,7 +98,6 @@ def test_a_recomputed_value_that_is_off_by_a_bit(monkeypatch: pytest.MonkeyPatch
     assert len(statements(text)) <= 14, text
 
 
-@pytest.mark.slow
 def test_native_code_that_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
     right: Callable[..., Any] = MultiplyOp.body
 

@@ -113,12 +113,10 @@ def accuracy_in(output: str) -> str:
     return found[1]
 
 
-@pytest.mark.slow
 def test_lenet_learns_the_digits(tmp_path: Path) -> None:
     assert float(accuracy_in(trained("lenet.mlir", tmp_path))) >= 98
 
 
-@pytest.mark.slow
 def test_demo(tmp_path: Path) -> None:
     """The demo learns to read digits, tells how well, and draws both curves."""
     output = trained("digits_mlp.mlir", tmp_path)

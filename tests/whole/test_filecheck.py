@@ -16,17 +16,10 @@ FILES = sorted(FOLDER.rglob("*.mlir"))
 
 # Under `pytest -n` the folders run side by side instead.
 JOBS = 1 if "PYTEST_XDIST_WORKER" in os.environ else 2
-# The folders that take seconds.
-SLOW_FOLDERS = {"checkpoint", "control_flow", "dialects"}
-FOLDERS = [
-    pytest.param(
-        folder, marks=pytest.mark.slow if folder.name in SLOW_FOLDERS else (), id=folder.name
-    )
-    for folder in sorted({file.parent for file in FILES})
-]
+FOLDERS = sorted({file.parent for file in FILES})
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_lit(folder: Path) -> None:
     """Every file in a folder under tests/filecheck passes."""
     lit = [sys.executable, "-c", "from lit.main import main; main()"]

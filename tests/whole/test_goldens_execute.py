@@ -102,7 +102,6 @@ def assert_close(got: Sequence[Array], want: Sequence[Array]) -> None:
         np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("text", "pipelines"), programs())
 def test_native_code_agrees(text: str, pipelines: tuple[str, ...]) -> None:
     """Each function, and each that the passes make, computes natively what the interpreter says."""

@@ -137,7 +137,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_document_runs(path: Path, folder: Path) -> None:
     run_document(path.name, path.read_text(encoding="utf-8"), folder)

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 PACKAGED = ("gradir", "dialects", "passes", "tools")
 METADATA = ("pyproject.toml", "README.md", "LICENSE", "NOTICE")

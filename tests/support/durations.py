@@ -1,0 +1,88 @@
+"""How long tests take, as tests/durations.txt says, and which of them are slow by that.
+
+`make durations` runs all tests and writes the file. A line is a test function, or one case of it
+that is slow by itself, with its seconds and its number of cases; what has no line is fast.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+FILE = Path(__file__).parents[1] / "durations.txt"
+
+# What `make check` spends on a test function. There are 900 functions, of which most take
+# hundredths of a second: two cores have run them all, each up to this, in about a minute.
+SECONDS_OF_CHECK = 0.5
+# Less is not worth a line.
+LEAST_SECONDS = 0.3
+
+
+class Duration(NamedTuple):
+    seconds: float
+    cases: int
+
+
+Durations = Mapping[str, Duration]
+
+
+def function_of(test: str) -> str:
+    """The test without what it is parametrized by: `test_g` of `test_g[case]`."""
+    return test.split("[", 1)[0]
+
+
+def parse(text: str) -> dict[str, Duration]:
+    lines = (line.split(maxsplit=2) for line in text.splitlines())
+    return {test: Duration(float(seconds), int(cases)) for seconds, cases, test in lines}
+
+
+def text_of(seconds: Mapping[str, float]) -> str:
+    """The file's text, where each test took so many seconds."""
+    cases: defaultdict[str, list[float]] = defaultdict(list)
+    for test, taken in seconds.items():
+        cases[function_of(test)].append(taken)
+    lines = {test: Duration(s, 1) for test, s in seconds.items() if s >= SECONDS_OF_CHECK}
+    lines |= {function: Duration(sum(each), len(each)) for function, each in cases.items()}
+    return "".join(
+        f"{seconds:.2f} {cases} {test}\n"
+        for test, (seconds, cases) in sorted(lines.items())
+        if seconds >= LEAST_SECONDS
+    )
+
+
+def slow_tests(tests: Iterable[str], stored: Durations) -> set[str]:
+    """Cases that take too long by themselves, and those that do so together.
+
+    Of the cases of one function as many are fast as there is time for, spread evenly over them.
+    """
+    cases: defaultdict[str, list[str]] = defaultdict(list)
+    slow: set[str] = set()
+    for test in tests:
+        by_itself = stored.get(test)
+        if by_itself is not None and by_itself.seconds >= SECONDS_OF_CHECK:
+            slow.add(test)
+        else:
+            cases[function_of(test)].append(test)
+    for function, others in cases.items():
+        step = _step(_mean_of_others(function, stored), len(others))
+        slow.update(test for k, test in enumerate(others) if step == 0 or k % step)
+    return slow
+
+
+def _mean_of_others(function: str, stored: Durations) -> float:
+    """The seconds of a case of the function, those with lines of their own aside."""
+    seconds, count = stored.get(function, (0.0, 0))
+    for test, (taken, _) in stored.items():
+        if test.startswith(f"{function}["):
+            seconds, count = seconds - taken, count - 1
+    return max(seconds, 0.0) / max(count, 1)
+
+
+def _step(mean: float, count: int) -> int:
+    """One case in so many is fast; 0: none is."""
+    if mean * count <= SECONDS_OF_CHECK:
+        return 1
+    affordable = int(SECONDS_OF_CHECK / mean)
+    return -(-count // affordable) if affordable else 0

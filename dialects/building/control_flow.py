@@ -127,6 +127,29 @@ def name_all(values: Sequence[SSAValue], names: Sequence[str | None]) -> None:
         value.name_hint = name
 
 
+def choose(
+    condition: SSAValue,
+    names: Sequence[str | None],
+    chosen: Callable[[Emitter], Sequence[SSAValue]],
+    other: Callable[[Emitter], Sequence[SSAValue]],
+    emitter: Emitter,
+) -> list[SSAValue]:
+    """Append a scf.if; returns what `chosen` gives where the condition holds, or else `other`. Each
+    appends its code to the branch."""
+    regions: list[Region] = []
+    types: list[Attribute] = []
+    for give in (chosen, other):
+        block = Block()
+        inside = Emitter(block, emitter.location)
+        given = give(inside)
+        inside.insert(scf.YieldOp(*given))
+        types = [v.type for v in given]
+        regions.append(Region(block))
+    made = emitter.insert(scf.IfOp(condition, types, regions[0], regions[1]))
+    name_all(made.results, names)
+    return list(made.results)
+
+
 class WhileBuilder:
     """A scf.while of which the condition passes on all that is carried.
 

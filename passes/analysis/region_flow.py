@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import arith, scf
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.building.control_flow import largest_number
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import TapePushOp
 from gradir.passes.analysis.region_ops import RegionFlow as RegionFlow
-from gradir.passes.analysis.region_ops import Runs, slot_of, sole_source, unwrapped
+from gradir.passes.analysis.region_ops import Runs, fixed_value, slot_of, sole_source
 from gradir.passes.analysis.region_ops import region_flow as region_flow
-from gradir.passes.analysis.regions import is_defined_in
 
 MOST_EXECUTIONS = 1 << 63
 """So many and more are as good as not known: no tape counts them."""
@@ -33,20 +32,7 @@ def handed_through(result: OpResult) -> SSAValue | None:
     flow, slot = region_flow(result.op), slot_of(result)
     if flow is None or slot is None or flow.runs is Runs.ONE_OF:
         return None
-    source = sole_source(flow, slot)
-    is_inside = source is not None and is_defined_in(source, result.op)
-    return None if is_inside and flow.runs is Runs.REPEATEDLY else source
-
-
-def keeps_start(op: scf.ForOp | scf.WhileOp, place: int) -> bool:
-    """What a loop carries at a place is what it starts from, in all iterations."""
-    if isinstance(op, scf.ForOp):
-        return unwrapped(yielded(op.body.block)[place]) is op.body.block.args[1 + place]
-    before, after = op.before_region.block, op.after_region.block
-    end = unwrapped(yielded(after)[place])
-    if isinstance(end, BlockArgument) and end.block is after:
-        return unwrapped(yielded(before)[end.index]) is before.args[place]
-    return end is unwrapped(op.arguments[place])
+    return fixed_value(flow, slot) if flow.runs is Runs.REPEATEDLY else sole_source(flow, slot)
 
 
 def ops_within(block: Block) -> Iterator[Operation]:

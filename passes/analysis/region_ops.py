@@ -24,7 +24,9 @@ from typing import Any, TypeGuard
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from gradir.dialects.base.interfaces import is_terminator
 from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+from gradir.passes.analysis.regions import is_defined_in
 
 Edge = tuple[SSAValue, SSAValue]
 
@@ -56,6 +58,32 @@ class Slot:
 
     entries: tuple[Entry, ...]
     values: tuple[SSAValue, ...]
+
+    # Of a slot of a loop:
+
+    @property
+    def start(self) -> SSAValue:
+        """What it is before the first iteration."""
+        (value,) = (e.value for e in self.entries if not is_terminator(e.reader))
+        return value
+
+    @property
+    def handed_on(self) -> SSAValue:
+        """What the end of a region sets it to."""
+        (value,) = (e.value for e in self.entries if is_terminator(e.reader))
+        return value
+
+    @property
+    def argument(self) -> BlockArgument:
+        """The argument by which a region reads it."""
+        (argument,) = (v for v in self.values if isinstance(v, BlockArgument))
+        return argument
+
+    @property
+    def result(self) -> OpResult:
+        """The result by which code behind the loop reads it."""
+        (result,) = (v for v in self.values if isinstance(v, OpResult))
+        return result
 
 
 @dataclass(frozen=True)
@@ -107,8 +135,18 @@ class RegionFlow:
     deciding: Sequence[SSAValue]
 
     @cached_property
+    def rows(self) -> list[list[Slot]]:
+        """The slots of each group."""
+        return [group.slots() for group in self.groups]
+
+    @cached_property
     def slots(self) -> list[Slot]:
-        return [slot for group in self.groups for slot in group.slots()]
+        return [slot for row in self.rows for slot in row]
+
+    @cached_property
+    def reads(self) -> dict[SSAValue, Slot]:
+        """The slot of each value that reads one."""
+        return {value: slot for slot in self.slots for value in slot.values}
 
     @property
     def edges(self) -> list[Edge]:
@@ -244,7 +282,7 @@ def slot_of(value: SSAValue) -> Slot | None:
     op = value.block.parent_op() if isinstance(value, BlockArgument) else value.owner
     if not isinstance(op, Operation) or (flow := region_flow(op)) is None:
         return None
-    return next((slot for slot in flow.slots if value in slot.values), None)
+    return flow.reads.get(value)
 
 
 def unwrapped(value: SSAValue, within: Operation | None = None) -> SSAValue:
@@ -263,19 +301,26 @@ def sole_source(flow: RegionFlow, slot: Slot) -> SSAValue | None:
 
     A slot that a loop never changes has one, which is defined outside of the loop.
     """
-    reads = {value: each for each in flow.slots for value in each.values}
-    found: set[SSAValue] = set()
+    # by what they are behind regions around the op as well: a stage makes no other value of one
+    found: dict[SSAValue, SSAValue] = {}
     seen, pending = {slot}, [slot]
     while pending and len(found) < 2:
         for entry in pending.pop().entries:
             value = unwrapped(entry.value, flow.op)
-            through = reads.get(value)
+            through = flow.reads.get(value)
             if through is None:
-                found.add(value)
+                found.setdefault(unwrapped(value), value)
             elif through not in seen:
                 seen.add(through)
                 pending.append(through)
-    return found.pop() if len(found) == 1 else None
+    return found.popitem()[1] if len(found) == 1 else None
+
+
+def fixed_value(flow: RegionFlow, slot: Slot) -> SSAValue | None:
+    """The value from outside of its op that a slot has whenever it is read; None where the op sets
+    it. In a loop: what every iteration starts from and hands on."""
+    source = sole_source(flow, slot)
+    return None if source is None or is_defined_in(source, flow.op) else source
 
 
 # Changes.

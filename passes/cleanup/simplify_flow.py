@@ -12,8 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.constants import constant_integer
-from gradir.passes.analysis.region_ops import region_flow, sole_source
-from gradir.passes.analysis.regions import is_defined_in
+from gradir.passes.analysis.region_ops import fixed_value, region_flow
 
 
 def simplify_flow(block: Block) -> None:
@@ -30,8 +29,7 @@ def _settle(op: Operation) -> None:
     if (flow := region_flow(op)) is None:
         return
     for slot in flow.slots:
-        source = sole_source(flow, slot)
-        if source is not None and not is_defined_in(source, op):
+        if (source := fixed_value(flow, slot)) is not None:
             for value in slot.values:
                 value.replace_all_uses_with(source)
 

@@ -13,7 +13,7 @@ from gradir.passes.rules.branches import BranchRule, ExecuteRegionRule
 from gradir.passes.rules.calls import CallRule
 from gradir.passes.rules.checkpoints import CheckpointRule
 from gradir.passes.rules.joins import JoinRule
-from gradir.passes.rules.loops.taped_loop import ForRule
+from gradir.passes.rules.loops.for_rule import ForRule
 from gradir.passes.rules.loops.while_rule import WhileRule
 
 

@@ -1,8 +1,9 @@
 """The code of a loop's body, forward and backward, before it stands in loops.
 
-The backward code is a block whose arguments are the iteration's number, the cotangents of what the
-body hands back, an accumulator for each captured active value, and tapes; it hands back the
-cotangents of what the body took, the accumulators and the tapes.
+The backward code is a block whose arguments are the iteration's number and the groups of `Carried`:
+the cotangents of what the body hands back, an accumulator for each captured active value, values
+that the next iteration started from, and tapes. It hands back the same groups, with the cotangents
+of what the body took.
 """
 
 from __future__ import annotations
@@ -12,23 +13,27 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.base.attribute_names import LIMIT_ATTRIBUTE, POLICY_ATTRIBUTE
 from gradir.dialects.base.diagnostics import PassError
-from gradir.dialects.base.value import Emitter
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.control_flow import name_all
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import TapeType, cotangent_type, pop, push, record_bytes
-from gradir.passes.analysis.region_flow import trips
+from gradir.passes.analysis.region_flow import trips, yielded
+from gradir.passes.analysis.region_ops import terminator
 from gradir.passes.analysis.regions import defined_inside, values_read_inside
 from gradir.passes.cleanup.simplify import simplify_block
-from gradir.passes.differentiate.contributions import cotangent_hint, lost
+from gradir.passes.differentiate.block_code import copied, splice
+from gradir.passes.differentiate.contributions import cotangent_hint, lost, zero_of
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers, Residuals
+from gradir.passes.rules.loops.carried import Carried, divided
 
 MOST_BYTES = 1 << 47
-"""More than any machine can address."""
+"""More than any process can have: 47 bits are its share of the 48 of an address."""
 
 
 @dataclass
@@ -36,19 +41,42 @@ class Body:
     """The differentiated body of a loop: it hands back cotangents of `wanted`, then the sums of
     what flows to `captured`.
 
-    `following` are the carried values of which the backward loop hands each iteration the value
-    that the next one started from, which is what this one made: the tape holds only one of both.
+    `following` are the results of the source loop for those carried values of which the backward
+    loop hands each iteration the value that the next one started from, which is what this one made:
+    the tape holds only one of both.
     """
 
     inner: Differentiator
     wanted: list[SSAValue]
     captured: list[SSAValue]
-    following: list[int] = field(default_factory=list[int])
+    following: list[SSAValue] = field(default_factory=list[SSAValue])
 
     @property
     def number(self) -> BlockArgument:
         """Which iteration the backward code is of, or of which it is in a reversed loop."""
         return self.inner.backward.args[0]
+
+    def grouped(self, handed_back: Sequence[SSAValue]) -> Carried:
+        """What the backward code hands back, in groups."""
+        parts = (self.wanted, self.captured, self.following, self.inner.tapes)
+        cts, sums, followed, tapes = divided(handed_back, *map(len, parts))
+        return Carried(cts, dict(zip(self.captured, sums, strict=True)), followed, tapes)
+
+    def spliced(self, number: SSAValue, given: Carried, emitter: Emitter) -> Carried:
+        """Move the backward code to where an emitter is; returns what is carried then."""
+        values = [number, *given.summing(self.captured).flat()]
+        return given.then(self.grouped(splice(self.inner.backward, values, emitter)))
+
+    def copied(self, number: SSAValue, given: Carried, emitter: Emitter) -> Carried:
+        """Append a copy of the backward code; returns what is carried then."""
+        block = self.inner.backward
+        start = [number, *given.summing(self.captured).flat()]
+        values: dict[SSAValue, SSAValue] = dict(zip(block.args, start, strict=True))
+        for op in block.ops:
+            if op is not block.last_op:
+                copy = emitter.insert(op.clone(values))
+                copy.location = op.location
+        return given.then(self.grouped([values.get(v, v) for v in yielded(block)]))
 
 
 def differentiate_body(
@@ -99,9 +127,10 @@ def _accumulators(
 
 @dataclass(frozen=True)
 class Step:
-    """A carried value in the forward code: what an iteration starts from, and what it makes."""
+    """A carried value in the forward code: what an iteration starts from, and what it makes.
+    `result` is what the source loop gives of it."""
 
-    place: int
+    result: SSAValue
     before: SSAValue
     after: SSAValue
 
@@ -113,29 +142,36 @@ def keep_residuals(
     of the backward code."""
     inner = body.inner
     residuals = Residuals(inner.forward, inner.backward, makers, outside, trips(op))
+    last = terminator(inner.backward)
+    ends = body.grouped(last.operands)
     stored = _take_following(body, residuals.kept, steps)
-    followed = [step.before for step in steps if step.place in body.following]
-    last = inner.backward.last_op
-    assert last is not None
-    handed_back = list(last.operands)
-    tapes = handed_back[len(handed_back) - len(inner.tapes) :]
+    followed = [step.before for step in steps if step.result in body.following]
     prologue = Emitter(inner.backward, inner.location, before=inner.backward.first_op)
     pushed = [value for value in residuals.kept if value not in stored]
     if pushed:
-        columns = [v.type for v in pushed]
-        check_room(op, inner.executions, columns)
-        tape = inner.open_tape(TapeType.of(columns, inner.executions, tape_limit(op)))
-        if (loop := inner.shared.loops.get(op)) is not None:
-            loop.record_bytes += record_bytes(tape.type)
-        tape.forward = push(tape.forward, pushed, Emitter(inner.forward, inner.location))
-        tape.backward, popped = pop(tape.in_backward(), prologue)
-        name_all([tape.forward, tape.backward], ["tape", "tape"])
-        name_all(popped, [v.name_hint for v in pushed])
+        tape, popped = _keep_on_tape(inner, op, pushed, prologue)
         stored.update(zip(pushed, popped, strict=True))
-        tapes.append(tape.backward)
-    first = handed_back[: len(handed_back) - len(inner.tapes) + bool(pushed)]
-    last.operands = [*first, *(stored[value] for value in followed), *tapes]
+        ends.tapes.append(tape)
+    ends.followed.extend(stored[value] for value in followed)
+    last.operands = ends.flat()
     residuals.restore([stored[value] for value in residuals.kept], prologue)
+
+
+def _keep_on_tape(
+    inner: Differentiator, op: Operation, values: Sequence[SSAValue], prologue: Emitter
+) -> tuple[SSAValue, Sequence[SSAValue]]:
+    """Push values in each iteration; returns the tape behind the record in the backward code, and
+    the values there."""
+    columns = [v.type for v in values]
+    check_room(op, inner.executions, columns)
+    tape = inner.open_tape(TapeType.of(columns, inner.executions, tape_limit(op)))
+    if (loop := inner.shared.loops.get(op)) is not None:
+        loop.record_bytes += record_bytes(tape.type)
+    tape.forward = push(tape.forward, values, Emitter(inner.forward, inner.location))
+    tape.backward, popped = pop(tape.in_backward(), prologue)
+    name_all([tape.forward, tape.backward], ["tape", "tape"])
+    name_all(popped, [v.name_hint for v in values])
+    return tape.backward, popped
 
 
 def _take_following(
@@ -150,8 +186,25 @@ def _take_following(
             argument = block.insert_arg(step.after.type, len(block.args) - tapes)
             argument.name_hint = step.after.name_hint
             taken[step.after] = argument
-            body.following.append(step.place)
+            body.following.append(step.result)
     return taken
+
+
+def seeds(
+    results: Iterable[SSAValue], op: Operation, cts: Cotangents, emitter: Emitter
+) -> list[SSAValue]:
+    """The cotangents of some results of a loop, zeros where there are none."""
+    given: dict[SSAValue, Value | None] = dict(zip(op.results, cts, strict=True))
+    return [(given[r] or zero_of(r, emitter)).ssa for r in results]
+
+
+def copy_ops(
+    block: Block, source: Block, values: dict[SSAValue, SSAValue]
+) -> list[tuple[Operation, Operation]]:
+    """Append copies of a block's ops but the terminator; returns them with the ops."""
+    pairs = [(op, copied(op, values)) for op in source.ops if op is not source.last_op]
+    block.add_ops(copy for _, copy in pairs)
+    return pairs
 
 
 def captured_active(outer: Differentiator, op: Operation) -> list[SSAValue]:

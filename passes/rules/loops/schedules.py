@@ -26,15 +26,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import IndexType, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import SSAValue
 
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.control_flow import (
     Integers,
     WhileBuilder,
     cast_integer,
+    choose,
     compare,
     name_all,
     named,
@@ -47,13 +48,13 @@ def choose_steps(
     is_simple: SSAValue, simple: SSAValue, length: SSAValue, slots: SSAValue, emitter: Emitter
 ) -> SSAValue:
     """How many iterations to run: `simple`, or what the binomial schedule says."""
-    blocks = Block(), Block()
-    Emitter(blocks[0], emitter.location).insert(scf.YieldOp(simple))
-    inside = Emitter(blocks[1], emitter.location)
-    inside.insert(scf.YieldOp(binomial_steps(length, slots, inside)))
-    made = scf.IfOp(is_simple, [INDEX], Region(blocks[0]), Region(blocks[1]))
-    steps = emitter.insert(made).results[0]
-    steps.name_hint = "steps"
+    (steps,) = choose(
+        is_simple,
+        ["steps"],
+        lambda _: [simple],
+        lambda inside: [binomial_steps(length, slots, inside)],
+        emitter,
+    )
     return steps
 
 
@@ -108,22 +109,22 @@ def _next_place(
     with t one more."""
     place, times, most = carried
     is_first = named(compare(place, "eq", 1, emitter), "is_first")
-    again, before = Block(), Block()
-    inside = Emitter(again, emitter.location)
-    index = Integers(INDEX, inside)
-    more = named(index.value(index.add(times, 1)), "times")
-    inside.insert(scf.YieldOp(last, more, _most_at_the_end(more, inside)))
-    inside = Emitter(before, emitter.location)
-    index = Integers(INDEX, inside)
-    previous = named(index.value(index.subtract(place, 1)), "place")
-    # beta(k, t) = beta(k - 1, t) (k + t) / k for the k = slots + 1 - place that can be used there
-    usable = named(index.value(index.subtract(slots + 1, previous)), "usable")
-    product = index.multiply(most, index.value(index.add(usable, times)))
-    following = named(index.value(index.divide(product, usable)), "most")
-    inside.insert(scf.YieldOp(previous, times, following))
-    made = emitter.insert(scf.IfOp(is_first, [INDEX] * 3, Region(again), Region(before)))
-    name_all(made.results, ["place", "times", "most"])
-    return made.results
+
+    def from_the_last(inside: Emitter) -> list[SSAValue]:
+        index = Integers(INDEX, inside)
+        more = named(index.value(index.add(times, 1)), "times")
+        return [last, more, _most_at_the_end(more, inside)]
+
+    def one_before(inside: Emitter) -> list[SSAValue]:
+        index = Integers(INDEX, inside)
+        previous = named(index.value(index.subtract(place, 1)), "place")
+        # beta(k, t) = beta(k - 1, t) (k + t) / k for the k = slots + 1 - place usable there
+        usable = named(index.value(index.subtract(slots + 1, previous)), "usable")
+        product = index.multiply(most, index.value(index.add(usable, times)))
+        following = named(index.value(index.divide(product, usable)), "most")
+        return [previous, times, following]
+
+    return choose(is_first, ["place", "times", "most"], from_the_last, one_before, emitter)
 
 
 def _most_at_the_end(times: SSAValue, emitter: Emitter) -> SSAValue:

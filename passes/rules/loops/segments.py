@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
@@ -22,9 +21,10 @@ from gradir.passes.analysis.region_flow import segment_size, trips
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import check_room, tape_limit
+from gradir.passes.rules.loops.carried import take_over
+from gradir.passes.rules.loops.for_loop import Bounds
 from gradir.passes.rules.loops.snapshots import Rows
 from gradir.passes.rules.loops.state import LoopState
-from gradir.passes.rules.loops.taped_loop import Bounds, take_over
 
 
 @dataclass(frozen=True)
@@ -74,51 +74,14 @@ class Segments:
         return named(cast_integer(gone, IndexType(), emitter), "segment")
 
 
-class SegmentStates(Protocol):
-    """What the segments start from. Loops carry values of it: see each half."""
-
-    def forward(self) -> tuple[list[SSAValue], list[str | None]]:
-        """What the forward loop starts from, and names."""
-        ...
-
-    def keep(
-        self,
-        segments: Segments,
-        start: SSAValue,
-        state: Sequence[SSAValue],
-        own: Sequence[SSAValue],
-        emitter: Emitter,
-    ) -> list[SSAValue]:
-        """Keep what the segment from `start` starts from; returns what is carried on."""
-        ...
-
-    def after(self, own: Sequence[SSAValue]) -> SegmentStates:
-        """What the forward loop has left."""
-        ...
-
-    def backward(self) -> list[SSAValue]:
-        """What the backward loop starts from."""
-        ...
-
-    def take(
-        self, segments: Segments, start: SSAValue, own: Sequence[SSAValue], emitter: Emitter
-    ) -> tuple[list[SSAValue], list[SSAValue]]:
-        """What the segment from `start`, the last that is left, starts from; and what is carried
-        on."""
-        ...
-
-    def finish(self, own: Sequence[SSAValue]) -> None:
-        """Say what the backward loop has left."""
-        ...
-
-
 @dataclass(frozen=True)
 class SegmentRows:
-    """A row for each segment; the backward loop carries none of it."""
+    """What the segments start from: a row for each; the backward loop carries none of it."""
 
     rows: Rows
 
     def forward(self) -> tuple[list[SSAValue], list[str | None]]:
+        """What the forward loop starts from, and names."""
         return self.rows.columns, self.rows.names()
 
     def keep(
@@ -129,31 +92,36 @@ class SegmentRows:
         own: Sequence[SSAValue],
         emitter: Emitter,
     ) -> list[SSAValue]:
+        """Keep what the segment from `start` starts from; returns what is carried on."""
         if not own:
             return []
         row = segments.number(start, emitter)
         return self.rows.with_columns(own).written(row, state, emitter).columns
 
     def after(self, own: Sequence[SSAValue]) -> SegmentRows:
+        """What the forward loop has left."""
         return SegmentRows(self.rows.with_columns(own))
 
     def backward(self) -> list[SSAValue]:
+        """What the backward loop starts from."""
         return []
 
     def take(
         self, segments: Segments, start: SSAValue, own: Sequence[SSAValue], emitter: Emitter
     ) -> tuple[list[SSAValue], list[SSAValue]]:
+        """What the segment from `start`, the last that is left, starts from; and what is carried
+        on."""
         if not self.rows.columns:
             return [], []
         return self.rows.read(segments.number(start, emitter), emitter), []
 
     def finish(self, own: Sequence[SSAValue]) -> None:
-        """Nothing is left to say."""
+        """Say what the backward loop has left."""
 
 
 @dataclass(frozen=True)
 class SegmentTape:
-    """A record for each segment, on a tape that both loops carry."""
+    """Likewise, with a record for each segment on a tape that both loops carry."""
 
     tape: TapeThread
 
@@ -187,9 +155,12 @@ class SegmentTape:
         take_over([self.tape], own, backward=True)
 
 
+SegmentStates = SegmentRows | SegmentTape
+
+
 def open_segments(
     outer: Differentiator, op: scf.ForOp | scf.WhileOp, state: LoopState
-) -> SegmentRows | SegmentTape:
+) -> SegmentStates:
     """Room for what the segments of a loop start from."""
     count, outside = trips(op), outer.forward_emitter(op)
     if count is None and state.needed:

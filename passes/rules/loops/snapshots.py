@@ -21,7 +21,14 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from gradir.dialects.base.shapes import element_of, is_element, is_tensor, shape_of
 from gradir.dialects.base.value import Emitter
-from gradir.dialects.building.control_flow import Integers, cast_integer, compare, name_all, named
+from gradir.dialects.building.control_flow import (
+    Integers,
+    cast_integer,
+    choose,
+    compare,
+    name_all,
+    named,
+)
 from gradir.passes.rules.loops.schedules import online_place
 
 INDEX = IndexType()
@@ -122,14 +129,14 @@ class SnapshotStack:
         state: Sequence[SSAValue],
         emitter: Emitter,
     ) -> Self:
-        same, more = Block(), Block()
-        Emitter(same, emitter.location).insert(scf.YieldOp(*self.values()))
-        inside = Emitter(more, emitter.location)
-        inside.insert(scf.YieldOp(*self.pushed(free, number, state, inside).values()))
-        types = [v.type for v in self.values()]
-        made = emitter.insert(scf.IfOp(condition, types, Region(same), Region(more)))
-        name_all(made.results, self.names())
-        return self.with_values(made.results)
+        made = choose(
+            condition,
+            self.names(),
+            lambda _: self.values(),
+            lambda inside: self.pushed(free, number, state, inside).values(),
+            emitter,
+        )
+        return self.with_values(made)
 
 
 @dataclass(frozen=True)
@@ -184,13 +191,13 @@ class SnapshotSlots(SnapshotStack):
         ends = [index.value(index.add(v, 1)) for v in (number, held)]
         at = _inserted(ends[0], at, ends[1], emitter)
         is_full = named(compare(held, "eq", slots, emitter), "is_full")
-        full, room = Block(), Block()
-        inside = Emitter(full, emitter.location)
-        inside.insert(scf.YieldOp(*online_place(at, times, self.slots, inside)))
-        Emitter(room, emitter.location).insert(scf.YieldOp(held, times))
-        made = emitter.insert(scf.IfOp(is_full, [INDEX, INDEX], Region(full), Region(room)))
-        name_all(made.results, ["place", "times"])
-        place, times = made.results
+        place, times = choose(
+            is_full,
+            ["place", "times"],
+            lambda inside: online_place(at, times, self.slots, inside),
+            lambda _: [held, times],
+            emitter,
+        )
         is_kept = named(compare(place, "slt", slots, emitter), "is_kept")
         here = replace(self, at=at)
         return here._replaced(is_kept, place, held, state, emitter), times
@@ -205,28 +212,34 @@ class SnapshotSlots(SnapshotStack):
     ) -> SnapshotSlots:
         """Where the condition holds, take out the snapshot at a place, and put in a new one behind
         the last, of which the iteration stands at place `held` already."""
-        changed, same = Block(), Block()
-        Emitter(same, emitter.location).insert(scf.YieldOp(*self.with_order()))
-        inside = Emitter(changed, emitter.location)
-        slot = named(_at(self.order, place, inside), "slot")
-        order = _inserted(slot, self.order, held, inside)
-        one = Integers(INDEX, inside).constant(1)
-        block = Block(arg_types=[INDEX, self.at.type, self.order.type])
-        name_all(block.args, ["place", "at", "order"])
-        there = Emitter(block, emitter.location)
-        number, *tables = block.args
-        whole = Integers(INDEX, there)
-        following = whole.value(whole.add(number, 1))
-        moved = [_inserted(_at(t, following, there), t, number, there) for t in tables]
-        there.insert(scf.YieldOp(*moved))
-        made = inside.insert(scf.ForOp(place, held, one, [self.at, order], Region(block)))
-        name_all(made.results, ["at", "order"])
-        rows = self.rows.written(slot, state, inside)
-        inside.insert(scf.YieldOp(*made.results, *rows.columns))
-        types = [v.type for v in self.with_order()]
-        after = emitter.insert(scf.IfOp(condition, types, Region(changed), Region(same)))
-        name_all(after.results, [v.name_hint for v in self.with_order()])
-        return self.with_order_as(after.results)
+
+        def replace_one(inside: Emitter) -> list[SSAValue]:
+            slot = named(_at(self.order, place, inside), "slot")
+            order = _inserted(slot, self.order, held, inside)
+            at, order = _closed_up(self.at, order, place, held, inside)
+            return [at, order, *self.rows.written(slot, state, inside).columns]
+
+        same = self.with_order()
+        names = [v.name_hint for v in same]
+        return self.with_order_as(choose(condition, names, replace_one, lambda _: same, emitter))
+
+
+def _closed_up(
+    at: SSAValue, order: SSAValue, place: SSAValue, end: SSAValue, emitter: Emitter
+) -> Sequence[SSAValue]:
+    """The tables with all numbers behind a place, up to another, moved to the place before."""
+    block = Block(arg_types=[INDEX, at.type, order.type])
+    name_all(block.args, ["place", "at", "order"])
+    there = Emitter(block, emitter.location)
+    number, *tables = block.args
+    whole = Integers(INDEX, there)
+    following = whole.value(whole.add(number, 1))
+    moved = [_inserted(_at(t, following, there), t, number, there) for t in tables]
+    there.insert(scf.YieldOp(*moved))
+    one = Integers(INDEX, emitter).constant(1)
+    made = emitter.insert(scf.ForOp(place, end, one, [at, order], Region(block)))
+    name_all(made.results, ["at", "order"])
+    return made.results
 
 
 # Rows of stacked tensors.

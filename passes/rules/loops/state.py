@@ -1,4 +1,5 @@
-"""What an iteration of a loop needs of the carried values, in order to run again.
+"""What of the carried values changes in a loop, and what of that an iteration needs in order to run
+again.
 
 A value that the iterations only write into - a tape that gets records, a tensor of which rows are
 set - decides nothing, and no derivative reads it: a snapshot does without it, and what runs again
@@ -8,13 +9,13 @@ loop run again like any others when they are differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from xdsl.dialects import arith, scf, tensor
+from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import FloatAttr
-from xdsl.ir import Attribute, Operation, SSAValue, Use
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue, Use
 
 from gradir.dialects.array.dynamic_slices import DynamicUpdateSliceOp
 from gradir.dialects.base.interfaces import is_terminator
@@ -23,7 +24,8 @@ from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.control_flow import Integers, named
 from gradir.dialects.grad.tape import TapePushOp, is_tape, new_tape
-from gradir.passes.analysis.region_flow import region_flow
+from gradir.passes.analysis.region_ops import Slot, fixed_value, region_flow
+from gradir.passes.differentiate.differentiator import Differentiator
 
 T = TypeVar("T")
 
@@ -37,6 +39,40 @@ _WRITES_INTO: dict[type[Operation], int] = {
 }
 
 
+def changing_slots(outer: Differentiator, op: Operation) -> list[Slots]:
+    """The slots that a loop changes, of each group. What reads another slot is from now on the same
+    as the value from outside that the slot always has."""
+    flow = region_flow(op)
+    assert flow is not None
+    fixed = {slot: fixed_value(flow, slot) for slot in flow.slots}
+    for slot, value in fixed.items():
+        if value is not None:
+            for each in slot.values:
+                outer.shared.identify(each, value)
+                outer.shared.primal[each] = outer.primal(value)
+    return [Slots(slot for slot in row if fixed[slot] is None) for row in flow.rows]
+
+
+class Slots(tuple[Slot, ...]):
+    """Slots of a loop, and what they are in all places."""
+
+    @property
+    def starts(self) -> list[SSAValue]:
+        return [slot.start for slot in self]
+
+    @property
+    def arguments(self) -> list[SSAValue]:
+        return [slot.argument for slot in self]
+
+    @property
+    def handed_on(self) -> list[SSAValue]:
+        return [slot.handed_on for slot in self]
+
+    @property
+    def results(self) -> list[SSAValue]:
+        return [slot.result for slot in self]
+
+
 @dataclass(frozen=True)
 class LoopState:
     """The carried values that change, as arguments of the body, and which of them are `needed`, by
@@ -46,15 +82,14 @@ class LoopState:
     needed: Sequence[int]
 
     @staticmethod
-    def of(op: scf.ForOp | scf.WhileOp, arguments: Sequence[SSAValue]) -> LoopState:
-        """For some arguments of the body of a scf.for, or of the second region of a scf.while."""
-        others = op.body.block.args if isinstance(op, scf.ForOp) else op.after_region.block.args
+    def of(op: Operation, slots: Slots) -> LoopState:
+        """For slots of a loop that its body starts from."""
         needed = [
             k
-            for k, a in enumerate(arguments)
-            if not (_can_be_empty(a.type) and _is_only_written(op, a, others))
+            for k, slot in enumerate(slots)
+            if not (_can_be_empty(slot.argument.type) and _is_only_written(op, slot.argument))
         ]
-        return LoopState(arguments, needed)
+        return LoopState(slots.arguments, needed)
 
     def kept(self, values: Sequence[T]) -> list[T]:
         """Of values of all that changes, those that are needed."""
@@ -93,9 +128,11 @@ def _nothing_of(type_: Attribute, emitter: Emitter) -> SSAValue:
     return Integers(type_, emitter).constant(0)
 
 
-def _is_only_written(op: Operation, argument: SSAValue, arguments: Collection[SSAValue]) -> bool:
+def _is_only_written(op: Operation, argument: BlockArgument) -> bool:
     """All that becomes of an argument in an iteration is the same argument of the next one."""
-    pending, found = [argument], {argument}
+    arguments = argument.block.args
+    pending: list[SSAValue] = [argument]
+    found: set[SSAValue] = {argument}
     while pending:
         for use in pending.pop().uses:
             targets = _written(use)

@@ -5,13 +5,13 @@ When the loop has run, its number of iterations is known, and it is the same as
     p = first region;  scf.for %i = 0 to %count { p = second region, then first region }
 
 on the values p that the first region passes on. That scf.for is written down as if it stood in the
-source; its backward code is that of loop_replay.py. What one region hands to the other passes
+source; its backward code is that of for_replay.py. What one region hands to the other passes
 through a grad.join: contributions to it are summed before they join others, as where the regions
-have backward code of their own (while_rule.py), so that all policies add in one order. The forward
+have backward code of their own (taped_while.py), so that all policies add in one order. The forward
 code is the scf.while as it is, which keeps snapshots of p as it goes:
 
 every = k: before each k-th iteration.
-online = s: by the online schedule (snapshot_schedules.py), in s slots. The backward code goes on
+online = s: by the online schedule (schedules.py), in s slots. The backward code goes on
 from these by the binomial schedule, with the slots that are free.
 """
 
@@ -22,23 +22,24 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.building.control_flow import Integers, compare, name_all, named
+from gradir.dialects.building.control_flow import Integers, choose, compare, name_all, named
 from gradir.dialects.grad.join import join
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import push
 from gradir.passes.analysis.activity import Activity
-from gradir.passes.analysis.region_flow import yielded
+from gradir.passes.analysis.region_ops import region_flow
 from gradir.passes.analysis.regions import captured_inside
-from gradir.passes.differentiate.block_code import copied
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.shared import Shared
 from gradir.passes.recompute.replayable import check_can_be_kept, check_replayable
-from gradir.passes.rules.loops.body import check_room, keep_limit
+from gradir.passes.rules.loops.body import check_room, copy_ops, keep_limit
+from gradir.passes.rules.loops.carried import Running
+from gradir.passes.rules.loops.for_loop import ForLoop
 from gradir.passes.rules.loops.for_replay import (
     Replayed,
     Scheduled,
@@ -47,7 +48,7 @@ from gradir.passes.rules.loops.for_replay import (
 )
 from gradir.passes.rules.loops.segments import open_segments
 from gradir.passes.rules.loops.snapshots import SnapshotSlots
-from gradir.passes.rules.loops.state import LoopState
+from gradir.passes.rules.loops.state import LoopState, Slots
 from gradir.passes.rules.loops.while_loop import WhileLoop
 
 INDEX = IndexType()
@@ -60,7 +61,6 @@ class ReplayedWhile:
 
     loop: WhileLoop
     first: Block
-    same: scf.ForOp
     snapshots: Replayed
 
 
@@ -73,79 +73,81 @@ def forward_replayed_while(
     for argument in state.kept(state.arguments):
         check_can_be_kept(op, argument)
     first, same = _as_for(outer.shared, loop)
-    outer.shared.scaffold += [first, Block([same])]
-    keeper = (_Online if loop_policy(op).kind.data == "online" else _Every)(outer, loop, state)
+    outer.shared.scaffold += [first, Block([same.op])]
+    keeper = (_Online if loop_policy(op).kind.data == "online" else _Every)(outer, op, state)
     results = _forward_loop(outer, loop, keeper)
-    passed = len(loop.passed)
-    count, own = named(results[passed], "count"), results[passed + 1 :]
-    outer.set_primal([op.results[q] for q in loop.passed], results[:passed])
-    carried = [outer.primal(op.arguments[k]) for k in loop.carried]
-    outer.shared.primal.update(zip(first.args, [count, *carried], strict=True))
+    count, *own = results.kept
+    outer.set_primal(loop.passed.results, results.values)
+    carried = [outer.primal(v) for v in loop.carried.starts]
+    outer.shared.primal.update(zip(first.args, [named(count, "count"), *carried], strict=True))
     outer.copy_block(first)
-    return ReplayedWhile(loop, first, same, keeper.replayed(own, count, outside))
+    return ReplayedWhile(loop, first, keeper.replayed(same, own, count, outside))
 
 
 def backward_replayed_while(
     outer: Differentiator, saved: ReplayedWhile, cts: Cotangents
 ) -> Iterable[tuple[SSAValue, Value | None]]:
     """Append the loop that takes the iterations back, and the backward code of the first test."""
-    given = [cts[q] for q in saved.loop.passed]
-    flowing = backward_replayed(outer, saved.same, saved.snapshots, given)
-    for value, ct in flowing:
+    same_cts = [cts[slot.result.index] for slot in saved.loop.passed]
+    for value, ct in backward_replayed(outer, saved.snapshots, same_cts):
         if ct is not None:
             outer.contributions.add(value, ct)
     outer.walk_region_back(saved.first)
-    initial = [saved.loop.op.arguments[k] for k in saved.loop.carried]
     cts = [outer.contributions.cotangent(argument) for argument in saved.first.args[1:]]
-    return list(zip(initial, cts, strict=True))
+    return list(zip(saved.loop.carried.starts, cts, strict=True))
 
 
 # The loop as a scf.for.
 
 
-def _as_for(shared: Shared, loop: WhileLoop) -> tuple[Block, scf.ForOp]:
+def _as_for(shared: Shared, loop: WhileLoop) -> tuple[Block, ForLoop]:
     """A copy of the first region, with the count as its first argument; and the loop behind it."""
-    op = loop.op
-    carried = [loop.before.args[k] for k in loop.carried]
-    first = Block(arg_types=[INDEX, *(a.type for a in carried)])
+    op, carried = loop.op, loop.carried.arguments
+    first = _start([INDEX, *(a.type for a in carried)], [None, *(a.name_hint for a in carried)])
     values: dict[SSAValue, SSAValue] = dict(zip(carried, first.args[1:], strict=True))
     for argument, copy in values.items():
-        copy.name_hint = argument.name_hint
         _mirror(shared.activity, argument, copy)
     _copy_into(first, loop.before, values, shared)
     index = Integers(INDEX, Emitter(first, op.location))
     low, step = index.constant(0), index.constant(1)
-    start = [values.get(v, v) for v in (loop.condition.args[q] for q in loop.passed)]
-    body = Block(arg_types=[INDEX, *(v.type for v in start)])
-    inner: dict[SSAValue, SSAValue] = {}
-    for q, argument in zip(loop.passed, body.args[1:], strict=True):
-        argument.name_hint = loop.after.args[q].name_hint
-        inner[loop.after.args[q]] = argument
-    _copy_into(body, loop.after, inner, shared)
-    _hand_over(body, loop, inner, shared)
-    _copy_into(body, loop.before, inner, shared)
-    last = [inner.get(v, v) for v in (loop.condition.args[q] for q in loop.passed)]
-    Emitter(body, op.location).insert(scf.YieldOp(*last))
-    same = scf.ForOp(low, first.args[0], step, start, Region(body))
+    start = [values.get(v, v) for v in loop.passed.handed_on]
+    body = Region(_body_of_for(shared, loop))
+    same = scf.ForOp(low, first.args[0], step, start, body)
     same.location = op.location
     same.attributes[POLICY_ATTRIBUTE] = loop_policy(op)
     keep_limit(same, op)
-    for q, argument, result in zip(loop.passed, body.args[1:], same.results, strict=True):
-        for original in (loop.after.args[q], op.results[q]):
-            _mirror(shared.activity, original, argument)
-            _mirror(shared.activity, original, result)
-    return first, same
+    flow = region_flow(same)
+    assert flow is not None
+    for original, slot in zip(loop.passed, flow.slots, strict=True):
+        for old in original.values:
+            for new in slot.values:
+                _mirror(shared.activity, old, new)
+    return first, ForLoop(same, Slots(flow.slots))
+
+
+def _body_of_for(shared: Shared, loop: WhileLoop) -> Block:
+    """The second region, then the first."""
+    passed = loop.passed.arguments
+    types = [INDEX, *(a.type for a in passed)]
+    block = _start(types, [None, *(a.name_hint for a in passed)])
+    values: dict[SSAValue, SSAValue] = dict(zip(passed, block.args[1:], strict=True))
+    _copy_into(block, loop.after, values, shared)
+    _hand_over(block, loop, values, shared)
+    _copy_into(block, loop.before, values, shared)
+    last = [values.get(v, v) for v in loop.passed.handed_on]
+    Emitter(block, loop.op.location).insert(scf.YieldOp(*last))
+    return block
 
 
 def _hand_over(
     block: Block, loop: WhileLoop, values: dict[SSAValue, SSAValue], shared: Shared
 ) -> None:
     """Hand what the second region makes to the first; `values` get the arguments of that."""
-    following, emitter = yielded(loop.after), Emitter(block, loop.op.location)
+    emitter = Emitter(block, loop.op.location)
+    handed_on = [values.get(v, v) for v in loop.carried.handed_on]
     # the walk back comes to the last one first
-    for k in reversed(loop.carried):
-        argument = loop.before.args[k]
-        value = values.get(following[k], following[k])
+    pairs = zip(loop.carried.arguments, handed_on, strict=True)
+    for argument, value in reversed(list(pairs)):
         if shared.activity.is_active(argument):
             value = join(value, emitter)
             _mirror(shared.activity, argument, value)
@@ -156,11 +158,7 @@ def _copy_into(
     block: Block, source: Block, values: dict[SSAValue, SSAValue], shared: Shared
 ) -> None:
     """Append copies of a block's ops but the last, as active as they are."""
-    for op in source.ops:
-        if op is source.last_op:
-            continue
-        copy = copied(op, values)
-        block.add_op(copy)
+    for op, copy in copy_ops(block, source, values):
         for one, other in zip(op.walk(), copy.walk(), strict=True):
             shared.copy_of[other] = shared.copy_of.get(one, one)
             for old, new in zip(_defined(one), _defined(other), strict=True):
@@ -183,127 +181,134 @@ def _mirror(activity: Activity, old: SSAValue, new: SSAValue) -> None:
 class _Every:
     """Keeps a snapshot before each k-th iteration."""
 
-    def __init__(self, outer: Differentiator, loop: WhileLoop, state: LoopState):
-        self.changing = list(range(len(loop.passed)))
+    def __init__(self, outer: Differentiator, op: scf.WhileOp, state: LoopState):
         self.state = state
-        self.count = loop_policy(loop.op).count
-        self.snapshots = open_segments(outer, loop.op, state)
+        self.size = loop_policy(op).count
+        self.snapshots = open_segments(outer, op, state)
         self.initial, self.names = self.snapshots.forward()
 
     def keep(
-        self,
-        number: SSAValue,
-        values: Sequence[SSAValue],
-        own: Sequence[SSAValue],
-        emitter: Emitter,
+        self, number: SSAValue, values: Sequence[SSAValue], own: list[SSAValue], emitter: Emitter
     ) -> list[SSAValue]:
         """Keep what an iteration starts from, or not; returns the keeper's values."""
         if not own:
             return []
-        is_next = _is_multiple(number, Integers(INDEX, emitter).constant(self.count), emitter)
-        return [_push_if(is_next, own[0], self.state.kept(values), emitter)]
+        is_next = _is_multiple(number, Integers(INDEX, emitter).constant(self.size), emitter)
+        (tape,) = own
+        kept = self.state.kept(values)
+        return choose(
+            is_next, ["tape"], lambda inside: [push(tape, kept, inside)], lambda _: [tape], emitter
+        )
 
-    def replayed(self, own: Sequence[SSAValue], count: SSAValue, emitter: Emitter) -> Replayed:
+    def replayed(
+        self, same: ForLoop, own: Sequence[SSAValue], count: SSAValue, emitter: Emitter
+    ) -> Replayed:
         """What the backward code starts from when the loop has run."""
-        return Segmented(self.changing, self.state, self.snapshots.after(own))
+        return Segmented(same, self.state, self.snapshots.after(own))
 
 
 class _Online:
     """Keeps snapshots in slots, by the online schedule."""
 
-    def __init__(self, outer: Differentiator, loop: WhileLoop, state: LoopState):
-        op, outside = loop.op, outer.forward_emitter(loop.op)
-        self.changing = list(range(len(loop.passed)))
+    def __init__(self, outer: Differentiator, op: scf.WhileOp, state: LoopState):
         self.state = state
-        count = loop_policy(op).count
+        outside, count = outer.forward_emitter(op), loop_policy(op).count
         check_room(op, count, [INDEX, INDEX, *state.types])
         self.snapshots = SnapshotSlots.empty(state.types, state.names, count, outside)
+        # t of the schedule: it starts as if each iteration may run once more
         times = Integers(INDEX, outside).constant(1)
-        self.initial = [times, *self.snapshots.with_order()]
-        self.names = [v.name_hint for v in self.initial]
-        self.names[0] = "times"
+        rows = self.snapshots.with_order()
+        self.initial, self.names = [times, *rows], ["times", *(v.name_hint for v in rows)]
 
     def keep(
-        self,
-        number: SSAValue,
-        values: Sequence[SSAValue],
-        own: Sequence[SSAValue],
-        emitter: Emitter,
+        self, number: SSAValue, values: Sequence[SSAValue], own: list[SSAValue], emitter: Emitter
     ) -> list[SSAValue]:
         times, *rows = own
         here = self.snapshots.with_order_as(rows)
         here, times = here.keep(number, self.state.kept(values), times, emitter)
         return [times, *here.with_order()]
 
-    def replayed(self, own: Sequence[SSAValue], count: SSAValue, emitter: Emitter) -> Replayed:
+    def replayed(
+        self, same: ForLoop, own: Sequence[SSAValue], count: SSAValue, emitter: Emitter
+    ) -> Replayed:
+        _, *rows = own
         index = Integers(INDEX, emitter)
         slots = index.constant(self.snapshots.slots)
         held = named(emitter.insert(arith.MinSIOp(count, slots)).result, "held")
         free = named(index.value(index.subtract(slots, held)), "free")
-        kept = self.snapshots.with_order_as(own[1:])
-        return Scheduled(self.changing, self.state, kept, count, free)
+        return Scheduled(same, self.state, self.snapshots.with_order_as(rows), count, free)
 
 
 def _is_multiple(number: SSAValue, of: SSAValue, emitter: Emitter) -> SSAValue:
     return compare(emitter.insert(arith.RemUIOp(number, of)).result, "eq", 0, emitter)
 
 
-def _push_if(
-    condition: SSAValue, tape: SSAValue, columns: Sequence[SSAValue], emitter: Emitter
-) -> SSAValue:
-    pushed, same = Block(), Block()
-    inside = Emitter(pushed, emitter.location)
-    inside.insert(scf.YieldOp(push(tape, columns, inside)))
-    Emitter(same, emitter.location).insert(scf.YieldOp(tape))
-    made = scf.IfOp(condition, [tape.type], Region(pushed), Region(same))
-    return named(emitter.insert(made).results[0], "tape")
-
-
-def _forward_loop(
-    outer: Differentiator,
-    loop: WhileLoop,
-    keeper: _Every | _Online,
-) -> list[SSAValue]:
-    """The scf.while with a count and the keeper's values; returns its results."""
-    op, outside = loop.op, outer.forward_emitter(loop.op)
-    initial = [outer.primal(op.arguments[k]) for k in loop.carried]
+def _forward_loop(outer: Differentiator, loop: WhileLoop, keeper: _Every | _Online) -> Running:
+    """Append the scf.while with a count and the keeper's values."""
+    outside = outer.forward_emitter(loop.op)
+    initial = [outer.primal(v) for v in loop.carried.starts]
     own = [Integers(INDEX, outside).constant(0), *keeper.initial]
-    own_names = ["count", *keeper.names]
-    values = {value: outer.primal(value) for value in captured_inside(op)}
-    for block in (loop.before, loop.after):
-        values |= {a: outer.primal(a) for a in block.args if a in outer.shared.primal}
-    carried = [loop.before.args[k] for k in loop.carried]
-    before = _start([*carried, *own], [*(a.name_hint for a in carried), *own_names])
-    values |= dict(zip(carried, before.args, strict=False))
-    _copy_plain(before, loop.before, values)
-    passing = [values.get(v, v) for v in (loop.condition.args[q] for q in loop.passed)]
-    test, through = values[loop.condition.condition], before.args[len(carried) :]
-    end = Emitter(before, loop.condition.location)
-    end.insert(scf.ConditionOp(test, *passing, *through))
-    passed = [loop.after.args[q] for q in loop.passed]
-    after = _start([*passed, *own], [*(a.name_hint for a in passed), *own_names])
-    values |= dict(zip(passed, after.args, strict=False))
-    number, *kept = after.args[len(passed) :]
-    inside = Emitter(after, op.location)
-    kept = keeper.keep(number, after.args[: len(passed)], kept, inside)
-    _copy_plain(after, loop.after, values)
-    handed_on = [values.get(v, v) for v in (yielded(loop.after)[k] for k in loop.carried)]
-    index = Integers(INDEX, inside)
-    following = index.value(index.add(number, 1))
-    inside.insert(scf.YieldOp(*handed_on, following, *kept))
+    values = _outer_values(outer, loop)
+    before = _plain_before(loop, own, ["count", *keeper.names], values)
+    after = _plain_after(loop, own, ["count", *keeper.names], values, keeper)
     types = [v.type for v in after.args]
     made = outside.insert(scf.WhileOp([*initial, *own], types, Region(before), Region(after)))
-    name_all(made.results, [*(a.name_hint for a in passed), *own_names])
-    return list(made.results)
+    name_all(made.results, [a.name_hint for a in after.args])
+    return Running(loop.passed.handed_on, own).like(made.results)
 
 
-def _start(like: Sequence[SSAValue], names: Sequence[str | None]) -> Block:
-    block = Block(arg_types=[v.type for v in like])
-    name_all(block.args, names)
+def _outer_values(outer: Differentiator, loop: WhileLoop) -> dict[SSAValue, SSAValue]:
+    """What stands for the values that both regions read from outside, also by way of arguments
+    that never change."""
+    arguments = (*loop.before.args, *loop.after.args)
+    fixed = (a for a in arguments if a in outer.shared.primal)
+    return {value: outer.primal(value) for value in (*captured_inside(loop.op), *fixed)}
+
+
+def _plain_before(
+    loop: WhileLoop,
+    own: Sequence[SSAValue],
+    own_names: Sequence[str | None],
+    values: dict[SSAValue, SSAValue],
+) -> Block:
+    """A copy of the first region that passes the keeper's values through."""
+    carried = loop.carried.arguments
+    names = [*(a.name_hint for a in carried), *own_names]
+    block = _start([v.type for v in (*carried, *own)], names)
+    given = Running(carried, [*own]).like(block.args)
+    values |= zip(carried, given.values, strict=True)
+    copy_ops(block, loop.before, values)
+    passing = [values.get(v, v) for v in loop.passed.handed_on]
+    end = Emitter(block, loop.condition.location)
+    end.insert(scf.ConditionOp(values[loop.condition.condition], *passing, *given.kept))
     return block
 
 
-def _copy_plain(block: Block, source: Block, values: dict[SSAValue, SSAValue]) -> None:
-    for op in source.ops:
-        if op is not source.last_op:
-            block.add_op(copied(op, values))
+def _plain_after(
+    loop: WhileLoop,
+    own: Sequence[SSAValue],
+    own_names: Sequence[str | None],
+    values: dict[SSAValue, SSAValue],
+    keeper: _Every | _Online,
+) -> Block:
+    """A copy of the second region that counts, after the keeper has seen what it starts from."""
+    passed = loop.passed.arguments
+    names = [*(a.name_hint for a in passed), *own_names]
+    block = _start([v.type for v in (*passed, *own)], names)
+    given = Running(passed, [*own]).like(block.args)
+    values |= zip(passed, given.values, strict=True)
+    number, *kept = given.kept
+    inside = Emitter(block, loop.op.location)
+    kept = keeper.keep(number, given.values, kept, inside)
+    copy_ops(block, loop.after, values)
+    handed_on = [values.get(v, v) for v in loop.carried.handed_on]
+    index = Integers(INDEX, inside)
+    following = index.value(index.add(number, 1))
+    inside.insert(scf.YieldOp(*handed_on, following, *kept))
+    return block
+
+
+def _start(types: Sequence[Attribute], names: Sequence[str | None]) -> Block:
+    block = Block(arg_types=types)
+    name_all(block.args, names)
+    return block

@@ -1,0 +1,93 @@
+"""What the loops of a derivative carry, in groups instead of by position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from xdsl.ir import SSAValue
+
+from gradir.dialects.base.value import Emitter, Value
+from gradir.passes.differentiate.tapes import TapeThread
+
+
+@dataclass(frozen=True)
+class Running:
+    """What a forward loop carries: `values` of the source, and what it keeps for the backward loop
+    (`kept`): a count, tapes, snapshots."""
+
+    values: list[SSAValue]
+    kept: list[SSAValue]
+
+    def flat(self) -> list[SSAValue]:
+        return [*self.values, *self.kept]
+
+    def like(self, values: Sequence[SSAValue]) -> Running:
+        """The groups of other values in the order of `flat`."""
+        return Running(*divided(values, len(self.values), len(self.kept)))
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What a backward loop carries from one iteration to the one before it.
+
+    cts: the cotangents of active carried values.
+    sums: for each captured active value, the sum of what has flowed to it so far.
+    followed: forward values that an iteration started from, for the one before, which made them.
+    tapes: what the forward loop has kept: tapes, or tensors of snapshots.
+    """
+
+    cts: list[SSAValue]
+    sums: dict[SSAValue, SSAValue]
+    followed: list[SSAValue] = field(default_factory=list[SSAValue])
+    tapes: list[SSAValue] = field(default_factory=list[SSAValue])
+
+    def flat(self) -> list[SSAValue]:
+        return [*self.cts, *self.sums.values(), *self.followed, *self.tapes]
+
+    def like(self, values: Sequence[SSAValue]) -> Carried:
+        """The groups of other values in the order of `flat`."""
+        lengths = map(len, (self.cts, self.sums, self.followed, self.tapes))
+        cts, sums, followed, tapes = divided(values, *lengths)
+        return Carried(cts, dict(zip(self.sums, sums, strict=True)), followed, tapes)
+
+    def summing(self, captured: Sequence[SSAValue]) -> Carried:
+        """With the sums of these values only: those that some backward code adds to."""
+        return replace(self, sums={value: self.sums[value] for value in captured})
+
+    def then(self, end: Carried) -> Carried:
+        """What comes out of backward code that started from this, or from this with fewer sums:
+        the other sums stay."""
+        return replace(end, sums=self.sums | end.sums)
+
+    def contributions(
+        self, initial: Sequence[SSAValue], emitter: Emitter
+    ) -> list[tuple[SSAValue, Value]]:
+        """What flows to captured values and to those that the loop started from, in the order in
+        which it is contributed.
+
+        The sums go first, since the loop has gone on with what was there before. So it makes no
+        difference whether a loop that adds nothing to a sum captures the value.
+        """
+        pairs = [*self.sums.items(), *zip(initial, self.cts, strict=True)]
+        return [(value, emitter.value(ct)) for value, ct in pairs]
+
+
+def divided(values: Sequence[SSAValue], *lengths: int) -> list[list[SSAValue]]:
+    """Values as groups of these lengths."""
+    assert len(values) == sum(lengths), f"{len(values)} values for groups of {lengths}"
+    rest = iter(values)
+    return [list(islice(rest, length)) for length in lengths]
+
+
+def take_over(
+    threads: Sequence[TapeThread], tapes: Sequence[SSAValue], backward: bool = False
+) -> None:
+    """Say what the tapes are after an op."""
+    for thread, tape in zip(threads, tapes, strict=True):
+        tape.name_hint = "tape"
+        if backward:
+            thread.backward = tape
+        else:
+            thread.forward = tape

@@ -1,0 +1,55 @@
+"""The structural rule of scf.for: a taped loop, or one that runs iterations again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.dialects import scf
+from xdsl.ir import SSAValue
+
+from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.value import Value
+from gradir.dialects.grad.loop_policy import loop_policy
+from gradir.passes.differentiate.derived import DifferentiatedLoop
+from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.rules.loops.body import seeds
+from gradir.passes.rules.loops.carried import Carried
+from gradir.passes.rules.loops.for_loop import Bounds, ForLoop
+from gradir.passes.rules.loops.for_replay import Replayed, backward_replayed, forward_replayed
+from gradir.passes.rules.loops.state import LoopState
+from gradir.passes.rules.loops.taped_loop import SavedFor, reversed_loop, taped_loop
+
+
+class ForRule:
+    """The structural rule of scf.for."""
+
+    def forward(self, outer: Differentiator, op: scf.ForOp) -> SavedFor | Replayed | None:
+        loop = ForLoop.of(outer, op)
+        state = LoopState.of(op, loop.changing)
+        types = state.types if loop.changing else None
+        outer.shared.loops[op] = DifferentiatedLoop(op, loop_policy(op), types)
+        if loop_policy(op).kind.data != "store_all":
+            return forward_replayed(outer, loop, state)
+        initial = [outer.primal(v) for v in loop.changing.starts]
+        results, saved = taped_loop(outer, loop, Bounds.of(outer, op), initial)
+        outer.set_primal(loop.changing.results, results)
+        return saved
+
+    def backward(
+        self,
+        outer: Differentiator,
+        op: scf.ForOp,
+        saved: SavedFor | Replayed | None,
+        cts: Cotangents,
+    ) -> Iterable[tuple[SSAValue, Value | None]]:
+        # a loop that changes nothing has no results of its own, so that nothing flows to it
+        assert saved is not None
+        if not isinstance(saved, SavedFor):
+            return backward_replayed(outer, saved, cts)
+        emitter = outer.emitter
+        given = seeds(saved.active.results, op, cts, emitter)
+        start = Carried(
+            given, {c: outer.contributions.sum_so_far(c).ssa for c in saved.body.captured}
+        )
+        end = reversed_loop(saved, Bounds.of(outer, op), start, emitter)
+        return end.contributions(saved.active.starts, emitter)

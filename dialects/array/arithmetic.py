@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import IsinfOp, LogicalAndOp, LogicalOrOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
+from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import byte_size, element_of, is_float
@@ -246,12 +247,11 @@ class ClipOp(UnaryOp):
     def numpy(self, x: Any) -> Any:
         import numpy
 
-        raised = x if self.low is None else numpy.maximum(x, numpy.asarray(self.low, x.dtype))
-        return (
-            raised
-            if self.high is None
-            else numpy.minimum(raised, numpy.asarray(self.high, x.dtype))
+        low, high = (
+            None if v is None else numpy.asarray(v, x.dtype) for v in (self.low, self.high)
         )
+        raised = x if low is None else extrema.maximum(x, low)
+        return raised if high is None else extrema.minimum(raised, high)
 
 
 def _bound(attributes: Attributes, name: str) -> float | None:

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.comparison import AstypeOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, ExpOp, LogOp
 from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
+from gradir.dialects.base import extrema
 from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, flag, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -180,26 +181,30 @@ class _ExtremumReductionOp(ReductionOp):
 
 @irdl_op_definition
 class MaxOp(_ExtremumReductionOp):
-    """Largest element; nan where one is nan.
+    """Largest element, 0 above -0; nan where one is nan.
 
     vjp: ct to the largest, split evenly at ties; nan to nan
     """
 
     name = "array.max"
-    NUMPY: ClassVar[str] = "max"
     COMBINER: ClassVar[str] = "maximum"
+
+    def numpy(self, x: Any) -> Any:
+        return extrema.largest(x, self.axes, flag(self.attributes, "keepdims", False))
 
 
 @irdl_op_definition
 class MinOp(_ExtremumReductionOp):
-    """Smallest element; nan where one is nan.
+    """Smallest element, -0 below 0; nan where one is nan.
 
     vjp: ct to the smallest, split evenly at ties; nan to nan
     """
 
     name = "array.min"
-    NUMPY: ClassVar[str] = "min"
     COMBINER: ClassVar[str] = "minimum"
+
+    def numpy(self, x: Any) -> Any:
+        return extrema.smallest(x, self.axes, flag(self.attributes, "keepdims", False))
 
 
 @irdl_op_definition

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.elementwise import AbsOp, ErfOp, ExpOp, LogOp, TanhOp
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
+from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, integer, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import normalize_axis, shape_of
@@ -39,7 +40,7 @@ class ReluOp(UnaryOp):
     def numpy(self, x: Any) -> Any:
         import numpy
 
-        return numpy.maximum(x, numpy.zeros((), x.dtype))
+        return extrema.maximum(x, numpy.zeros((), x.dtype))
 
 
 @irdl_op_definition

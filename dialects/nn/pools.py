@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition
 
 from gradir.dialects.array.slicing import pad_value
+from gradir.dialects.base import extrema
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
@@ -54,7 +55,7 @@ class MaxPoolOp(MaxWindowOp, PoolOp):
 
         total = numpy.full(self.windows.result_shape, -inf, x.dtype)
         for part in self.windows.parts(x, -inf):
-            total = numpy.maximum(total, part)
+            total = extrema.maximum(total, part)
         return total
 
 

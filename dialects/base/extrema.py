@@ -1,0 +1,74 @@
+"""What maximum and minimum mean in NumPy: -0 is below 0 and nan wins, as in IEEE 754 and MLIR.
+
+NumPy's own give either zero where both are there, as its vector instructions happen to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """The larger one; 0 of 0 and -0, nan where one is nan."""
+    import numpy
+
+    # zeros are added: the sum is -0 only where both are
+    return _by_signs(numpy.maximum, numpy.add, x, y)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller one; -0 of 0 and -0, nan where one is nan."""
+    import numpy
+
+    # the sum of what is opposite to zeros is -0 only where both were 0
+    return _by_signs(numpy.minimum, lambda a, b: -(-a - b), x, y)
+
+
+def maximum_of_numbers(x: Any, y: Any) -> Any:
+    """`maximum`, but of a number and a nan the number."""
+    return maximum(*_without_nan(x, y))
+
+
+def minimum_of_numbers(x: Any, y: Any) -> Any:
+    """`minimum`, but of a number and a nan the number."""
+    return minimum(*_without_nan(x, y))
+
+
+def largest(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
+    """The maximum of all elements along some axes."""
+    import numpy
+
+    found = numpy.max(x, axis=tuple(axis), keepdims=keepdims)
+    if x.dtype.kind != "f":
+        return found
+    # of zeros 0 if one is: the sum of zeros is -0 only where all are
+    positive = numpy.any((x == 0) & ~numpy.signbit(x), axis=tuple(axis), keepdims=keepdims)
+    zero: Any = numpy.where(positive, 0.0, -0.0)
+    return numpy.where(found == 0, zero.astype(x.dtype), found)
+
+
+def smallest(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
+    """The minimum of all elements along some axes."""
+    import numpy
+
+    if x.dtype.kind != "f":
+        return numpy.min(x, axis=tuple(axis), keepdims=keepdims)
+    return -largest(-x, axis, keepdims)
+
+
+def _by_signs(pick: Callable[..., Any], of_zeros: Callable[..., Any], x: Any, y: Any) -> Any:
+    """`pick`, but where both are 0 what `of_zeros` makes of them."""
+    import numpy
+
+    found = pick(x, y)
+    if found.dtype.kind != "f":
+        return found
+    return numpy.where((x == 0) & (y == 0), of_zeros(x, y), found)
+
+
+def _without_nan(x: Any, y: Any) -> tuple[Any, Any]:
+    """Both, each replaced by the other one where it is nan."""
+    import numpy
+
+    return numpy.where(x == x, x, y), numpy.where(y == y, y, x)

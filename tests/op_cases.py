@@ -38,6 +38,7 @@ from op_references import (
     slice_,
     smallest,
     softmax,
+    summed,
     take_along_axis,
     take_along_axis_backward,
 )
@@ -522,8 +523,8 @@ def _families() -> Iterator[Case]:
 CASES: tuple[Case, ...] = (
     *_elementwise(),
     *_creation(),
-    *reduction("array.sum"),
-    *empty_reduction("array.sum"),
+    *reduction("array.sum", summed),
+    *empty_reduction("array.sum", summed),
     *reduction("array.mean", mean),
     *empty_reduction("array.mean", mean),
     *reduction("array.max", largest),

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.utils.exceptions import VerifyException
 
 import gradir
+from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.building.kinds import BinaryOp, CompareOp, UnaryOp
 
@@ -31,6 +32,7 @@ ELEMENTS_BY_NAME = {str(e): e for e in ELEMENTS.values()}
 # Ops of arith, math and array whose results are exact, or rounded once.
 EXACT = (
     *("add", "subtract", "multiply", "divide", "maximum", "minimum", "abs", "negative", "sqrt"),
+    *("max", "min", "sort", "argsort", "argmax", "argmin"),
     *("sign", "floor", "ceil", "trunc", "round", "square", "copysign", "clip"),
 )
 
@@ -145,6 +147,14 @@ def extrema_program(names: Sequence[str], type_: str) -> str:
     )
 
 
+BY_ONE_AXIS = ("array.sort", "array.argsort", "array.cumulative_sum", "array.cumulative_prod")
+LINES: dict[str, list[dict[str, Plain]]] = {
+    **{f"array.{op}": [{}] for op in ("max", "min", "sum", "mean", "argmax", "argmin")},
+    "array.sort": [{}, {"descending": True}],
+    "array.argsort": [{}, {"descending": True}],
+    "array.cumulative_sum": [{}, {"exclusive": True}, {"reverse": True}],
+    "array.cumulative_prod": [{"reverse": True}],
+}
 EXTREMA = ("maximumf", "minimumf", "maxnumf", "minnumf")
 
 
@@ -167,16 +177,17 @@ def test_extrema_of_arith(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("op", ["array.max", "array.min"])
-def test_extrema_of_lines(op: str, name: str) -> None:
-    """Rows and columns of every length up to three vectors', with zeros of both signs."""
+@pytest.mark.parametrize("op", LINES)
+def test_lines_with_zeros_of_both_signs(op: str, name: str) -> None:
+    """Rows and columns of every length up to three vectors'."""
     generator = np.random.default_rng(7)
     for length in (1, 2, 3, 7, 17, 33, 67):
         for pool in (ZEROS[:2], (*ZEROS[1:4], -np.inf), (*ZEROS, 2.0)):
             x = generator.choice(np.array(pool), (length, length + 2)).astype(FLOATS[name])
             for axis in (0, 1):
-                case = Case(op, [x], {"axis": [axis]})
-                run_both(case, [x])
+                for attributes in LINES[op]:
+                    places: Plain = axis if op in BY_ONE_AXIS else [axis]
+                    run_both(Case(op, [x], {"axis": places, **attributes}), [x])
 
 
 def test_a_window_that_holds_both_zeros() -> None:

@@ -71,7 +71,9 @@ class CumulativeSumOp(_CumulativeOp):
     def numpy(self, x: Any) -> Any:
         import numpy
 
-        return self.along(x, numpy.cumsum)
+        found = self.along(x, numpy.cumsum)
+        # what is summed from 0 on is never -0
+        return found + numpy.zeros((), x.dtype) if self.exclusive else found
 
 
 @irdl_op_definition

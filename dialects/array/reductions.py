@@ -79,7 +79,7 @@ class ReductionOp(TensorOp):
         import numpy
 
         if not self.axes:
-            return x  # to the bit: numpy.sum makes 0 of -0
+            return x
         keep = flag(self.attributes, "keepdims", False)
         return getattr(numpy, self.NUMPY)(x, axis=tuple(self.axes), keepdims=keep)
 
@@ -127,10 +127,12 @@ def narrowed(x: Value, type_: Attribute) -> Value:
 
 @irdl_op_definition
 class SumOp(ReductionOp):
-    """Sum; 0 of no elements. f16 and bf16 are summed in f32.   vjp: ct, repeated"""
+    """Sum; 0 of no elements, -0 where all are -0. f16 and bf16 are summed in f32.
+
+    vjp: ct, repeated
+    """
 
     name = "array.sum"
-    NUMPY: ClassVar[str] = "sum"
     COMBINER: ClassVar[str] = "add"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -138,6 +140,9 @@ class SumOp(ReductionOp):
 
     def simplify(self, x: Value) -> Value | None:
         return x if not self.axes and self.y.type == x.type else None
+
+    def numpy(self, x: Any) -> Any:
+        return extrema.total(x, self.axes, flag(self.attributes, "keepdims", False))
 
 
 @irdl_op_definition
@@ -160,7 +165,7 @@ class MeanOp(ReductionOp):
 
         keep = flag(self.attributes, "keepdims", False)
         with numpy.errstate(invalid="ignore", divide="ignore"):
-            total = numpy.sum(x, axis=tuple(self.axes), keepdims=keep)
+            total = extrema.total(x, self.axes, keep)
             return total / numpy.asarray(self.count, total.dtype)
 
 

@@ -1,6 +1,7 @@
-"""What maximum and minimum mean in NumPy: -0 is below 0 and nan wins, as in IEEE 754 and MLIR.
+"""What maximum, minimum, sorting and sums mean in NumPy, with the signs that zeros have natively.
 
-NumPy's own give either zero where both are there, as its vector instructions happen to do.
+-0 is below 0 and nan wins, as in IEEE 754 and MLIR: NumPy's own maximum and minimum give either
+zero where both are there, as its vector instructions happen to do. Zeros that are all -0 sum to -0.
 """
 
 from __future__ import annotations
@@ -55,6 +56,26 @@ def smallest(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
     if x.dtype.kind != "f":
         return numpy.min(x, axis=tuple(axis), keepdims=keepdims)
     return -largest(-x, axis, keepdims)
+
+
+def ascending(x: Any, axis: int) -> Any:
+    """The elements along an axis in order, -0 before 0 and nan last."""
+    import numpy
+
+    if x.dtype.kind != "f":
+        return numpy.sort(x, axis=axis)
+    order = numpy.lexsort((~numpy.signbit(x), x), axis=axis)
+    return numpy.take_along_axis(x, order, axis=axis)
+
+
+def total(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
+    """The sum along some axes: 0 of no elements, -0 where all are."""
+    import numpy
+
+    is_empty = 0 in (x.shape[d] for d in axis)
+    if x.dtype.kind != "f" or is_empty:
+        return numpy.sum(x, axis=tuple(axis), keepdims=keepdims)
+    return numpy.sum(x, axis=tuple(axis), keepdims=keepdims, initial=-0.0)
 
 
 def _by_signs(pick: Callable[..., Any], of_zeros: Callable[..., Any], x: Any, y: Any) -> Any:

@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -116,9 +117,12 @@ def steep_backward(x: Any, ct: Any) -> Any:
 
 twice_steep.defvjp(steep_forward, steep_backward)
 unnamed = gradir.custom_vjp(loss)
-unnamed.defvjp(lambda x: (loss(x), x), steep_backward)
+add_up: Callable[[Any], Any] = lambda x: gnp.sum(x)  # noqa: E731
+loss_and_primal: Callable[[Any], Any] = lambda x: (loss(x), x)  # noqa: E731
+squares: Callable[[Any], Any] = lambda x: gnp.sum(x * x)  # noqa: E731
+unnamed.defvjp(loss_and_primal, steep_backward)
 
-TRANSFORMED = {
+TRANSFORMED: dict[str, Any] = {
     "grad": gradir.grad(loss),
     "grad, by the name of what it decorates": slope,
     "grad of custom_vjp": gradir.grad(twice_steep),
@@ -178,13 +182,13 @@ def test_the_backward_function_of_vjp() -> None:
 @pytest.mark.parametrize("transform", ["jit", "grad", "value_and_grad", "checkpoint", "custom_vjp"])
 def test_functions_without_a_name_to_be_found_by(transform: str) -> None:
     """An error names the function and what pickles instead; a copy is made all the same."""
-    made = getattr(gradir, transform)(lambda x: gnp.sum(x))
+    made = getattr(gradir, transform)(add_up)
     message = rf"^{transform} of .*<lambda> \(.*test_copies.py:\d+\) does not pickle: .*executable$"
     for one in (made, gradir.jit(made), partial(made)):
         with pytest.raises(gradir.GradirError, match=message):
             pickle.dumps(one)
     assert copy.deepcopy(made) is made
-    executable = gradir.jit(lambda x: gnp.sum(x)).compiled(X).executable
+    executable = gradir.jit(add_up).compiled(X).executable
     np.testing.assert_array_equal(reloaded(executable)(X), executable(X))
 
 
@@ -212,7 +216,7 @@ def rebuilt(code: bytes) -> Any:
 
 def test_picklers_that_take_functions_by_value() -> None:
     """What they pickle is not refused."""
-    made = gradir.grad(lambda x: gnp.sum(x * x))
+    made = gradir.grad(squares)
     stream = io.BytesIO()
     ByValue(stream).dump(made)
     np.testing.assert_array_equal(pickle.loads(stream.getvalue())(X), 2 * X)

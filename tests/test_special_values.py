@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -39,7 +39,7 @@ EXACT = (
 
 def numbers(name: str) -> Array:
     """Special numbers of a floating type, and some more."""
-    limits = ml_dtypes.finfo(FLOATS[name])
+    limits = cast(Any, ml_dtypes.finfo(FLOATS[name]))
     tiny, normal = float(limits.smallest_subnormal), float(limits.smallest_normal)
     large = float(limits.max)
     found = [0.0, 1.0, np.inf, tiny, 3 * tiny, normal, normal / 2, large, large / 2]
@@ -176,12 +176,14 @@ def test_extrema_of_arith(name: str) -> None:
     assert [bool(np.signbit(z)) for z in zeros] == [False, True, False, True]
 
 
-@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize(
+    "name", ["f32", *(pytest.param(n, marks=pytest.mark.slow) for n in FLOATS if n != "f32")]
+)
 @pytest.mark.parametrize("op", LINES)
 def test_lines_with_zeros_of_both_signs(op: str, name: str) -> None:
     """Rows and columns of every length up to three vectors'."""
     generator = np.random.default_rng(7)
-    for length in (1, 2, 3, 7, 17, 33, 67):
+    for length in (1, 3, 17, 67):
         for pool in (ZEROS[:2], (*ZEROS[1:4], -np.inf), (*ZEROS, 2.0)):
             x = generator.choice(np.array(pool), (length, length + 2)).astype(FLOATS[name])
             for axis in (0, 1):

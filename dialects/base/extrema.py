@@ -22,8 +22,7 @@ def minimum(x: Any, y: Any) -> Any:
     """The smaller one; -0 of 0 and -0, nan where one is nan."""
     import numpy
 
-    # the sum of what is opposite to zeros is -0 only where both were 0
-    return _by_signs(numpy.minimum, lambda a, b: -(-a - b), x, y)
+    return _by_signs(numpy.minimum, _lower_zero, x, y)
 
 
 def maximum_of_numbers(x: Any, y: Any) -> Any:
@@ -46,7 +45,8 @@ def largest(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
     # of zeros 0 if one is: the sum of zeros is -0 only where all are
     positive = numpy.any((x == 0) & ~numpy.signbit(x), axis=tuple(axis), keepdims=keepdims)
     zero: Any = numpy.where(positive, 0.0, -0.0)
-    return numpy.where(found == 0, zero.astype(x.dtype), found)
+    where: Any = numpy.where
+    return where(found == 0, zero.astype(x.dtype), found)
 
 
 def smallest(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
@@ -78,6 +78,11 @@ def total(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
     return numpy.sum(x, axis=tuple(axis), keepdims=keepdims, initial=-0.0)
 
 
+def _lower_zero(x: Any, y: Any) -> Any:
+    """-0 where one of two zeros is: the sum of their opposites is -0 only where both are 0."""
+    return -(-x - y)
+
+
 def _by_signs(pick: Callable[..., Any], of_zeros: Callable[..., Any], x: Any, y: Any) -> Any:
     """`pick`, but where both are 0 what `of_zeros` makes of them."""
     import numpy
@@ -85,11 +90,13 @@ def _by_signs(pick: Callable[..., Any], of_zeros: Callable[..., Any], x: Any, y:
     found = pick(x, y)
     if found.dtype.kind != "f":
         return found
-    return numpy.where((x == 0) & (y == 0), of_zeros(x, y), found)
+    where: Any = numpy.where
+    return where((x == 0) & (y == 0), of_zeros(x, y), found)
 
 
 def _without_nan(x: Any, y: Any) -> tuple[Any, Any]:
     """Both, each replaced by the other one where it is nan."""
     import numpy
 
-    return numpy.where(x == x, x, y), numpy.where(y == y, y, x)
+    where: Any = numpy.where
+    return where(x == x, x, y), where(y == y, y, x)

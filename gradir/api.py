@@ -114,7 +114,7 @@ class Module:
                 requests,
             )  # fmt: skip
             verify(copy)
-        return Module(copy, self._sources, self._provenance.derived())
+        return Module(copy, self._sources, self._provenance.of_gradient(self._op, function))
 
     def run_passes(self, pipeline: str) -> Module:
         """The module after a pipeline of passes, spelled as for `gradir-opt -p`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from pickle import PicklingError
 
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.utils import exceptions as xdsl_exceptions
@@ -70,6 +71,10 @@ class ArgumentError(GradirError, ValueError):
 
 class ArgumentTypeError(ArgumentError, TypeError):
     """An argument of a gradir function has a wrong type."""
+
+
+class NotPicklable(ArgumentTypeError, PicklingError):
+    """A function that a transform was given is not found by its name, and so does not pickle."""
 
 
 _KINDS: tuple[tuple[type[Exception], type[GradirError]], ...] = (

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import IsinfOp, LogicalAndOp, LogicalOrOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, LogOp, SignOp
+from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -240,8 +241,9 @@ class ClipOp(UnaryOp):
         return x if self.low is None and self.high is None else None
 
     def numpy(self, x: Any) -> Any:
-        raised = x if self.low is None else np.maximum(x, np.asarray(self.low, x.dtype))
-        return raised if self.high is None else np.minimum(raised, np.asarray(self.high, x.dtype))
+        low, high = (None if v is None else np.asarray(v, x.dtype) for v in (self.low, self.high))
+        raised = x if low is None else extrema.maximum(x, low)
+        return raised if high is None else extrema.minimum(raised, high)
 
 
 def _bound(attributes: Attributes, name: str) -> float | None:

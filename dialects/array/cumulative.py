@@ -68,7 +68,9 @@ class CumulativeSumOp(_CumulativeOp):
         return [CumulativeSumOp.on(ct, axis=self.axis, exclusive=self.exclusive, reverse=back)]
 
     def numpy(self, x: Any) -> Any:
-        return self.along(x, np.cumsum)
+        found = self.along(x, np.cumsum)
+        # what is summed from 0 on is never -0
+        return found + np.zeros((), x.dtype) if self.exclusive else found
 
 
 @irdl_op_definition

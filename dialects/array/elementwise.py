@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition
 
 from gradir.dialects.array import comparison
 from gradir.dialects.array.comparison import WhereOp
+from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import splat_number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -356,13 +357,12 @@ class _ExtremumOp(BinaryOp):
 
 @irdl_op_definition
 class MaximumOp(_ExtremumOp):
-    """The larger operand; nan where one is nan.
+    """The larger operand, of 0 and -0 the 0; nan where one is nan.
 
     vjp: ct to the larger, halves at ties; nan to nan
     """
 
     name = "array.maximum"
-    NUMPY: ClassVar[str] = "maximum"
 
     def prefers(self, x: Value, other: Value) -> Value:
         return x >= other
@@ -370,22 +370,27 @@ class MaximumOp(_ExtremumOp):
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return b.maximum(x, y)
 
+    def numpy(self, lhs: Any, rhs: Any) -> Any:
+        return extrema.maximum(lhs, rhs)
+
 
 @irdl_op_definition
 class MinimumOp(_ExtremumOp):
-    """The smaller operand; nan where one is nan.
+    """The smaller operand, of 0 and -0 the -0; nan where one is nan.
 
     vjp: ct to the smaller, halves at ties; nan to nan
     """
 
     name = "array.minimum"
-    NUMPY: ClassVar[str] = "minimum"
 
     def prefers(self, x: Value, other: Value) -> Value:
         return x <= other
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return b.minimum(x, y)
+
+    def numpy(self, lhs: Any, rhs: Any) -> Any:
+        return extrema.minimum(lhs, rhs)
 
 
 def splat_of(value: Value) -> float | None:

@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.comparison import AstypeOp, WhereOp
 from gradir.dialects.array.elementwise import AbsOp, ExpOp, LogOp
 from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp
+from gradir.dialects.base import extrema
 from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, flag, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -75,7 +76,7 @@ class ReductionOp(TensorOp):
 
     def numpy(self, x: Any) -> Any:
         if not self.axes:
-            return x  # to the bit: numpy.sum makes 0 of -0
+            return x
         keep = flag(self.attributes, "keepdims", False)
         return getattr(np, self.NUMPY)(x, axis=tuple(self.axes), keepdims=keep)
 
@@ -123,10 +124,12 @@ def narrowed(x: Value, type_: Attribute) -> Value:
 
 @irdl_op_definition
 class SumOp(ReductionOp):
-    """Sum; 0 of no elements. f16 and bf16 are summed in f32.   vjp: ct, repeated"""
+    """Sum; 0 of no elements, -0 where all are -0. f16 and bf16 are summed in f32.
+
+    vjp: ct, repeated
+    """
 
     name = "array.sum"
-    NUMPY: ClassVar[str] = "sum"
     COMBINER: ClassVar[str] = "add"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -134,6 +137,9 @@ class SumOp(ReductionOp):
 
     def simplify(self, x: Value) -> Value | None:
         return x if not self.axes and self.y.type == x.type else None
+
+    def numpy(self, x: Any) -> Any:
+        return extrema.total(x, self.axes, flag(self.attributes, "keepdims", False))
 
 
 @irdl_op_definition
@@ -154,7 +160,7 @@ class MeanOp(ReductionOp):
     def numpy(self, x: Any) -> Any:
         keep = flag(self.attributes, "keepdims", False)
         with np.errstate(invalid="ignore", divide="ignore"):
-            total = np.sum(x, axis=tuple(self.axes), keepdims=keep)
+            total = extrema.total(x, self.axes, keep)
             return total / np.asarray(self.count, total.dtype)
 
 
@@ -175,26 +181,30 @@ class _ExtremumReductionOp(ReductionOp):
 
 @irdl_op_definition
 class MaxOp(_ExtremumReductionOp):
-    """Largest element; nan where one is nan.
+    """Largest element, 0 above -0; nan where one is nan.
 
     vjp: ct to the largest, split evenly at ties; nan to nan
     """
 
     name = "array.max"
-    NUMPY: ClassVar[str] = "max"
     COMBINER: ClassVar[str] = "maximum"
+
+    def numpy(self, x: Any) -> Any:
+        return extrema.largest(x, self.axes, flag(self.attributes, "keepdims", False))
 
 
 @irdl_op_definition
 class MinOp(_ExtremumReductionOp):
-    """Smallest element; nan where one is nan.
+    """Smallest element, -0 below 0; nan where one is nan.
 
     vjp: ct to the smallest, split evenly at ties; nan to nan
     """
 
     name = "array.min"
-    NUMPY: ClassVar[str] = "min"
     COMBINER: ClassVar[str] = "minimum"
+
+    def numpy(self, x: Any) -> Any:
+        return extrema.smallest(x, self.axes, flag(self.attributes, "keepdims", False))
 
 
 @irdl_op_definition

@@ -1,7 +1,7 @@
 """array: sorting along an axis. All sorts are stable: equal elements keep their order.
 
 NaN is larger than every number. So it comes last in ascending order, as in NumPy, and first in
-descending order.
+descending order. Zeros are equal, but where no indices tell which one is which, -0 is below 0.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.sort_rows import RowSort
+from gradir.dialects.base import extrema
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, flag, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -83,6 +84,8 @@ def _moved(emitter: Emitter, x: SSAValue, source: int, target: int) -> SSAValue:
 class SortOp(_SortOp):
     """The elements along `axis` (-1) in ascending order, or {descending}; NaN is the largest.
 
+    -0 comes before 0 (after it where descending), though array.argsort takes them for equal.
+
     vjp: ct taken back to where the elements came from, by argsort
     """
 
@@ -107,8 +110,8 @@ class SortOp(_SortOp):
         return self.sorted_lines(emitter, operands[0], count, values=True, indices=False)
 
     def numpy(self, x: Any) -> Any:
-        order = ordering(x, self.axis, self.descending)
-        return np.take_along_axis(x, order, axis=self.axis)
+        line = extrema.ascending(x, self.axis)
+        return np.flip(line, self.axis) if self.descending else line
 
 
 @irdl_op_definition

@@ -216,7 +216,7 @@ class AccumulateOp(ElementwiseOp):
 
     def simplify(self, *xs: Value) -> Value | None:
         # 0 + 0 is 0, but -0 + 0 is not -0: next to anything else a zero stays
-        return xs[0] if len(xs) == 1 or all(map(_is_zero, xs)) else None
+        return xs[0] if len(xs) == 1 or all(is_zero(x.ssa) for x in xs) else None
 
 
 @irdl_op_definition
@@ -302,7 +302,7 @@ def accumulated(contributions: Sequence[Value]) -> Value:
     loop does not cost a tensor. The order is never another: the first contributions may come as
     one, from a region that they flow through.
     """
-    kept = [c for c in contributions if not _is_zero(c)] or list(contributions[:1])
+    kept = [c for c in contributions if not is_zero(c.ssa)] or list(contributions[:1])
     if isinstance(kept[0], Scalar):
         return reduce(b.add, cast(list[Scalar], kept))
     full = kept[:1]
@@ -326,8 +326,9 @@ def _is_written_to_zeros(value: Value) -> bool:
     return isinstance(written.owner, ZeroOp) or splat_of(value.emitter.value(written)) == 0
 
 
-def _is_zero(value: Value) -> bool:
-    owner = value.ssa.owner
+def is_zero(value: SSAValue) -> bool:
+    """What `zero` makes: of a number a constant, which is not -0."""
+    owner = value.owner
     if isinstance(owner, ConstantOp) and isinstance(owner.value, FloatAttr):
         return str(owner.value.value.data) == "0.0"
     return isinstance(owner, ZeroOp)

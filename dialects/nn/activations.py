@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.elementwise import AbsOp, ErfOp, ExpOp, LogOp, TanhOp
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
+from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, integer, number, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -36,7 +37,7 @@ class ReluOp(UnaryOp):
         return b.maximum(x, b.constant(x, 0))
 
     def numpy(self, x: Any) -> Any:
-        return np.maximum(x, np.zeros((), x.dtype))
+        return extrema.maximum(x, np.zeros((), x.dtype))
 
 
 @irdl_op_definition

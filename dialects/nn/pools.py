@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition
 
 from gradir.dialects.array.slicing import pad_value
+from gradir.dialects.base import extrema
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
@@ -53,7 +54,7 @@ class MaxPoolOp(MaxWindowOp, PoolOp):
     def numpy(self, x: Any) -> Any:
         total = np.full(self.windows.result_shape, -inf, x.dtype)
         for part in self.windows.parts(x, -inf):
-            total = np.maximum(total, part)
+            total = extrema.maximum(total, part)
         return total
 
 

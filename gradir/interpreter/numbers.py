@@ -15,6 +15,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
+from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import numbers_of
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.base.interfaces import foreign_type
@@ -90,10 +91,10 @@ _FLOAT_OPS: dict[type[Operation], Callable[..., Any]] = {
     arith.MulfOp: np.multiply,
     arith.DivfOp: np.divide,
     arith.NegfOp: np.negative,
-    arith.MaximumfOp: np.maximum,
-    arith.MinimumfOp: np.minimum,
-    arith.MaxnumfOp: np.fmax,
-    arith.MinnumfOp: np.fmin,
+    arith.MaximumfOp: extrema.maximum,
+    arith.MinimumfOp: extrema.minimum,
+    arith.MaxnumfOp: extrema.maximum_of_numbers,
+    arith.MinnumfOp: extrema.minimum_of_numbers,
     arith.ExtFOp: np.asarray,
     arith.TruncFOp: np.asarray,
     math.AbsFOp: np.abs,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, ModuleOp, i32
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
@@ -26,7 +26,7 @@ from gradir.dialects.array.dynamic_slices import DynamicSliceOp, DynamicUpdateSl
 from gradir.dialects.base.attributes import splat_number
 from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.foreign.elements import dense_of
-from gradir.dialects.grad.grad import AccumulateOp, ZeroOp
+from gradir.dialects.grad.grad import AccumulateOp, is_zero
 from gradir.passes.analysis.region_ops import slot_of
 from gradir.passes.cleanup.dead_code import blocks_inside_out
 
@@ -116,15 +116,13 @@ def _segments(part: tensor.InsertSliceOp) -> Attribute:
 
 
 def _is_zero(value: SSAValue) -> bool:
+    """Every element is 0, not -0, whoever wrote it so."""
     op = value.owner
-    if isinstance(op, ZeroOp):
-        return True
     if isinstance(op, FullOp):
         return str(float(op.number)) == "0.0"
     if isinstance(op, Operation) and (dense := dense_of(op)) is not None:
         return str(splat_number(dense)) == "0.0"
-    number = op.value if isinstance(op, arith.ConstantOp) else None
-    return isinstance(number, FloatAttr) and str(number.value.data) == "0.0"
+    return is_zero(value)
 
 
 def _began_at_zero(value: SSAValue) -> bool:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr
+from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Value
-from gradir.dialects.grad.grad import ZeroOp, zero
+from gradir.dialects.grad.grad import is_zero, zero
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.call_graph import callees_first
 from gradir.passes.analysis.region_flow import executions_within, region_flow
@@ -109,20 +108,9 @@ class CallRule:
         returned = outer.program.results(saved.halves.backward)
         flowing = zip(saved.key.wrt, made.results, returned, strict=False)
         return [
-            (op.operands[k], None if _is_zero(value) else emitter.value(ct))
+            (op.operands[k], None if is_zero(value) else emitter.value(ct))
             for k, ct, value in flowing
         ]
-
-
-def _is_zero(value: SSAValue) -> bool:
-    """What `zero` makes: of a number a constant."""
-    match value.owner:
-        case ZeroOp():
-            return True
-        case arith.ConstantOp(value=FloatAttr() as number):
-            return str(number.value.data) == "0.0"
-        case _:
-            return False
 
 
 def differentiate_callees(caller: FunctionDifferentiator) -> None:

@@ -78,13 +78,66 @@ def test_trust():
 
 
 def test_doubts_go_on_to_what_is_made_of_a_module():
-    """Passes and derivatives of text that is not proven are not proven, even if it is gone."""
+    """What passes make of text that is not proven is not proven, even if it is gone."""
     text = WRITES + "func.func @g(%x: tensor<f64>) -> tensor<f64> {\n  return %x : tensor<f64>\n}\n"
     module = gradir.parse(text)
     gradir.compile(module, "g")
-    for made in (module.run_passes("gradir-fuse"), module.gradient("g", mode="grad")):
+    for passes in ("gradir-fuse", "gradir-gradient{function=g mode=grad}"):
+        made = module.run_passes(passes)
         with pytest.raises(GradirError, match=r"loopnest.store: index 0"):
             gradir.compile(made, made.functions[-1])
+
+
+BESIDE = (
+    WRITES
+    + """func.func @g(%x: tensor<f64>) -> tensor<f64> {
+  %y = array.square %x : tensor<f64>
+  return %y : tensor<f64>
+}
+func.func @h(%x: tensor<f64>) -> tensor<f64> {
+  %y = func.call @g(%x) : (tensor<f64>) -> tensor<f64>
+  %z = array.sin %y : tensor<f64>
+  return %z : tensor<f64>
+}
+"""
+)
+
+
+def test_derivatives_of_functions_that_do_not_call_what_is_doubted() -> None:
+    """One function of a text that is not proven does not keep the others from their gradients."""
+    module = gradir.parse(BESIDE)
+    made = module.gradient("h", mode="grad").gradient("g", mode="vjp")
+    np.testing.assert_allclose(gradir.compile(made, "h_grad")(2.0)[1], 4 * np.cos(4.0))
+    np.testing.assert_allclose(gradir.compile(made, "g_vjp")(2.0, 1.0)[1], 4.0)
+    twice = made.run_passes("cse,canonicalize").gradient("h_grad", of=[1], mode="grad")
+    assert gradir.compile(twice, "h_grad_grad")(2.0)
+    # what is doubted stays so, and all that other passes make: they may take code anywhere
+    for doubted, function in ((made, "f"), (made.run_passes("gradir-lower"), "h_grad")):
+        with pytest.raises(GradirError, match="trust the text"):
+            gradir.compile(doubted, function)
+
+
+def test_derivatives_that_may_hold_what_is_doubted() -> None:
+    """Callers of it, though the call may be inlined, and what refers to functions otherwise."""
+    caller = """func.func @k(%x: tensor<f64>, %t: tensor<4xf64>) -> tensor<f64> {
+  %y = func.call @h(%x) : (tensor<f64>) -> tensor<f64>
+  %u = func.call @doubted(%t) : (tensor<4xf64>) -> tensor<4xf64>
+  return %y : tensor<f64>
+}
+"""
+    doubted = """func.func @doubted(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %y = array.sin %x {gradir.claim} : tensor<4xf64>
+  return %y : tensor<4xf64>
+}
+"""
+    module = gradir.parse(BESIDE[len(WRITES) :] + doubted + caller)
+    with pytest.raises(GradirError, match="trust the text"):
+        gradir.compile(module, "k")
+    assert gradir.compile(module.gradient("h", mode="grad"), "h_grad")(2.0)
+    made = module.gradient("h", mode="grad")
+    for one, name in ((made, "k"), (module.gradient("k", wrt=[0], mode="grad"), "k_grad")):
+        with pytest.raises(GradirError, match="trust the text"):
+            gradir.compile(one, name)
 
 
 def test_what_passes_make_of_safe_text_runs_and_its_text_does_not():

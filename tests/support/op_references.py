@@ -31,6 +31,18 @@ def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
     return np.sum(x, axis=axes, keepdims=keepdims) / np.float64(count)
 
 
+def summed(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    return np.sum(x, axis=_as_axis(axis, x), keepdims=keepdims)
+
+
+def largest(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    return np.max(x, axis=_as_axis(axis, x), keepdims=keepdims)
+
+
+def smallest(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    return np.min(x, axis=_as_axis(axis, x), keepdims=keepdims)
+
+
 def logsumexp(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
     return np.log(np.sum(np.exp(x), axis=_as_axis(axis, x), keepdims=keepdims))
 

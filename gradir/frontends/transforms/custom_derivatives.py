@@ -7,7 +7,7 @@ A call of it in a traced function is a call of a function of the module, beside 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import update_wrapper, wraps
+from functools import wraps
 from typing import Any, cast
 
 from xdsl.dialects.builtin import SymbolRefAttr
@@ -27,15 +27,16 @@ from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, element, filled, lifted, tracing
 from gradir.frontends.tracing.trees import Tree, flatten, leaves_like
 from gradir.frontends.transforms.jit import jit
+from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
 
 
-class CustomVjp:
+class CustomVjp(Copied):
     """A function with a derivative of its own; `defvjp` sets it."""
 
     def __init__(self, function: Callable[..., Any]):
         if not callable(function):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
-        update_wrapper(self, function)
+        look_like(self, function)
         self._function = function
         self._rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
 
@@ -47,6 +48,9 @@ class CustomVjp:
         not read.
         """
         self._rules = forward, backward
+
+    def __reduce__(self) -> str | Parts:
+        return reduced(self, "custom_vjp", (_with_rules, (self._function, *(self._rules or ()))))
 
     @public
     def __call__(self, *args: Any) -> Any:
@@ -171,6 +175,14 @@ def _cotangents(value: Any, tree: Tree, primals: Sequence[Tracer]) -> list[Trace
         if made[k].type != primals[place].type:
             wanted, got = (type_text(t.type) for t in (primals[place], made[k]))
             raise refusal(f"custom_vjp: a cotangent must be {wanted}, got {got}")
+    return made
+
+
+def _with_rules(function: Callable[..., Any], *rules: Callable[..., Any]) -> CustomVjp:
+    """A function with the derivative that it had when it was pickled."""
+    made = CustomVjp(function)
+    if rules:
+        made.defvjp(*rules)
     return made
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, update_wrapper, wraps
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.func import CallOp, FuncOp
@@ -28,6 +28,7 @@ from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, lifted, tracing
 from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
 from gradir.frontends.transforms.jit import jit
+from gradir.frontends.transforms.wrapped import Copied, Parts, Wrapped, look_like
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
 
@@ -60,7 +61,7 @@ def grad(
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    return _derivative(gradient, "grad", function)
+    return _derivative(gradient, grad, function, argnums, has_aux, policy, memory_limit)
 
 
 def value_and_grad(
@@ -89,24 +90,33 @@ def value_and_grad(
             results[count:], inner.arguments.children[0], argnums
         )
 
-    return _derivative(both, "value_and_grad", function)
+    return _derivative(both, value_and_grad, function, argnums, has_aux, policy, memory_limit)
+
+
+class Derivative(Wrapped):
+    """A derivative of a function: traced where it is called while tracing, and native code."""
+
+    def __init__(self, derivative: Callable[..., Any], parts: Parts):
+        super().__init__(derivative, parts)
+        self._jitted = jit(derivative)
+
+    @public
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._jitted(*args, **kwargs)
 
 
 def _derivative(
-    derivative: Callable[..., Any], kind: str, function: Callable[..., Any]
-) -> Callable[..., Any]:
-    """The derivative as it runs while tracing, and natively with arrays."""
-    update_wrapper(derivative, function)  # the names of the parameters
-    derivative.__name__ = derivative.__qualname__ = f"{kind}_{function_name(function)}"
-    derivative.__doc__ = f"gradir.{kind} of {function_name(function)}."
-    compiled = jit(derivative)
-
-    @public
-    @wraps(derivative)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return compiled(*args, **kwargs)
-
-    return call
+    derivative: Callable[..., Any],
+    transform: Callable[..., Any],
+    function: Callable[..., Any],
+    *arguments: Any,
+) -> Derivative:
+    """The derivative of the function as `transform` makes it of these arguments."""
+    kind, name = transform.__name__, function_name(function)
+    look_like(derivative, function)  # the names of the parameters
+    derivative.__name__ = derivative.__qualname__ = f"{kind}_{name}"
+    derivative.__doc__ = f"gradir.{kind} of {name}."
+    return Derivative(derivative, (transform, (function, *arguments)))
 
 
 # Functions inside of a traced function.
@@ -267,41 +277,58 @@ def vjp(
     trace = tracing()
     inner = traced("vjp", function, primals, outer=trace)
     wrt, of = _floating(inner)
-    types = _signature(inner).outputs.data
     forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
-    run = _runner(trace, inner)
     leaves, _ = flatten(primals)
     captured = [] if trace is None else [Tracer(trace, value) for value in inner.captured]
-    outputs = run(forward, [*leaves, *captured])
-    count = inner.results.count
-    residuals = outputs[count:]
+    outputs = _runner(trace, inner, forward)([*leaves, *captured])
+    residuals = outputs[inner.results.count :]
+    run = _runner(trace, inner, backward)
+    return _results(inner, outputs), Transposed(inner, wrt, of, residuals, run)
+
+
+@dataclass(frozen=True, eq=False)
+class Transposed(Copied):
+    """What gradir.vjp gives: from cotangents of the results to those of the primals.
+
+    It pickles by the program of the backward function and the residuals.
+    """
+
+    inner: Traced
+    wrt: Sequence[int]
+    of: Sequence[int]
+    residuals: Sequence[Any]
+    run: Callable[[Sequence[Any]], Sequence[Any]]
 
     @public
-    def transposed(cotangents: Any) -> tuple[Any, ...]:
+    def __call__(self, cotangents: Any) -> tuple[Any, ...]:
+        inner, types = self.inner, _signature(self.inner).outputs.data
         what = "vjp: the cotangents must be nested like the results"
-        given = _chosen(cotangents, inner.results, of, types, what)
-        found = dict(zip(wrt, run(backward, [*residuals, *given]), strict=True))
+        given = _chosen(cotangents, inner.results, self.of, types, what)
+        found = dict(zip(self.wrt, self.run([*self.residuals, *given]), strict=True))
         return inner.arguments.children[0].build([found.get(k) for k in range(len(inner.names))])
 
-    return _results(inner, outputs), transposed
 
-
-def _runner(trace: Trace | None, inner: Traced) -> Callable[[FuncOp, Sequence[Any]], list[Any]]:
+def _runner(
+    trace: Trace | None, inner: Traced, function: FuncOp
+) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """What runs a derivative function: a call in the trace, or native code."""
     if trace is not None:
-        return lambda function, values: _call(
-            trace, function, [trace.use(lifted(v)) for v in values]
-        )
-    module = Module(inner.module.op, SOURCES)
-    made: dict[str, Any] = {}
+        return lambda values: _call(trace, function, [trace.use(lifted(v)) for v in values])
+    return _Native(Module(inner.module.op, SOURCES), function.sym_name.data)
 
-    def run(function: FuncOp, values: Sequence[Any]) -> list[Any]:
-        name = function.sym_name.data
-        if name not in made:
-            made[name] = compile(module, name)
-        return list(made[name](*values))
 
-    return run
+@dataclass
+class _Native:
+    """A function of a module, compiled when it is first called."""
+
+    module: Module
+    name: str
+    executable: Any = None
+
+    def __call__(self, values: Sequence[Any]) -> Sequence[Any]:
+        if self.executable is None:
+            self.executable = compile(self.module, self.name)
+        return self.executable(*values)
 
 
 @public

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import update_wrapper
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +16,7 @@ from gradir.frontends.tracing.spec import Spec, spec_of
 from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.tracing import is_number, tracing
 from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
 from gradir.runtime.forking import RenewedLock
 
 
@@ -32,18 +31,17 @@ class Compiled:
         return self.traced.results.build(self.executable(*leaves))
 
 
-class Jitted:
+class Jitted(Copied):
     """A Python function that runs as native code; called like the function.
 
     `compiled(*args)` gives what runs for such arguments: its `executable` has the plan and the
-    code, its `traced.module` the program. It pickles as functions do, by the name of the function
-    that it is made of, and a copy is the object itself.
+    code, its `traced.module` the program.
     """
 
     def __init__(self, function: Callable[..., Any], threads: int | None = None):
         if not callable(function):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
-        update_wrapper(self, function)
+        look_like(self, function)
         self._function = function
         self._threads = threads
         self._made: dict[tuple[Tree, tuple[Hashable, ...]], Compiled] = {}
@@ -78,28 +76,11 @@ class Jitted:
                     found = self._made[key] = Compiled(made, executable)
         return found
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        name = str(getattr(self, "__qualname__", ""))
-        if _imported(self.__module__, name) is self:
-            return name
-        return Jitted, (self._function, self._threads)
-
-    def __copy__(self) -> Jitted:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Jitted:
-        return self
+    def __reduce__(self) -> str | Parts:
+        return reduced(self, "jit", (jit, (self._function, self._threads)))
 
     def __repr__(self) -> str:
         return f"<gradir.jit of {self._function!r}, compiled {len(self._made)} times>"
-
-
-def _imported(module: str, name: str) -> object:
-    """What a module that is loaded has under a name with dots, None if nothing."""
-    found: object = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
 
 
 def _kind(leaf: object) -> Hashable:

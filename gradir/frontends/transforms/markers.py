@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 from xdsl.ir import Block
@@ -18,6 +18,7 @@ from gradir.frontends.tracing.trace import yielded
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
 from gradir.frontends.tracing.trees import map_tree
+from gradir.frontends.transforms.wrapped import Wrapped
 
 
 def checkpoint(function: Callable[..., Any] | None = None, policy: str = "keep_none") -> Any:
@@ -35,15 +36,22 @@ def checkpoint(function: Callable[..., Any] | None = None, policy: str = "keep_n
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
 
-    @public
-    @wraps(function)
-    def stage(*args: Any, **kwargs: Any) -> Any:
-        trace = tracing()
-        if trace is None:
-            return called("checkpoint", function, *args, **kwargs)
-        return _staged(trace, policy, partial(called, "checkpoint", function, *args, **kwargs))
+    return Stage(function, policy)
 
-    return stage
+
+class Stage(Wrapped):
+    """A function whose inside is recomputed for the derivative."""
+
+    def __init__(self, function: Callable[..., Any], policy: str):
+        super().__init__(function, (checkpoint, (function, policy)))
+        self._function = function
+        self._policy = policy
+
+    @public
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        trace = tracing()
+        run = partial(called, "checkpoint", self._function, *args, **kwargs)
+        return run() if trace is None else _staged(trace, self._policy, run)
 
 
 def _staged(trace: Trace, policy: str, run: Callable[[], Any]) -> Any:

@@ -1,0 +1,88 @@
+"""What maximum, minimum, sorting and sums mean in NumPy, with the signs that zeros have natively.
+
+-0 is below 0 and nan wins, as in IEEE 754 and MLIR: NumPy's own maximum and minimum give either
+zero where both are there, as its vector instructions happen to do. Zeros that are all -0 sum to -0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradir.dialects.base.lazy_numpy import np
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """The larger one; 0 of 0 and -0, nan where one is nan."""
+    # zeros are added: the sum is -0 only where both are
+    return _by_signs(np.maximum, np.add, x, y)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller one; -0 of 0 and -0, nan where one is nan."""
+    return _by_signs(np.minimum, _lower_zero, x, y)
+
+
+def maximum_of_numbers(x: Any, y: Any) -> Any:
+    """`maximum`, but of a number and a nan the number."""
+    return maximum(*_without_nan(x, y))
+
+
+def minimum_of_numbers(x: Any, y: Any) -> Any:
+    """`minimum`, but of a number and a nan the number."""
+    return minimum(*_without_nan(x, y))
+
+
+def largest(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
+    """The maximum of all elements along some axes."""
+    found = np.max(x, axis=tuple(axis), keepdims=keepdims)
+    if x.dtype.kind != "f":
+        return found
+    # of zeros 0 if one is: the sum of zeros is -0 only where all are
+    positive = np.any((x == 0) & ~np.signbit(x), axis=tuple(axis), keepdims=keepdims)
+    zero: Any = np.where(positive, 0.0, -0.0)
+    where: Any = np.where
+    return where(found == 0, zero.astype(x.dtype), found)
+
+
+def smallest(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
+    """The minimum of all elements along some axes."""
+    if x.dtype.kind != "f":
+        return np.min(x, axis=tuple(axis), keepdims=keepdims)
+    return -largest(-x, axis, keepdims)
+
+
+def ascending(x: Any, axis: int) -> Any:
+    """The elements along an axis in order, -0 before 0 and nan last."""
+    if x.dtype.kind != "f":
+        return np.sort(x, axis=axis)
+    order = np.lexsort((~np.signbit(x), x), axis=axis)
+    return np.take_along_axis(x, order, axis=axis)
+
+
+def total(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
+    """The sum along some axes: 0 of no elements, -0 where all are."""
+    is_empty = 0 in (x.shape[d] for d in axis)
+    if x.dtype.kind != "f" or is_empty:
+        return np.sum(x, axis=tuple(axis), keepdims=keepdims)
+    return np.sum(x, axis=tuple(axis), keepdims=keepdims, initial=-0.0)
+
+
+def _lower_zero(x: Any, y: Any) -> Any:
+    """-0 where one of two zeros is: the sum of their opposites is -0 only where both are 0."""
+    return -(-x - y)
+
+
+def _by_signs(pick: Callable[..., Any], of_zeros: Callable[..., Any], x: Any, y: Any) -> Any:
+    """`pick`, but where both are 0 what `of_zeros` makes of them."""
+    found = pick(x, y)
+    if found.dtype.kind != "f":
+        return found
+    where: Any = np.where
+    return where((x == 0) & (y == 0), of_zeros(x, y), found)
+
+
+def _without_nan(x: Any, y: Any) -> tuple[Any, Any]:
+    """Both, each replaced by the other one where it is nan."""
+    where: Any = np.where
+    return where(x == x, x, y), where(y == y, y, x)

@@ -38,7 +38,7 @@ EXTENDED: dict[str, str] = {"arith": "gradir.dialects.foreign.elementwise_arith:
 """Dialects of xDSL in which gradir reads more, in the same form."""
 
 PASSES: dict[str, str] = {
-    "gradir-allocate-scratch": "gradir.codegen.scratch:AllocateScratchPass",
+    "gradir-allocate-scratch": "gradir.compiler.stage_passes:AllocateScratchPass",
     "gradir-bufferize": "gradir.passes.buffers.bufferize:BufferizePass",
     "gradir-dce": "gradir.passes.cleanup.dce:DcePass",
     "gradir-decompose": "gradir.passes.cleanup.decompose:DecomposePass",
@@ -58,6 +58,7 @@ PASSES: dict[str, str] = {
     "gradir-schedule": "gradir.passes.fusion.schedule:SchedulePass",
     "gradir-simplify": "gradir.passes.cleanup.simplify:SimplifyPass",
     "gradir-specialize": "gradir.compiler.specialize_pass:SpecializePass",
+    "gradir-stages": "gradir.compiler.stage_passes:StagesPass",
     "gradir-sum-slices": "gradir.passes.lower.sum_slices:SumSlicesPass",
     "gradir-verify": "gradir.passes.verify.verify:VerifyPass",
 }

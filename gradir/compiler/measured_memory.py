@@ -56,11 +56,7 @@ def made_functions(
 
 def arena_bytes(module: ModuleOp) -> dict[str, int]:
     """The arena of each function, compiled for this machine; uses up the module."""
-    from gradir.codegen.scratch import allocate_scratch
-    from gradir.codegen.text.target import host
-    from gradir.compiler.pipeline import place_buffers, run_stages
-    from gradir.runtime.threads import thread_count
+    from gradir.compiler.pipeline import Machine, run_stages
 
-    run_stages(module)
-    allocate_scratch(module, host(), thread_count(None))
-    return {name: plan.peak_bytes for name, plan in place_buffers(module).items()}
+    plans = run_stages(module, Machine.here())
+    return {name: plan.peak_bytes for name, plan in plans.items()}

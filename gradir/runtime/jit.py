@@ -263,11 +263,14 @@ def _machine(target: Target, level: int = SPEED_LEVEL) -> Any:
 
 
 def _parse(text: str, target: Target) -> Any:
-    llvm = _llvm()
-    module = llvm.parse_assembly(text)
-    module.triple = _triple(target)
-    module.data_layout = str(_machine(target).target_data)
-    module.verify()
+    try:
+        module = _llvm().parse_assembly(text)
+        module.triple = _triple(target)
+        module.data_layout = str(_machine(target).target_data)
+        module.verify()
+    except RuntimeError as error:
+        # llvmlite's error for whatever LLVM refuses
+        raise CompileError(f"LLVM does not take the code that gradir wrote: {error}") from None
     return module
 
 

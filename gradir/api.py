@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 
-from gradir.compiler.gradient_pass import apply_gradient
+from gradir.compiler.measured_gradient import apply_gradient
 from gradir.compiler.provenance import Provenance
 from gradir.compiler.symbols import function_named
 from gradir.diagnostics import Sources

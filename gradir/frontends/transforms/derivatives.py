@@ -16,7 +16,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from gradir.api import Module, compile
-from gradir.compiler.gradient_pass import apply_gradient
+from gradir.compiler.measured_gradient import apply_gradient
 from gradir.compiler.symbols import function_named
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError

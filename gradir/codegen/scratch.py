@@ -18,6 +18,7 @@ from gradir.codegen.driver.kernel_key import kernel_key
 from gradir.codegen.nests.nests import nest_scratch_bytes
 from gradir.codegen.text.target import Target
 from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.base.value_names import SCRATCH
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp
 from gradir.passes.buffers.plan_memory import check_on_buffers
 
@@ -59,7 +60,7 @@ def _attach(op: LoopOp, size: int) -> None:
     assert block is not None
     alloc = memref.AllocOp.get(i8, None, [size])
     alloc.location = op.location
-    alloc.memref.name_hint = "scratch"
+    alloc.memref.name_hint = SCRATCH
     block.insert_op_before(alloc, op)
     new = type(op)(
         op.extents, op.inputs, op.input_accesses, op.output_list, op.detach_region(op.body),

@@ -20,6 +20,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.value_names import cotangent_name
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.grad import ones
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr, under_policies
@@ -223,7 +224,7 @@ class FunctionDifferentiator:
             else:
                 seed = work.backward.insert_arg(type_, len(arguments))
                 arguments.append(seed)
-            seed.name_hint = f"{target.hint}_ct"
+            seed.name_hint = cotangent_name(target.hint)
             work.contribute(target.value, work.emitter.value(seed))
         return arguments
 

@@ -19,6 +19,7 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import is_tensor, shape_of
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Scalar, Value
+from gradir.dialects.base.value_names import cotangent_name
 from gradir.dialects.grad.grad import AccumulateOp, zero
 from gradir.dialects.grad.slices import densified, no_slices, whole
 from gradir.passes.differentiate.differentiator import Differentiator
@@ -79,7 +80,7 @@ def gradient_of(work: Differentiator, target: Target) -> SSAValue:
         ct = zero(value.type, work.emitter)
     else:
         ct = densified(ct)
-    return ct.named(f"{target.hint}_ct").ssa
+    return ct.named(cotangent_name(target.hint)).ssa
 
 
 def add_to_given(
@@ -96,7 +97,7 @@ def add_to_given(
         old, grad = emitter.value(before), emitter.value(grads[k])
         # the whole gradient is one operand, so that the sum has the bits of before + gradient
         total = old + grad if isinstance(old, Scalar) else AccumulateOp.on(old, grad)
-        grads[k] = total.named(f"{target.hint}_ct").ssa
+        grads[k] = total.named(cotangent_name(target.hint)).ssa
         added[k] = before
     return added
 

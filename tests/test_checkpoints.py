@@ -16,12 +16,12 @@ from xdsl.dialects.builtin import IntegerAttr
 
 import gradir
 from gradir import GradirError, Module
-from gradir.compiler.symbols import function_named
 from gradir.dialects.base.attribute_names import PEAK
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.policies import POLICIES
 from gradir.passes.analysis.regions import MAX_REGION_DEPTH
 from gradir.passes.gradient import memory_limit
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -20,11 +20,11 @@ import gradir
 from gradir import Module
 from gradir.codegen.text.target import host
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
-from gradir.compiler.symbols import function_named
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp
 from gradir.passes.buffers.plan_memory import ALIGNMENT, MemoryPlan, assign_offsets
 from gradir.runtime.arrays import dtype_of
 from gradir.runtime.executable import Executable, compile_function
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

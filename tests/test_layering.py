@@ -122,6 +122,59 @@ def test_import_is_light(module: str) -> None:
     assert result.stdout.strip() == "[]"
 
 
+# The rooms of a folder, the lowest first: a room imports from those before it, and from itself.
+GRADIR_ROOMS = {
+    "gradir": (
+        *("diagnostics", "errors", "forking", "gc_pause", "registry", "universe", "symbols"),
+        *("text", "codegen", "runtime", "interpreter", "compiler", "api", "frontends"),
+        *("numpy", "nn", "testing", "__init__"),
+    )
+}
+
+
+def room_of(name: str, folder: str) -> str | None:
+    """The room of a folder that a dotted name belongs to; None for what lies elsewhere."""
+    first, *rest = name.split(".")
+    if first != folder or (rest and rest[0] in LINKED):
+        return None
+    return rest[0] if rest and rest[0] in GRADIR_ROOMS[folder] else "__init__"
+
+
+def arrows_up(path: Path, folder: str) -> list[str]:
+    """What a file imports from rooms above its own."""
+    rooms = GRADIR_ROOMS[folder]
+    own = path.relative_to(ROOT / folder).with_suffix("").parts[0]
+    assert own in rooms, f"{path}: which room of {folder} is it in?"
+    imported = imported_names(ast.parse(path.read_text()), module_parts(path))
+    return [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for line, name in imported
+        if (room := room_of(name, folder)) and rooms.index(room) > rooms.index(own)
+    ]
+
+
+def test_rooms_of_gradir() -> None:
+    """Also inside of functions, where a circle would hide."""
+    files = python_files("gradir")
+    assert [arrow for path in files for arrow in arrows_up(path, "gradir")] == []
+    used = {path.relative_to(ROOT / "gradir").with_suffix("").parts[0] for path in files}
+    assert used == set(GRADIR_ROOMS["gradir"])
+
+
+@pytest.mark.parametrize(
+    ("name", "room"),
+    [
+        ("gradir.text.parser.parse", "text"),
+        ("gradir.parse", "__init__"),
+        ("gradir", "__init__"),
+        ("gradir.passes.gradient", None),
+        ("numpy.linalg", None),
+    ],
+)
+def test_names_are_in_rooms(name: str, room: str | None) -> None:
+    assert room_of(name, "gradir") == room
+
+
 # Passes and code generation ask ops what they are. These name tensor ops, and say why.
 NAMES_TENSOR_OPS = {
     "passes/lower/sum_slices.py": "a sum of slices at run-time places, in the loop that adds them",

@@ -29,10 +29,10 @@ from gradir.codegen.vector_math import FUNCTIONS, collect
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, complete
 from gradir.compiler.compiler import alone, compile_function, emit_object
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
-from gradir.compiler.symbols import function_named
 from gradir.errors import ArgumentError, CompileError
 from gradir.runtime import executable, jit
 from gradir.runtime.object_file import undefined_symbols
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

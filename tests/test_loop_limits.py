@@ -18,13 +18,13 @@ from xdsl.ir import Attribute
 import gradir
 from gradir import GradirError, Module
 from gradir.compiler.measured_gradient import measure_here
-from gradir.compiler.symbols import function_named
 from gradir.dialects.base.attribute_names import LOOPS, PEAK
 from gradir.passes.differentiate.derived_functions import Derived
 from gradir.passes.gradient.gradient import Derivation, Mode, gradient
 from gradir.passes.gradient.measured_peak import measured_peak
 from gradir.passes.gradient.memory_limit import Plans
 from gradir.passes.recompute.loop_policy_search import least_runs
+from gradir.symbols import function_named
 
 ODE = Path(__file__).parents[1] / "benchmarks" / "programs" / "ode.mlir"
 

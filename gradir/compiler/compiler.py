@@ -7,11 +7,10 @@ from xdsl.dialects.func import FuncOp
 
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import Target, host
-from gradir.compiler.known_programs import check_program
 from gradir.compiler.pipeline import Machine, run_stages
-from gradir.compiler.symbols import check_signature, function_named
 from gradir.dialects.base.attribute_names import MEMORY_LIMIT
 from gradir.dialects.grad.host_call import HostCallOp
+from gradir.interpreter.known_programs import check_program
 from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.passes.gradient.memory_limit import check_limit
 from gradir.runtime import executable
@@ -19,6 +18,7 @@ from gradir.runtime.host_calls import host_call_of
 from gradir.runtime.jit import CompiledObject, compile_object
 from gradir.runtime.slices import SlicesExecutable, slices_layout
 from gradir.runtime.threads import thread_count
+from gradir.symbols import check_signature, function_named
 
 
 def compile_function(

@@ -17,7 +17,7 @@ from typing import Any
 from gradir.codegen.text.target import Target
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS
 from gradir.errors import CompileError
-from gradir.runtime.forking import compiler_lock
+from gradir.forking import compiler_lock
 from gradir.runtime.object_file import undefined_symbols
 from gradir.runtime.threads import library_function
 

@@ -17,7 +17,6 @@ from xdsl.ir import Attribute, SSAValue
 
 from gradir.api import Module, compile
 from gradir.compiler.measured_gradient import apply_gradient
-from gradir.compiler.symbols import function_named
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
@@ -30,6 +29,7 @@ from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
 from gradir.frontends.transforms.jit import jit
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+from gradir.symbols import function_named
 
 
 @dataclass(frozen=True)

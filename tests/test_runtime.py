@@ -33,9 +33,10 @@ from gradir.errors import (
     CompileError,
     ExecutionError,
     GradirError,
+    IndexOutOfRange,
 )
 from gradir.runtime import jit, memory, threads
-from gradir.runtime.executable import Executable, IndexOutOfRange
+from gradir.runtime.executable import Executable
 from gradir.runtime.memory import Pool, ResultBuffer
 
 LONG = 1 << 16

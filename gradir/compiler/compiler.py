@@ -32,7 +32,7 @@ def compile_function(
     if layout is None:
         return executable.compile_function(compiled, threads, target, plan)
     made = executable.compile_function(compiled, threads, target, plan, SlicesExecutable)
-    made.layout = layout
+    made.lay_out(layout)
     return made
 
 

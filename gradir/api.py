@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 
-from gradir.compiler.gradient_pass import apply_gradient
+from gradir.compiler.measured_gradient import apply_gradient
 from gradir.compiler.provenance import Provenance
-from gradir.compiler.symbols import function_named
 from gradir.diagnostics import Sources
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.gc_pause import paused_gc
@@ -22,6 +21,7 @@ from gradir.passes.analysis.call_graph import callees_first, functions_by_name
 from gradir.passes.differentiate.selectors import Selector
 from gradir.passes.shapes.infer_shapes import is_open
 from gradir.passes.verify.verify import verify
+from gradir.symbols import function_named
 from gradir.text.parser import parse_module
 from gradir.text.printer import program_text
 

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from threading import local
 
-from gradir.runtime.forking import in_child, short_lock
+from gradir.forking import in_child, short_lock
 
 _lock = short_lock()
 _depth = 0

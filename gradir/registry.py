@@ -38,13 +38,13 @@ EXTENDED: dict[str, str] = {"arith": "gradir.dialects.base.elementwise_arith:Ari
 """Dialects of xDSL in which gradir reads more, in the same form."""
 
 PASSES: dict[str, str] = {
-    "gradir-allocate-scratch": "gradir.codegen.scratch:AllocateScratchPass",
+    "gradir-allocate-scratch": "gradir.compiler.stage_passes:AllocateScratchPass",
     "gradir-bufferize": "gradir.passes.buffers.bufferize:BufferizePass",
     "gradir-dce": "gradir.passes.cleanup.dce:DcePass",
     "gradir-decompose": "gradir.passes.cleanup.decompose:DecomposePass",
     "gradir-expand-slices": "gradir.passes.lower.expand_slices:ExpandSlicesPass",
     "gradir-fuse": "gradir.passes.fusion.fuse:FusePass",
-    "gradir-gradient": "gradir.compiler.gradient_pass:GradientPass",
+    "gradir-gradient": "gradir.compiler.measured_gradient:GradientPass",
     "gradir-hoist": "gradir.passes.cleanup.hoist:HoistPass",
     "gradir-inline": "gradir.passes.cleanup.inline:InlinePass",
     "gradir-inline-checkpoints": "gradir.passes.recompute.inline_checkpoints:InlineCheckpointsPass",
@@ -58,6 +58,7 @@ PASSES: dict[str, str] = {
     "gradir-schedule": "gradir.passes.fusion.schedule:SchedulePass",
     "gradir-simplify": "gradir.passes.cleanup.simplify:SimplifyPass",
     "gradir-specialize": "gradir.compiler.specialize_pass:SpecializePass",
+    "gradir-stages": "gradir.compiler.stage_passes:StagesPass",
     "gradir-sum-slices": "gradir.passes.lower.sum_slices:SumSlicesPass",
     "gradir-verify": "gradir.passes.verify.verify:VerifyPass",
 }

@@ -22,7 +22,6 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from gradir import api
-from gradir.compiler.symbols import function_named
 from gradir.dialects.array.creation import ConstantOp
 from gradir.dialects.base.attribute_names import NAME_ATTRIBUTE
 from gradir.dialects.base.attributes import numbers_of
@@ -35,6 +34,7 @@ from gradir.passes.analysis.activity import carries_cotangent
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
 from gradir.passes.differentiate.selectors import Selector, argument_attributes, resolve_wrt
 from gradir.passes.verify.verify import verify
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from gradir import registry
-from gradir.compiler.gradient_pass import GradientPass
+from gradir.compiler.measured_gradient import GradientPass
 from gradir.compiler.specialize_pass import SpecializePass
 from gradir.diagnostics import Diagnostic, Sources, render
 from gradir.dialects.grad.derivative import DerivativeOp

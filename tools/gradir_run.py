@@ -24,7 +24,6 @@ from xdsl.ir import Attribute
 
 from gradir.api import Module, compile, interpret
 from gradir.compiler.provenance import Provenance
-from gradir.compiler.symbols import function_named
 from gradir.diagnostics import Diagnostic, Sources, printable, render
 from gradir.dialects.base.diagnostics import LocatedError, Place, value_name
 from gradir.dialects.base.shapes import DYNAMIC, compatible, is_scalar
@@ -33,6 +32,7 @@ from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.passes.verify.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
+from gradir.symbols import function_named
 from gradir.text.parser import parse_module
 from gradir.text.source_text import decode
 

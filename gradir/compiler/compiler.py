@@ -6,34 +6,33 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from gradir.codegen.driver.program import emit_program
-from gradir.codegen.scratch import allocate_scratch
 from gradir.codegen.text.target import MachineTarget, host
-from gradir.compiler.known_programs import check_program
-from gradir.compiler.memory_limit import check_limit
-from gradir.compiler.pipeline import place_buffers, run_stages
-from gradir.compiler.symbols import check_signature, function_named
+from gradir.compiler.pipeline import Machine, run_stages
 from gradir.dialects.base.attribute_names import MEMORY_LIMIT
 from gradir.dialects.grad.host_call import HostCallOp
+from gradir.interpreter.known_programs import check_program
 from gradir.passes.buffers.plan_memory import MemoryPlan
+from gradir.passes.gradient.memory_limit import check_limit
 from gradir.runtime import executable
 from gradir.runtime.host_calls import host_call_of
 from gradir.runtime.jit import CompiledObject, compile_object
 from gradir.runtime.slices import SlicesExecutable, slices_layout
 from gradir.runtime.threads import thread_count
+from gradir.symbols import check_signature, function_named
 
 
 def compile_function(
     module: ModuleOp, function: str, threads: int | None = None, target: MachineTarget | None = None
 ) -> executable.Executable:
     """Native code for one function; uses up the module."""
-    target = executable.runnable(target or host())
-    count = thread_count(threads)
+    machine = Machine(executable.runnable(target or host()), thread_count(threads))
     layout = slices_layout(alone(module, function))
-    compiled, plan = _placed(module, function, target, count)
+    compiled, plan = _placed(module, function, machine)
+    threads, target = machine.threads, machine.target
     if layout is None:
-        return executable.compile_function(compiled, count, target, plan)
-    made = executable.compile_function(compiled, count, target, plan, SlicesExecutable)
-    made.layout = layout
+        return executable.compile_function(compiled, threads, target, plan)
+    made = executable.compile_function(compiled, threads, target, plan, SlicesExecutable)
+    made.lay_out(layout)
     return made
 
 
@@ -42,7 +41,7 @@ def emit_object(
 ) -> CompiledObject:
     """The object file of one function for any target; uses up the module."""
     alone(module, function)
-    compiled, _ = _placed(module, function, target, threads)
+    compiled, _ = _placed(module, function, Machine(target, threads))
     return compile_object(emit_program(compiled, target, threads).text, target)
 
 
@@ -59,9 +58,7 @@ def alone(module: ModuleOp, function: str) -> FuncOp:
     return function_named(module, function)
 
 
-def _placed(
-    module: ModuleOp, function: str, target: MachineTarget, threads: int
-) -> tuple[FuncOp, MemoryPlan]:
+def _placed(module: ModuleOp, function: str, machine: Machine) -> tuple[FuncOp, MemoryPlan]:
     """The function after all stages, and the plan of its memory."""
     place = function_named(module, function)
     check_program([place])
@@ -69,8 +66,6 @@ def _placed(
     for op in place.walk():
         if isinstance(op, HostCallOp):
             host_call_of(op)
-    run_stages(module)
-    allocate_scratch(module, target, threads)
-    plan = place_buffers(module)[function]
+    plan = run_stages(module, machine)[function]
     check_limit(limit, plan.peak_bytes, place)
     return function_named(module, function), plan

@@ -16,10 +16,10 @@ from xdsl.ir import BlockArgument, Operation
 
 from gradir.codegen.driver.program import CompiledProgram
 from gradir.compiler.specialize_pass import specialize
-from gradir.compiler.symbols import check_signature, function_named
 from gradir.diagnostics import Sources
 from gradir.dialects.base.shapes import compatible, element_of, shape_of
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
+from gradir.forking import RenewedLock
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.analysis.call_graph import functions_by_name
@@ -28,9 +28,9 @@ from gradir.passes.shapes.specialize import declarations, reachable, waits_for_s
 from gradir.passes.verify.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, dtype_of
 from gradir.runtime.executable import Executable
-from gradir.runtime.forking import RenewedLock
 from gradir.runtime.recompiled import Recompiled
 from gradir.runtime.threads import usable
+from gradir.symbols import check_signature, function_named
 
 Shapes = tuple[tuple[int, ...] | None, ...]
 """Of the arguments whose types leave extents open; None for the others."""

@@ -1,24 +1,31 @@
 """The stages from a program to what code generation reads, as one list.
 
 Each line says what the stage needs and what it leaves true; `check` makes the verifier hold it to
-that. `gradir-opt -p` takes the same names, so that one can stop after any stage and look.
+that. Every stage is a pass of the same name, and `gradir-opt -p "gradir-stages{until=NAME}"` runs
+the list up to one of them and shows what that leaves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation
 from xdsl.traits import ConstantLike
 from xdsl.transforms.common_subexpression_elimination import cse
 
+from gradir.codegen.contractions.kernel import THREADS
+from gradir.codegen.scratch import allocate_scratch
+from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.checkpoint import CheckpointOp
+from gradir.dialects.loopnest.loopnest import ContractOp
 from gradir.passes.buffers.bufferize import bufferize
 from gradir.passes.buffers.plan_memory import MemoryPlan, plan_memory
 from gradir.passes.cleanup.dce import dce
@@ -34,15 +41,67 @@ from gradir.passes.lower.scalarize import scalarize
 from gradir.passes.lower.sum_slices import sum_slices
 from gradir.passes.recompute.inline_checkpoints import inline_checkpoints
 from gradir.passes.verify.verify import verify
+from gradir.runtime.threads import thread_count
+
+Plans: TypeAlias = dict[str, MemoryPlan]
+"""The memory of each function, by its name."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What native code is for: a processor, and the number of threads that probably share work."""
+
+    target: MachineTarget
+    threads: int
+
+    @staticmethod
+    def here(threads: int | None = None) -> Machine:
+        """This machine, or what the environment says of it; `threads` as in `thread_count`."""
+        return Machine(host(), thread_count(threads))
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A step on a whole module, and what holds of every op afterwards."""
+    """A step on a whole module, and what holds of every op afterwards.
+
+    `transform` may look at the machine; that of the last stage gives the plans of memory.
+    """
 
     name: str
-    run: Callable[[ModuleOp], object]
+    transform: Callable[[ModuleOp, Machine], Plans | None]
     leaves: Callable[[Operation], bool] = lambda op: True
+
+    def run(self, module: ModuleOp, machine: Machine, check: bool = False) -> Plans | None:
+        """Run it; with `check`, verify the module and the promise afterwards."""
+        plans = self.transform(module, machine)
+        if check:
+            verify(module)
+            for op in module.walk():
+                assert self.leaves(op), f"{self.name} left {op.name}"
+        return plans
+
+
+def _stage(
+    name: str,
+    transform: Callable[[ModuleOp], object],
+    leaves: Callable[[Operation], bool] = lambda op: True,
+) -> Stage:
+    """A stage that is the same for every machine."""
+
+    def on_any_machine(module: ModuleOp, machine: Machine) -> None:
+        del machine
+        transform(module)
+
+    return Stage(name, on_any_machine, leaves)
+
+
+def _allocate_scratch(module: ModuleOp, machine: Machine) -> None:
+    allocate_scratch(module, machine.target, machine.threads)
+
+
+def _plan_memory(module: ModuleOp, machine: Machine) -> Plans:
+    del machine
+    return plan_memory(module)
 
 
 def _is_simple(op: Operation) -> bool:
@@ -61,54 +120,70 @@ def _is_on_buffers(op: Operation) -> bool:
     return not any(is_tensor(v.type) for v in (*op.operands, *op.results))
 
 
+def _is_split(op: Operation) -> bool:
+    return not isinstance(op, ContractOp) or THREADS in op.attributes
+
+
+def _is_placed(op: Operation) -> bool:
+    return not isinstance(op, memref.AllocOp)
+
+
 STAGES: tuple[Stage, ...] = (
     # needs: a verified module;       leaves: no calls
-    Stage("gradir-inline", inline, lambda op: not isinstance(op, CallOp)),
+    _stage("gradir-inline", inline, lambda op: not isinstance(op, CallOp)),
     # needs: nothing;                 leaves: no checkpoint stages
-    Stage(
+    _stage(
         "gradir-inline-checkpoints", inline_checkpoints, lambda op: not isinstance(op, CheckpointOp)
     ),
     # needs: nothing;                 leaves: sums with parts in zeros as updates of parts
-    Stage("gradir-sum-slices", sum_slices),
+    _stage("gradir-sum-slices", sum_slices),
     # needs: nothing;                 leaves: tensors in the place of row slices
-    Stage("gradir-expand-slices", expand_slices, _is_dense),
+    _stage("gradir-expand-slices", expand_slices, _is_dense),
     # needs: nothing;                 leaves: cheaper ops with the same bits
-    Stage("gradir-simplify", simplify),
+    _stage("gradir-simplify", simplify),
     # needs: nothing;                 leaves: no compound op (softmax, losses, ...)
-    Stage("gradir-decompose", decompose, _is_simple),
+    _stage("gradir-decompose", decompose, _is_simple),
     # needs: nothing;                 leaves: cheaper ops with the same bits
-    Stage("gradir-simplify", simplify),
+    _stage("gradir-simplify", simplify),
     # needs: nothing;                 leaves: each pure value computed once, barriers respected
-    Stage("cse", cse),
+    _stage("cse", cse),
     # needs: nothing;                 leaves: no value that nobody reads
-    Stage("gradir-dce", dce),
+    _stage("gradir-dce", dce),
     # needs: nothing;                 leaves: loop invariants outside of their loops
-    Stage("gradir-hoist", hoist),
+    _stage("gradir-hoist", hoist),
     # needs: static shapes;           leaves: loop nests and constants
-    Stage("gradir-lower", lower, _is_lowered),
+    _stage("gradir-lower", lower, _is_lowered),
     # needs: nests not fused;         leaves: in loops, numbers for tensors of one element
-    Stage("gradir-scalarize", scalarize),
+    _stage("gradir-scalarize", scalarize),
     # needs: nothing;                 leaves: invariant numbers outside of their loops
-    Stage("gradir-hoist", hoist),
+    _stage("gradir-hoist", hoist),
     # needs: loop nests on tensors;   leaves: fewer of them
-    Stage("gradir-fuse", fuse),
+    _stage("gradir-fuse", fuse),
     # needs: loop nests on tensors;   leaves: them in an order with few bytes alive
-    Stage("gradir-schedule", schedule),
+    _stage("gradir-schedule", schedule),
     # needs: one block a function;    leaves: buffers, no tensors; results in the caller's memory
-    Stage("gradir-bufferize", bufferize, _is_on_buffers),
+    _stage("gradir-bufferize", bufferize, _is_on_buffers),
+    # needs: all other buffers;       leaves: scratch, and what each contraction is split for
+    Stage("gradir-allocate-scratch", _allocate_scratch, _is_split),
+    # needs: static buffers, all;     leaves: one arena a function, with its plan
+    Stage("gradir-plan-memory", _plan_memory, _is_placed),
 )
 
 
-def run_stages(module: ModuleOp, check: bool = False) -> None:
-    """Run all stages; with `check`, verify the module and each stage's promise after it."""
-    for stage in STAGES:
-        stage.run(module)
-        if check:
-            verify(module)
-            for op in module.walk():
-                assert stage.leaves(op), f"{stage.name} left {op.name}"
+def run_stages(
+    module: ModuleOp, machine: Machine, check: bool = False, stages: Sequence[Stage] = STAGES
+) -> Plans:
+    """Run all stages, or those that are given; returns the plans of memory.
+
+    With `check`, the module and each stage's promise are verified after it.
+    """
+    plans = None
+    for stage in stages:
+        plans = stage.run(module, machine, check)
+    return plans or {}
 
 
-def place_buffers(module: ModuleOp) -> dict[str, MemoryPlan]:
-    """The last stage, gradir-plan-memory, after scratch has been allocated for the target."""
-    return plan_memory(module)
+def stages_until(name: str) -> Sequence[Stage] | None:
+    """The stages up to the last one of a name, with it; None where there is none."""
+    last = max((k for k, stage in enumerate(STAGES) if stage.name == name), default=None)
+    return None if last is None else STAGES[: last + 1]

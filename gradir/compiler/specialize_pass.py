@@ -1,7 +1,7 @@
 """gradir-specialize as a pass, and functions that are specialized for the arrays they are given.
 
 What stands in the place of a grad.derivative may have a policy or a memory limit, so that the pass
-stands beside gradir-gradient.
+stands beside the measured gradir-gradient.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from gradir.compiler.gradient_pass import apply_gradient, parse_requests
+from gradir.compiler.measured_gradient import apply_gradient
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.passes.gradient.gradient import Observer
+from gradir.passes.gradient.gradient_pass import parse_requests
 from gradir.passes.shapes import specialize as passes_specialize
 from gradir.passes.shapes.specialize import Shape
 

@@ -14,8 +14,6 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from gradir.compiler.known_programs import check_program
-from gradir.compiler.symbols import check_signature, function_named
 from gradir.dialects.base.diagnostics import LocatedError, location_text, op_name
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
@@ -24,6 +22,7 @@ from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.tape import TapeType
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.interpreter.control_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
+from gradir.interpreter.known_programs import check_program
 from gradir.interpreter.numbers import constant_value, knows_number_op, number_value
 from gradir.interpreter.out import all_arguments, stored
 from gradir.interpreter.slices import as_slices, slices_value
@@ -37,6 +36,7 @@ from gradir.passes.analysis.call_graph import (
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of, widened
 from gradir.runtime.host_calls import called, host_call_of
 from gradir.runtime.row_slices import RowSlices
+from gradir.symbols import check_signature, function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Environment = dict[SSAValue, Array]

@@ -2,62 +2,40 @@
 
 A call checks its arguments, fills a table of addresses, and runs native code with the GIL released.
 A native function does all of that (`native_call.py`) where each argument is an array that can be
-read in place or a plain number; any other call, and every message, is made here. Calls are
-re-entrant: each takes a table and an arena of its own. Results are new arrays, large ones on pooled
-memory, or the arrays given as `out`.
+read in place or a plain number; any other call is made in Python (`checked_call.py`), and so is
+every message (`messages.py`). Calls are re-entrant: each takes a table (`call_table.py`) and an
+arena of its own. Results are new arrays, large ones on pooled memory, or the arrays given as `out`.
 """
 
 from __future__ import annotations
 
-import ctypes
-import sys
-from collections.abc import Callable, Sequence
-from itertools import islice
-from typing import Any, TypeGuard, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 
 from gradir.codegen.driver.entry import LIBRARY_SYMBOLS, OPENMP_SYMBOLS
-from gradir.codegen.driver.growing_memory import (
-    CAPACITY,
-    GROWING_SYMBOLS,
-    NO_MEMORY,
-    POINTER,
-    as_limit,
-)
+from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
 from gradir.codegen.driver.program import CompiledProgram, emit_program
-from gradir.codegen.driver.scalars import NO_BOUND, PLAIN
 from gradir.codegen.text.callback_functions import HOST_OBJECT, HOST_SYMBOL, POLL_SYMBOL
-from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
-from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_ERROR, TABLE_THREADS
+from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_THREADS
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.attributes import integers_of
-from gradir.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CompileError,
-    ExecutionError,
-    IndexOutOfRange,
-)
+from gradir.errors import CompileError
 from gradir.passes.analysis.arguments import READ_RESULTS
 from gradir.runtime import jit, threads
-from gradir.runtime.arrays import (
-    Array,
-    ArraySpec,
-    address_of,
-    as_input,
-    as_output,
-    require_unchanged,
-    spec_of,
-)
+from gradir.runtime.arrays import Array, ArraySpec, spec_of
+from gradir.runtime.call_table import CallTable
 from gradir.runtime.callbacks import callback_address, take_raised
+from gradir.runtime.checked_call import CheckedCall
 from gradir.runtime.host import HostCalls
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
+from gradir.runtime.messages import Messages
 from gradir.runtime.native_call import NativeCall
 from gradir.runtime.recompiled import Recompiled
-from gradir.runtime.tapes import GrownMemory, NativeTape, unboxed
+from gradir.runtime.tape_boxes import TapeBoxes
 
 # From this size on a result is placed on pooled memory: the system would give fresh pages for it.
 POOLED_RESULT_BYTES = 1 << 16
@@ -65,41 +43,6 @@ POOLED_RESULT_BYTES = 1 << 16
 KEPT_ARENA_BYTES = 1 << 16
 # An arena may lie in a free block so many times as large.
 ARENA_SLACK = 8
-
-
-class _Call:
-    """What a running call owns: the table, and an arena if a small one does.
-
-    `run` makes the whole call natively, if it can.
-    """
-
-    __slots__ = ("address", "block", "growing", "run", "table")
-
-    def __init__(self, words: int, growing: Sequence[tuple[int, int, int]], native: NativeCall):
-        self.table: Any = (ctypes.c_int64 * words)()
-        self.address = ctypes.addressof(self.table)
-        self.growing = growing
-        self.block: Block | None = None
-        self.run = native.runner(self.address)
-        self.prepare()
-
-    def prepare(self) -> None:
-        """Give memory that grows an address, though there is room for no record yet."""
-        for word, stride, _ in self.growing:
-            if not self.table[word + POINTER]:
-                self.table[word + POINTER] = threads.allocate(stride)
-
-    def free(self) -> None:
-        """Free what the table holds; it has no further use."""
-        take_raised(self.table)
-        for word, _, _ in self.growing:
-            threads.free(self.table[word + POINTER])
-            self.table[word + POINTER] = 0
-
-    def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        # at the end of the process the system frees everything, and what frees here may be gone
-        if not is_ending():
-            self.free()
 
 
 class Executable(Recompiled):
@@ -128,29 +71,25 @@ class Executable(Recompiled):
         self.inputs = tuple(spec_of(p.name, p.type) for p in program.inputs)
         self.results = tuple(spec_of(p.name, p.type) for p in program.results)
         self._code = code
-        self._run = code.function()
         self._pool = shared_pool()
-        self._idle: list[_Call] = []
+        self._idle: list[CallTable] = []
         self._constants = [np.frombuffer(c.data or b"\0", np.uint8) for c in program.constants]
         self._arena_bytes = program.arena_bytes or 0
-        self._first_input = TABLE_ARGUMENTS + (program.arena_bytes is not None)
-        self._first_result = self._first_input + len(self.inputs)
+        first = TABLE_ARGUMENTS + (program.arena_bytes is not None)
         # whether the table of each run is told the arena, or how many threads there are
         self._is_lent = self._arena_bytes > KEPT_ARENA_BYTES or program.is_parallel
-        # the words of memory that grows and belongs to a result
-        self._grown = {kept: word for word, _, kept in program.growing if kept >= 0}
-        # where a result is a tape, how many arrays stand for each result
-        self._result_sizes = [
-            NativeTape.slots(type_, k in self._grown)
-            for k, type_ in enumerate(program.result_tapes)
-        ]
         self.host: HostCalls | None = None
         # results that are added to, so that their arrays must be given
         self.read_results: tuple[int, ...] = ()
         makers = [_pooled_maker(spec) for spec in self.results]
-        self._makers = [made or _maker(s) for made, s in zip(makers, self.results, strict=True)]
         self._native = NativeCall(
-            code.address, self.inputs, self.results, makers, self._first_input, program.table_words
+            code.address, self.inputs, self.results, makers, first, program.table_words
+        )
+        self._messages = Messages(program, self.inputs, self.results, first)
+        self._boxes = TapeBoxes(program, self._messages)
+        every = [made or _maker(s) for made, s in zip(makers, self.results, strict=True)]
+        self._checked = CheckedCall(
+            code.function(), self.inputs, self.results, every, first, self._messages
         )
 
     @property
@@ -178,17 +117,17 @@ class Executable(Recompiled):
         return f"<gradir function {self.name}({inputs}) -> ({results}), {self.threads} threads>"
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
-        if self._result_sizes and out is not None:
-            out = self._unboxed_out(out)
+        if self.program.result_tapes and out is not None:
+            out = self._boxes.unboxed_out(out)
         if self.read_results:
-            self._require_given(out)
+            self._checked.require_given(out, self.read_results)
         if self.program.input_tapes:
-            arrays = self._unboxed(arrays)
+            arrays = self._boxes.unboxed(arrays)
         return self._call(arrays, out, self._checked)
 
     def attempt(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
         """The call, if it can be made without a look at the arguments in Python, else None."""
-        if self.read_results or self.program.input_tapes or self._result_sizes:
+        if self.read_results or self.program.input_tapes or self.program.result_tapes:
             return None
         return self._call(arrays, out, None)
 
@@ -209,15 +148,15 @@ class Executable(Recompiled):
             if block is not None:
                 self._pool.give(block)
         if results is False:
-            failure = take_raised(call.table) or self._index_error(call.table)
+            failure = take_raised(call.table) or self._messages.failure(call.table)
             call.free()
             raise failure
         if self.program.result_tapes and results is not None:
-            results = self._boxed(call, results)
+            results = self._boxes.boxed(call, results)
         self._idle.append(call)
         return results
 
-    def _lend(self, call: _Call) -> Block | None:
+    def _lend(self, call: CallTable) -> Block | None:
         """Give a run its threads, and an arena if the table has none of its own."""
         call.table[TABLE_THREADS] = self.threads
         if self._arena_bytes <= KEPT_ARENA_BYTES:
@@ -226,193 +165,15 @@ class Executable(Recompiled):
         call.table[TABLE_ARGUMENTS] = block.address
         return block
 
-    def _checked(self, call: _Call, arrays: Sequence[object], out: object) -> Any:
-        """A run with arguments of any kind: the results, or False after an error."""
-        if len(arrays) != len(self.inputs):
-            raise self._wrong_count(len(arrays))
-        table = call.table
-        entries = None if out is None else tuple(self._entries(out))
-        read = [
-            array if _fits(array, spec) else as_input(array, spec, self._input_place(k))
-            for k, (array, spec) in enumerate(zip(arrays, self.inputs, strict=True))
-        ]
-        # methods of foreign arrays ran above; from here on no code but gradir's does
-        for k, (array, spec) in enumerate(zip(read, self.inputs, strict=True)):
-            if array is arrays[k]:
-                require_unchanged(array, spec, self._input_place(k))
-            table[self._first_input + k] = address_of(array)
-        if entries is None:
-            results = self._new_results(table)
-        else:
-            results = self._given_results(table, entries)
-        self._run(call.address)
-        return False if table[TABLE_ERROR] else results
-
-    # Tapes.
-
-    def _unboxed(self, arguments: Sequence[object]) -> tuple[object, ...]:
-        types = self.program.input_tapes
-        if len(arguments) != len(types):
-            raise ArgumentTypeError(
-                f"{self.name}: expected {len(types)} arguments, got {len(arguments)}"
-            )
-        return tuple(unboxed(arguments, types, self.name))
-
-    def _boxed(self, call: _Call, arrays: Sequence[Array]) -> tuple[Any, ...]:
-        """The results with one object for the arrays of each tape."""
-        rest, results = iter(arrays), list[Any]()
-        for k, type_ in enumerate(self.program.result_tapes):
-            if type_ is None:
-                results.append(next(rest))
-            elif k in self._grown:
-                word = self._grown[k]
-                count = next(rest)
-                memory = GrownMemory(call.table[word + POINTER], int(count))
-                call.table[word + POINTER] = call.table[word + CAPACITY] = 0
-                call.prepare()
-                results.append(NativeTape.grown(type_, memory, count))
-            else:
-                own = tuple(islice(rest, self._result_sizes[k]))
-                results.append(NativeTape(type_, own))
-        return tuple(results)
-
-    def _unboxed_out(self, out: object) -> list[object]:
-        """An entry of `out` for each buffer. A tape is always new."""
-        flat: list[object] = []
-        entries = self._entries(out, len(self._result_sizes))
-        types = self.program.result_tapes
-        for k, (entry, size) in enumerate(zip(entries, self._result_sizes, strict=True)):
-            if types[k] is not None and entry is not None:
-                raise ArgumentTypeError(
-                    f"{self.name}: out[{self._out_index(len(flat))}]: expected None for a tape, "
-                    f"got {type(entry).__name__}"
-                )
-            flat += [entry] * size
-        return flat
-
-    # Parts of a call.
-
-    def _new_call(self) -> _Call:
+    def _new_call(self) -> CallTable:
         words = self.program.table_words + len(self.inputs)
-        call = _Call(words, self.program.growing, self._native)
+        call = CallTable(words, self.program.growing, self._native)
         for constant, array in zip(self.program.constants, self._constants, strict=True):
             call.table[constant.word] = array.ctypes.data
         if 0 < self._arena_bytes <= KEPT_ARENA_BYTES:
             call.block = self._pool.take(self._arena_bytes)
             call.table[TABLE_ARGUMENTS] = call.block.address
         return call
-
-    def _new_results(self, table: Any) -> tuple[Array, ...]:
-        results: list[Array] = []
-        for word, make in enumerate(self._makers, self._first_result):
-            array = make()
-            table[word] = address_of(array)
-            results.append(array)
-        return tuple(results)
-
-    def _given_results(self, table: Any, entries: Sequence[object]) -> tuple[Array, ...]:
-        """Results in the arrays of `out`, new ones where it says None."""
-        taken = [
-            (table[word], table[word] + spec.nbytes)
-            for word, spec in enumerate(self.inputs, self._first_input)
-        ]
-        results: list[Any] = []
-        word = self._first_result
-        for entry, spec, make in zip(entries, self.results, self._makers, strict=True):
-            if entry is None:
-                entry = make()
-                address = address_of(entry)
-            else:
-                array = (
-                    entry if _fits(entry, spec) else as_output(entry, spec, self._out_place(word))
-                )
-                address = address_of(array)
-                end = address + spec.nbytes
-                for low, high in taken:
-                    if address < high and low < end:
-                        raise self._overlap(table, word, address, spec)
-            taken.append((address, address + spec.nbytes))
-            table[word] = address
-            results.append(entry)
-            word += 1
-        return tuple(results)
-
-    def _require_given(self, out: object) -> None:
-        """ArgumentError if an array is not given that is read before it is written."""
-        entries = (None,) * len(self.results) if out is None else self._entries(out)
-        for k in self.read_results:
-            if entries[k] is None:
-                raise ArgumentError(
-                    f"{self.name}: out[{self._out_index(k)}]: expected the array that the "
-                    "result is added to, "
-                    f"a {self.results[k]}"
-                )
-
-    def _entries(self, out: object, count: int | None = None) -> Sequence[object]:
-        """The entries of `out`, one for each of `count` results, or for each buffer."""
-        entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)
-        count = len(self.results) if count is None else count
-        if len(entries) != count:
-            raise ArgumentError(
-                f"{self.name}: out: expected {count} entries, one for each result, "
-                f"got {len(entries)}"
-            )
-        return entries
-
-    # Messages.
-
-    def _input_place(self, index: int) -> str:
-        """An argument by one of its buffers."""
-        types = self.program.input_tapes
-        place = place_of(index, [NativeTape.slots(t) for t in types]) if types else index
-        return f"{self.name}: argument {place} (%{self.inputs[index].name})"
-
-    def _out_place(self, word: int) -> str:
-        return f"{self.name}: out[{self._out_index(word - self._first_result)}]"
-
-    def _out_index(self, word: int) -> int:
-        """The place in `out` of the buffer of a result."""
-        return place_of(word, self._result_sizes) if self._result_sizes else word
-
-    def _overlap(self, table: Any, word: int, address: int, spec: ArraySpec) -> ArgumentError:
-        places = [f"argument {k} (%{s.name})" for k, s in enumerate(self.inputs)]
-        places += [f"out[{k}]" for k in range(len(self.results))]
-        specs = (*self.inputs, *self.results)
-        for other, (name, taken) in enumerate(zip(places, specs, strict=True), self._first_input):
-            start = table[other]
-            if other < word and address < start + taken.nbytes and start < address + spec.nbytes:
-                return ArgumentError(f"{self._out_place(word)} shares memory with {name}")
-        raise AssertionError("no overlap")
-
-    def _wrong_count(self, count: int) -> ArgumentError:
-        names = ", ".join(f"%{spec.name}" for spec in self.inputs)
-        return ArgumentTypeError(
-            f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {count}"
-        )
-
-    def _index_error(self, table: Any) -> ExecutionError:
-        words = (ERROR_CODE, ERROR_INDEX, ERROR_BOUND)
-        code, index, bound = (int(table[TABLE_ERROR + word]) for word in words)
-        message = self.program.messages[code - 1]
-        if bound < 0:
-            return ExecutionError(_failure(message, index, bound))
-        return IndexOutOfRange(f"{message}: index {index} is out of range for a size of {bound}")
-
-
-def place_of(buffer: int, sizes: Sequence[int]) -> int:
-    """Of entries of so many buffers each, the one that has the buffer."""
-    return next(k for k in range(len(sizes)) if buffer < sum(sizes[: k + 1]))
-
-
-def _failure(message: str, number: int, bound: int) -> str:
-    """What went wrong, where no index is out of range."""
-    if bound == PLAIN:
-        return message
-    if bound == NO_BOUND:
-        return f"{message}, got {number}"
-    if bound == NO_MEMORY:
-        return f"{message} finds no memory for {number} bytes"
-    return f"{message}'s limit is {as_limit(bound)} bytes, needed {number}"
 
 
 ExecutableT = TypeVar("ExecutableT", bound=Executable)
@@ -467,16 +228,6 @@ def symbols_of(program: CompiledProgram) -> dict[str, int]:
     for symbol, name in LIBRARY_SYMBOLS.items():
         functions[symbol] = threads.library_function(name)
     return functions
-
-
-def _fits(array: object, spec: ArraySpec) -> TypeGuard[Array]:
-    """The common case, quickly: an array that the code can read and write in place."""
-    return (
-        type(array) is np.ndarray
-        and array.dtype is spec.dtype
-        and array.shape == spec.shape
-        and array.flags.carray
-    )
 
 
 def _pooled_maker(spec: ArraySpec) -> Callable[[], Array] | None:

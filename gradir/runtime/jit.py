@@ -17,7 +17,7 @@ from typing import Any
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS
 from gradir.errors import CompileError
-from gradir.runtime.forking import compiler_lock
+from gradir.forking import compiler_lock
 from gradir.runtime.object_file import undefined_symbols
 from gradir.runtime.threads import library_function
 
@@ -250,7 +250,7 @@ def _machine(target: MachineTarget, level: int = SPEED_LEVEL) -> Any:
     # the large code model, the default of a JIT, would load each address from an immediate
     return (
         _llvm()
-        .Target.from_triple(_triple(target))
+        .MachineTarget.from_triple(_triple(target))
         .create_target_machine(
             cpu=target.cpu,
             features=target.features,
@@ -263,11 +263,14 @@ def _machine(target: MachineTarget, level: int = SPEED_LEVEL) -> Any:
 
 
 def _parse(text: str, target: MachineTarget) -> Any:
-    llvm = _llvm()
-    module = llvm.parse_assembly(text)
-    module.triple = _triple(target)
-    module.data_layout = str(_machine(target).target_data)
-    module.verify()
+    try:
+        module = _llvm().parse_assembly(text)
+        module.triple = _triple(target)
+        module.data_layout = str(_machine(target).target_data)
+        module.verify()
+    except RuntimeError as error:
+        # llvmlite's error for whatever LLVM refuses
+        raise CompileError(f"LLVM does not take the code that gradir wrote: {error}") from None
     return module
 
 

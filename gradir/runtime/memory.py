@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradir.errors import GradirError
-from gradir.runtime.forking import short_lock
+from gradir.forking import short_lock
 
 POOL_BYTES_VARIABLE = "GRADIR_POOL_BYTES"
 DEFAULT_POOL_BYTES = 1 << 30

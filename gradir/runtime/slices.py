@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -13,7 +13,8 @@ from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.base.slice_type import is_slices
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.passes.analysis.arguments import in_out_results
-from gradir.runtime.executable import Executable, place_of
+from gradir.runtime.executable import Executable
+from gradir.runtime.messages import entries_of
 from gradir.runtime.row_slices import RowSlices
 
 Shapes = tuple[tuple[int, ...] | None, ...]
@@ -66,18 +67,13 @@ class SlicesExecutable(Executable):
         """None: the arrays of slices are found in Python."""
         return None
 
-    def _out_index(self, word: int) -> int:
-        """The place in `out` of a buffer."""
-        sizes = [1 if shape is None else 2 for shape in self.layout.results]
-        return place_of(super()._out_index(word), sizes)
+    def lay_out(self, layout: Layout) -> None:
+        """Say which arguments and results are slices, before the first call."""
+        self.layout = layout
+        self._messages.group_results([1 if shape is None else 2 for shape in layout.results])
 
     def _flat_out(self, out: object) -> list[object]:
-        entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)
-        if len(entries) != len(self.layout.results):
-            raise ArgumentError(
-                f"{self.name}: out: expected {len(self.layout.results)} entries, one for each "
-                f"result, got {len(entries)}"
-            )
+        entries = entries_of(out, len(self.layout.results), self.name)
         return list(_flat(entries, self.layout.results, f"{self.name}: out", optional=True))
 
 

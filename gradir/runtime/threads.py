@@ -18,7 +18,7 @@ from operator import index
 from pathlib import Path
 
 from gradir.errors import ArgumentError, ArgumentTypeError, CompileError, GradirError
-from gradir.runtime.forking import is_forked
+from gradir.forking import is_forked
 
 THREADS_VARIABLE = "GRADIR_NUM_THREADS"
 OPENMP_THREADS_VARIABLE = "OMP_NUM_THREADS"

@@ -38,7 +38,7 @@ from gradir.diagnostics import Sources
 from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import FLOAT_NAMES, is_float
 from gradir.errors import gradir_errors
-from gradir.runtime.forking import in_child, short_lock
+from gradir.forking import in_child, short_lock
 from gradir.text.source_text import check
 
 MAX_DENSE_ELEMENTS = 1 << 24

@@ -1,15 +1,26 @@
-"""A memory plan to look at: what is stored and freed when, as text, and as a picture."""
+"""A memory plan to look at: what is stored and freed when, as text, and as a picture.
+
+Which buffers hold cotangents or recomputed values is read from their names (`value_names.py`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING
+
+from gradir.dialects.base.value_names import Kind, kind_by_name
 
 if TYPE_CHECKING:
     from gradir.passes.buffers.plan_memory import MemoryPlan, PlannedBuffer
 
 WIDTH, HEIGHT, MARGIN = 960, 480, 48
-COLOURS = {"stored": "#4878a8", "recomputed": "#d98c3f", "cotangent": "#6a9f58", "scratch": "#999"}
+COLOURS: Mapping[Kind, str] = {
+    "stored": "#4878a8",
+    "recomputed": "#d98c3f",
+    "cotangent": "#6a9f58",
+    "scratch": "#999",
+}
 
 
 def schedule_text(plan: MemoryPlan) -> str:
@@ -32,18 +43,8 @@ def label(buffer: PlannedBuffer) -> str:
     return buffer.name.partition(":")[2]
 
 
-def kind(buffer: PlannedBuffer) -> str:
-    """What a buffer holds, as its name tells."""
-    name = label(buffer)
-    if name.startswith("scratch"):
-        return "scratch"
-    if "_remat" in name:
-        return "recomputed"
-    return "cotangent" if "_ct" in name else "stored"
-
-
 def verb(buffer: PlannedBuffer) -> str:
-    return {"recomputed": "recompute"}.get(kind(buffer), "store")
+    return "recompute" if kind_by_name(label(buffer)) == "recomputed" else "store"
 
 
 def timeline_svg(plan: MemoryPlan, top: int = 0) -> str:
@@ -64,9 +65,10 @@ def timeline_svg(plan: MemoryPlan, top: int = 0) -> str:
         y = HEIGHT - MARGIN - (buffer.offset + buffer.size) * up
         title = f"{label(buffer)}: {buffer.size} bytes, steps {buffer.first} to {buffer.last}"
         width = (buffer.last - buffer.first + 1) * across
+        colour = COLOURS[kind_by_name(label(buffer))]
         parts.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
-            f'height="{buffer.size * up:.1f}" fill="{COLOURS[kind(buffer)]}" stroke="white" '
+            f'height="{buffer.size * up:.1f}" fill="{colour}" stroke="white" '
             f'stroke-width="0.3"><title>{escape(title)}</title></rect>'
         )
     x = MARGIN

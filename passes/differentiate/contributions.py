@@ -14,6 +14,7 @@ from gradir.dialects.base.diagnostics import PassError, location_text, op_name, 
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.base.value_names import cotangent_name
 from gradir.dialects.grad.grad import accumulated, zero
 from gradir.dialects.grad.slices import densified
 from gradir.dialects.grad.tape import TapePopOp, cotangent_type, is_tape
@@ -146,4 +147,4 @@ def zero_of(value: SSAValue, emitter: Emitter) -> Value:
 
 
 def cotangent_hint(value: SSAValue) -> str:
-    return f"{value.name_hint}_ct" if value.name_hint else "ct"
+    return cotangent_name(value.name_hint)

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Scalar, Value
+from gradir.dialects.base.value_names import cotangent_name
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.grad import AccumulateOp, ones, zero
 from gradir.dialects.grad.slices import densified, no_slices, whole
@@ -134,7 +135,7 @@ class FunctionDifferentiator:
             else:
                 seed = work.backward.insert_arg(type_, len(arguments))
                 arguments.append(seed)
-            seed.name_hint = f"{target.hint}_ct"
+            seed.name_hint = cotangent_name(target.hint)
             work.contributions.add(target.value, work.emitter.value(seed))
         return arguments
 
@@ -149,7 +150,7 @@ def gradient_of(work: Differentiator, target: Target) -> SSAValue:
         ct = zero(value.type, work.emitter)
     else:
         ct = densified(ct)
-    return ct.named(f"{target.hint}_ct").ssa
+    return ct.named(cotangent_name(target.hint)).ssa
 
 
 def add_to_given(
@@ -166,7 +167,7 @@ def add_to_given(
         old, grad = emitter.value(before), emitter.value(grads[k])
         # the whole gradient is one operand, so that the sum has the bits of before + gradient
         total = old + grad if isinstance(old, Scalar) else AccumulateOp.on(old, grad)
-        grads[k] = total.named(f"{target.hint}_ct").ssa
+        grads[k] = total.named(cotangent_name(target.hint)).ssa
         added[k] = before
     return added
 

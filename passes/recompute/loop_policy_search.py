@@ -9,7 +9,7 @@ a scf.for. Loops that must not run again, or carry what cannot be kept, store ev
 those of unknown length that push on a tape of the program, which grows whatever they do.
 
 Bytes and seconds are estimates, which give the settings an order; what a setting takes is measured
-(gradir/compiler/memory_limit.py).
+(passes/gradient/memory_limit.py).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.shapes import is_tensor
+from gradir.dialects.base.value_names import rematerialized_name
 from gradir.dialects.grad.grad import BarrierOp
 from gradir.passes.analysis.regions import captured, values_read
 from gradir.passes.cleanup.dead_code import has_no_effect
@@ -137,4 +138,4 @@ class _Replay:
 
 
 def remat_hint(value: SSAValue) -> str | None:
-    return f"{value.name_hint}_remat" if value.name_hint else None
+    return rematerialized_name(value.name_hint)

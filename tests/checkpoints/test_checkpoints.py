@@ -16,12 +16,12 @@ from xdsl.dialects.builtin import IntegerAttr
 
 import gradir
 from gradir import GradirError, Module
-from gradir.compiler import memory_limit
-from gradir.compiler.symbols import function_named
 from gradir.dialects.base.attribute_names import PEAK
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.policies import POLICIES
 from gradir.passes.analysis.regions import MAX_REGION_DEPTH
+from gradir.passes.gradient import memory_limit
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -207,9 +207,10 @@ def test_memory_limit_of_halves() -> None:
 
 def brute_force(module: Module) -> int:
     """The lowest peak of all sets of residuals that may be kept."""
-    from gradir.compiler.measured_memory import measured_peak
+    from gradir.compiler.measured_gradient import measure_here
     from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
+    from gradir.passes.gradient.measured_peak import measured_peak
     from gradir.passes.recompute.candidates import Candidate
     from gradir.passes.recompute.policies import rematerialization
 
@@ -220,7 +221,8 @@ def brute_force(module: Module) -> int:
         read = list(rematerialization(derived, lambda value: False, mode).stored)
         for count in range(len(read) + 1):
             for kept in combinations(read, count):
-                peaks.append(measured_peak(derived, Candidate(frozenset(kept), 0.0), mode))
+                candidate = Candidate(frozenset(kept), 0.0)
+                peaks.append(measured_peak(measure_here(), derived, candidate, mode))
         return derived
 
     gradient(module.op.clone(), "f", mode="grad", keep=measure)
@@ -249,12 +251,13 @@ func.func @f(%x: tensor<16x16xf64>, %w: tensor<16x16xf64>) -> tensor<f64> {
 
 def check_bounds(module: Module) -> None:
     """No candidate takes less than its bound says, and more memory is more peak at less cost."""
-    from gradir.compiler.memory_limit import Plans
+    from gradir.compiler.measured_gradient import measure_here
     from gradir.passes.differentiate.derived import Derived
     from gradir.passes.gradient.gradient import Derivation, gradient
+    from gradir.passes.gradient.memory_limit import Plans
 
     def check(derivation: Derivation) -> Derived:
-        plans = Plans(derivation)
+        plans = Plans(derivation, measure_here())
         for plan in plans:
             assert plan.candidate.at_least <= plans.peak(plan)
         peaks = sorted({plans.peak(plan) for plan in plans})
@@ -358,7 +361,7 @@ def test_all_is_kept_only_where_that_takes_less(monkeypatch: pytest.MonkeyPatch)
     for policy in ("keep_none", "keep_matmuls"):
         for difference, is_taken in ((1, False), (0, True), (-1, True)):
 
-            def measured(_: Any, plan: Any, mode: Any, higher: int = difference) -> int:
+            def measured(_: Any, __: Any, plan: Any, mode: Any, higher: int = difference) -> int:
                 return 100 if plan is None else 100 + higher
 
             monkeypatch.setattr(memory_limit, "measured_peak", measured)

@@ -18,10 +18,10 @@ from stage_programs import Block, Maker, Node, Writer, as_python
 import gradir
 import gradir.numpy as gnp
 from gradir import Module
-from gradir.compiler.symbols import function_named
 from gradir.passes.cleanup import simplify
 from gradir.passes.differentiate import derived as derived_code
 from gradir.passes.rules import checkpoints
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, Any]
 Wrap = Callable[[Any], Any]

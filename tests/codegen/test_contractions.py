@@ -16,8 +16,13 @@ from runtime_harness import (
     memref,
     parse,
 )
+from xdsl.dialects.builtin import IntegerAttr
 
-from gradir.codegen.contractions.kernel import contract_scratch_bytes, emit_contract
+from gradir.codegen.contractions.kernel import (
+    THREADS,
+    contract_scratch_bytes,
+    emit_contract,
+)
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import host
 from gradir.dialects.base.diagnostics import LocatedError
@@ -248,6 +253,22 @@ def test_too_little_scratch_is_refused():
     small = text.replace(f"memref<{size}xi8>", "memref<64xi8>")
     with pytest.raises(LocatedError, match=r"needs \d+ bytes of scratch, got 64"):
         emit_program(function_of(small), host(), 1)
+
+
+def test_the_planned_number_of_threads_is_read():
+    """A contraction is split as it was planned, whoever asks for its code."""
+    text = product(64, 64, 64, "nt", "f32", "f32")
+    one, two = (contract_scratch_bytes(contraction_of(text), host(), n) for n in (1, 2))
+    planned, plain = (
+        contraction_of(text.replace(f"memref<{one}xi8>", f"memref<{two}xi8>")) for _ in range(2)
+    )
+    planned.attributes[THREADS] = IntegerAttr(2, 64)
+    split = emit_contract(plain, "k", host(), 2)
+    assert emit_contract(planned, "k", host(), 1).text == split.text
+    assert one == two or emit_contract(plain, "k", host(), 1).text != split.text
+    planned.attributes[THREADS] = IntegerAttr(0, 64)
+    with pytest.raises(LocatedError, match=r"gradir.threads must be a positive number, got 0"):
+        emit_contract(planned, "k", host(), 1)
 
 
 def test_a_kernel_tells_its_cost():

@@ -11,8 +11,8 @@ import pytest
 from random_programs import LARGE_SHAPES, ProgramWriter
 
 import gradir
-from gradir.compiler.symbols import function_named
 from gradir.runtime.arrays import dtype_of
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

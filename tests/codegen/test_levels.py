@@ -23,23 +23,24 @@ from gradir import Module
 from gradir.codegen.driver.entry import LIBRARY_SYMBOLS, OPENMP_SYMBOLS
 from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
 from gradir.codegen.driver.program import emit_program
-from gradir.codegen.scratch import allocate_scratch
 from gradir.codegen.text.callback_functions import HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.target import LEVELS, MachineTarget, host, runnable_levels, target_of
 from gradir.codegen.vector_math import FUNCTIONS, collect
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, complete
 from gradir.compiler.compiler import alone, compile_function, emit_object
-from gradir.compiler.pipeline import place_buffers, run_stages
-from gradir.compiler.symbols import function_named
+from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.errors import ArgumentError, CompileError
 from gradir.runtime import executable, jit
 from gradir.runtime.object_file import undefined_symbols
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 RUNNABLE = runnable_levels()
 OURS = {HOST_SYMBOL, POLL_SYMBOL, *GROWING_SYMBOLS, *OPENMP_SYMBOLS, *LIBRARY_SYMBOLS}
 HALVES = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
+FOR_A_TARGET = [stage.name for stage in STAGES].index("gradir-allocate-scratch")
+"""The first stage that is not the same for all targets."""
 level_of = pytest.mark.parametrize("level", LEVELS)
 running = pytest.mark.parametrize("level", RUNNABLE)
 
@@ -78,7 +79,7 @@ def test_ops(group: int) -> None:
         expected = batch.expected()
         counts = batch.add_driver()
         alone(batch.module, "driver")
-        run_stages(batch.module)
+        run_stages(batch.module, Machine.here(), stages=STAGES[:FOR_A_TARGET])
         for level in LEVELS:
             target = target_of(level)
             data, program = emitted(batch.module.clone(), target)
@@ -93,8 +94,7 @@ def test_ops(group: int) -> None:
 
 
 def emitted(module: Any, target: MachineTarget) -> tuple[bytes, Any]:
-    allocate_scratch(module, target, 1)
-    place_buffers(module)
+    run_stages(module, Machine(target, 1), stages=STAGES[FOR_A_TARGET:])
     program = emit_program(function_named(module, "driver"), target, 1)
     assert " half" not in program.text or target.converts_half
     assert "bfloat" not in program.text
@@ -415,9 +415,7 @@ func.func @f(%x: tensor<512xbf16>, %y: tensor<512xf32>) -> (tensor<512xbf16>, te
 def test_instructions_above_the_level_are_not_used(level: str) -> None:
     target = target_of(level)
     op = gradir.parse(ELEMENTWISE).op
-    run_stages(op)
-    allocate_scratch(op, target, 1)
-    place_buffers(op)
+    run_stages(op, Machine(target, 1))
     text = jit.assembly(emit_program(function_named(op, "f"), target, 1).text, target)
     assert ("%zmm" in text) == (level == "x86-64-v4")
     assert ("%ymm" in text) == (level == "x86-64-v3")

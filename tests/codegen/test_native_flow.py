@@ -14,11 +14,10 @@ from xdsl.dialects import scf
 
 import gradir
 from gradir.codegen.driver import threads as driver_threads
-from gradir.compiler.pipeline import place_buffers, run_stages
+from gradir.compiler.pipeline import Machine, run_stages
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange, PassError
-from gradir.passes.verify.verify import verify
 from gradir.runtime import threads
 
 needs_openmp = pytest.mark.skipif(threads.openmp() is None, reason="no OpenMP runtime found")
@@ -112,9 +111,7 @@ def test_random_programs_on_two_threads(seed: int, monkeypatch: pytest.MonkeyPat
 def test_stages_keep_their_promises(seed: int) -> None:
     """After every stage the module is valid, and at the end its text parses."""
     module = gradir.parse(random_text(seed, 4, 3)).op.clone()
-    run_stages(module, check=True)
-    place_buffers(module)
-    verify(module)
+    run_stages(module, Machine.here(), check=True)
     assert str(gradir.parse(str(module))) == str(module)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradir
-from gradir.compiler.symbols import function_named
+from gradir.symbols import function_named
 
 UNREAD_REGION = """
     func.func @g(%x: f64) -> f64 {

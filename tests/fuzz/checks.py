@@ -23,9 +23,9 @@ from fuzz.trial import (
     same_sums,
 )
 from gradir import GradirError, Module
-from gradir.compiler.symbols import function_named
 from gradir.dialects.base.attribute_names import PEAK
 from gradir.errors import ExecutionError
+from gradir.symbols import function_named
 from gradir.testing import difference
 
 Check = Callable[[Trial], None]

@@ -26,7 +26,6 @@ from fuzz.mutations import mutated, pipeline
 from fuzz.outcome import Broken, Outcome, must_work
 from fuzz.worker import TooLong, at_most
 from gradir import GradirError, Module
-from gradir.compiler.symbols import function_named
 from gradir.dialects.base.shapes import is_scalar, is_static, is_tensor, shape_of
 from gradir.dialects.base.value import SOURCE_ATTRIBUTE
 from gradir.errors import ExecutionError, gradir_errors
@@ -35,6 +34,7 @@ from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.verify.verify import verify
 from gradir.registry import make_context, parse_passes
 from gradir.runtime.arrays import dtype_of
+from gradir.symbols import function_named
 
 RUN_ELEMENTS = 20_000
 """A program with a larger array is not executed."""

@@ -16,9 +16,9 @@ from fuzz.text_program import TextProgram, random_text_program, smaller_program
 from fuzz.trial import Array, Trial
 from fuzz.verdict import choose_checks, judge, refusals_allowed
 from gradir import Module
-from gradir.compiler.symbols import function_named
 from gradir.dialects.base.shapes import element_of, is_float, is_tensor, shape_of
 from gradir.runtime.arrays import dtype_of
+from gradir.symbols import function_named
 
 ELEMENTS = ("f64",) * 7 + ("f32", "f16", "bf16")
 

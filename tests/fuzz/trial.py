@@ -13,8 +13,8 @@ import numpy as np
 import gradir
 from fuzz.outcome import Broken
 from gradir import Module
-from gradir.compiler.symbols import function_named
 from gradir.dialects.base.shapes import element_of, is_float, is_scalar, is_tensor
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -13,8 +13,8 @@ from control_flow_text import CONSTANTS, program
 
 import gradir
 from gradir import GradirError, Module
-from gradir.compiler.symbols import function_named
 from gradir.dialects.grad.tape import TapeNewOp
+from gradir.symbols import function_named
 from gradir.testing import check_grads
 
 

@@ -13,8 +13,8 @@ from random_programs import random_program
 
 import gradir
 from gradir import GradirError, Module
-from gradir.compiler.symbols import function_named
 from gradir.runtime.arrays import dtype_of
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import f64
 
 import gradir
 from gradir import Module
-from gradir.compiler.symbols import function_named
 from gradir.errors import GradirError
 from gradir.passes.gradient.prepare import is_taken_apart
+from gradir.symbols import function_named
 from gradir.testing import difference
 
 ACTIVE = [case for case in CASES if is_active(case)]

@@ -11,12 +11,12 @@ from scalar_cases import CASES, ELEMENTWISE, ScalarCase
 from xdsl.dialects import tensor
 
 import gradir
-from gradir.compiler.symbols import function_named
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base import interfaces
 from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, is_float, shape_of
 from gradir.dialects.foreign import scalar_rules, tensor_rules
 from gradir.errors import GradirError
+from gradir.symbols import function_named
 from gradir.testing import check_grads
 
 STEPS = {"math.ceil", "math.floor", "math.round", "math.roundeven", "math.trunc"}

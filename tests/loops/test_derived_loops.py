@@ -16,11 +16,10 @@ from xdsl.dialects.func import FuncOp
 
 import gradir
 from gradir import GradirError, Module
-from gradir.compiler.memory_limit import PEAK
-from gradir.compiler.symbols import function_named
-from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
+from gradir.dialects.base.attribute_names import PEAK, POLICY_ATTRIBUTE
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.analysis.region_flow import trips
+from gradir.symbols import function_named
 
 
 def counted(policy: str, steps: int | None = None) -> str:

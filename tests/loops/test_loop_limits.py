@@ -17,13 +17,14 @@ from xdsl.ir import Attribute
 
 import gradir
 from gradir import GradirError, Module
-from gradir.compiler.measured_memory import measured_peak
-from gradir.compiler.memory_limit import Plans
-from gradir.compiler.symbols import function_named
+from gradir.compiler.measured_gradient import measure_here
 from gradir.dialects.base.attribute_names import LOOPS, PEAK
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.gradient.gradient import Derivation, Mode, gradient
+from gradir.passes.gradient.measured_peak import measured_peak
+from gradir.passes.gradient.memory_limit import Plans
 from gradir.passes.recompute.loop_policy_search import least_runs
+from gradir.symbols import function_named
 
 ODE = Path(__file__).parents[2] / "benchmarks" / "programs" / "ode.mlir"
 
@@ -120,7 +121,7 @@ def all_plans(module: Module, mode: Mode) -> Plans:
     found: list[Plans] = []
 
     def look(derivation: Derivation) -> Derived:
-        found.append(Plans(derivation))
+        found.append(Plans(derivation, measure_here()))
         return derivation.derived()
 
     gradient(module.op.clone(), "f", mode=mode, keep=look)
@@ -134,7 +135,9 @@ def test_bounds_are_bounds(seed: int, mode: Mode) -> None:
     costs: list[float] = []
     for plan in plans:
         derived = plans.derived(plan.setting)
-        assert plan.candidate.at_least <= measured_peak(derived, plan.candidate, plans.mode)
+        assert plan.candidate.at_least <= measured_peak(
+            plans.measure, derived, plan.candidate, plans.mode
+        )
         costs.append(plans.settings[plan.setting].cost + plan.candidate.cost)
     assert costs == sorted(costs) and len(costs) > 3
 

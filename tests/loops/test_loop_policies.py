@@ -18,7 +18,6 @@ from xdsl.ir import Block, Region
 
 import gradir
 from gradir import GradirError, Module
-from gradir.compiler.symbols import function_named
 from gradir.dialects.array.elementwise import SinOp
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.base.value import Emitter
@@ -26,6 +25,7 @@ from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.dialects.grad.tape import TapeNewOp
 from gradir.interpreter.interpreter import interpret
 from gradir.passes.rules.loops.schedules import binomial_steps
+from gradir.symbols import function_named
 from gradir.testing import check_grads
 
 LOOPS = [n for n, p in PROGRAMS.items() if "scf.for" in p.text or "scf.while" in p.text]

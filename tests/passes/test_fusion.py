@@ -18,16 +18,13 @@ from xdsl.dialects.func import FuncOp
 
 import gradir
 from gradir import Module
-from gradir.codegen.scratch import allocate_scratch
 from gradir.codegen.text.target import host
-from gradir.compiler.pipeline import STAGES, place_buffers
-from gradir.compiler.symbols import function_named
+from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp
 from gradir.passes.buffers.plan_memory import ALIGNMENT, MemoryPlan, assign_offsets
-from gradir.passes.fusion.fuse import fuse
-from gradir.passes.verify.verify import verify
 from gradir.runtime.arrays import dtype_of
 from gradir.runtime.executable import Executable, compile_function
+from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -37,17 +34,10 @@ SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], der
 def staged(module: Module, fused: bool) -> tuple[ModuleOp, MemoryPlan]:
     """@f at buffer level, each stage's promise checked, with or without fusion."""
     op = module.op.clone()
-    for stage in STAGES:
-        if stage.run is fuse and not fused:
-            continue
-        stage.run(op)
-        verify(op)
-        for inner in op.walk():
-            assert stage.leaves(inner), f"{stage.name} left {inner.name}"
-    allocate_scratch(op, host(), 1)
-    plan = place_buffers(op)["f"]
-    verify(op)
-    return op, plan
+    stages = [stage for stage in STAGES if fused or stage.name != "gradir-fuse"]
+    assert fused or len(stages) < len(STAGES)
+    plans = run_stages(op, Machine(host(), 1), check=True, stages=stages)
+    return op, plans["f"]
 
 
 def compiled(module: Module, fused: bool) -> Executable:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 import gradir
-from gradir.compiler.pipeline import STAGES, place_buffers
+from gradir.compiler.pipeline import STAGES, Machine
 from gradir.dialects.grad.grad import ZeroOp
 from gradir.errors import GradirError, gradir_errors
 from gradir.registry import make_context, parse_passes
@@ -50,10 +50,8 @@ def _between(_: ModulePass | None, module: ModuleOp, following: ModulePass | Non
 def _check_stages(module: ModuleOp) -> None:
     check_uses(module)
     for stage in STAGES:
-        stage.run(module)
+        stage.run(module, Machine.here())
         check_uses(module)
-    place_buffers(module)
-    check_uses(module)
 
 
 @pytest.mark.parametrize("folder", sorted(each.name for each in FOLDER.iterdir() if each.is_dir()))

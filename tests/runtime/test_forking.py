@@ -122,7 +122,7 @@ assert (gradir.jit(forks)(np.ones(2)) == 2).all() and forked == [True]
 
 WITH_OTHER_LOCKS = """
 from gradir.gc_pause import paused_gc
-from gradir.runtime.forking import RenewedLock, compiler_lock, short_lock
+from gradir.forking import RenewedLock, compiler_lock, short_lock
 from gradir.text.parser import _room_to_recurse
 
 limit, lock = sys.getrecursionlimit(), RenewedLock()

@@ -27,9 +27,16 @@ from runtime_harness import (
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import host
 from gradir.dialects.base.diagnostics import LocatedError
-from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, GradirError
-from gradir.runtime import memory, threads
-from gradir.runtime.executable import Executable, IndexOutOfRange
+from gradir.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CompileError,
+    ExecutionError,
+    GradirError,
+    IndexOutOfRange,
+)
+from gradir.runtime import jit, memory, threads
+from gradir.runtime.executable import Executable
 from gradir.runtime.memory import Pool, ResultBuffer
 
 LONG = 1 << 16
@@ -606,6 +613,12 @@ def test_a_forked_child_can_call():
 def test_llvm_is_not_imported_before_it_is_needed():
     code = "import sys, gradir, gradir.runtime.executable; sys.exit('llvmlite' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_what_llvm_refuses_is_an_error_of_gradir():
+    for text in ("define void @f( {", "define i64 @f(i64 %x) {\n  ret i64 %y\n}"):
+        with pytest.raises(CompileError, match="LLVM does not take the code that gradir wrote: "):
+            jit.compile_object(text, host())
 
 
 def test_the_code_can_be_read(add16: Executable):

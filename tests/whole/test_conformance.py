@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import gradir
-from gradir.compiler.symbols import function_named
 from gradir.runtime.arrays import dtype_of
+from gradir.symbols import function_named
 
 FILES = sorted((Path(__file__).parents[1] / "conformance").glob("*.json"))
 CASES: list[Any] = [

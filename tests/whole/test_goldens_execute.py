@@ -16,12 +16,12 @@ import pytest
 
 import gradir
 from gradir import Module
-from gradir.compiler.symbols import function_named
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import is_scalar, is_static, is_tensor
 from gradir.errors import IndexOutOfRange
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
 from gradir.runtime.arrays import dtype_of
+from gradir.symbols import function_named
 from gradir.testing import check_grads
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -130,6 +130,57 @@ def test_import_is_light(module: str) -> None:
     assert result.stdout.strip() == "[]"
 
 
+# The rooms of gradir/, the lowest first: a room imports from those before it, and from itself.
+GRADIR_ROOMS = (
+    *("diagnostics", "errors", "forking", "gc_pause", "registry", "universe", "symbols"),
+    *("text", "codegen", "runtime", "interpreter", "compiler", "api", "frontends"),
+    *("numpy", "nn", "testing", "__init__"),
+)
+
+
+def gradir_room(name: str) -> str | None:
+    """The room of gradir/ that a dotted name belongs to; None for what lies elsewhere."""
+    first, *rest = name.split(".")
+    if first != "gradir" or (rest and rest[0] in LINKED):
+        return None
+    return rest[0] if rest and rest[0] in GRADIR_ROOMS else "__init__"
+
+
+def arrows_up(path: Path) -> list[str]:
+    """What a file imports from rooms above its own."""
+    rooms = GRADIR_ROOMS
+    own = path.relative_to(ROOT / "gradir").with_suffix("").parts[0]
+    assert own in rooms, f"{path}: which room of gradir is it in?"
+    imported = imported_names(ast.parse(path.read_text()), module_parts(path))
+    return [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for line, name in imported
+        if (room := gradir_room(name)) and rooms.index(room) > rooms.index(own)
+    ]
+
+
+def test_rooms_of_gradir() -> None:
+    """Also inside of functions, where a circle would hide."""
+    files = python_files("gradir")
+    assert [arrow for path in files for arrow in arrows_up(path)] == []
+    used = {path.relative_to(ROOT / "gradir").with_suffix("").parts[0] for path in files}
+    assert used == set(GRADIR_ROOMS)
+
+
+@pytest.mark.parametrize(
+    ("name", "room"),
+    [
+        ("gradir.text.parser.parse", "text"),
+        ("gradir.parse", "__init__"),
+        ("gradir", "__init__"),
+        ("gradir.passes.gradient", None),
+        ("numpy.linalg", None),
+    ],
+)
+def test_names_are_in_rooms(name: str, room: str | None) -> None:
+    assert gradir_room(name) == room
+
+
 # Passes and code generation ask ops what they are. These name tensor ops, and say why.
 NAMES_TENSOR_OPS = {
     "passes/lower/sum_slices.py": "a sum of slices at run-time places, in the loop that adds them",

@@ -21,7 +21,7 @@ from functools import partial
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute
 
 from gradir.codegen.bodies.emitter import (
@@ -59,60 +59,84 @@ from gradir.dialects.base.access import Access
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import ContractOp, ShapedType
 from gradir.passes.analysis.contraction_chains import copied_factors, is_single_chain
-from gradir.runtime.threads import thread_count
 
 # Nanoseconds, as measured: to pack a byte, to multiply and add a vector, to load one of the right
 # factor (once for each tile of rows), to load it out of squares that are transposed.
 PACK_COST, MULTIPLY_COST, LOAD_COST, TRANSPOSED_LOAD_COST = 0.1, 0.11, 0.5, 1.0
 
+THREADS = "gradir.threads"
+"""On a contraction: the number of threads that it is split for, and its scratch memory with it."""
 
-def emit_contract(
-    op: ContractOp, name: str, target: MachineTarget, threads: int | None = None
-) -> Kernel:
-    """The kernel of a contraction at buffer level, for probably `threads` threads."""
-    return _emit(op, name, target, threads)
+
+def emit_contract(op: ContractOp, name: str, target: MachineTarget, threads: int) -> Kernel:
+    """The kernel of a contraction at buffer level, split for the threads that it was planned for;
+    for `threads` of them where nothing planned it."""
+    return _emit(op, name, target, planned_threads(op) or threads)
+
+
+def planned_threads(op: ContractOp) -> int | None:
+    """The number of threads that gradir-allocate-scratch wrote on a contraction, if it did."""
+    planned = op.attributes.get(THREADS)
+    if planned is None:
+        return None
+    if not isinstance(planned, IntegerAttr) or planned.value.data < 1:
+        raise LocatedError(f"{op.name}: {THREADS} must be a positive number, got {planned}", op)
+    return planned.value.data
 
 
 def _emit(
-    op: ContractOp, name: str, target: MachineTarget, threads: int | None, resumes: bool = False
+    op: ContractOp, name: str, target: MachineTarget, threads: int, resumes: bool = False
 ) -> Kernel:
     """The kernel; with `resumes` its chains go on from what the output holds."""
 
-    def emit(step: ContractionStep, label: str, threads: int | None = threads) -> Kernel:
+    def emit(step: ContractionStep, label: str, threads: int = threads) -> Kernel:
         if isinstance(step.op, ContractOp):
             return _emit(step.op, label, target, threads, step.resumes)
         return emit_nest(step.op, label, target)
 
-    rows = _fitting_rows(op, target, threads)
-    if rows is not None:
-        alone = partial(emit, threads=1)
-        kernel = emit_steps(rows.chunks.part, rows.steps, f"{name}.part", target, alone)
-        return emit_rows(op, rows.chunks, kernel, rows.share_bytes, rows.shares, name, target)
-    steps = _steps(op)
-    if steps is not None:
-        if steps.scratch_bytes > _available(op):
-            raise _too_little(op, contract_scratch_bytes(op, target, threads))
-        return emit_steps(op, steps, name, target, emit)
-    tiled = tiling(op, target)
-    return _emit_tiled(op, name, tiled, _fitting_plan(op, tiled, target, threads), resumes)
+    plan = _plan(op, target, threads)
+    if (needed := _scratch_of_plan(plan, target, threads)) > _available(op):
+        raise LocatedError(
+            f"{op.name}: needs {needed} bytes of scratch, got {_available(op)}; "
+            "contract_scratch_bytes tells how many",
+            op,
+        )
+    match plan:
+        case _RowChunks():
+            alone = partial(emit, threads=1)
+            kernel = emit_steps(plan.chunks.part, plan.steps, f"{name}.part", target, alone)
+            return emit_rows(op, plan.chunks, kernel, plan.share_bytes, plan.shares, name, target)
+        case Steps():
+            return emit_steps(op, plan, name, target, emit)
+        case _:
+            return _emit_tiled(op, name, tiling(op, target), plan, resumes)
 
 
-def contract_scratch_bytes(
-    op: ContractOp, target: MachineTarget, threads: int | None = None
-) -> int:
+def contract_scratch_bytes(op: ContractOp, target: MachineTarget, threads: int) -> int:
     """The bytes of scratch that `emit_contract` wants, aligned to 64; `op` may be on tensors."""
-    rows = _rows(op, target, threads or thread_count())
+    return _scratch_of_plan(_plan(op, target, threads), target, threads)
+
+
+def _plan(
+    op: ContractOp, target: MachineTarget, threads: int
+) -> _RowChunks | Steps | gemm.GemmPlan:
+    """The way a contraction is computed: in chunks of rows, in steps, or by the tiled kernel."""
+    rows = _rows(op, target, threads)
     if rows is not None:
-        return rows.scratch_bytes
+        return rows
     steps = _steps(op)
     if steps is not None:
-        return _scratch_of(steps, target, threads)
-    return gemm.plan(
-        tiling(op, target).contraction, target, threads or thread_count()
-    ).scratch_bytes
+        return steps
+    return gemm.plan(tiling(op, target).contraction, target, threads)
 
 
-def _scratch_of(steps: Steps, target: MachineTarget, threads: int | None) -> int:
+def _scratch_of_plan(
+    plan: _RowChunks | Steps | gemm.GemmPlan, target: MachineTarget, threads: int
+) -> int:
+    return _scratch_of(plan, target, threads) if isinstance(plan, Steps) else plan.scratch_bytes
+
+
+def _scratch_of(steps: Steps, target: MachineTarget, threads: int) -> int:
     inner = [
         contract_scratch_bytes(step.op, target, threads)
         if isinstance(step.op, ContractOp)
@@ -148,15 +172,6 @@ def _rows(op: ContractOp, target: MachineTarget, threads: int) -> _RowChunks | N
     return _RowChunks(chunks, steps, _scratch_of(steps, target, 1), min(threads, chunks.count))
 
 
-def _fitting_rows(op: ContractOp, target: MachineTarget, threads: int | None) -> _RowChunks | None:
-    """The chunks for so many threads, or for those that the scratch buffer was planned for."""
-    for count in (threads or thread_count(), thread_count(), 1):
-        rows = _rows(op, target, count)
-        if rows is not None and rows.scratch_bytes <= _available(op):
-            return rows
-    return None
-
-
 def _steps(op: ContractOp) -> Steps | None:
     """What the contraction is split into; None if the tiled kernel does it at once."""
     if not is_single_chain(op):
@@ -182,27 +197,6 @@ def _has_plain_epilogue(op: ContractOp) -> bool:
         and all(pad is None for pad in op.input_pads[op.HIDDEN_INPUTS :])
         and all(row.symbol is None for access in accesses for row in access.rows)
         and all(summed.isdisjoint(access.used) for access in accesses)
-    )
-
-
-def _fitting_plan(
-    op: ContractOp, tiled: Tiling, target: MachineTarget, threads: int | None
-) -> gemm.GemmPlan:
-    """The plan for so many threads, or for those that the scratch buffer was planned for."""
-    available, smallest = _available(op), 0
-    for count in (threads or thread_count(), thread_count(), 1):
-        plan = gemm.plan(tiled.contraction, target, count)
-        if plan.scratch_bytes <= available:
-            return plan
-        smallest = plan.scratch_bytes
-    raise _too_little(op, smallest)
-
-
-def _too_little(op: ContractOp, needed: int) -> LocatedError:
-    return LocatedError(
-        f"{op.name}: needs {needed} bytes of scratch, got {_available(op)}; "
-        "contract_scratch_bytes tells how many",
-        op,
     )
 
 

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block
 
-from gradir.compiler.symbols import function_named
 from gradir.dialects.base.shapes import element_of, is_float
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
@@ -28,6 +27,7 @@ from gradir.frontends.tracing.tracing import Trace, element, filled, lifted, tra
 from gradir.frontends.tracing.trees import Tree, flatten, leaves_like
 from gradir.frontends.transforms.jit import jit
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
+from gradir.symbols import function_named
 
 
 class CustomVjp(Copied):

@@ -16,8 +16,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from gradir.api import Module, compile
-from gradir.compiler.gradient_pass import apply_gradient
-from gradir.compiler.symbols import function_named
+from gradir.compiler.measured_gradient import apply_gradient
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
@@ -31,6 +30,7 @@ from gradir.frontends.transforms.jit import jit
 from gradir.frontends.transforms.wrapped import Copied, Parts, Wrapped, look_like
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+from gradir.symbols import function_named
 
 
 @dataclass(frozen=True)

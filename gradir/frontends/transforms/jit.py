@@ -10,6 +10,7 @@ import numpy as np
 
 from gradir.api import compile
 from gradir.errors import ArgumentTypeError
+from gradir.forking import RenewedLock
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.source_locations import at, place_of_user, public
 from gradir.frontends.tracing.spec import Spec, spec_of
@@ -17,7 +18,6 @@ from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.tracing import is_number, tracing
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
-from gradir.runtime.forking import RenewedLock
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """Derivatives within a memory limit, and policies: plans that are measured, not estimated.
 
 A plan is a setting of loop policies (`loop_policy_search.py`) and a set of values to keep
-(`candidates.py`, both in `passes/recompute/`). Plans are compiled down to the memory plan, the
-cheapest first, until one fits. So the peak that is promised is the arena that the program gets; and
-as the plans do not depend on the limit, a larger limit never leads to a smaller peak than a smaller
-one, nor to more recomputation.
+(`candidates.py`, both in `passes/recompute/`). Plans are measured, the cheapest first, until one
+fits; the compiler hands in the measure, which goes down to the memory plan. So the peak that is
+promised is the arena that the program gets; and as the plans do not depend on the limit, a larger
+limit never leads to a smaller peak than a smaller one, nor to more recomputation.
 
 What loops of unknown length leave on tapes that grow is outside of the arena. That is so only where
 a loop must not run again, or says store_all itself; such tapes share what the arena leaves of the
@@ -15,19 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from heapq import heappop, heappush
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from gradir.compiler.measured_memory import made_functions, measured_peak
 from gradir.dialects.base.attribute_names import LOOPS, MEMORY_LIMIT, PEAK, POLICY_ATTRIBUTE
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.gradient.gradient import Derivation, Mode
+from gradir.passes.gradient.measured_peak import Measure, made_functions, measured_peak
 from gradir.passes.recompute.candidates import (
     Candidate,
     candidates,
@@ -55,9 +55,10 @@ class MemoryLimit:
     """
 
     bytes: int
+    measure: Measure
 
     def __call__(self, derivation: Derivation) -> Derived:
-        plans = Plans(derivation)
+        plans = Plans(derivation, self.measure)
         chosen = plans.within(self.bytes)
         if chosen is None:
             least = plans.least()
@@ -79,16 +80,16 @@ class MemoryLimit:
         return derived
 
 
-def keep_what_pays(derivation: Derivation) -> Derived:
+def keep_what_pays(measure: Measure, derivation: Derivation) -> Derived:
     """The policy `auto`: of the plans that take hardly more time, that with the lowest peak."""
     derived, mode, costs = derivation.derived(), derivation.mode, derivation.costs
     found = nearly_free(derived, mode, costs, _how_many(derived))
-    chosen = min(found, key=partial(measured_peak, derived, mode=mode))
+    chosen = min(found, key=partial(measured_peak, measure, derived, mode=mode))
     recompute(derived, lambda value: value not in chosen.kept, mode)
     return derived
 
 
-def keep_by_name(policy: str, derivation: Derivation) -> Derived:
+def keep_by_name(policy: str, measure: Measure, derivation: Derivation) -> Derived:
     """A policy that says which values are kept, unless keeping all of them takes less memory.
 
     What no native code can be made of is left to the policy.
@@ -100,7 +101,8 @@ def keep_by_name(policy: str, derivation: Derivation) -> Derived:
     made = (value for op in derived.forward.ops for value in op.results)
     wanted = Candidate(frozenset(value for value in made if keeps(value)), 0.0)
     try:
-        is_higher = measured_peak(derived, wanted, mode) > measured_peak(derived, None, mode)
+        peak, peak_of_all = (measured_peak(measure, derived, c, mode) for c in (wanted, None))
+        is_higher = peak > peak_of_all
     except PassError:
         is_higher = False
     if not is_higher:
@@ -131,11 +133,35 @@ class Plan:
     candidate: Candidate
 
 
+class PeakCache:
+    """The peaks that plans were measured to have, for the last few derivatives.
+
+    Where one limit is tried after another, each plan is compiled once.
+    """
+
+    # Limits are tried on one function at a time, perhaps on the few of a program in turn.
+    DERIVATIVES = 8
+
+    def __init__(self) -> None:
+        self._peaks: dict[tuple[Measure, str], dict[int, int]] = {}
+
+    def of(self, measure: Measure, text: str) -> dict[int, int]:
+        """The peaks by the numbers of the plans, to which new ones are added."""
+        peaks = self._peaks.pop((measure, text), {})
+        self._peaks[measure, text] = peaks
+        for oldest in list(self._peaks)[: -self.DERIVATIVES]:
+            self._peaks.pop(oldest, None)
+        return peaks
+
+
+PEAKS = PeakCache()
+
+
 class Plans:
     """The plans for one derivative, the cheapest first, and the memory that each takes."""
 
-    def __init__(self, derivation: Derivation):
-        self.derivation = derivation
+    def __init__(self, derivation: Derivation, measure: Measure):
+        self.derivation, self.measure = derivation, measure
         self.mode: Mode = derivation.mode
         stored, loops = _storing_all(derivation)
         straight = straight_bytes(stored, self.mode)
@@ -144,7 +170,7 @@ class Plans:
         self.settings, self._of_setting = _thinned(found, straight, count)
         plain = not loops and not self.settings[0].policies
         self._derived: dict[int, Derived] = {0: stored} if plain else {}
-        self._peaks = _measured(_text(derivation, stored))
+        self._peaks = PEAKS.of(measure, _text(derivation, stored))
         self._made: list[Plan] = []
         self._rest = self._in_order()
 
@@ -186,7 +212,7 @@ class Plans:
         """The bytes that the derivative takes, as compiled for this machine."""
         if plan.number not in self._peaks:
             derived, mode = self.derived(plan.setting), self.mode
-            self._peaks[plan.number] = measured_peak(derived, plan.candidate, mode)
+            self._peaks[plan.number] = measured_peak(self.measure, derived, plan.candidate, mode)
         return self._peaks[plan.number]
 
     def within(self, limit: int) -> Plan | None:
@@ -221,7 +247,7 @@ def _storing_all(derivation: Derivation) -> tuple[Derived, bool]:
 
 
 def _text(derivation: Derivation, stored: Derived) -> str:
-    """What the plans and their peaks depend on; the machine is one."""
+    """What the plans depend on, and with the measure their peaks."""
     _, functions = made_functions(stored, None, derivation.mode)
     return "\n".join(map(str, (derivation.source, *functions)))
 
@@ -245,10 +271,3 @@ def _thinned(found: list[Setting], straight: int, count: int) -> tuple[list[Sett
         return kept, count
     each = FEWEST_OF_SETTING if straight > SMALL * found[0].bytes else 1
     return spread(kept, max(min(count, MOST_WITH_LOOPS) // each, 1)), each
-
-
-@lru_cache(maxsize=8)
-def _measured(text: str) -> dict[int, int]:
-    """The peaks of the plans, by number, that were measured for a derivative before."""
-    del text
-    return {}

@@ -1,12 +1,14 @@
 """gradir-gradient as a pass, with its policies and memory limits.
 
 What a plan for a memory limit needs to know, the size of the arena, comes out of the stages down to
-buffers; so the pass stands beside them, and `passes/gradient/gradient.py` below.
+buffers. So the compiler hands in the measure, and the pass that has a name derives from this one
+(`gradir/compiler/measured_gradient.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast, get_args
@@ -17,11 +19,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
-from gradir.compiler.memory_limit import MemoryLimit, keep_by_name, keep_what_pays
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.policies import POLICIES
 from gradir.passes.differentiate.selectors import Selector
 from gradir.passes.gradient.gradient import Choice, Mode, Observer, gradient
+from gradir.passes.gradient.measured_peak import Measure
+from gradir.passes.gradient.memory_limit import MemoryLimit, keep_by_name, keep_what_pays
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ class GradientPass(ModulePass):
     memory_limit: int | None = None
     req: str | None = None
 
+    @abstractmethod
+    def measure(self) -> Measure:
+        """What says how large the arenas of functions are."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self.run(op)
 
@@ -45,7 +52,7 @@ class GradientPass(ModulePass):
         """Apply the pass; `observe` is shown the derivative."""
         apply_gradient(
             module, self.function, self.wrt, self.of, self.mode, self.policy, self.memory_limit,
-            parse_requests(self.req, module), observe,
+            parse_requests(self.req, module), self.measure, observe,
         )  # fmt: skip
 
 
@@ -58,9 +65,10 @@ def apply_gradient(
     policy: str,
     memory_limit: int | None,
     requests: Sequence[tuple[Selector, str]],
+    measuring: Callable[[], Measure],
     observe: Observer | None = None,
 ) -> list[FuncOp]:
-    """`gradient` with all options of the pass."""
+    """`gradient` with all options of the pass; `measuring` gives the measure, if one is needed."""
     if mode not in get_args(Mode):
         *others, last = get_args(Mode)
         wanted = f"{', '.join(others)} or {last}"
@@ -71,7 +79,7 @@ def apply_gradient(
             "leave it out",
             module,
         )
-    keep = _choice(module, policy, memory_limit)
+    keep = _choice(module, policy, memory_limit, measuring)
     settings: dict[str, Attribute] = {}
     if policy != "keep_all":
         settings["policy"] = StringAttr(policy)
@@ -80,7 +88,9 @@ def apply_gradient(
     return gradient(module, function, wrt, of, cast(Mode, mode), requests, keep, settings, observe)
 
 
-def _choice(module: ModuleOp, policy: str, memory_limit: int | None) -> Choice | None:
+def _choice(
+    module: ModuleOp, policy: str, memory_limit: int | None, measuring: Callable[[], Measure]
+) -> Choice | None:
     """What decides on recomputation; None where all is kept."""
     if policy not in POLICIES:
         known = ", ".join(POLICIES)
@@ -98,12 +108,12 @@ def _choice(module: ModuleOp, policy: str, memory_limit: int | None) -> Choice |
                 f"{memory_limit!r}",
                 module,
             )
-        return MemoryLimit(memory_limit)
+        return MemoryLimit(memory_limit, measuring())
     if policy == "keep_all":
         return None
     if policy == "auto":
-        return keep_what_pays
-    return partial(keep_by_name, policy)
+        return partial(keep_what_pays, measuring())
+    return partial(keep_by_name, policy, measuring())
 
 
 def parse_requests(text: str | None, place: ModuleOp) -> list[tuple[Selector, str]]:

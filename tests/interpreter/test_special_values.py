@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from op_cases import CASES, ELEMENTS, Case
-from test_ops import function, module_of
+from op_programs import function, module_of
 from xdsl.dialects.builtin import f64
 from xdsl.utils.exceptions import VerifyException
 

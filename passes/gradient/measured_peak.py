@@ -1,6 +1,10 @@
-"""What a derivative takes: it is compiled down to the memory plan, for this machine."""
+"""What a derivative takes, as it is measured: the functions of a plan are made, and handed to what
+knows how large the arenas of functions are."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -16,8 +20,13 @@ from gradir.passes.gradient.gradient import Mode, functions_of
 from gradir.passes.recompute.candidates import Candidate
 from gradir.passes.recompute.policies import recompute
 
+Measure: TypeAlias = Callable[[ModuleOp], Mapping[str, int]]
+"""The bytes of each function's arena; uses up the module. Those that are equal measure alike."""
 
-def measured_peak(derived: Derived, candidate: Candidate | None, mode: Mode) -> int:
+
+def measured_peak(
+    measure: Measure, derived: Derived, candidate: Candidate | None, mode: Mode
+) -> int:
     """The bytes of the arena, and of residuals that go from one function to another; without a
     candidate those of the derivative as it is."""
     module, functions = made_functions(derived, candidate, mode)
@@ -25,7 +34,7 @@ def measured_peak(derived: Derived, candidate: Candidate | None, mode: Mode) -> 
     if mode == "split":
         outputs = functions[0].function_type.outputs.data[len(derived.results) :]
         between = sum(map(_handed_over, outputs))
-    return between + max(arena_bytes(module).values())
+    return between + max(measure(module).values())
 
 
 def _handed_over(type_: Attribute) -> int:
@@ -53,15 +62,3 @@ def made_functions(
     functions = functions_of(program, copy, mode)
     source.detach()
     return module, functions
-
-
-def arena_bytes(module: ModuleOp) -> dict[str, int]:
-    """The arena of each function, compiled for this machine; uses up the module."""
-    from gradir.codegen.scratch import allocate_scratch
-    from gradir.codegen.text.target import host
-    from gradir.compiler.pipeline import place_buffers, run_stages
-    from gradir.runtime.threads import thread_count
-
-    run_stages(module)
-    allocate_scratch(module, host(), thread_count(None))
-    return {name: plan.peak_bytes for name, plan in place_buffers(module).items()}

@@ -1,0 +1,50 @@
+"""gradir-gradient where plans are measured: compiled down to the memory plan, for this machine.
+
+`import gradir` loads this module, so that the stages are imported when there is a plan to measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+
+from gradir.passes.gradient import gradient_pass
+
+if TYPE_CHECKING:
+    from gradir.compiler.pipeline import Machine
+
+
+@dataclass(frozen=True)
+class ArenaBytes:
+    """The arena of each function, compiled for a machine; uses up the module."""
+
+    machine: Machine
+
+    def __call__(self, module: ModuleOp) -> Mapping[str, int]:
+        from gradir.compiler.pipeline import run_stages
+
+        plans = run_stages(module, self.machine)
+        return {name: plan.peak_bytes for name, plan in plans.items()}
+
+
+def measure_here() -> ArenaBytes:
+    """The measure on this machine, which is the machine that the code is for."""
+    from gradir.compiler.pipeline import Machine
+
+    return ArenaBytes(Machine.here())
+
+
+apply_gradient = partial(gradient_pass.apply_gradient, measuring=measure_here)
+"""`gradient` with all options of the pass."""
+
+
+@dataclass(frozen=True)
+class GradientPass(gradient_pass.GradientPass):
+    """Differentiate a function: into forward and backward functions, or into its jvp."""
+
+    def measure(self) -> ArenaBytes:
+        return measure_here()

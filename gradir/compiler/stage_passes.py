@@ -1,0 +1,43 @@
+"""Passes that ask which machine they run on: gradir-allocate-scratch, and gradir-stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from gradir.codegen.scratch import allocate_scratch
+from gradir.compiler.pipeline import STAGES, Machine, run_stages, stages_until
+from gradir.dialects.base.diagnostics import PassError
+
+
+@dataclass(frozen=True)
+class AllocateScratchPass(ModulePass):
+    """Allocate the scratch buffers that native code for this machine needs."""
+
+    name = "gradir-allocate-scratch"
+
+    threads: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = Machine.here(self.threads)
+        allocate_scratch(op, machine.target, machine.threads)
+
+
+@dataclass(frozen=True)
+class StagesPass(ModulePass):
+    """Run the stages of native code for this machine, all of them or until one."""
+
+    name = "gradir-stages"
+
+    until: str = STAGES[-1].name
+    threads: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        stages = stages_until(self.until)
+        if stages is None:
+            known = ", ".join(dict.fromkeys(stage.name for stage in STAGES))
+            raise PassError(f"gradir-stages: until must be one of {known}, got {self.until!r}", op)
+        run_stages(op, Machine.here(self.threads), stages=stages)

@@ -250,7 +250,7 @@ def _machine(target: MachineTarget, level: int = SPEED_LEVEL) -> Any:
     # the large code model, the default of a JIT, would load each address from an immediate
     return (
         _llvm()
-        .MachineTarget.from_triple(_triple(target))
+        .Target.from_triple(_triple(target))
         .create_target_machine(
             cpu=target.cpu,
             features=target.features,

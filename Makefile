@@ -30,8 +30,7 @@ demo: $(INSTALLED) ## Train a digits classifier, then show and run the same prog
 	$(BIN)/gradir-opt examples/digits_mlp.mlir -p 'gradir-gradient{function=main mode=split}'
 	$(BIN)/gradir-run examples/digits_mlp.mlir --function main --random-inputs 0
 
-# Types are checked by one process, which takes half a minute: beside the tests, whose processes
-# leave a core idle now and then. Either one that fails makes the command fail.
+# Style and types are checked beside the tests. Either one that fails makes the command fail.
 test: $(INSTALLED) ## Run every check: style, types, all tests
 	@$(MAKE) --no-print-directory --jobs=2 lint all-tests
 

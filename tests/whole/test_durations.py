@@ -25,6 +25,9 @@ def test_no_case_is_fast_that_takes_too_long() -> None:
     cases = ["f.py::test_few[0]", "f.py::test_few[1]"]
     stored = {"f.py::test_few": Duration(3 * durations.SECONDS_OF_CHECK, 2)}
     assert slow_tests(cases, stored) == set(cases)
+    alone = {**stored, cases[0]: Duration(3 * durations.SECONDS_OF_CHECK, 1)}
+    stored = {**alone, "f.py::test_few": Duration(3 * durations.SECONDS_OF_CHECK, 1)}
+    assert slow_tests(cases, stored) == set(cases)
 
 
 def test_stored_tests_are_there() -> None:

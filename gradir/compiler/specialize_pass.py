@@ -48,7 +48,7 @@ def _differentiate(
         "keep_all" if policy is None else str(policy),
         None if limit is None else int(limit),
         parse_requests(None if requests is None else str(requests), module),
-        observe,
+        observe=observe,
     )
     return made[0]
 

@@ -16,7 +16,7 @@ from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.source_locations import public
 from gradir.frontends.tracing.trace import yielded
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
+from gradir.frontends.tracing.tracing import emit_one, lifted, tracing
 from gradir.frontends.tracing.trees import map_tree
 from gradir.frontends.transforms.wrapped import Wrapped
 
@@ -47,21 +47,20 @@ class Stage(Wrapped):
         self._function = function
         self._policy = policy
 
+    # in one frame: stages nest as deep as Python's recursion limit lets them
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function's result; in a trace, of a region op in which it runs."""
         trace = tracing()
-        run = partial(called, "checkpoint", self._function, *args, **kwargs)
-        return run() if trace is None else _staged(trace, self._policy, run)
-
-
-def _staged(trace: Trace, policy: str, run: Callable[[], Any]) -> Any:
-    """The results of a region op in which the function runs."""
-    with trace.region(Block()) as block:
-        values, results = yielded(run(), "the checkpointed function")
-        trace.emit(YieldOp(*map(trace.use, values)))
-    named = None if policy == "keep_none" else policy
-    op = trace.emit(CheckpointOp([v.type for v in values], block, named))
-    return results.build(trace.results_like(op, values))
+        if trace is None:
+            return called("checkpoint", self._function, *args, **kwargs)
+        with trace.region(Block()) as block:
+            returned = called("checkpoint", self._function, *args, **kwargs)
+            values, results = yielded(returned, "the checkpointed function")
+            trace.emit(YieldOp(*map(trace.use, values)))
+        named = None if self._policy == "keep_none" else self._policy
+        op = trace.emit(CheckpointOp([v.type for v in values], block, named))
+        return results.build(trace.results_like(op, values))
 
 
 @public

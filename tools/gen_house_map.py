@@ -1,4 +1,4 @@
-"""Draw the rooms of gradir and who imports whom, from the imports: docs/pictures/house.svg.
+"""Draw the rooms of gradir and who imports whom, from the imports: docs/house.svg.
 
 `make docs` runs this; a test holds the picture to the code. Each folder is a sheet: a room stands
 above those that it imports. An arrow that follows from two others is left out, and so are imports
@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PICTURE = ROOT / "docs" / "pictures" / "house.svg"
+PICTURE = ROOT / "docs" / "house.svg"
 SHEETS = ("gradir", "gradir/frontends", "gradir/codegen", "passes", "dialects")
 LINKS = ("dialects", "passes", "tools")
 # Sizes in pixels: the text is 12 high, and a letter about 7 wide.

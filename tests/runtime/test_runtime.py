@@ -592,7 +592,7 @@ def test_without_openmp_there_is_one_thread(monkeypatch: pytest.MonkeyPatch):
 
 FORK = """
 import os, sys
-sys.path.insert(0, "tests")
+sys.path.insert(0, "tests/support")
 import numpy as np
 from runtime_harness import add_function, compiled
 fn = compiled(add_function(1 << 16), threads=2)

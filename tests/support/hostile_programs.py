@@ -169,7 +169,7 @@ NESTS = {
   }
   return %y : tensor<2xf64>
 }""",
-        r":2:3: error: loopnest.nest: loopnest.load must read an input",
+        r":4:5: error: loopnest.load: %x is defined outside of loopnest.nest",
     ),
     "buffers": (
         """func.func @f(%x: memref<4xf64>) attributes {gradir.inputs = 0, gradir.results = 1} {

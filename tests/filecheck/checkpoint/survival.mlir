@@ -50,36 +50,36 @@ func.func @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) ->
 // BUFFERS-NEXT:     %3 = math.tanh %2 : f32
 // BUFFERS-NEXT:     loopnest.yield %3 : f32
 // BUFFERS-NEXT:   }
-// BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%t[d0, d2] : memref<4x8xf32>, %w[d2, d1] : memref<8x8xf32>) acc %4: f32 -> ([d0, d1] to %result0 : memref<4x8xf32>) {
-// BUFFERS-NEXT:     loopnest.yield %4 : f32
+// BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%t[d0, d2] : memref<4x8xf32>, %w[d2, d1] : memref<8x8xf32>) acc %0: f32 -> ([d0, d1] to %result0 : memref<4x8xf32>) {
+// BUFFERS-NEXT:     loopnest.yield %0 : f32
 // BUFFERS-NEXT:   }
 // BUFFERS-NEXT:   %t_ct = memref.alloc() : memref<4x8xf32>
-// BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%y_ct[d0, d2] : memref<4x8xf32>, %w[d1, d2] : memref<8x8xf32>) acc %5: f32 -> ([d0, d1] to %t_ct : memref<4x8xf32>) {
-// BUFFERS-NEXT:     loopnest.yield %5 : f32
+// BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%y_ct[d0, d2] : memref<4x8xf32>, %w[d1, d2] : memref<8x8xf32>) acc %0: f32 -> ([d0, d1] to %t_ct : memref<4x8xf32>) {
+// BUFFERS-NEXT:     loopnest.yield %0 : f32
 // BUFFERS-NEXT:   }
 // BUFFERS-NEXT:   %h_ct = memref.alloc() : memref<4x8xf32>
-// BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%x[d0, d2] : memref<4x8xf32>, %w[d2, d1] : memref<8x8xf32>, %6 = %b[d1] : memref<8xf32>, %7 = %t_ct[d0, d1] : memref<4x8xf32>) acc %8: f32 -> ([d0, d1] to %t_ct : memref<4x8xf32>, [d0, d1] to %h_ct : memref<4x8xf32>) {
-// BUFFERS-NEXT:     %9 = arith.addf %8, %6 : f32
-// BUFFERS-NEXT:     %10 = math.tanh %9 : f32
-// BUFFERS-NEXT:     %11 = arith.mulf %10, %10 : f32
-// BUFFERS-NEXT:     %12 = arith.constant 1.000000e+00 : f32
-// BUFFERS-NEXT:     %13 = arith.subf %12, %11 : f32
-// BUFFERS-NEXT:     %14 = arith.mulf %7, %13 : f32
-// BUFFERS-NEXT:     loopnest.yield %10, %14 : f32, f32
+// BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%x[d0, d2] : memref<4x8xf32>, %w[d2, d1] : memref<8x8xf32>, %0 = %b[d1] : memref<8xf32>, %1 = %t_ct[d0, d1] : memref<4x8xf32>) acc %2: f32 -> ([d0, d1] to %t_ct : memref<4x8xf32>, [d0, d1] to %h_ct : memref<4x8xf32>) {
+// BUFFERS-NEXT:     %3 = arith.addf %2, %0 : f32
+// BUFFERS-NEXT:     %4 = math.tanh %3 : f32
+// BUFFERS-NEXT:     %5 = arith.mulf %4, %4 : f32
+// BUFFERS-NEXT:     %6 = arith.constant 1.000000e+00 : f32
+// BUFFERS-NEXT:     %7 = arith.subf %6, %5 : f32
+// BUFFERS-NEXT:     %8 = arith.mulf %1, %7 : f32
+// BUFFERS-NEXT:     loopnest.yield %4, %8 : f32, f32
 // BUFFERS-NEXT:   }
-// BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%h_ct[d0, d2] : memref<4x8xf32>, %w[d1, d2] : memref<8x8xf32>) acc %15: f32 -> ([d0, d1] to %result1 : memref<4x8xf32>) {
-// BUFFERS-NEXT:     loopnest.yield %15 : f32
+// BUFFERS-NEXT:   loopnest.contract [4, 8, 8] (%h_ct[d0, d2] : memref<4x8xf32>, %w[d1, d2] : memref<8x8xf32>) acc %0: f32 -> ([d0, d1] to %result1 : memref<4x8xf32>) {
+// BUFFERS-NEXT:     loopnest.yield %0 : f32
 // BUFFERS-NEXT:   }
 // BUFFERS-NEXT:   %w_ct = memref.alloc() : memref<8x8xf32>
-// BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%t_ct[d2, d0] : memref<4x8xf32>, %y_ct[d2, d1] : memref<4x8xf32>) acc %16: f32 -> ([d0, d1] to %w_ct : memref<8x8xf32>) {
-// BUFFERS-NEXT:     loopnest.yield %16 : f32
+// BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%t_ct[d2, d0] : memref<4x8xf32>, %y_ct[d2, d1] : memref<4x8xf32>) acc %0: f32 -> ([d0, d1] to %w_ct : memref<8x8xf32>) {
+// BUFFERS-NEXT:     loopnest.yield %0 : f32
 // BUFFERS-NEXT:   }
-// BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%x[d2, d0] : memref<4x8xf32>, %h_ct[d2, d1] : memref<4x8xf32>, %17 = %w_ct[d0, d1] : memref<8x8xf32>) acc %18: f32 -> ([d0, d1] to %result2 : memref<8x8xf32>) {
-// BUFFERS-NEXT:     %19 = arith.addf %17, %18 : f32
-// BUFFERS-NEXT:     loopnest.yield %19 : f32
+// BUFFERS-NEXT:   loopnest.contract [8, 8, 4] (%x[d2, d0] : memref<4x8xf32>, %h_ct[d2, d1] : memref<4x8xf32>, %0 = %w_ct[d0, d1] : memref<8x8xf32>) acc %1: f32 -> ([d0, d1] to %result2 : memref<8x8xf32>) {
+// BUFFERS-NEXT:     %2 = arith.addf %0, %1 : f32
+// BUFFERS-NEXT:     loopnest.yield %2 : f32
 // BUFFERS-NEXT:   }
-// BUFFERS-NEXT:   loopnest.nest [4, 8] (%20 = %h_ct[d0, d1] : memref<4x8xf32>) -> (add [d1] to %result3 : memref<8xf32>) {
-// BUFFERS-NEXT:     loopnest.yield %20 : f32
+// BUFFERS-NEXT:   loopnest.nest [4, 8] (%0 = %h_ct[d0, d1] : memref<4x8xf32>) -> (add [d1] to %result3 : memref<8xf32>) {
+// BUFFERS-NEXT:     loopnest.yield %0 : f32
 // BUFFERS-NEXT:   }
 // BUFFERS-NEXT:   func.return
 // BUFFERS-NEXT: }

@@ -17,6 +17,9 @@ FUZZ_OPTIONS = $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)
   $(if $(PROGRAMS),--programs $(PROGRAMS)) $(if $(MUTANTS),--mutants $(MUTANTS)) \
   $(if $(LEVEL),--level $(LEVEL)) $(if $(CASE),--case $(CASE)) $(if $(JOBS),--jobs $(JOBS))
 
+# The tests start hundreds of processes, each of which would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test all-tests test-peers check fast-tests durations lint fuzz bench docs format clean

@@ -2,13 +2,15 @@
 
 An access is an MLIR `affine_map` without floordiv and mod, as coefficients that passes can compute
 with. A row is `sum(coefficients[d] * d) + constant`, or one run-time symbol (a scattered index).
+
+Every pass asks the same few accesses the same questions thousands of times: answers are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -29,7 +31,7 @@ class Row:
     constant: int = 0
     symbol: int | None = None
 
-    @property
+    @cached_property
     def dim(self) -> int | None:
         """d if the row is exactly the iteration dimension d, else None."""
         used = self.used
@@ -37,7 +39,7 @@ class Row:
             return used[0] if self.coefficients[used[0]] == 1 else None
         return None
 
-    @property
+    @cached_property
     def used(self) -> tuple[int, ...]:
         """The iteration dimensions that the row reads."""
         return tuple(d for d, c in enumerate(self.coefficients) if c)
@@ -56,7 +58,15 @@ class Access:
     num_dims: int
     rows: tuple[Row, ...]
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.num_dims, self.rows))
+
     @staticmethod
+    @lru_cache
     def identity(rank: int) -> Access:
         return Access.of_dims(rank, range(rank))
 
@@ -65,19 +75,19 @@ class Access:
         """The access `(d0, ..., dn) -> (d[dims[0]], d[dims[1]], ...)`."""
         return Access(num_dims, tuple(dim_row(num_dims, d) for d in dims))
 
-    @property
+    @cached_property
     def is_identity(self) -> bool:
         return len(self.rows) == self.num_dims and all(
             row.dim == d for d, row in enumerate(self.rows)
         )
 
-    @property
+    @cached_property
     def dims(self) -> tuple[int, ...] | None:
         """The iteration dimension of each row if every row is one, else None."""
         dims = tuple(row.dim for row in self.rows)
         return None if None in dims else tuple(d for d in dims if d is not None)
 
-    @property
+    @cached_property
     def used(self) -> frozenset[int]:
         return frozenset(d for row in self.rows for d in row.used)
 
@@ -88,13 +98,7 @@ class Access:
 
     def strides(self, shape: Sequence[int]) -> tuple[tuple[int, ...], int]:
         """Per iteration dimension the step in elements of a row-major tensor, and the offset."""
-        steps, offset, size = [0] * self.num_dims, 0, 1
-        for row, extent in zip(reversed(self.rows), reversed(shape), strict=True):
-            for d, c in enumerate(row.coefficients):
-                steps[d] += c * size
-            offset += row.constant * size
-            size *= extent
-        return tuple(steps), offset
+        return _strides(self, tuple(shape))
 
     def is_in_bounds(self, bounds: Sequence[int], shape: Sequence[int]) -> bool:
         """No iteration leaves the tensor (symbols are checked where they are made)."""
@@ -119,10 +123,32 @@ def constant_row(num_dims: int, value: int) -> Row:
 
 
 @lru_cache(maxsize=4096)
+def _strides(access: Access, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    steps, offset, size = [0] * access.num_dims, 0, 1
+    for row, extent in zip(reversed(access.rows), reversed(shape), strict=True):
+        for d, c in enumerate(row.coefficients):
+            steps[d] += c * size
+        offset += row.constant * size
+        size *= extent
+    return tuple(steps), offset
+
+
+# By the identity of the map, which stands beside its access: to hash a map is to walk it.
+_ACCESSES: dict[int, tuple[AffineMap, Access]] = {}
+_MOST_ACCESSES = 4096
+
+
 def access_of(affine_map: AffineMap) -> Access:
     """The rows of an affine map; ValueError where it has floordiv, mod or mixed symbols."""
+    known = _ACCESSES.get(id(affine_map))
+    if known is not None and known[0] is affine_map:
+        return known[1]
     rows = tuple(_row(expr, affine_map.num_dims) for expr in affine_map.results)
-    return Access(affine_map.num_dims, rows)
+    access = Access(affine_map.num_dims, rows)
+    if len(_ACCESSES) >= _MOST_ACCESSES:
+        _ACCESSES.clear()
+    _ACCESSES[id(affine_map)] = affine_map, access
+    return access
 
 
 def _substitute(row: Row, inner: Access) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import isfinite
 from typing import cast
 
@@ -84,7 +85,12 @@ def _integers(attributes: Attributes, name: str, default: Sequence[int] | None) 
 
 def integers_of(dense: DenseArrayBase) -> list[int]:
     """The numbers of an `array<i64: ...>`."""
-    return [int(v) for v in cast(DenseArrayBase[IntegerType], dense).get_values()]
+    return list(_unpacked(cast(IntegerType, dense.elt_type).width.data, dense.data.data))
+
+
+@lru_cache(maxsize=4096)
+def _unpacked(width: int, packed: bytes) -> tuple[int, ...]:
+    return tuple(map(int, IntegerType(width).unpack(packed, len(packed) * 8 // width)))
 
 
 def integer(attributes: Attributes, name: str, default: int | None = None) -> int:

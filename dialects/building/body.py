@@ -6,7 +6,7 @@ f16 and bf16 are computed in f32, those of ui8 in i32 (`to_compute`), and rounde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 
 from gradir.dialects.base.elementwise_arith import comparison, made
 from gradir.dialects.base.rounding import rounded
@@ -59,6 +60,29 @@ def _by_type(on_float: Callable[..., Any], on_integer: Callable[..., Any] | None
     return function
 
 
+def _quickly(op_class: type[IRDLOperation]) -> Callable[..., Operation]:
+    """Make an op of the type of its first operand, with the properties that its class starts with.
+
+    IRDL's constructor, which finds these anew for each op, makes the first one.
+    """
+    known: list[Mapping[str, Attribute]] = []
+
+    def make(*operands: SSAValue) -> Operation:
+        if not known:
+            first = op_class(*operands)
+            known.append(first.properties)
+            first.erase()
+        return op_class.create(
+            operands=operands, result_types=[operands[0].type], properties=known[0]
+        )
+
+    return make
+
+
+def _same_type(on_float: type[IRDLOperation], on_integer: type[IRDLOperation] | None):
+    return _by_type(_quickly(on_float), None if on_integer is None else _quickly(on_integer))
+
+
 def _compare(float_predicate: str, integer_predicate: str):
     def floats(x: SSAValue, y: SSAValue) -> Operation:
         return comparison(arith.CmpfOp, x, y, float_predicate)
@@ -73,12 +97,12 @@ def _negate(x: Scalar) -> Scalar:
     return x.emit(arith.NegfOp(x.ssa)) if is_float(x.type) else 0 - x
 
 
-add = _by_type(arith.AddfOp, arith.AddiOp)
-subtract = _by_type(arith.SubfOp, arith.SubiOp)
-multiply = _by_type(arith.MulfOp, arith.MuliOp)
-divide = _by_type(arith.DivfOp, arith.FloorDivSIOp)
-maximum = _by_type(arith.MaximumfOp, arith.MaxSIOp)
-minimum = _by_type(arith.MinimumfOp, arith.MinSIOp)
+add = _same_type(arith.AddfOp, arith.AddiOp)
+subtract = _same_type(arith.SubfOp, arith.SubiOp)
+multiply = _same_type(arith.MulfOp, arith.MuliOp)
+divide = _same_type(arith.DivfOp, arith.FloorDivSIOp)
+maximum = _same_type(arith.MaximumfOp, arith.MaxSIOp)
+minimum = _same_type(arith.MinimumfOp, arith.MinSIOp)
 less = _compare("olt", "slt")
 less_equal = _compare("ole", "sle")
 greater = _compare("ogt", "sgt")
@@ -86,43 +110,43 @@ greater_equal = _compare("oge", "sge")
 equal = _compare("oeq", "eq")
 not_equal = _compare("une", "ne")
 unordered = _compare("uno", "ne")
-absolute = _by_type(math.AbsFOp, math.AbsIOp)
-exp = _by_type(math.ExpOp, None)
-exp2 = _by_type(math.Exp2Op, None)
-expm1 = _by_type(math.ExpM1Op, None)
-log = _by_type(math.LogOp, None)
-log1p = _by_type(math.Log1pOp, None)
-log2 = _by_type(math.Log2Op, None)
-log10 = _by_type(math.Log10Op, None)
-sqrt = _by_type(math.SqrtOp, None)
-rsqrt = _by_type(math.RsqrtOp, None)
-sin = _by_type(math.SinOp, None)
-cos = _by_type(math.CosOp, None)
-tan = _by_type(math.TanOp, None)
-asin = _by_type(math.AsinOp, None)
-acos = _by_type(math.AcosOp, None)
-atan = _by_type(math.AtanOp, None)
-atan2 = _by_type(math.Atan2Op, None)
-sinh = _by_type(math.SinhOp, None)
-cosh = _by_type(math.CoshOp, None)
-tanh = _by_type(math.TanhOp, None)
-asinh = _by_type(math.AsinhOp, None)
-acosh = _by_type(math.AcoshOp, None)
-atanh = _by_type(math.AtanhOp, None)
-erf = _by_type(math.ErfOp, None)
-erfc = _by_type(special.ErfcOp, None)
-power = _by_type(math.PowFOp, None)
+absolute = _same_type(math.AbsFOp, math.AbsIOp)
+exp = _same_type(math.ExpOp, None)
+exp2 = _same_type(math.Exp2Op, None)
+expm1 = _same_type(math.ExpM1Op, None)
+log = _same_type(math.LogOp, None)
+log1p = _same_type(math.Log1pOp, None)
+log2 = _same_type(math.Log2Op, None)
+log10 = _same_type(math.Log10Op, None)
+sqrt = _same_type(math.SqrtOp, None)
+rsqrt = _same_type(math.RsqrtOp, None)
+sin = _same_type(math.SinOp, None)
+cos = _same_type(math.CosOp, None)
+tan = _same_type(math.TanOp, None)
+asin = _same_type(math.AsinOp, None)
+acos = _same_type(math.AcosOp, None)
+atan = _same_type(math.AtanOp, None)
+atan2 = _same_type(math.Atan2Op, None)
+sinh = _same_type(math.SinhOp, None)
+cosh = _same_type(math.CoshOp, None)
+tanh = _same_type(math.TanhOp, None)
+asinh = _same_type(math.AsinhOp, None)
+acosh = _same_type(math.AcoshOp, None)
+atanh = _same_type(math.AtanhOp, None)
+erf = _same_type(math.ErfOp, None)
+erfc = _same_type(special.ErfcOp, None)
+power = _same_type(math.PowFOp, None)
 # with the sign of the dividend
-truncated_remainder = _by_type(special.RemainderOp, arith.RemSIOp)
-floor = _by_type(math.FloorOp, None)
-ceil = _by_type(math.CeilOp, None)
-trunc = _by_type(math.TruncOp, None)
-round_even = _by_type(math.RoundEvenOp, None)
-copysign = _by_type(math.CopySignOp, None)
-fma = _by_type(math.FmaOp, None)
-logical_and = _by_type(arith.AndIOp, arith.AndIOp)
-logical_or = _by_type(arith.OrIOp, arith.OrIOp)
-logical_xor = _by_type(arith.XOrIOp, arith.XOrIOp)
+truncated_remainder = _same_type(special.RemainderOp, arith.RemSIOp)
+floor = _same_type(math.FloorOp, None)
+ceil = _same_type(math.CeilOp, None)
+trunc = _same_type(math.TruncOp, None)
+round_even = _same_type(math.RoundEvenOp, None)
+copysign = _same_type(math.CopySignOp, None)
+fma = _same_type(math.FmaOp, None)
+logical_and = _same_type(arith.AndIOp, arith.AndIOp)
+logical_or = _same_type(arith.OrIOp, arith.OrIOp)
+logical_xor = _same_type(arith.XOrIOp, arith.XOrIOp)
 
 
 def logical_not(x: Scalar) -> Scalar:

@@ -70,7 +70,7 @@ class IndexOp(IRDLOperation):
     assembly_format = "$dim attr-dict"
 
     def __init__(self, dim: int):
-        super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[i64])
+        Operation.__init__(self, properties={"dim": IntegerAttr(dim, i64)}, result_types=[i64])
 
 
 class _ReadsBuffers(MemoryEffect):
@@ -95,7 +95,7 @@ class LoadOp(IRDLOperation):
 
     def __init__(self, source: SSAValue, indices: Sequence[SSAValue]):
         element = scalar_type(cast(ShapedType, source.type).element_type)
-        super().__init__(operands=[source, list(indices)], result_types=[element])
+        Operation.__init__(self, operands=[source, *indices], result_types=[element])
 
     def verify_(self) -> None:
         rank = len(cast(ShapedType, self.source.type).get_shape())
@@ -158,6 +158,9 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
     name = "loopnest.yield"
     traits = traits_def(IsTerminator())
+
+    def __init__(self, *values: SSAValue):
+        Operation.__init__(self, operands=values)
 
 
 @irdl_op_definition

@@ -60,6 +60,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, access_of
 from gradir.dialects.base.attributes import integers_of
+from gradir.dialects.base.segments import SIZES, read_quickly, segment_sizes
 from gradir.dialects.loopnest import body_ops, buffer_ops, special
 from gradir.dialects.loopnest.body_ops import (
     CheckIndexOp,
@@ -107,8 +108,8 @@ def _numbers(values: tuple[int, ...]) -> DenseArrayBase:
 
 
 @lru_cache(maxsize=4096)
-def _map_attribute(access: Access | None) -> Attribute:
-    return UnitAttr() if access is None else AffineMapAttr(access.to_map())
+def _maps(accesses: tuple[Access | None, ...]) -> ArrayAttr[Attribute]:
+    return ArrayAttr(UnitAttr() if a is None else AffineMapAttr(a.to_map()) for a in accesses)
 
 
 @lru_cache(maxsize=4096)
@@ -172,25 +173,44 @@ class LoopOp(IRDLOperation, ABC):
         `roles` are those of a contraction's dimensions.
         """
         starts = [k for k, o in enumerate(outputs) if o.init is not None]
-        super().__init__(
-            operands=[
-                inputs,
-                [o.init for o in outputs if o.init is not None],
-                buffers,
-                [scratch] if scratch else [],
-            ],
-            result_types=[[] if buffers else [o.type for o in outputs]],
-            properties={
-                "bounds": _numbers(tuple(bounds)),
-                "input_maps": ArrayAttr(map(_map_attribute, accesses)),
-                "pads": _pads(tuple(pads or [None] * len(inputs))),
-                "output_maps": ArrayAttr(_map_attribute(o.access) for o in outputs),
-                "combiners": _names(tuple(o.combiner for o in outputs)),
-                "init_outputs": _numbers(tuple(init_outputs or starts)),
-                "roles": roles,
-            },
+        groups = (
+            inputs,
+            [o.init for o in outputs if o.init is not None],
+            buffers,
+            [scratch] if scratch else [],
+        )
+        properties: dict[str, Attribute] = {
+            SIZES: segment_sizes(*map(len, groups)),
+            "bounds": _numbers(tuple(bounds)),
+            "input_maps": _maps(tuple(accesses)),
+            "pads": _pads(tuple(pads or [None] * len(inputs))),
+            "output_maps": _maps(tuple(o.access for o in outputs)),
+            "combiners": _names(tuple(o.combiner for o in outputs)),
+            "init_outputs": _numbers(tuple(init_outputs or starts)),
+        }
+        if roles is not None:
+            properties["roles"] = roles
+        # not IRDL's constructor, which costs more than all else here
+        Operation.__init__(
+            self,
+            operands=[operand for group in groups for operand in group],
+            result_types=[] if buffers else [o.type for o in outputs],
+            properties=properties,
             regions=[body if isinstance(body, Region) else Region(body)],
         )
+
+    def set_inputs(
+        self,
+        values: Sequence[SSAValue],
+        accesses: Sequence[Access | None],
+        pads: Sequence[Attribute | None],
+    ) -> None:
+        """Read these inputs from now on; the body's arguments must be made to match."""
+        groups = (values, self.inits, self.outputs, self.scratch)
+        self.operands = [operand for group in groups for operand in group]
+        self.properties[SIZES] = segment_sizes(*map(len, groups))
+        self.properties["input_maps"] = _maps(tuple(accesses))
+        self.properties["pads"] = _pads(tuple(pads))
 
     # What passes ask.
 
@@ -407,6 +427,10 @@ class ContractOp(LoopOp):
                 f"{self.name}: roles must be {len(self.extents)} of b, m, n, and k for those at "
                 f"the end, got {roles}"
             )
+
+
+for _class in (NestOp, ContractOp):
+    read_quickly(_class, "inputs", "inits", "outputs", "scratch")
 
 
 class ViewOp(IRDLOperation, ABC):

@@ -56,7 +56,7 @@ def _inline_into(op: LoopOp) -> None:
         for k, one in enumerate(inputs_of(op)):
             producer = one.value.owner
             if isinstance(producer, NestOp) and _may_inline(op, k, one, producer):
-                op = _merge_producer(op, k, one, producer)
+                _merge_producer(op, k, one, producer)
                 break
         else:
             return
@@ -104,8 +104,8 @@ def _reads_once(op: LoopOp, one: Input, producer: NestOp) -> bool:
     return injective and not repeats and not isinstance(op, ContractOp)
 
 
-def _merge_producer(op: LoopOp, k: int, one: Input, producer: NestOp) -> LoopOp:
-    """op with its input k replaced by the producer's inputs, read through the producer."""
+def _merge_producer(op: LoopOp, k: int, one: Input, producer: NestOp) -> None:
+    """Replace op's input k by the producer's inputs, read through the producer."""
     assert one.access is not None
     through = [
         replace(i, access=None if i.access is None else i.access.compose(one.access))
@@ -114,19 +114,13 @@ def _merge_producer(op: LoopOp, k: int, one: Input, producer: NestOp) -> LoopOp:
     inputs = inputs_of(op)
     hidden = op.HIDDEN_INPUTS
     merged = [*inputs[:k], *through, *inputs[k + 1 :]]
-    body = op.detach_region(op.body)
-    block = body.block
+    block = op.body.block
     if k >= hidden:
         _inline_body(block, block.args[k - hidden + (1 if hidden else 0)], producer, one.access)
-    new = type(op)(
-        op.extents, [i.value for i in merged], [i.access for i in merged], op.output_list, body,
-        [i.pad for i in merged], roles=op.roles,
-    )  # fmt: skip
-    _replace(op, new)
+    op.set_inputs([i.value for i in merged], [i.access for i in merged], [i.pad for i in merged])
     if producer.results[0].first_use is None:
         producer.detach()
         producer.erase()
-    return new
 
 
 def _inline_body(block: Block, argument: SSAValue, producer: NestOp, access: Access) -> None:
@@ -164,16 +158,3 @@ def _index_of(row: Row, block: Block, before: Operation) -> SSAValue:
         term = emit(arith.MuliOp(emit(IndexOp(d)), factor))
         total = emit(arith.AddiOp(total, term))
     return total
-
-
-def _replace(op: LoopOp, new: LoopOp) -> None:
-    block = op.parent
-    assert block is not None
-    new.location = op.location
-    new.attributes |= op.attributes
-    block.insert_op_before(new, op)
-    for old, result in zip(op.results, new.results, strict=True):
-        result.name_hint = old.name_hint
-        old.replace_all_uses_with(result)
-    op.detach()
-    op.erase()

@@ -47,6 +47,8 @@ class KernelCache:
         self.messages: list[str] = []
         self.records: list[tuple[int, int]] = []
         self._kernels: dict[Hashable, EmittedKernel] = {}
+        # an op is asked for twice: for the costs of its phases, and for their calls
+        self._of_ops: dict[LoopOp | ForallOp, EmittedKernel] = {}
         self._own_record: tuple[int, str] | None = None
 
     def all(self) -> list[EmittedKernel]:
@@ -54,15 +56,22 @@ class KernelCache:
 
     def emitted(self, op: LoopOp | ForallOp) -> EmittedKernel:
         """The kernel of `op`, which is written to the module if no equal op was before."""
-        key = kernel_key(op, [self.buffers[operand].place for operand in op.operands])
-        if key not in self._kernels:
-            kind = op.name.partition(".")[2]
-            name = f"{kind}_{len(self._kernels)}"
-            kernel = self._emit(op, name)
-            phases = [PhaseReport(p.items, p.cost, self.work.is_shared(p)) for p in kernel.phases]
-            report = KernelReport(name, op.name, tuple(phases))
-            self._kernels[key] = EmittedKernel(kernel, self._error_record(kernel), report)
-        return self._kernels[key]
+        known = self._of_ops.get(op)
+        if known is None:
+            key = kernel_key(op, [self.buffers[operand].place for operand in op.operands])
+            known = self._kernels.get(key)
+            if known is None:
+                known = self._kernels[key] = self._write(
+                    op, f"{op.name.partition('.')[2]}_{len(self._kernels)}"
+                )
+            self._of_ops[op] = known
+        return known
+
+    def _write(self, op: LoopOp | ForallOp, name: str) -> EmittedKernel:
+        kernel = self._emit(op, name)
+        phases = [PhaseReport(p.items, p.cost, self.work.is_shared(p)) for p in kernel.phases]
+        report = KernelReport(name, op.name, tuple(phases))
+        return EmittedKernel(kernel, self._error_record(kernel), report)
 
     def phases(
         self, block: Block, executions: int | None = 1

@@ -215,23 +215,25 @@ class _Driver:
         self.work.on_thread_zero(list(self.buffers.host_uses(op)))
         for k, operand in enumerate(op.operands):
             place = self.text.emit(f"getelementptr ptr, ptr {table}, i64 {k}")
-            self.text.line(f"store ptr {self.buffers[operand].pointer}, ptr {place}, align 8")
+            self.text.line(f"store ptr {self.buffers.pointer(operand)}, ptr {place}, align 8")
         arguments = f"ptr @{HOST_OBJECT}, i64 {number}, ptr {table}, ptr %table"
         self.polls.leave_if(self.text.emit(f"call i64 @{HOST_SYMBOL}({arguments})"))
 
     def loop(self, op: LoopOp | ForallOp) -> None:
         emitted = self.kernels.emitted(op)
         buffers = [self.buffers[operand] for operand in op.operands]
-        pointers = [f"ptr {buffer.pointer}" for buffer in buffers]
-        if not op.scratch:
-            pointers.append("ptr null")
-        pointers.append(f"ptr {emitted.error}")
+        ends = ["ptr null"] if not op.scratch else []
+        ends.append(f"ptr {emitted.error}")
         if emitted.kernel.polls:
-            pointers.append("ptr %table")
+            ends.append("ptr %table")
+
+        def arguments() -> str:
+            return ", ".join([f"ptr {self.buffers.pointer(o)}" for o in op.operands] + ends)
+
         reads = len(op.inputs)
         uses = [use for k, b in enumerate(buffers) for use in b.use(k >= reads)]
         for phase in emitted.kernel.phases:
-            self.work.phase(phase, ", ".join(pointers), uses)
+            self.work.phase(phase, arguments, uses)
             if emitted.kernel.polls:
                 self.polls.check()
         emitted.report.calls += 1
@@ -292,8 +294,9 @@ class _Driver:
         """`@gradir_driver`, which every thread runs."""
         lines = [*self.work.prologue, *self.polls.prologue, self.text.text(), "  ret void"]
         lines.append(self.work.ways_out())
+        optimized = "optnone " if self.buffers.is_long_list else ""
         return (
             "define internal void @gradir_driver(ptr %table, i64 %thread, i64 %threads, "
-            f"ptr %barrier) noinline {self.target.attributes} {{\nentry:\n"
+            f"ptr %barrier) noinline {optimized}{self.target.attributes} {{\nentry:\n"
             "  %first = icmp eq i64 %thread, 0\n" + "\n".join(lines) + "\n}\n"
         )

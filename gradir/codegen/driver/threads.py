@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -77,19 +77,22 @@ class SharedWork:
         shared = ((p, trips) for p, trips in phases if self.is_shared(p))
         return any(trips is None or p.cost * trips > PROGRAM_COST for p, trips in shared)
 
-    def phase(self, phase: KernelPhase, arguments: str, uses: Sequence[Use]) -> None:
-        """Call one phase; `arguments` is everything before the first and last item."""
+    def phase(self, phase: KernelPhase, arguments: Callable[[], str], uses: Sequence[Use]) -> None:
+        """Call one phase; `arguments` writes what stands before the first and last item."""
         if phase.items == 0:
             return
-        call = f'call void @"{phase.symbol}"({arguments}, i64 '
+
+        def call(begin: str, end: str) -> None:
+            self.text.line(f'call void @"{phase.symbol}"({arguments()}, i64 {begin}, i64 {end})')
+
         if not self.is_shared(phase):
             self.on_thread_zero(uses)
-            self.text.line(f"{call}0, i64 {phase.items})")
+            call("0", str(phase.items))
             return
         self.on_all_threads(uses)
         begin, end, some = self._share(phase.items)
         with self.text.when(some, "share"):
-            self.text.line(f"{call}{begin}, i64 {end})")
+            call(begin, end)
         self.shared_phases += 1
 
     def on_thread_zero(self, uses: Sequence[Use]) -> None:

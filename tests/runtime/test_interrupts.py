@@ -181,11 +181,18 @@ def test_signal_ends_loops(name: str, threads: int) -> None:
 def test_keyboard_interrupt() -> None:
     """Ctrl-C, and `out` keeps being usable."""
     function, out = _compiled(FOR, 1), np.zeros(())
+    # a shell ignores Ctrl-C for what it starts in the background, and so does Python then
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    faulthandler.dump_traceback_later(120, exit=True)
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        function(0.3, HUGE, out=(out,))
-    timer.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            function(0.3, HUGE, out=(out,))
+    finally:
+        timer.join()
+        faulthandler.cancel_dump_traceback_later()
+        signal.signal(signal.SIGINT, before)
     assert function(0.3, 3, out=(out,))[0] is out
 
 

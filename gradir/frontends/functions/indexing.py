@@ -6,6 +6,7 @@ arrays of integers become array.take along their axis; one array may stand besid
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import Any, cast
 
@@ -25,18 +26,23 @@ from gradir.frontends.tracing.tracing import element, emit_one, lifted
 
 def get(x: Tracer, key: Any) -> Tracer:
     """x[key]."""
-    entries = _entries(x, key)
+    entries = entries_of(x, key)
+    require_one_array(entries)
+    sliced = _sliced(x, [e for e in entries if e is not None])
+    return _shaped(sliced, entries)
+
+
+def require_one_array(entries: Sequence[Any]) -> None:
+    """TraceError if an array of indices stands beside integers or another array."""
     arrays = [e for e in entries if isinstance(e, Tracer) and e.ndim]
     if arrays and len([e for e in entries if isinstance(e, Tracer | int)]) > 1:
         raise refusal(
             "index: one array of indices beside slices expected, got more; "
             "use gradir.numpy.gather_nd, or index in several steps"
         )
-    sliced = _sliced(x, [e for e in entries if e is not None])
-    return _shaped(sliced, entries)
 
 
-def _entries(x: Tracer, key: Any) -> list[Any]:
+def entries_of(x: Tracer, key: Any) -> list[Any]:
     """One entry for each axis, and None where one is added."""
     keys = cast(tuple[Any, ...], key) if isinstance(key, tuple) else (key,)
     given = [_entry(k) for k in keys]
@@ -71,7 +77,7 @@ def _entry(key: Any) -> Any:
 
 def _sliced(x: Tracer, entries: list[Any]) -> Tracer:
     """x cut by integers, which keep their axis here, and slices; then taken from by arrays."""
-    bounds = [_bounds(e, n, d) for d, (e, n) in enumerate(zip(entries, x.shape, strict=True))]
+    bounds = [bounds_of(e, n, d) for d, (e, n) in enumerate(zip(entries, x.shape, strict=True))]
     flipped = [d for d, (_, _, step) in enumerate(bounds) if step < 0]
     if flipped:
         x = apply(FlipOp, {"x": x, "axis": flipped})
@@ -89,7 +95,7 @@ def _sliced(x: Tracer, entries: list[Any]) -> Tracer:
     return x
 
 
-def _bounds(entry: Any, extent: int, axis: int) -> tuple[int, int, int]:
+def bounds_of(entry: Any, extent: int, axis: int) -> tuple[int, int, int]:
     """Start, stop and step of what an entry selects of an axis; all of it for an array."""
     if isinstance(entry, Tracer):
         return 0, extent, 1

@@ -160,10 +160,7 @@ def _argument_names(function: Callable[..., Any], arguments: Tree) -> list[str]:
     """A name for each leaf: the parameter's, with the keys that lead to the leaf."""
     by_position, by_keyword = arguments.children
     count = len(by_position.children)
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
+    parameters = _parameters(function)
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
     names += [f"{rest}{k}" for k in range(count - len(names))]
@@ -172,3 +169,15 @@ def _argument_names(function: Callable[..., Any], arguments: Tree) -> list[str]:
         *zip(by_keyword.keys, by_keyword.children, strict=True),
     ]
     return [found for name, child in labelled for found in child.names(name)]
+
+
+def parameter_names(function: Callable[..., Any]) -> frozenset[str]:
+    """The names of a function's parameters, as far as Python knows them."""
+    return frozenset(p.name for p in _parameters(function))
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []

@@ -28,8 +28,8 @@ _CHOICE = (
 )
 _VALUE = "return it from the traced function and ask for it outside"
 _UNCHANGED = (
-    "traced arrays do not change; make another with gradir.numpy.where, index_update, scatter_add "
-    "or dynamic_update_slice"
+    "traced arrays do not change; make another with x.at[key].set(values), x.at[key].add(values) "
+    "or gradir.numpy.where"
 )
 
 
@@ -135,6 +135,11 @@ class Tracer:
     def mT(self) -> Any:
         """The array with its last two axes exchanged."""
         return _function("matrix_transpose")(self)
+
+    @property
+    def at(self) -> Any:
+        """`x.at[key].set(values)` and the like: x with other values where x[key] reads."""
+        return _function("at")(self)
 
     def __repr__(self) -> str:
         name = f"%{self.ssa.name_hint} " if self.ssa.name_hint else ""

@@ -75,7 +75,7 @@ def flatten(value: object) -> tuple[list[Any], Tree]:
 def leaves_like(value: object, tree: Tree) -> list[Any] | None:
     """The leaves of a value that is nested like the tree; None where it is not.
 
-    None in the place of a leaf is that leaf.
+    None in the place of a leaf, or of a nested part, is each leaf there.
     """
     leaves, found = flatten(value)
     return _placed(iter(leaves), found, tree)
@@ -84,8 +84,8 @@ def leaves_like(value: object, tree: Tree) -> list[Any] | None:
 def _placed(leaves: Iterator[Any], found: Tree, tree: Tree) -> list[Any] | None:
     if found == tree:
         return [next(leaves) for _ in range(tree.count)]
-    if tree == LEAF and found.kind is type(None):
-        return [None]
+    if found.kind is type(None):
+        return [None] * tree.count
     if (found.kind, found.keys) != (tree.kind, tree.keys):
         return None
     if len(found.children) != len(tree.children):

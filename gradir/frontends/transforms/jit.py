@@ -9,14 +9,20 @@ from typing import Any, cast
 import numpy as np
 
 from gradir.api import compile
-from gradir.errors import ArgumentTypeError
+from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.source_locations import at, place_of_user, public
 from gradir.frontends.tracing.spec import Spec, spec_of
-from gradir.frontends.tracing.trace import Traced, traced
+from gradir.frontends.tracing.trace import Traced, parameter_names, traced
 from gradir.frontends.tracing.tracing import is_number, tracing
-from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.tracing.trees import Tree, flatten, leaves_like
+from gradir.frontends.transforms.donation import (
+    Donation,
+    argument_numbers,
+    donated,
+    require_not_donated,
+)
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
 
 
@@ -26,9 +32,34 @@ class Compiled:
 
     traced: Traced
     executable: Any
+    donation: Donation | None = None
 
-    def __call__(self, leaves: Sequence[Any]) -> Any:
-        return self.traced.results.build(self.executable(*leaves))
+    def __call__(self, leaves: Sequence[Any], out: Any = None) -> Any:
+        entries = None if out is None else self._entries(out)
+        if self.donation is None:
+            results = self.executable(*leaves, out=entries)
+        else:
+            results = self._donating(self.donation, leaves, entries)
+        return self.traced.results.build(results)
+
+    def _donating(
+        self, donation: Donation, leaves: Sequence[Any], entries: Sequence[Any] | None
+    ) -> Sequence[Any]:
+        outputs = donation.outputs(leaves, entries)
+        try:
+            results = self.executable(*donation.inputs(leaves), out=outputs)
+        except ArgumentError:
+            donation.require_apart(leaves)
+            raise
+        return donation.results(leaves, results)
+
+    def _entries(self, out: Any) -> Sequence[Any]:
+        entries = leaves_like(out, self.traced.results)
+        if entries is None:
+            raise ArgumentTypeError(
+                f"{self.traced.name}: out: expected arrays, or None, nested as the results are"
+            )
+        return entries
 
 
 class Jitted(Copied):
@@ -38,21 +69,33 @@ class Jitted(Copied):
     code, its `traced.module` the program.
     """
 
-    def __init__(self, function: Callable[..., Any], threads: int | None = None):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        threads: int | None = None,
+        donate_argnums: int | Sequence[int] = (),
+    ):
         if not callable(function):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
         look_like(self, function)
         self._function = function
         self._threads = threads
+        self._donated = argument_numbers(donate_argnums)
+        self._has_out = "out" in parameter_names(function)
         self._made: dict[tuple[Tree, tuple[Hashable, ...]], Compiled] = {}
         self._lock = RenewedLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        out = None if self._has_out or not kwargs else kwargs.pop("out", None)
         if tracing() is not None:
             with at(place_of_user()):
+                if out is not None:
+                    raise TraceError("jit: out is for arrays, and a traced function has none")
                 return called("jit", self._function, *args, **kwargs)
         leaves, tree = flatten((args, kwargs))
-        return self._compiled(leaves, tree, args, kwargs)(leaves)
+        made = self._compiled(leaves, tree, args, kwargs)
+        require_not_donated(leaves, made.traced.names, made.traced.name)
+        return made(leaves, out)
 
     @public
     def compiled(self, *args: Any, **kwargs: Any) -> Compiled:
@@ -72,12 +115,14 @@ class Jitted(Copied):
                 if found is None:
                     with at(place_of_user()):
                         made = traced("jit", self._function, args, kwargs)
-                    executable = compile(made.module, made.name, self._threads)
-                    found = self._made[key] = Compiled(made, executable)
+                        donation = donated(made, tree, self._donated) if self._donated else None
+                    module = made.module if donation is None else donation.module
+                    executable = compile(module, made.name, self._threads)
+                    found = self._made[key] = Compiled(made, executable, donation)
         return found
 
     def __reduce__(self) -> str | Parts:
-        return reduced(self, "jit", (jit, (self._function, self._threads)))
+        return reduced(self, "jit", (jit, (self._function, self._threads, self._donated)))
 
     def __repr__(self) -> str:
         return f"<gradir.jit of {self._function!r}, compiled {len(self._made)} times>"
@@ -91,11 +136,25 @@ def _kind(leaf: object) -> Hashable:
     return type(leaf) if is_number(leaf) else spec_of(leaf)
 
 
-def jit(function: Callable[..., Any], threads: int | None = None) -> Jitted:
+def jit(
+    function: Callable[..., Any],
+    threads: int | None = None,
+    donate_argnums: int | Sequence[int] = (),
+) -> Jitted:
     """The function as native code: compiled at the first call with arguments of some kind.
 
     Arguments and results are arrays, numbers, and nested tuples, lists and dicts of them; nesting,
     shapes and dtypes decide what is compiled, and it is kept. `threads` as for gradir.compile.
     Inside of a traced function it is the function itself.
+
+    `out=` in a call gives arrays for the results, nested as they are, None where a new one is
+    wanted; a function with a parameter of that name gets it instead.
+
+    `donate_argnums` are the positions of arguments that the caller gives up: each of their arrays
+    becomes a result of its shape and dtype, the first that is left, so that an update like
+    `params - lr * grads` writes what it changes and allocates nothing. It must be a C-contiguous,
+    writable NumPy array that shares memory with no other argument. The array object that was
+    passed is read-only afterwards, and gradir refuses it; other views of its memory show the
+    result. A UserWarning names donated arrays that no result can take.
     """
-    return Jitted(function, threads)
+    return Jitted(function, threads, donate_argnums)

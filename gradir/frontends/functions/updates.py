@@ -1,0 +1,229 @@
+"""x.at[key] of traced arrays: another array, with new values where x[key] reads.
+
+`x.at[key].set(values)`, `.add`, `.subtract`, `.multiply`, `.divide`, `.min`, `.max`. Keys are those
+of x[key]. A donated x, or one that nothing else reads, is changed in place by native code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradir.dialects.array.dynamic_slices import DynamicUpdateSliceOp
+from gradir.dialects.array.elementwise import (
+    AddOp,
+    DivideOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    SubtractOp,
+)
+from gradir.dialects.array.gather_scatter import IndexUpdateOp
+from gradir.dialects.array.indexing import ScatterAddOp, TakeOp
+from gradir.dialects.array.movement import FlipOp, ReshapeOp
+from gradir.dialects.array.slicing import SliceOp
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import tensor
+from gradir.frontends.functions.indexing import bounds_of, entries_of, require_one_array
+from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.promotion import operand, result_element, spread
+from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import element, emit_one, lifted
+
+
+class At:
+    """x.at, to which [key] says a place."""
+
+    __slots__ = ("_x",)
+
+    def __init__(self, x: Tracer):
+        self._x = x
+
+    @public
+    def __getitem__(self, key: Any) -> Place:
+        return Place(self._x, key)
+
+
+class Place:
+    """x.at[key]: each method gives x with other values there.
+
+    The values broadcast to the shape of x[key] and take the element type of x. Where an array of
+    indices names a place several times, `add` and `subtract` add all its values, `set` keeps the
+    last; other methods take no array of indices. Gradients flow to x and to the values.
+    """
+
+    __slots__ = ("_key", "_x")
+
+    def __init__(self, x: Tracer, key: Any):
+        self._x, self._key = x, key
+
+    @public
+    def get(self) -> Tracer:
+        """x[key]."""
+        return self._x[self._key]
+
+    @public
+    def set(self, values: Any) -> Tracer:
+        """x with the values at key."""
+        return self._updated(None, values)
+
+    @public
+    def add(self, values: Any) -> Tracer:
+        """x with the values added at key."""
+        return self._updated(AddOp, values)
+
+    @public
+    def subtract(self, values: Any) -> Tracer:
+        """x with the values subtracted at key."""
+        return self._updated(SubtractOp, values)
+
+    @public
+    def multiply(self, values: Any) -> Tracer:
+        """x with its elements at key times the values."""
+        return self._updated(MultiplyOp, values)
+
+    @public
+    def divide(self, values: Any) -> Tracer:
+        """x with its elements at key over the values."""
+        return self._updated(DivideOp, values)
+
+    @public
+    def min(self, values: Any) -> Tracer:
+        """x with the smaller of its elements at key and the values."""
+        return self._updated(MinimumOp, values)
+
+    @public
+    def max(self, values: Any) -> Tracer:
+        """x with the larger of its elements at key and the values."""
+        return self._updated(MaximumOp, values)
+
+    def _updated(self, combine: type[TensorOp] | None, values: Any) -> Tracer:
+        x, entries = self._x, entries_of(self._x, self._key)
+        require_one_array(entries)
+        # a number that the type of x cannot hold is refused, as x + values would
+        result_element("x.at[...]", [x, given := operand(values)])
+        part = spread(given, _shape(x, entries), element(x))
+        axes = [_Axis(entry, n, d) for d, (entry, n) in enumerate(_of_axes(x, entries))]
+        if 0 in part.shape:
+            return x
+        kept = [n for axis in axes for n in axis.extents]
+        if part.shape != tuple(kept):
+            part = emit_one(ReshapeOp, part, type=tensor(kept, element(x)))
+        return _put(x, axes, part, combine)
+
+
+@dataclass
+class _Axis:
+    """What a key selects of one axis: an array, a traced integer, or a range of places."""
+
+    entry: Any
+    extent: int
+    number: int
+
+    @property
+    def places(self) -> range:
+        """The places that an integer or a slice selects."""
+        start, stop, step = bounds_of(self.entry, self.extent, self.number)
+        return range(start, stop, step)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of the values along the axis: an integer's is 1, a traced one has none."""
+        return self.entry.shape if isinstance(self.entry, Tracer) else (len(self.places),)
+
+    @property
+    def is_whole(self) -> bool:
+        return not isinstance(self.entry, Tracer) and self.places == range(self.extent)
+
+
+def _of_axes(x: Tracer, entries: Sequence[Any]) -> list[tuple[Any, int]]:
+    return list(zip([e for e in entries if e is not None], x.shape, strict=True))
+
+
+def _shape(x: Tracer, entries: Sequence[Any]) -> list[int]:
+    """The shape of x[key]."""
+    extents = iter(x.shape)
+    shape: list[int] = []
+    for number, entry in enumerate(entries):
+        if entry is None:
+            shape.append(1)
+            continue
+        axis = _Axis(entry, next(extents), number)
+        shape += [] if isinstance(entry, int) else axis.extents
+    return shape
+
+
+def _put(x: Tracer, axes: list[_Axis], part: Tracer, combine: type[TensorOp] | None) -> Tracer:
+    """x with part, which has the axes' extents, put in or combined; integers and slices first."""
+    left = [d for d, axis in enumerate(axes) if not axis.is_whole]
+    if not left:
+        return part if combine is None else apply(combine, _operands(combine, x, part))
+    # an array comes last, so that places that it names twice are added twice
+    number = min(left, key=lambda d: (_is_array(axes[d]), d))
+    axis = axes[number]
+    if isinstance(axis.entry, Tracer):
+        if axis.entry.ndim:
+            return _scattered(x, number, axis.entry, part, combine)
+        return _put_at(x, axes, number, part, combine)
+    return _put_slice(x, axes, number, part, combine)
+
+
+def _is_array(axis: _Axis) -> bool:
+    return isinstance(axis.entry, Tracer) and axis.entry.ndim > 0
+
+
+def _operands(op: type[TensorOp], x: Tracer, part: Tracer) -> dict[str, Any]:
+    names = [name for name, _ in op.get_irdl_definition().operands]
+    return dict(zip(names, (x, part), strict=True))
+
+
+def _put_slice(
+    x: Tracer, axes: list[_Axis], number: int, part: Tracer, combine: type[TensorOp] | None
+) -> Tracer:
+    places = axes[number].places
+    if places.step < 0:
+        at = sum(len(axis.extents) for axis in axes[:number])
+        part, places = apply(FlipOp, {"x": part, "axis": [at]}), places[::-1]
+    whole = [slice(0, n, 1) for n in x.shape]
+    chosen = [*whole[:number], slice(places[0], places[-1] + 1, places.step), *whole[number + 1 :]]
+    bounds = {
+        "start": [c.start for c in chosen],
+        "stop": [c.stop for c in chosen],
+        "step": [c.step for c in chosen],
+    }
+    inner = [*axes[:number], _Axis(slice(None), len(places), number), *axes[number + 1 :]]
+    part = _put(apply(SliceOp, {"x": x, **bounds}), inner, part, combine)
+    if places.step > 1 and len(places) > 1:
+        indices = lifted(np.array(places))
+        return apply(IndexUpdateOp, {"x": x, "indices": indices, "updates": part, "axis": number})
+    starts = [lifted(np.int64(c.start)) for c in chosen]
+    return apply(DynamicUpdateSliceOp, {"x": x, "update": part, "starts": starts})
+
+
+def _put_at(
+    x: Tracer, axes: list[_Axis], number: int, part: Tracer, combine: type[TensorOp] | None
+) -> Tracer:
+    """Put in at a traced integer."""
+    where = {"x": x, "indices": axes[number].entry, "axis": number}
+    part = _put(apply(TakeOp, where), [*axes[:number], *axes[number + 1 :]], part, combine)
+    return apply(IndexUpdateOp, {**where, "updates": part})
+
+
+def _scattered(
+    x: Tracer, number: int, indices: Tracer, part: Tracer, combine: type[TensorOp] | None
+) -> Tracer:
+    where = {"x": x, "indices": indices, "updates": part, "axis": number}
+    if combine is None:
+        return apply(IndexUpdateOp, where)
+    if combine is SubtractOp:
+        where["updates"] = -part
+    elif combine is not AddOp:
+        raise refusal(
+            "x.at[...]: with an array of indices only set, add and subtract are there, since it "
+            "may name a place twice"
+        )
+    return apply(ScatterAddOp, where)

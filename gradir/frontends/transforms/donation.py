@@ -1,0 +1,183 @@
+"""Arguments whose memory the results of a jitted function take: `gradir.jit(f, donate_argnums=0)`.
+
+A donated array and the result that takes its memory are one buffer of the program, which the
+argument attribute `grad.in_out` says. The call returns a new array object on that memory; the array
+that was passed is made read-only, and gradir refuses it from then on.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.func import FuncOp
+
+from gradir.api import Module
+from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.frontends.tracing.source_locations import SOURCES
+from gradir.frontends.tracing.trace import Traced
+from gradir.frontends.tracing.trees import Tree
+from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.symbols import function_named
+
+# Arrays that were donated and that someone still has, by their id.
+_donated: weakref.WeakValueDictionary[int, np.ndarray[Any, Any]] = weakref.WeakValueDictionary()
+
+
+def argument_numbers(given: object) -> tuple[int, ...]:
+    """`donate_argnums` as a tuple; ArgumentTypeError unless it is an int or a sequence of them."""
+    numbers = (given,) if isinstance(given, int) else given
+    if not isinstance(numbers, tuple | list) or not all(
+        isinstance(n, int) and not isinstance(n, bool) for n in cast(Sequence[object], numbers)
+    ):
+        raise ArgumentTypeError(f"donate_argnums: expected an int or several, got {given!r}")
+    return tuple(cast(Sequence[int], numbers))
+
+
+@dataclass(frozen=True)
+class Donation:
+    """The program of a traced function with donated arguments, and how it is called.
+
+    `read` are the leaves that are passed as inputs, `taken` the leaf that each result takes the
+    memory of, None where it takes none.
+    """
+
+    module: Module
+    read: tuple[int, ...]
+    taken: tuple[int | None, ...]
+    names: tuple[str, ...]
+
+    def inputs(self, leaves: Sequence[Any]) -> list[Any]:
+        return [leaves[k] for k in self.read]
+
+    def outputs(self, leaves: Sequence[Any], out: Sequence[Any] | None) -> list[Any]:
+        """The `out` of the executable: donated arrays, else what the caller gives."""
+        given = out or [None] * len(self.taken)
+        made: list[Any] = []
+        for k, (leaf, entry) in enumerate(zip(self.taken, given, strict=True)):
+            if leaf is None:
+                made.append(entry)
+                continue
+            if entry is not None:
+                raise ArgumentError(
+                    f"out: result {k} takes the memory of {self.names[leaf]}, which is donated; "
+                    "give None for it"
+                )
+            self._require_writable(leaves[leaf], self.names[leaf])
+            made.append(leaves[leaf])
+        return made
+
+    def _require_writable(self, array: object, name: str) -> None:
+        if not isinstance(array, np.ndarray):
+            raise ArgumentTypeError(
+                f"{name}: only a NumPy array can be donated, got {type(array).__name__}"
+            )
+        if not array.flags.carray:
+            what = "read-only" if not array.flags.writeable else "not C-contiguous"
+            raise ArgumentError(f"{name}: the array is {what} and cannot be donated; pass a copy")
+
+    def require_apart(self, leaves: Sequence[Any]) -> None:
+        """ArgumentError, by names, if a donated array shares memory with another argument."""
+        for donated in self.taken:
+            for k, leaf in enumerate(leaves):
+                if donated is None or k == donated or not isinstance(leaf, np.ndarray):
+                    continue
+                if np.may_share_memory(leaves[donated], cast(Any, leaf)):
+                    raise ArgumentError(
+                        f"{self.names[donated]} is donated and shares memory with "
+                        f"{self.names[k]}; pass a copy of one of them"
+                    )
+
+    def results(self, leaves: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        """The results as new arrays; those that were donated are of no use from now on."""
+        made = list(results)
+        for k, leaf in enumerate(self.taken):
+            if leaf is not None:
+                array = leaves[leaf]
+                made[k] = array.view()
+                array.flags.writeable = False
+                _donated[id(array)] = array
+        return made
+
+
+def donated(made: Traced, arguments: Tree, argnums: Iterable[int]) -> Donation | None:
+    """The donation of a traced function; None where no result takes the memory of an argument.
+
+    The leaves of the arguments in `argnums` go to the first result of their type that is left. A
+    UserWarning names the leaves that no result has the type of: they are read as others are.
+    """
+    wanted = _leaves_of(arguments, argnums)
+    op = function_named(made.module.op, made.name).clone()
+    inputs, outputs = op.function_type.inputs.data, op.function_type.outputs.data
+    taken: list[int | None] = [None] * len(outputs)
+    left: list[str] = []
+    for leaf in wanted:
+        rows = zip(taken, outputs, strict=True)
+        free = [
+            k for k, (owner, type_) in enumerate(rows) if owner is None and type_ == inputs[leaf]
+        ]
+        if free:
+            taken[free[0]] = leaf
+        else:
+            left.append(f"{made.names[leaf]}: {inputs[leaf]}")
+    if left:
+        warnings.warn(
+            f"jit of {made.name}: no result can take the memory of {', '.join(left)}", stacklevel=2
+        )
+    if not any(leaf is not None for leaf in taken):
+        return None
+    read = tuple(k for k in range(len(inputs)) if k not in taken)
+    return Donation(_with_in_out(made, taken), read, tuple(taken), made.names)
+
+
+def _leaves_of(arguments: Tree, argnums: Iterable[int]) -> list[int]:
+    """The leaves of the arguments at these positions."""
+    by_position = arguments.children[0].children
+    starts = [0]
+    for child in by_position:
+        starts.append(starts[-1] + child.count)
+    found: set[int] = set()
+    for number in argnums:
+        if not -len(by_position) <= number < len(by_position):
+            raise ArgumentTypeError(
+                f"donate_argnums: expected positions of {len(by_position)} arguments, got {number}"
+            )
+        place = number % len(by_position)
+        found.update(range(starts[place], starts[place + 1]))
+    return sorted(found)
+
+
+def _with_in_out(made: Traced, taken: Sequence[int | None]) -> Module:
+    """The module with the attribute on each argument that lies in the buffer of a result."""
+    module = made.module.op.clone()
+    function = function_named(module, made.name)
+    results = {leaf: k for k, leaf in enumerate(taken) if leaf is not None}
+    given = _attributes(function)
+    for leaf, k in results.items():
+        given[leaf] = DictionaryAttr({**given[leaf].data, **in_out_attribute(k)})
+    function.arg_attrs = ArrayAttr(given)
+    return Module(module, SOURCES)
+
+
+def _attributes(function: FuncOp) -> list[DictionaryAttr]:
+    if function.arg_attrs is not None:
+        return list(function.arg_attrs.data)
+    return [DictionaryAttr({}) for _ in function.function_type.inputs.data]
+
+
+def require_not_donated(leaves: Sequence[Any], names: Sequence[str] | None, what: str) -> None:
+    """ArgumentError if one of the arrays was donated to an earlier call."""
+    if not _donated:
+        return
+    for k, leaf in enumerate(leaves):
+        if _donated.get(id(leaf)) is leaf:
+            name = names[k] if names is not None else f"argument {k}"
+            raise ArgumentError(
+                f"{what}: {name} was donated to an earlier call, and its memory is that of a "
+                "result now; pass what that call returned"
+            )

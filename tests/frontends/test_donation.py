@@ -1,0 +1,143 @@
+"""gradir.jit with donate_argnums and out: results in memory that the caller gives."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradir
+import gradir.numpy as gnp
+from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
+
+RANDOM = np.random.default_rng(3)
+X = RANDOM.normal(size=(5, 3))
+
+
+def step(params: Any, x: Any) -> Any:
+    def loss(p: Any) -> Any:
+        return gnp.sum(gnp.tanh(x @ p["w"] + p["b"]) ** 2)
+
+    value, grads = gradir.value_and_grad(loss)(params)
+    return {k: params[k] - 0.1 * grads[k] for k in params}, value
+
+
+def parameters() -> Any:
+    return {"b": np.linspace(0, 1, 2), "w": np.linspace(-1, 1, 6).reshape(3, 2)}
+
+
+def test_a_training_step_has_the_same_bits_in_the_same_memory():
+    donating, plain = gradir.jit(step, donate_argnums=0), gradir.jit(step)
+    ours, theirs = parameters(), parameters()
+    memory = {k: v.ctypes.data for k, v in ours.items()}
+    for _ in range(4):
+        (ours, loss), (theirs, wanted) = donating(ours, X), plain(theirs, X)
+        np.testing.assert_array_equal(loss, wanted)
+        for k in ours:
+            np.testing.assert_array_equal(ours[k], theirs[k])
+            assert ours[k].ctypes.data == memory[k]
+            assert ours[k].flags.writeable
+
+
+def test_a_donated_array_is_refused_from_then_on():
+    donating, params = gradir.jit(step, donate_argnums=0), parameters()
+    donating(params, X)
+    for function in (donating, gradir.jit(step)):
+        with pytest.raises(ArgumentError, match=r"step: params_b was donated to an earlier call"):
+            function(params, X)
+    with pytest.raises(ValueError, match="read-only"):
+        params["w"][0] = 1.0
+
+
+def test_arrays_that_cannot_be_donated():
+    donating, params = gradir.jit(step, donate_argnums=(0,)), parameters()
+    frozen = params["w"].copy()
+    frozen.flags.writeable = False
+    for wrong, message in (
+        ({**params, "w": frozen}, "params_w: the array is read-only"),
+        ({**params, "w": params["w"][:, ::-1]}, "params_w: the array is not C-contiguous"),
+        ({**params, "b": params["w"][0]}, "params_b is donated and shares memory with params_w"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            donating(wrong, X)
+    shared = np.zeros((3, 2))
+    twice = gradir.jit(lambda x, y: x + y, donate_argnums=0)
+    with pytest.raises(ArgumentError, match="x is donated and shares memory with y; pass a copy"):
+        twice(shared, shared)
+    np.testing.assert_array_equal(shared, 0)
+    with pytest.raises(ArgumentTypeError, match="x: only a NumPy array can be donated, got float"):
+        twice(1.0, 2.0)
+
+
+def test_wrong_argument_numbers():
+    for wrong in ("0", 1.0, [None], {0}):
+        with pytest.raises(ArgumentTypeError, match="donate_argnums: expected an int or several"):
+            gradir.jit(step, donate_argnums=wrong)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentTypeError, match="expected positions of 2 arguments, got 2"):
+        gradir.jit(step, donate_argnums=2)(parameters(), X)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: (y, x),
+        lambda x, y: (y * 2, x[::-1]),
+        lambda x, y: (x @ y, y @ x),
+        lambda x, y: (gnp.sum(x, axis=0) + y, x.T * y),
+        lambda x, y: (x, x),
+        lambda x, y: (gnp.ones_like(x), x + y),
+        lambda x, y: (gradir.fori_loop(0, 3, lambda i, c: c @ y, x), x),
+        lambda x, y: (x.at[[0, 0, 1]].add(y), y.at[1:].set(x[:-1])),
+    ],
+)
+def test_values_that_are_read_after_the_result_is_written(function: Any):
+    """The memory is taken only when nothing reads the old values."""
+    x, y = RANDOM.normal(size=(2, 3, 3))
+    wanted = gradir.jit(function)(x, y)
+    for argnums in (0, 1, (0, 1), (1, 0), -1):
+        found = gradir.jit(function, donate_argnums=argnums)(x.copy(), y.copy())
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_arguments_that_no_result_can_take():
+    function = gradir.jit(lambda x, y: gnp.sum(x * y), donate_argnums=(0, 1))
+    with pytest.warns(UserWarning, match=r"no result can take the memory of x: tensor<3xf64>, y"):
+        assert function(np.ones(3), np.ones(3)) == 3
+    assert function(np.ones(3), np.ones(3)) == 3
+
+
+def test_rows_of_a_table_are_written_in_place():
+    """The program writes the rows that are named, and has no buffer of the table's size."""
+    table = RANDOM.normal(size=(1000, 4))
+    rows, values = np.array([3, 999, 3]), RANDOM.normal(size=(3, 4))
+    update = gradir.jit(lambda t, i, v: t.at[i].add(-0.5 * v), donate_argnums=0)
+    wanted = table.copy()
+    np.add.at(wanted, rows, -0.5 * values)
+    peak = update.compiled(table, rows, values).executable.plan.peak_bytes
+    assert peak < table.nbytes // 10
+    np.testing.assert_array_equal(update(table, rows, values), wanted)
+
+
+def test_out():
+    function = gradir.jit(lambda x: (x + 1, {"a": x * 2, "b": x[0]}))
+    x, place = np.arange(3.0), np.empty(3)
+    found = function(x, out=(None, {"a": place, "b": None}))
+    assert found[1]["a"] is place
+    np.testing.assert_array_equal(place, x * 2)
+    assert function(x, out=(place, None))[0] is place
+    with pytest.raises(ArgumentTypeError, match="out: expected arrays, or None, nested as the"):
+        function(x, out=place)
+    with pytest.raises(ArgumentError, match="memory"):
+        function(x, out=(x, None))
+    named = gradir.jit(lambda x, out: x + out)
+    np.testing.assert_array_equal(named(x, out=x), 2 * x)
+    donating = gradir.jit(lambda x: x + 1, donate_argnums=0)
+    with pytest.raises(ArgumentError, match="out: result 0 takes the memory of x"):
+        donating(x.copy(), out=place)
+    with pytest.raises(TraceError, match="out is for arrays"):
+        gradir.trace(lambda x: function(x, out=(place, None)), x)

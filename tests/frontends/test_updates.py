@@ -1,0 +1,143 @@
+"""x.at[key] of traced arrays: as NumPy's assignment to x[key], with gradients to second order."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+from trace_harness import RANDOM, X, fails, run
+
+import gradir
+import gradir.numpy as gnp
+from gradir.testing import check_grads
+
+KEYS: list[Any] = [
+    0,
+    -1,
+    (1, 2),
+    slice(1, None),
+    slice(None, None, 2),
+    slice(None, None, -1),
+    slice(2, 0, -2),
+    slice(3, 1),
+    ...,
+    (..., 1),
+    (slice(None, None, 2), None, slice(None, None, -2)),
+    (None, 1, ...),
+    (),
+    [2, 0, 2],
+    [[0], [1]],
+    (slice(1, 3), [1, 1, 0]),
+    (slice(None, None, -2), [3, 0, 0]),
+]
+METHODS: dict[str, Any] = {
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+def values_for(key: Any) -> Any:
+    """Values of the shape of X[key]."""
+    return RANDOM.uniform(1, 2, X[key].shape)
+
+
+def _has_array(key: Any) -> bool:
+    return isinstance(key, list) or (
+        isinstance(key, tuple) and any(isinstance(k, list) for k in key)
+    )
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_set_and_add(key: Any):
+    values = values_for(key)
+    wanted = X.copy()
+    wanted[key] = values
+    np.testing.assert_array_equal(run(lambda x, v: x.at[key].set(v), X, values), wanted)
+    wanted = X.copy()
+    np.add.at(wanted, key, values)
+    found = run(lambda x, v: x.at[key].add(v), X, values)
+    np.testing.assert_allclose(found, wanted, rtol=1e-15)
+    np.subtract.at(wanted := X.copy(), key, values)
+    found = run(lambda x, v: x.at[key].subtract(v), X, values)
+    np.testing.assert_allclose(found, wanted, rtol=1e-15)
+    np.testing.assert_array_equal(run(lambda x: x.at[key].get(), X), X[key])
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_other_methods(key: Any, name: str):
+    values = values_for(key)
+
+    def update(x: Any, v: Any) -> Any:
+        return getattr(x.at[key], name)(v)
+
+    if _has_array(key):
+        assert "only set, add and subtract are there" in fails(update, X, values)
+        return
+    wanted = X.copy()
+    wanted[key] = METHODS[name](wanted[key], values)
+    np.testing.assert_array_equal(run(update, X, values), wanted)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_gradients(key: Any):
+    values = values_for(key)
+    for name in ("set", "add", "multiply"):
+        if name == "multiply" and _has_array(key):
+            continue
+
+        def update(x: Any, v: Any, name: str = name) -> Any:
+            return getattr((x * x).at[key], name)(v * v)
+
+        check_grads(update, (X, values), order=2)
+
+
+def test_traced_indices():
+    def update(x: Any, i: Any, j: Any) -> Any:
+        return x.at[i, ..., j].multiply(3.0).at[j].add(1.0)
+
+    wanted = X.copy()
+    wanted[1, ..., 2] *= 3
+    wanted[2] += 1
+    np.testing.assert_array_equal(run(update, X, np.int64(1), np.int64(2)), wanted)
+    rows = np.array([0, 2, 0])
+    found = run(lambda x, i: x.at[i].add(gnp.ones_like(x[i])), X, rows)
+    np.add.at(wanted := X.copy(), rows, 1.0)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_values_broadcast_and_take_the_type():
+    single = X.astype(np.float32)
+    found = run(lambda x, v: x.at[1:].set(v), single, X[0, :1])
+    wanted = single.copy()
+    wanted[1:] = X[0, :1]
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(run(lambda x: x.at[0].set(2), np.arange(3)), [2, 1, 2])
+    assert "x.at[...]" in fails(lambda x: x.at[0].set(0.5), np.arange(3))
+    assert "broadcast" in fails(lambda x, v: x.at[0].set(v), X, X)
+    assert "one array of indices" in fails(lambda x: x.at[[0], [1]].set(1.0), X)
+
+
+def test_a_scan_fills_rows():
+    """In a loop, at a traced place; with its gradient."""
+
+    def rows(x: Any) -> Any:
+        def step(carry: Any, i: Any) -> Any:
+            return carry.at[i].set(gnp.sin(carry[i - 1] + x)), None
+
+        return gradir.scan(step, gnp.zeros((4, 3)), gnp.arange(4))[0]
+
+    x = RANDOM.uniform(-1, 1, 3)
+    row, wanted = np.zeros(3), np.zeros((4, 3))
+    for i in range(4):
+        wanted[i] = row = np.sin(row + x)
+    np.testing.assert_allclose(run(rows, x), wanted, rtol=1e-14)
+    check_grads(rows, (x,), order=2)

@@ -1,7 +1,8 @@
-"""Row slices as calls take and give them."""
+"""Row slices as calls and traced functions take and give them: `RowSlices`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,34 +11,141 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
+TRACED: dict[str, Callable[..., Any]] = {}
+"""What the methods do with traced arrays, by name; gradir.frontends.functions fills it in."""
+
 
 @dataclass(frozen=True, eq=False)
 class RowSlices:
     """Some rows of an array of `shape`: values[k] is added to row indices[k].
 
-    Indices (int64) may repeat, in which case their rows add up, and count from the end where they
-    are negative. What a gradient that was asked for as slices is given as.
+    `indices` are int64 of shape (n,), `values` of shape (n, *shape[1:]), both NumPy arrays or both
+    traced. Indices may repeat, in which case their rows add up, and count from the end where they
+    are negative. What a gradient that was asked for as slices is given as. Times and divided by a
+    number, negated, converted, and added to others of the shape, they stay slices; an array of the
+    shape plus slices is an array.
     """
 
-    indices: Array
-    values: Array
+    indices: Any
+    values: Any
     shape: tuple[int, ...]
+
+    __array_ufunc__ = None  # NumPy leaves its operators to ours
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.values.dtype
 
-    def densify(self) -> Array:
+    def densify(self) -> Any:
         """The whole array, rows of one index added in their order."""
-        # not before they are needed: `import gradir` is light
-        import numpy as np
+        return self._added_to(None)
 
-        from gradir.runtime.arrays import widened
+    def coalesce(self, mode: str = "sum") -> RowSlices:
+        """The same rows, each once, in ascending order: the sum of its values, or their mean.
 
-        wide = widened(self.values)
-        dense = np.zeros(self.shape, wide.dtype)
-        np.add.at(dense, self.indices, wide)
-        return dense.astype(self.dtype, copy=False)
+        Their count stays. Entries that are left over come last, repeat the last row's index and
+        hold zeros. ValueError for another mode than "sum" and "mean".
+        """
+        if mode not in ("sum", "mean"):
+            raise ValueError(f"coalesce: mode must be sum or mean, got {mode!r}")
+        if _is_traced(self.values):
+            return TRACED["coalesce"](self, mode)
+        return _coalesced(self, mode)
+
+    def astype(self, dtype: Any) -> RowSlices:
+        """The slices with values of another dtype."""
+        return RowSlices(self.indices, self.values.astype(dtype), self.shape)
+
+    def __mul__(self, factor: Any) -> RowSlices:
+        if not _is_scalar(factor):
+            return NotImplemented
+        return RowSlices(self.indices, self.values * factor, self.shape)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> RowSlices:
+        if not _is_scalar(divisor):
+            return NotImplemented
+        return RowSlices(self.indices, self.values / divisor, self.shape)
+
+    def __neg__(self) -> RowSlices:
+        return RowSlices(self.indices, -self.values, self.shape)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, RowSlices):
+            return _joined(self, other)
+        return self._added_to(other) if hasattr(other, "shape") else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return self._added_to(other) if hasattr(other, "shape") else NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return other + -self
+
+    def _added_to(self, dense: Any) -> Any:
+        """An array of the shape, zeros for None, with the rows added."""
+        if dense is not None and tuple(dense.shape) != tuple(self.shape):
+            raise ValueError(f"slices of {list(self.shape)} and an array of {list(dense.shape)}")
+        if _is_traced(self.values) or _is_traced(dense):
+            return TRACED["add"](dense, self)
+        return _added(dense, self)
 
     def __repr__(self) -> str:
         return f"RowSlices({len(self.indices)} rows of {self.dtype} {list(self.shape)})"
+
+
+def _is_traced(array: Any) -> bool:
+    return hasattr(array, "ssa")
+
+
+def _is_scalar(value: Any) -> bool:
+    return getattr(value, "shape", ()) == () and not isinstance(value, str | tuple | list)
+
+
+def _joined(one: RowSlices, other: RowSlices) -> RowSlices:
+    """The rows of both, first those of the first."""
+    import numpy as np
+
+    if tuple(one.shape) != tuple(other.shape):
+        raise ValueError(f"slices of {list(one.shape)} and of {list(other.shape)}")
+    is_traced = _is_traced(one.values) or _is_traced(other.values)
+    concatenate: Any = TRACED["concat"] if is_traced else np.concatenate
+    return RowSlices(
+        concatenate([one.indices, other.indices]),
+        concatenate([one.values, other.values]),
+        one.shape,
+    )
+
+
+def _added(dense: Array | None, slices: RowSlices) -> Array:
+    # not before they are needed: `import gradir` is light
+    import numpy as np
+
+    from gradir.runtime.arrays import widened
+
+    wide = widened(slices.values)
+    total = np.zeros(slices.shape, wide.dtype) if dense is None else np.array(dense, wide.dtype)
+    np.add.at(total, slices.indices, wide)
+    return total.astype(slices.dtype if dense is None else dense.dtype, copy=False)
+
+
+def _coalesced(slices: RowSlices, mode: str) -> RowSlices:
+    import numpy as np
+
+    from gradir.runtime.arrays import widened
+
+    rows = np.asarray(slices.indices)
+    found, places, counts = np.unique(
+        np.where(rows < 0, rows + slices.shape[0], rows), return_inverse=True, return_counts=True
+    )
+    wide = widened(slices.values)
+    sums = np.zeros_like(wide)
+    np.add.at(sums, places, wide)
+    if mode == "mean":
+        sums[: len(found)] /= counts.reshape(-1, *[1] * (wide.ndim - 1))
+    indices = np.full_like(rows, found[-1] if len(found) else 0)
+    indices[: len(found)] = found
+    return RowSlices(indices, sums.astype(slices.dtype, copy=False), slices.shape)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from gradir.dialects import array
 from gradir.dialects.array.data_dependent import REFUSED
-from gradir.frontends.functions import creation, indexing, sugar, updates
+from gradir.frontends.functions import creation, indexing, sparse, sugar, updates
 from gradir.frontends.functions.op_functions import functions_of
 from gradir.frontends.tracing.spec import ELEMENTS, Spec
 from gradir.frontends.tracing.tracer import FUNCTIONS
+from gradir.runtime.row_slices import TRACED
 
 newaxis = None
 
@@ -25,6 +26,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **functions_of((*array.OPS, *REFUSED), "gradir.numpy"),
     **{f.__name__: f for f in (*creation.FUNCTIONS, *sugar.FUNCTIONS)},
 }
+TRACED.update(sparse.FUNCTIONS)
 FUNCTIONS.update(_FUNCTIONS, get=indexing.get, at=updates.At, namespace=sys.modules[__name__])
 _DTYPES = {name: Spec((), name).dtype for name in ELEMENTS}
 

@@ -17,6 +17,7 @@ from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import AnyTensor
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
+from gradir.runtime.row_slices import RowSlices
 
 if TYPE_CHECKING:
     from gradir.frontends.tracing.tracing import Trace
@@ -78,6 +79,8 @@ def _refused(what: str, way_out: str = _VALUE) -> Any:
 
 def _is_operand(value: object) -> bool:
     """What an operator takes beside a traced array; the other operand may know more."""
+    if isinstance(value, RowSlices):
+        return False
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
     return isinstance(value, Tracer | bool | int | float) or is_array
 

@@ -1,7 +1,7 @@
 """Nested tuples, lists and dicts of arrays, and the flat lists of leaves that stand for them.
 
 Leaves come in this order: items of tuples and lists from first to last, values of a dict by its
-sorted keys. None holds no leaf. All else is a leaf.
+sorted keys, the indices and the values of RowSlices. None holds no leaf. All else is a leaf.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from gradir.errors import ArgumentTypeError
+from gradir.runtime.row_slices import RowSlices
 
 
 @dataclass(frozen=True)
 class Tree:
     """How leaves are nested: `kind` is the container, None for a leaf.
 
-    `keys` are a dict's, sorted. Trees are hashable and equal where the nesting is.
+    `keys` are a dict's, sorted; of RowSlices they are the shape. Trees are hashable and equal where
+    the nesting is.
     """
 
     kind: type | None
@@ -44,13 +46,17 @@ class Tree:
         children = [child._built(leaves) for child in self.children]
         if self.kind is dict:
             return dict(zip(self.keys, children, strict=True))
+        if self.kind is RowSlices:
+            indices, values = children
+            return RowSlices(indices, values, self.keys)
         return self.kind(*children) if hasattr(self.kind, "_fields") else self.kind(children)
 
     def names(self, name: str) -> list[str]:
         """A name for each leaf: `params`, `params_w`, `params0`."""
         if self.kind is None:
             return [name]
-        fields: Sequence[Any] = getattr(self.kind, "_fields", self.keys)
+        keys = ("indices", "values") if self.kind is RowSlices else self.keys
+        fields: Sequence[Any] = getattr(self.kind, "_fields", keys)
         labels: Sequence[Any] = fields or range(len(self.children))
         return [
             found
@@ -109,6 +115,9 @@ def _flatten(value: object, leaves: list[Any]) -> Tree:
     if isinstance(value, tuple | list):
         items = cast(Sequence[Any], value)
         return Tree(type(items), (), tuple(_flatten(child, leaves) for child in items))
+    if isinstance(value, RowSlices):
+        parts = tuple(_flatten(part, leaves) for part in (value.indices, value.values))
+        return Tree(RowSlices, tuple(value.shape), parts)
     leaves.append(value)
     return LEAF
 

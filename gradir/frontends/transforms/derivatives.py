@@ -30,6 +30,8 @@ from gradir.frontends.transforms.jit import jit
 from gradir.frontends.transforms.wrapped import Copied, Parts, Wrapped, look_like
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+from gradir.passes.lower.expand_slices import expand_slices
+from gradir.runtime.row_slices import RowSlices
 from gradir.symbols import function_named
 
 
@@ -40,6 +42,7 @@ class Options:
     mode: str
     policy: str = "keep_all"
     memory_limit: int | None = None
+    sparse: tuple[int, ...] = ()
 
 
 def grad(
@@ -48,20 +51,24 @@ def grad(
     has_aux: bool = False,
     policy: str = "keep_all",
     memory_limit: int | None = None,
+    sparse_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
     """A function that gives the gradient of one that returns a floating number of rank 0.
 
     `argnums` says in which arguments: the gradient has the nesting of that argument, or is a tuple
     for several. `has_aux`: the function returns (number, aux), its gradient (gradient, aux).
-    `policy` and `memory_limit` (bytes) are those of Module.gradient.
+    `policy` and `memory_limit` (bytes) are those of Module.gradient. `sparse_argnums` are those of
+    `argnums` whose gradients come as RowSlices: the rows that were read, also in traced code.
     """
-    both = value_and_grad(function, argnums, has_aux, policy, memory_limit)
+    both = value_and_grad(function, argnums, has_aux, policy, memory_limit, sparse_argnums)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    return _derivative(gradient, grad, function, argnums, has_aux, policy, memory_limit)
+    return _derivative(
+        gradient, grad, function, argnums, has_aux, policy, memory_limit, sparse_argnums
+    )
 
 
 def value_and_grad(
@@ -70,11 +77,11 @@ def value_and_grad(
     has_aux: bool = False,
     policy: str = "keep_all",
     memory_limit: int | None = None,
+    sparse_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
     """Like grad, but gives (value, gradient), or ((value, aux), gradient) with `has_aux`."""
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
-    options = Options("grad", policy, memory_limit)
 
     def both(*args: Any, **kwargs: Any) -> Any:
         trace = tracing()
@@ -83,14 +90,18 @@ def value_and_grad(
         _require_number(inner, has_aux)
         wrt = _leaves_of(inner.arguments, argnums, len(args))
         _require_floating(inner, wrt)
+        sparse = tuple(_leaves_of(inner.arguments, sparse_argnums, len(args)))
+        _require_rows(inner, wrt, sparse)
+        options = Options("grad", policy, memory_limit, sparse)
         [made] = _differentiated(trace, inner, options, wrt, [0])
         results = _call(trace, made, _operands(trace, inner, args, kwargs))
-        count = inner.results.count
-        return _results(inner, results), _gradients(
-            results[count:], inner.arguments.children[0], argnums
-        )
+        grads = _with_slices(inner, results[inner.results.count :], wrt, sparse)
+        arguments = inner.arguments.children[0]
+        return _results(inner, results), _gradients(grads, arguments, argnums)
 
-    return _derivative(both, value_and_grad, function, argnums, has_aux, policy, memory_limit)
+    return _derivative(
+        both, value_and_grad, function, argnums, has_aux, policy, memory_limit, sparse_argnums
+    )
 
 
 class Derivative(Wrapped):
@@ -137,8 +148,12 @@ def _differentiated(
     module = inner.module.op
     with paused_gc():
         made = apply_gradient(
-            module, inner.name, wrt, of, options.mode, options.policy, options.memory_limit, []
+            *(module, inner.name, wrt, of, options.mode, options.policy, options.memory_limit),
+            [(k, "slices") for k in options.sparse],
         )
+        if options.sparse:
+            # two results for each, so that derivatives flow through the values
+            expand_slices(module)
     if trace is not None:
         functions = functions_by_name(module)
         for function in callees_first(functions, made):
@@ -146,6 +161,17 @@ def _differentiated(
                 function.detach()
                 trace.functions[function.sym_name.data] = function
     return made
+
+
+def _with_slices(
+    inner: Traced, grads: Sequence[Any], wrt: Sequence[int], sparse: Sequence[int]
+) -> list[Any]:
+    """The gradients in the order of `wrt`, each two of slices as RowSlices."""
+    rest, types = iter(grads), _signature(inner).inputs.data
+    return [
+        RowSlices(next(rest), next(rest), shape_of(types[k])) if k in sparse else next(rest)
+        for k in wrt
+    ]
 
 
 def _results(inner: Traced, results: Sequence[Any]) -> Any:
@@ -213,6 +239,15 @@ def _require_number(inner: Traced, has_aux: bool) -> None:
             f"grad: @{inner.name} must return {wanted}, got {type_text(type_)}; "
             "sum it up, or use gradir.vjp"
         )
+
+
+def _require_rows(inner: Traced, wrt: Sequence[int], sparse: Sequence[int]) -> None:
+    types = _signature(inner).inputs.data
+    for k in sparse:
+        if k not in wrt:
+            raise refusal(f"grad: {inner.names[k]} is in sparse_argnums and not in argnums")
+        if not shape_of(types[k]):
+            raise refusal(f"grad: {inner.names[k]} has no rows, got {type_text(types[k])}")
 
 
 def _require_floating(inner: Traced, wrt: Sequence[int]) -> None:

@@ -165,3 +165,20 @@ def test_broadcasting(first: tuple[int, ...], second: tuple[int, ...]) -> None:
             run(lambda x, y: gnp.where(x > y, x, y), x, y), np.maximum(x, y)
         )
     check_grads((gradir.trace(lambda x, y: gnp.sum(x * y * y), a, b), "main"), [a, b])
+
+
+@pytest.mark.parametrize("name", ["concatenate", "power", "arctan2", "mod", "absolute", "rint"])
+def test_names_of_numpy(name: str):
+    operands = [RANDOM.uniform(0.5, 2, (3,)) for _ in range(getattr(getattr(np, name), "nin", 2))]
+    arguments = [operands] if name == "concatenate" else operands
+    found = run(
+        lambda *xs: getattr(gnp, name)(*([list(xs)] if name == "concatenate" else xs)), *operands
+    )
+    np.testing.assert_allclose(found, getattr(np, name)(*arguments), rtol=1e-15)
+
+
+def test_array_is_asarray():
+    assert (
+        run(lambda x: gnp.array([[1, 2], [3, 4]], dtype="float32") * x, np.float32(2)).dtype
+        == np.float32
+    )

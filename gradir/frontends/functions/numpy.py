@@ -12,7 +12,7 @@ from collections.abc import Callable
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
-from gradir.dialects import array
+from gradir.dialects.array import OPS
 from gradir.dialects.array.data_dependent import REFUSED
 from gradir.frontends.functions import creation, indexing, sparse, sugar, updates
 from gradir.frontends.functions.op_functions import functions_of
@@ -23,9 +23,19 @@ from gradir.runtime.row_slices import TRACED
 newaxis = None
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **functions_of((*array.OPS, *REFUSED), "gradir.numpy"),
+    **functions_of((*OPS, *REFUSED), "gradir.numpy"),
     **{f.__name__: f for f in (*creation.FUNCTIONS, *sugar.FUNCTIONS)},
 }
+# NumPy's names for functions that the Array API standard has under others.
+_ALIASES = {
+    "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arccosh": "acosh",
+    "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
+    "arctanh": "atanh", "array": "asarray", "bitwise_not": "bitwise_invert",
+    "concatenate": "concat", "invert": "bitwise_invert",
+    "mod": "remainder", "power": "pow", "rint": "round",
+    "true_divide": "divide",
+}  # fmt: skip
+_FUNCTIONS |= {alias: _FUNCTIONS[name] for alias, name in _ALIASES.items()}
 TRACED.update(sparse.FUNCTIONS)
 FUNCTIONS.update(_FUNCTIONS, get=indexing.get, at=updates.At, namespace=sys.modules[__name__])
 _DTYPES = {name: Spec((), name).dtype for name in ELEMENTS}

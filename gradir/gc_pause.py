@@ -18,13 +18,13 @@ _depth = 0
 _was_enabled = False
 
 
-class _Own(local):
+class _ThreadDepth(local):
     """Of `_depth`, what is this thread's."""
 
     depth = 0
 
 
-_own = _Own()
+_own = _ThreadDepth()
 
 
 @contextmanager

@@ -44,7 +44,7 @@ PASSES: dict[str, str] = {
     "gradir-decompose": "gradir.passes.cleanup.decompose:DecomposePass",
     "gradir-expand-slices": "gradir.passes.lower.expand_slices:ExpandSlicesPass",
     "gradir-fuse": "gradir.passes.fusion.fuse:FusePass",
-    "gradir-gradient": "gradir.compiler.measured_gradient:GradientPass",
+    "gradir-gradient": "gradir.compiler.measured_gradient:MeasuredGradientPass",
     "gradir-hoist": "gradir.passes.cleanup.hoist:HoistPass",
     "gradir-inline": "gradir.passes.cleanup.inline:InlinePass",
     "gradir-inline-checkpoints": "gradir.passes.recompute.inline_checkpoints:InlineCheckpointsPass",

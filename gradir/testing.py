@@ -32,7 +32,8 @@ from gradir.frontends.tracing.trace import traced
 from gradir.frontends.tracing.trees import flatten
 from gradir.passes.analysis.activity import carries_cotangent
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
-from gradir.passes.differentiate.selectors import Selector, argument_attributes, resolve_wrt
+from gradir.passes.analysis.signature import argument_attributes
+from gradir.passes.differentiate.selectors import Selector, resolve_wrt
 from gradir.passes.verify.verify import verify
 from gradir.symbols import function_named
 

@@ -7,7 +7,13 @@ from typing import Any, ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from gradir.dialects.array.reductions import narrowed, widened
-from gradir.dialects.array.scans import LinearRecurrenceOp, Place, ScanOp, ShiftOp, start_of_sum
+from gradir.dialects.array.scans import (
+    LinearRecurrenceOp,
+    ScanOp,
+    ScanPosition,
+    ShiftOp,
+    start_of_sum,
+)
 from gradir.dialects.base.attributes import flag
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -32,7 +38,7 @@ class _CumulativeOp(ScanOp):
         """The total with one element more."""
         raise NotImplementedError(self.name)
 
-    def step(self, here: Place, total: Scalar) -> tuple[Scalar, Scalar]:
+    def step(self, here: ScanPosition, total: Scalar) -> tuple[Scalar, Scalar]:
         following = self.combined(total, here.element(0))
         return following, total if self.exclusive else following
 

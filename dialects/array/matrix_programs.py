@@ -17,8 +17,8 @@ from xdsl.ir import Attribute, SSAValue
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
-from gradir.dialects.building.programs import Elements, Index, Program, block_of, forall
-from gradir.dialects.loopnest.loopnest import ReshapeOp
+from gradir.dialects.building.programs import ElementView, Index, ScalarProgram, block_of, forall
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 # Rows whose sums are kept in registers.
 ROWS = 8
@@ -46,11 +46,11 @@ def batched(
     `kept` are scratch.
     """
     batch = prod(shape_of(operands[0].type)[:-2])
-    flat = [emitter.insert(ReshapeOp(v, _flat(v.type, 2, batch))).result for v in operands]
+    flat = [emitter.insert(LoopnestReshapeOp(v, _flat(v.type, 2, batch))).result for v in operands]
     made = [_flat(t, r, batch) for t, r in zip(types, ranks, strict=True)]
     found = forall(emitter, [batch, *bounds], flat, made, body)
     pairs = zip(found[:kept], types, strict=False)
-    return [emitter.insert(ReshapeOp(v, t)).result for v, t in pairs]
+    return [emitter.insert(LoopnestReshapeOp(v, t)).result for v, t in pairs]
 
 
 def _flat(type_: Attribute, rank: int, batch: int) -> Attribute:
@@ -58,7 +58,9 @@ def _flat(type_: Attribute, rank: int, batch: int) -> Attribute:
     return tensor([batch, *shape[len(shape) - rank :]], element_of(type_))
 
 
-def row_groups(p: Program, start: Index, stop: int, write: Callable[[Index, int], None]) -> None:
+def row_groups(
+    p: ScalarProgram, start: Index, stop: int, write: Callable[[Index, int], None]
+) -> None:
     """`write(first, count)` for all rows from `start`, in groups of ROWS and what is left."""
 
     def group(i: Scalar) -> None:
@@ -81,7 +83,7 @@ def row_groups(p: Program, start: Index, stop: int, write: Callable[[Index, int]
 
 
 def products(
-    p: Program, sums: Sequence[Scalar], low: Index, high: Index, left: Factor, right: Element
+    p: ScalarProgram, sums: Sequence[Scalar], low: Index, high: Index, left: Factor, right: Element
 ) -> list[Scalar]:
     """sums[r] + left(r, k) * right(k) over k, one fma after the other."""
 
@@ -107,7 +109,7 @@ class TriangularSolve:
         """For a of shape [.., n, n] and b of shape [.., n, m]."""
         *_, rows, columns = shape_of(right.type)
 
-        def write(p: Program, a: Elements, right: Elements, x: Elements) -> None:
+        def write(p: ScalarProgram, a: ElementView, right: ElementView, x: ElementView) -> None:
             span = block_of(p, p.index(1), columns, COLUMNS)
 
             def group(first: Index, count: int) -> None:
@@ -121,10 +123,10 @@ class TriangularSolve:
 
     def group(
         self,
-        p: Program,
-        a: Elements,
-        right: Elements,
-        x: Elements,
+        p: ScalarProgram,
+        a: ElementView,
+        right: ElementView,
+        x: ElementView,
         columns: tuple[Index, Index],
         first: Index,
         count: int,
@@ -170,7 +172,7 @@ def emit_cholesky(emitter: Emitter, a: SSAValue) -> SSAValue:
 class _Cholesky:
     size: int
 
-    def write(self, p: Program, a: Elements, out: Elements, upper: Elements) -> None:
+    def write(self, p: ScalarProgram, a: ElementView, out: ElementView, upper: ElementView) -> None:
         size, batch = self.size, p.index(0)
         whole = size - size % ROWS
         good = p.number(1, i1)
@@ -195,7 +197,13 @@ class _Cholesky:
         p.for_loop(0, size, row)
 
     def group(
-        self, p: Program, a: Elements, upper: Elements, first: Index, count: int, good: Scalar
+        self,
+        p: ScalarProgram,
+        a: ElementView,
+        upper: ElementView,
+        first: Index,
+        count: int,
+        good: Scalar,
     ) -> Scalar:
         """Rows of the upper factor; gives whether all of the diagonal was positive."""
         size, batch = self.size, p.index(0)
@@ -225,7 +233,7 @@ class _Cholesky:
         return good
 
     def finish_row(
-        self, p: Program, upper: Elements, i: Scalar, end: Index, good: Scalar
+        self, p: ScalarProgram, upper: ElementView, i: Scalar, end: Index, good: Scalar
     ) -> Scalar:
         """Scale a row, and subtract its part of the rows of its group after it."""
         batch = p.index(0)
@@ -267,7 +275,7 @@ class _Lu:
     size: int
     defer: bool
 
-    def write(self, p: Program, a: Elements, lu: Elements, *rest: Elements) -> None:
+    def write(self, p: ScalarProgram, a: ElementView, lu: ElementView, *rest: ElementView) -> None:
         rows, columns, sign = rest
         batch, size = p.index(0), self.size
 
@@ -303,10 +311,10 @@ class _LuPanel:
     """One block of columns: `panel` eliminates it and updates what is right of it."""
 
     lu_op: _Lu
-    p: Program
-    lu: Elements
-    rows: Elements
-    columns: Elements
+    p: ScalarProgram
+    lu: ElementView
+    rows: ElementView
+    columns: ElementView
 
     def panel(self, first: Index, width: int, state: Sequence[Scalar]) -> list[Scalar]:
         """`state` is the sign of the order so far, and the end of the columns not put off."""
@@ -431,6 +439,6 @@ class _LuPanel:
         self.swap(self.rows, (batch, k), (batch, at))
         return -sign
 
-    def swap(self, elements: Elements, one: Sequence[Scalar], other: Sequence[Scalar]) -> None:
+    def swap(self, elements: ElementView, one: Sequence[Scalar], other: Sequence[Scalar]) -> None:
         first, second = elements[one], elements[other]
         elements[one], elements[other] = second, first

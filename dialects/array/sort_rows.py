@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
-from gradir.dialects.building.programs import Elements, Program, forall
+from gradir.dialects.building.programs import ElementView, ScalarProgram, forall
 
 # Groups of rows, each with scratch for one row: up to as many as there may be threads, and no more
 # than the first number where rows are long, so that scratch stays below a multiple of the input.
@@ -64,11 +64,11 @@ class RowSort:
 class _Sorting:
     """Writes the program. Of scratch, `keys` and `order` have two sides, 0 and 1."""
 
-    p: Program
-    x: Elements
-    keys: Elements
-    order: Elements
-    counts: Elements
+    p: ScalarProgram
+    x: ElementView
+    keys: ElementView
+    order: ElementView
+    counts: ElementView
     group: Scalar
     row: Scalar
 
@@ -91,7 +91,7 @@ class _Sorting:
     def selects(self) -> bool:
         return self.wanted.count <= MOST_SELECTED and 4 * self.wanted.count <= self.extent
 
-    def write(self, p: Program, x: Elements, *rest: Elements) -> None:
+    def write(self, p: ScalarProgram, x: ElementView, *rest: ElementView) -> None:
         *outputs, keys, order, counts = rest
         self.p, self.x, self.keys, self.order, self.counts = p, x, keys, order, counts
         self.group = p.index(0)
@@ -112,7 +112,7 @@ class _Sorting:
             return self.select()
         return self.sort_digits()
 
-    def output(self, outputs: Sequence[Elements], side: Scalar, k: Scalar) -> None:
+    def output(self, outputs: Sequence[ElementView], side: Scalar, k: Scalar) -> None:
         outputs = list(outputs)
         at = b.cast(self.order[self.group, side, k], i64) if self.wanted.indices else None
         if self.wanted.values:

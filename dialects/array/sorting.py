@@ -26,7 +26,7 @@ from gradir.dialects.base.shapes import DYNAMIC, element_of, normalize_axis, sha
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.building.nests import view
-from gradir.dialects.loopnest.loopnest import ReshapeOp
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 
 class _SortOp(TensorOp):
@@ -54,12 +54,12 @@ class _SortOp(TensorOp):
         *_, extent = to_last = [n for d, n in enumerate(shape) if d != axis] + [shape[axis]]
         moved = _moved(emitter, x, axis, len(shape) - 1)
         flat = tensor([prod(to_last[:-1]), extent], element_of(x.type))
-        rows = emitter.insert(ReshapeOp(moved, flat)).result
+        rows = emitter.insert(LoopnestReshapeOp(moved, flat)).result
         found = RowSort(flat, self.descending, count, values, indices).lower(emitter, rows)
         lines: list[SSAValue] = []
         for one in found:
             type_ = tensor([*to_last[:-1], count], element_of(one.type))
-            back = emitter.insert(ReshapeOp(one, type_)).result
+            back = emitter.insert(LoopnestReshapeOp(one, type_)).result
             lines.append(_moved(emitter, back, len(shape) - 1, axis))
         return lines
 

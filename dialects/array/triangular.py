@@ -22,7 +22,7 @@ from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, is_tensor, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.loopnest.loopnest import ReshapeOp
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 
 class MatrixOp(TensorOp, ABC):
@@ -115,9 +115,11 @@ class TriangularSolveOp(MatrixOp):
         shape = shape_of(right.type)
         if len(shape) < len(shape_of(a.type)):
             columns = tensor([*shape, 1], element_of(right.type))
-            right = emitter.insert(ReshapeOp(right, columns)).result
+            right = emitter.insert(LoopnestReshapeOp(right, columns)).result
         x = self.way.emit(emitter, a, right)
-        return [x if x.type == self.x.type else emitter.insert(ReshapeOp(x, self.x.type)).result]
+        return [
+            x if x.type == self.x.type else emitter.insert(LoopnestReshapeOp(x, self.x.type)).result
+        ]
 
     def numpy(self, a: Any, right: Any) -> Any:
         way = self.way

@@ -1,6 +1,6 @@
 """Building scalar programs from Python functions, for the `lower` of an op with loops of its own.
 
-    def running_sum(p: Program, x: Elements, out: Elements) -> None:
+    def running_sum(p: ScalarProgram, x: ElementView, out: ElementView) -> None:
         row = p.index(0)
 
         def step(column: Scalar, total: Scalar) -> Scalar:
@@ -30,14 +30,15 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
-from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp, YieldOp
+from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp
+from gradir.dialects.loopnest.body_ops import YieldOp as LoopnestYieldOp
 from gradir.dialects.loopnest.forall import ForallOp, handle_type
 
 Index = Scalar | int
 Scalars = Scalar | Sequence[Scalar] | None
 
 
-class Program:
+class ScalarProgram:
     """Writes the body of a program: constants, indices, control flow, where it has come to."""
 
     def __init__(self, block: Block, emitter: Emitter):
@@ -82,7 +83,7 @@ class Program:
         """`body(i)` for independent iterations, several at a time in a vector."""
         first, last = self.integer(lower).ssa, self.integer(upper).ssa
         block = Block(arg_types=[i64])
-        self._fill(block, lambda values: YieldOp(), body)
+        self._fill(block, lambda values: LoopnestYieldOp(), body)
         self.emit(LanesOp(first, last, block))
 
     def if_(
@@ -134,10 +135,10 @@ class Program:
         self.emitter.block = outer
 
 
-class Elements:
+class ElementView:
     """An input or a result of a program by its elements: `x[i, j]`, and `out[i, j] = value`."""
 
-    def __init__(self, ssa: SSAValue, program: Program):
+    def __init__(self, ssa: SSAValue, program: ScalarProgram):
         self.ssa = ssa
         self.program = program
         self.element = element_of(ssa.type)
@@ -161,7 +162,7 @@ class Elements:
         return [self.program.integer(i).ssa for i in indices]
 
 
-def block_of(p: Program, number: Scalar, extent: int, size: int) -> tuple[Index, Index]:
+def block_of(p: ScalarProgram, number: Scalar, extent: int, size: int) -> tuple[Index, Index]:
     """Where block `number` of `size` elements begins and ends; numbers where it is the only one."""
     if extent <= size:
         return 0, extent
@@ -179,10 +180,10 @@ def forall(
 ) -> list[SSAValue]:
     """Emit a `loopnest.forall`; `body(program, *inputs, *results)` writes one outer iteration."""
     block = Block(arg_types=[*(v.type for v in inputs), *map(handle_type, types)])
-    program = Program(block, emitter)
-    body(program, *(Elements(a, program) for a in block.args))
-    program.emit(YieldOp())
+    program = ScalarProgram(block, emitter)
+    body(program, *(ElementView(a, program) for a in block.args))
+    program.emit(LoopnestYieldOp())
     return list(emitter.insert(ForallOp(bounds, inputs, types, block)).results)
 
 
-__all__ = ["Elements", "Index", "Program", "Scalars", "block_of", "forall"]
+__all__ = ["ElementView", "Index", "ScalarProgram", "Scalars", "block_of", "forall"]

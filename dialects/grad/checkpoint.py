@@ -25,7 +25,7 @@ from gradir.dialects.grad.policies import POLICIES
 
 
 @irdl_op_definition
-class YieldOp(AbstractYieldOperation[Attribute]):
+class CheckpointYieldOp(AbstractYieldOperation[Attribute]):
     """Ends a stage with the values that are its outputs."""
 
     name = "grad.yield"
@@ -82,8 +82,8 @@ class CheckpointOp(IRDLOperation):
                 f"{self.name}: the region takes no arguments, got {len(block.args)}; "
                 "read the values from outside"
             )
-        if not isinstance(block.last_op, YieldOp):
-            raise VerifyException(f"{self.name}: the region must end with {YieldOp.name}")
+        if not isinstance(block.last_op, CheckpointYieldOp):
+            raise VerifyException(f"{self.name}: the region must end with {CheckpointYieldOp.name}")
         types = [value.type for value in self.yielded]
         if types != [result.type for result in self.outputs]:
             wanted, got = (", ".join(map(str, t)) or "none" for t in (self.outputs.types, types))
@@ -117,4 +117,4 @@ class CheckpointOp(IRDLOperation):
         return op
 
 
-OPS: tuple[type[Operation], ...] = (CheckpointOp, YieldOp)
+OPS: tuple[type[Operation], ...] = (CheckpointOp, CheckpointYieldOp)

@@ -155,7 +155,7 @@ class ClassIndexOp(IndexingOp):
         return wrapped(arrays[0], self.classes, from_start=True)
 
 
-class Rows:
+class TargetRows:
     """What the loss needs of targets and weights: one entry per target."""
 
     def __init__(
@@ -226,7 +226,7 @@ class NllLossBackwardOp(NllForm):
 
     def decompose(self, ct: Value, targets: Value, weights: Value | None = None) -> Value:
         shape, wide = shape_of(self.y.type), wide_element(ct.element)
-        rows = Rows(self, targets, weights, wide, shape[class_axis(shape)])
+        rows = TargetRows(self, targets, weights, wide, shape[class_axis(shape)])
         scale = widened(ct)
         if self.reduction == "mean":
             scale = scale / rows.total_weight()

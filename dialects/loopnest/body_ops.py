@@ -7,7 +7,7 @@ control flow, loads and stores of their own. Both use arith, math, and what is h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     IndexType,
@@ -49,6 +49,16 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.base.shapes import as_integer_type
 
 ShapedType = TensorType[Attribute] | MemRefType[Attribute]
+
+
+class WritesBuffers(MemoryEffect):
+    """The effects of nests and foralls: none on tensors; on buffers, reads and writes."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        outputs = cast(Any, op).outputs
+        kinds = (MemoryEffectKind.READ, MemoryEffectKind.WRITE) if outputs else ()
+        return set(map(EffectInstance, kinds))
 
 
 def scalar_type(element: Attribute) -> Attribute:

@@ -43,7 +43,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, IsolatedFromAbove, MemoryEffect, MemoryEffectKind
+from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attributes import integers_of
@@ -55,6 +55,7 @@ from gradir.dialects.loopnest.body_ops import (
     LoadOp,
     ShapedType,
     StoreOp,
+    WritesBuffers,
     YieldOp,
 )
 from gradir.dialects.loopnest.checks import require_count
@@ -64,16 +65,6 @@ CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
 _ENDS = (scf.YieldOp, scf.ConditionOp, YieldOp)
 _BODY = (IndexOp, LoadOp, StoreOp, LanesOp, CheckIndexOp, *CONTROL_FLOW, *_ENDS, *special.OPS)
 _SCALAR_DIALECTS = (arith.Arith.name, math.Math.name)
-
-
-class _WritesBuffers(MemoryEffect):
-    """Pure on tensors; on buffers, reads and writes."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        assert isinstance(op, ForallOp)
-        kinds = (MemoryEffectKind.READ, MemoryEffectKind.WRITE) if op.outputs else ()
-        return set(map(EffectInstance, kinds))
 
 
 @irdl_op_definition
@@ -87,7 +78,7 @@ class ForallOp(IRDLOperation):
     results_ = var_result_def()
     bounds = prop_def(DenseArrayBase)
     body = region_def("single_block")
-    traits = traits_def(_WritesBuffers(), IsolatedFromAbove())
+    traits = traits_def(WritesBuffers(), IsolatedFromAbove())
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 

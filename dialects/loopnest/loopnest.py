@@ -39,7 +39,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -55,7 +55,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, IsolatedFromAbove, MemoryEffect, MemoryEffectKind, Pure
+from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, access_of
@@ -66,6 +66,7 @@ from gradir.dialects.loopnest.body_ops import (
     IndexOp,
     LoadOp,
     ShapedType,
+    WritesBuffers,
     YieldOp,
     scalar_type,
 )
@@ -119,16 +120,6 @@ def _pads(values: tuple[Attribute | None, ...]) -> ArrayAttr[Attribute]:
 @lru_cache(maxsize=4096)
 def _names(values: tuple[str, ...]) -> ArrayAttr[StringAttr]:
     return ArrayAttr(map(StringAttr, values))
-
-
-class _WritesBuffers(MemoryEffect):
-    """Pure on tensors; on buffers, reads and writes."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        assert isinstance(op, LoopOp)
-        kinds = (MemoryEffectKind.READ, MemoryEffectKind.WRITE) if op.outputs else ()
-        return set(map(EffectInstance, kinds))
 
 
 class LoopOp(IRDLOperation, ABC):
@@ -340,7 +331,7 @@ class NestOp(LoopOp):
     """A perfect loop nest with a scalar body; see the head of this file."""
 
     name = "loopnest.nest"
-    traits = traits_def(_WritesBuffers(), IsolatedFromAbove())
+    traits = traits_def(WritesBuffers(), IsolatedFromAbove())
 
 
 @irdl_op_definition
@@ -371,7 +362,7 @@ class ContractOp(LoopOp):
     """
 
     name = "loopnest.contract"
-    traits = traits_def(_WritesBuffers(), IsolatedFromAbove())
+    traits = traits_def(WritesBuffers(), IsolatedFromAbove())
     HIDDEN_INPUTS: ClassVar[int] = 2
 
     @property

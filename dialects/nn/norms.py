@@ -111,7 +111,7 @@ def segments(attributes: Attributes, count: int) -> list[int]:
     return given
 
 
-class NormOp(TensorOp):
+class NormalizationOp(TensorOp):
     """scale * (x - mean) / sqrt(variance + eps) + bias; scale is 1 and bias 0 where absent."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("eps", SEGMENTS)
@@ -248,10 +248,10 @@ def _numpy_mean(x: Any, geometry: Geometry) -> Any:
     return total / np.asarray(geometry.count, x.dtype)
 
 
-class _AxesNormOp(NormOp):
+class _AxesNormOp(NormalizationOp):
     """Over `axes`, [-1] where absent; scale and bias have the extents of these axes."""
 
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axes", *NormOp.ATTRIBUTES)
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axes", *NormalizationOp.ATTRIBUTES)
 
     @classmethod
     def geometry_of(cls, x: Attribute, attributes: Attributes) -> Geometry:
@@ -301,7 +301,7 @@ def channel_line(shape: Sequence[int], axis: int) -> tuple[int, ...]:
 
 
 @irdl_op_definition
-class GroupNormOp(NormOp):
+class GroupNormOp(NormalizationOp):
     """layer_norm of each example over its spatial axes and over channels in `groups` groups.
 
     x [N, C, d...] in `layout = "NCHW"`, [N, d..., C] in "NHWC"; scale and bias [C]; `eps = 1e-5`.
@@ -309,7 +309,7 @@ class GroupNormOp(NormOp):
     """
 
     name = "nn.group_norm"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("groups", "layout", *NormOp.ATTRIBUTES)
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("groups", "layout", *NormalizationOp.ATTRIBUTES)
 
     @classmethod
     def geometry_of(cls, x: Attribute, attributes: Attributes) -> Geometry:
@@ -327,7 +327,7 @@ class GroupNormOp(NormOp):
 
 
 @irdl_op_definition
-class InstanceNormOp(NormOp):
+class InstanceNormOp(NormalizationOp):
     """layer_norm of each channel of each example over its spatial axes.
 
     x [N, C, d...] in `layout = "NCHW"`, [N, d..., C] in "NHWC"; scale and bias [C]; `eps = 1e-5`.
@@ -335,7 +335,7 @@ class InstanceNormOp(NormOp):
     """
 
     name = "nn.instance_norm"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("layout", *NormOp.ATTRIBUTES)
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("layout", *NormalizationOp.ATTRIBUTES)
 
     @classmethod
     def geometry_of(cls, x: Attribute, attributes: Attributes) -> Geometry:

@@ -27,7 +27,7 @@ from gradir.dialects.spatial.pooling import (
 from gradir.dialects.spatial.resampling import (
     AdaptiveAvgPool2dBackwardOp,
     ResampleForwardOp,
-    Rows,
+    WeightRows,
     adaptive_rows,
 )
 from gradir.dialects.spatial.sliding_windows import Windows, spatial_axes
@@ -170,7 +170,7 @@ class AdaptiveAvgPool2dOp(ResampleForwardOp):
 
     name = "nn.adaptive_avg_pool2d"
 
-    def rows(self, extent: int, size: int) -> Rows:
+    def rows(self, extent: int, size: int) -> WeightRows:
         return adaptive_rows(extent, size)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:

@@ -34,7 +34,7 @@ from gradir.dialects.spatial.sliding_windows import WINDOW_ATTRIBUTES, Windows
 NO_PLACE = (1 << 31) - 1
 
 
-class WindowOp(TensorOp):
+class SlidingWindowOp(TensorOp):
     """Slides windows over the last `SPATIAL` axes of a tensor."""
 
     SPATIAL: ClassVar[int]
@@ -64,7 +64,7 @@ class WindowOp(TensorOp):
             raise VerifyException(f"{name} must be {tensor(shape, element)}, got {found}")
 
 
-class PoolOp(WindowOp):
+class PoolOp(SlidingWindowOp):
     """One element of each window, of the type of the elements that the windows slide over."""
 
     x = operand_def()
@@ -94,7 +94,7 @@ def covering_bands(windows: Windows) -> dict[int, Band]:
 # Maximum.
 
 
-class MaxWindowOp(WindowOp):
+class MaxWindowOp(SlidingWindowOp):
     """Attributes of max pooling."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (*WINDOW_ATTRIBUTES, "dilation")
@@ -333,7 +333,7 @@ MAX_POOL_OPS: dict[
 # Average.
 
 
-class AverageWindowOp(WindowOp):
+class AverageWindowOp(SlidingWindowOp):
     """Attributes of average pooling, and by what a window is divided."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (*WINDOW_ATTRIBUTES, "count_include_pad")

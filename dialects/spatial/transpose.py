@@ -20,7 +20,7 @@ from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.nests import Read, nest, view
-from gradir.dialects.loopnest.loopnest import ReshapeOp
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 from gradir.dialects.spatial.geometry import Window
 from gradir.dialects.spatial.space import (
     Channels,
@@ -248,13 +248,13 @@ def _spaced(emitter: Emitter, window: Window, ct: SSAValue) -> tuple[SSAValue, W
     wide = window.as_image(n, c, split)
     unit = window.as_image(n, c, [m for place in places for m in (place, 1)])
     element = element_of(ct.type)
-    apart = emitter.insert(ReshapeOp(ct, tensor(unit, element))).result
+    apart = emitter.insert(LoopnestReshapeOp(ct, tensor(unit, element))).result
     [filled] = view(
         emitter, tensor(wide, element), apart, Access.identity(len(wide)), pad_value(0, element)
     )
     spatial = [p * s for p, s in zip(places, steps, strict=True)]
     type_ = tensor(window.as_image(n, c, spatial), element)
-    result = emitter.insert(ReshapeOp(filled, type_)).result
+    result = emitter.insert(LoopnestReshapeOp(filled, type_)).result
     left = [s // step for s, step in zip(window.stride, steps, strict=True)]
     return result, replace(window, stride=tuple(left))
 
@@ -274,7 +274,7 @@ def _joined(
         [image] = view(emitter, wide, image, identity, pad_value(0, element))
     sizes = [a.quotients * a.step if a.is_split else a.size for a in axes]
     places = tensor(window.as_image(n, c, sizes), element)
-    whole = emitter.insert(ReshapeOp(image, places)).result
+    whole = emitter.insert(LoopnestReshapeOp(image, places)).result
     if places == type_:
         return whole
     rank = len(shape_of(type_))

@@ -43,7 +43,7 @@ apply_gradient = partial(gradient_pass.apply_gradient, measuring=measure_here)
 
 
 @dataclass(frozen=True)
-class GradientPass(gradient_pass.GradientPass):
+class MeasuredGradientPass(gradient_pass.GradientPass):
     """Differentiate a function: into forward and backward functions, or into its jvp."""
 
     def measure(self) -> ArenaBytes:

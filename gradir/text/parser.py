@@ -404,13 +404,13 @@ _recursion_limit = 0
 _RECURSION_NEEDED = 10_000
 
 
-class _Own(threading.local):
+class _ThreadUsers(threading.local):
     """Of `_recursion_users`, those in this thread."""
 
     users = 0
 
 
-_own = _Own()
+_own = _ThreadUsers()
 
 
 @contextmanager

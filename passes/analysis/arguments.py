@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 
 from gradir.dialects.base.attribute_names import IN_OUT
 from gradir.dialects.base.diagnostics import VerifyError
+from gradir.passes.analysis.signature import argument_attributes
 
 READ_RESULTS = "gradir.read_results"
 """Of a function on buffers: which of the buffers for results are read, too."""
@@ -27,11 +28,9 @@ def in_out_attribute(result: int) -> dict[str, Attribute]:
 
 def in_out_results(function: FuncOp) -> Mapping[int, int]:
     """The result of each such argument, by their indices; VerifyError where that is no result."""
-    if function.arg_attrs is None:
-        return {}
     found: dict[int, int] = {}
-    for k, given in enumerate(function.arg_attrs):
-        if (attribute := given.data.get(IN_OUT)) is None:
+    for k, given in enumerate(argument_attributes(function)):
+        if (attribute := given.get(IN_OUT)) is None:
             continue
         result = _result_of(attribute, k, function)
         if result in found.values():

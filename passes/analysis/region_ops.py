@@ -25,7 +25,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from gradir.dialects.base.interfaces import is_terminator
-from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
 from gradir.passes.analysis.regions import is_defined_in
 
 Edge = tuple[SSAValue, SSAValue]
@@ -222,7 +222,7 @@ _KINDS: dict[type[Operation], _Kind] = {
     scf.IfOp: _Kind(Runs.ONE_OF, _branches),
     scf.IndexSwitchOp: _Kind(Runs.ONE_OF, _branches),
     scf.ExecuteRegionOp: _Kind(Runs.ONCE, _branches),
-    CheckpointOp: _Kind(Runs.ONCE, _branches, (YieldOp,), verifies_itself=True),
+    CheckpointOp: _Kind(Runs.ONCE, _branches, (CheckpointYieldOp,), verifies_itself=True),
 }
 
 

@@ -12,12 +12,12 @@ from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.dead_region_values import prune_flow
 from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.residuals import is_constant, replace_uses_within
-from gradir.passes.differentiate.selectors import argument_attributes
 from gradir.passes.differentiate.tapes import TapeThread
 
 

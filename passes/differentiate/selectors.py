@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -18,6 +18,7 @@ from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.grad import NameOp
 from gradir.dialects.grad.tape import is_tape
 from gradir.passes.analysis.activity import carries_cotangent
+from gradir.passes.analysis.signature import argument_attributes
 
 Selector = int | str
 
@@ -29,15 +30,6 @@ class Target:
     value: SSAValue
     hint: str
     request: str = "write"
-
-
-def argument_attributes(function: FuncOp) -> list[dict[str, Attribute]]:
-    """The attribute dictionary of each argument."""
-    count = len(function.body.block.args)
-    if function.arg_attrs is None:
-        return [{} for _ in range(count)]
-    entries: ArrayAttr[DictionaryAttr] = function.arg_attrs
-    return [dict(entry.data) for entry in entries]
 
 
 def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[Target]:

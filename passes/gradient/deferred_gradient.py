@@ -17,9 +17,10 @@ from gradir.dialects.grad.derivative import MODES, DerivativeOp
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import ops_within
+from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.derived import function_around
 from gradir.passes.differentiate.program import Program
-from gradir.passes.differentiate.selectors import Selector, Target, argument_attributes
+from gradir.passes.differentiate.selectors import Selector, Target
 from gradir.passes.shapes.infer_shapes import is_open
 from gradir.passes.shapes.specialize import waits_for_shapes
 

@@ -25,6 +25,7 @@ from gradir.dialects.grad.join import JoinOp
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import region_flow, times, trips, yielded
+from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.decompose import decompose_block
@@ -34,7 +35,7 @@ from gradir.passes.differentiate.derived import function_around
 from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.rule import Rules
-from gradir.passes.differentiate.selectors import Target, argument_attributes
+from gradir.passes.differentiate.selectors import Target
 from gradir.passes.gradient.prepare import is_taken_apart
 from gradir.passes.rules.calls import Key, derive_callees, key_of, suffix
 from gradir.passes.rules.custom_vjp import refuse_forward_mode

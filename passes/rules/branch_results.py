@@ -27,7 +27,7 @@ from gradir.dialects.grad.grad import zero
 
 
 @dataclass(frozen=True)
-class Place:
+class ResultPlace:
     """The result in which a value is; its first element there, where it shares a row."""
 
     result: int
@@ -39,7 +39,7 @@ class BranchResults:
     """The types of the results, and for each branch the place of each of its values."""
 
     types: list[Attribute]
-    places: list[list[Place]]
+    places: list[list[ResultPlace]]
 
     @staticmethod
     def of(branches: Sequence[Sequence[Attribute]]) -> BranchResults:
@@ -48,7 +48,7 @@ class BranchResults:
         rows = _rows(numbered)
         types: list[Attribute] = []
         numbers: dict[_Key | _Row, int] = {}
-        places: list[list[Place]] = []
+        places: list[list[ResultPlace]] = []
         for branch, keys in enumerate(numbered):
             places.append([])
             for key in keys:
@@ -57,7 +57,7 @@ class BranchResults:
                 if which not in numbers:
                     numbers[which] = len(types)
                     types.append(type_)
-                places[-1].append(Place(numbers[which], offset))
+                places[-1].append(ResultPlace(numbers[which], offset))
         return BranchResults(types, places)
 
     def filled(self, branch: int, values: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:

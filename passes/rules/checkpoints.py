@@ -18,7 +18,7 @@ from xdsl.ir import Operation, OpResult, SSAValue, SSAValues
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Value
-from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
 from gradir.passes.analysis.region_flow import handed_through
 from gradir.passes.analysis.regions import captured, is_defined_in
 from gradir.passes.cleanup.simplify import simplify_block
@@ -87,7 +87,7 @@ class CheckpointRule:
                 del inner.contributions[value]
                 outer.contributions[value] = parts
         flowing = inner.contributions.flowing_out()
-        inner.backward.add_op(YieldOp(*(ct.ssa for ct in flowing.values())))
+        inner.backward.add_op(CheckpointYieldOp(*(ct.ssa for ct in flowing.values())))
         simplify_block(inner.backward)
         self._rematerialize(outer, inner, op, saved)
         simplify_block(inner.backward)

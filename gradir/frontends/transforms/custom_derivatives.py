@@ -80,7 +80,7 @@ class CustomVjp(Copied):
             forward, backward = cast(Any, self._rules)
             ahead = self._added(trace, _pair(forward), args, f"{inner.name}_forward")
             outputs = list(trace.functions[inner.name].function_type.outputs)
-            transposed = _Backward(backward, inner, ahead, values, outputs)
+            transposed = _BackwardOnLeaves(backward, inner, ahead, values, outputs)
             seeds = _seeds(trace, ahead, outputs)
             back = self._added(trace, transposed, seeds, f"{inner.name}_backward")
             symbols = [SymbolRefAttr(n) for n in (inner.name, ahead.name, back.name)]
@@ -127,7 +127,7 @@ def _seeds(trace: Trace, ahead: Traced, outputs: Sequence[Attribute]) -> list[Tr
     return [Tracer(trace, a, w) for a, w in zip(arguments, weak, strict=True)]
 
 
-class _Backward:
+class _BackwardOnLeaves:
     """The backward function on leaves: residuals and cotangents in, cotangents out."""
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.ir import Block
 
-from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
 from gradir.dialects.grad.grad import NameOp, NoGradOp
 from gradir.dialects.grad.policies import POLICIES
 from gradir.errors import ArgumentError, ArgumentTypeError
@@ -36,10 +36,10 @@ def checkpoint(function: Callable[..., Any] | None = None, policy: str = "keep_n
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
 
-    return Stage(function, policy)
+    return CheckpointedFunction(function, policy)
 
 
-class Stage(Wrapped):
+class CheckpointedFunction(Wrapped):
     """A function whose inside is recomputed for the derivative."""
 
     def __init__(self, function: Callable[..., Any], policy: str):
@@ -57,7 +57,7 @@ class Stage(Wrapped):
         with trace.region(Block()) as block:
             returned = called("checkpoint", self._function, *args, **kwargs)
             values, results = yielded(returned, "the checkpointed function")
-            trace.emit(YieldOp(*map(trace.use, values)))
+            trace.emit(CheckpointYieldOp(*map(trace.use, values)))
         named = None if self._policy == "keep_none" else self._policy
         op = trace.emit(CheckpointOp([v.type for v in values], block, named))
         return results.build(trace.results_like(op, values))

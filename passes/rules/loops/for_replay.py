@@ -100,7 +100,7 @@ def backward_replayed(
     sums = Block(arg_types=[cotangent_type(c.type) for c in captured]).args
     place = outer.backward.last_op
     start = Carried(given, dict(zip(captured, sums, strict=True)))
-    work = _Backward(outer, loop, saved.state, active, start)
+    work = _BackwardLoops(outer, loop, saved.state, active, start)
     end = work.segments(saved) if isinstance(saved, Segmented) else work.scheduled(saved)
     emitter.before = outer.backward.first_op if place is None else place.next_op
     for value, total in start.sums.items():
@@ -221,7 +221,7 @@ def _advance(
 
 
 @dataclass
-class _Backward:
+class _BackwardLoops:
     """What the backward loops need: the active slots, and what they start from, which are the
     cotangents of the active results and the sums so far. `used` are the captured values to which
     the body adds."""

@@ -23,7 +23,7 @@ from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import check_room, tape_limit
 from gradir.passes.rules.loops.carried import take_over
 from gradir.passes.rules.loops.for_loop import Bounds
-from gradir.passes.rules.loops.snapshots import Rows
+from gradir.passes.rules.loops.snapshots import StackedRows
 from gradir.passes.rules.loops.state import LoopState
 
 
@@ -78,7 +78,7 @@ class Segments:
 class SegmentRows:
     """What the segments start from: a row for each; the backward loop carries none of it."""
 
-    rows: Rows
+    rows: StackedRows
 
     def forward(self) -> tuple[list[SSAValue], list[str | None]]:
         """What the forward loop starts from, and names."""
@@ -167,4 +167,4 @@ def open_segments(
         return SegmentTape(outer.open_tape(TapeType.of(state.types, None, tape_limit(op))))
     rows = max(-(-(count or 0) // segment_size(op)), 1)
     check_room(op, rows, state.types)
-    return SegmentRows(Rows.empty(state.types, state.names, rows, outside))
+    return SegmentRows(StackedRows.empty(state.types, state.names, rows, outside))

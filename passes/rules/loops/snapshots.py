@@ -35,7 +35,7 @@ INDEX = IndexType()
 
 
 @dataclass(frozen=True)
-class Rows:
+class StackedRows:
     """A stacked tensor for each of some values: numbers, or tensors of static shape."""
 
     types: Sequence[Attribute]
@@ -44,21 +44,21 @@ class Rows:
     @staticmethod
     def empty(
         types: Sequence[Attribute], names: Sequence[str | None], count: int, emitter: Emitter
-    ) -> Rows:
+    ) -> StackedRows:
         """`count` rows. What has not been written is never read."""
         columns = [
             named(_nothing(_stacked(type_, count), emitter), _column_name(name))
             for type_, name in zip(types, names, strict=True)
         ]
-        return Rows(types, columns)
+        return StackedRows(types, columns)
 
     def names(self) -> list[str | None]:
         return [v.name_hint for v in self.columns]
 
-    def with_columns(self, columns: Sequence[SSAValue]) -> Rows:
-        return Rows(self.types, list(columns))
+    def with_columns(self, columns: Sequence[SSAValue]) -> StackedRows:
+        return StackedRows(self.types, list(columns))
 
-    def written(self, row: SSAValue, values: Sequence[SSAValue], emitter: Emitter) -> Rows:
+    def written(self, row: SSAValue, values: Sequence[SSAValue], emitter: Emitter) -> StackedRows:
         """With values in a row."""
         pairs = zip(values, self.columns, strict=True)
         return self.with_columns([named(_put(v, c, row, emitter), c.name_hint) for v, c in pairs])
@@ -79,7 +79,7 @@ class SnapshotStack:
 
     slots: int
     at: SSAValue
-    rows: Rows
+    rows: StackedRows
 
     @staticmethod
     def stack(
@@ -87,7 +87,7 @@ class SnapshotStack:
     ) -> SnapshotStack:
         """Room for snapshots of values of these types."""
         at = named(_nothing(TensorType(i64, [slots]), emitter), "at")
-        return SnapshotStack(slots, at, Rows.empty(types, names, slots, emitter))
+        return SnapshotStack(slots, at, StackedRows.empty(types, names, slots, emitter))
 
     def values(self) -> list[SSAValue]:
         """What changes as snapshots come and go."""
@@ -166,7 +166,7 @@ class SnapshotSlots(SnapshotStack):
         first, end, one = (index.constant(k) for k in (0, slots, 1))
         made = emitter.insert(scf.ForOp(first, end, one, [order], Region(block)))
         order = named(made.results[0], "order")
-        return SnapshotSlots(slots, at, Rows.empty(types, names, slots, emitter), order)
+        return SnapshotSlots(slots, at, StackedRows.empty(types, names, slots, emitter), order)
 
     def row_of(self, place: SSAValue, emitter: Emitter) -> SSAValue:
         return named(_at(self.order, place, emitter), "slot")
@@ -242,7 +242,7 @@ def _closed_up(
     return made.results
 
 
-# Rows of stacked tensors.
+# StackedRows of stacked tensors.
 
 
 def _column_name(name: str | None) -> str:

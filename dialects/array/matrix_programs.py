@@ -22,9 +22,9 @@ from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 # Rows whose sums are kept in registers.
 ROWS = 8
-# Columns of a right-hand side that one iteration solves for.
+# Columns of a right-hand side per iteration.
 COLUMNS = 64
-# Columns that LU eliminates before it updates the rest.
+# Columns of a panel: LU updates the rest of the matrix once per panel.
 PANEL = 32
 
 Factor = Callable[[Index, Index], Scalar]
@@ -42,7 +42,7 @@ def batched(
 ) -> list[SSAValue]:
     """A forall over a batch and `bounds`, on operands and results whose leading axes are one.
 
-    `ranks` says how many axes of each result belong to one matrix; the results after the first
+    `ranks` are the numbers of axes of each result without the batch; the results after the first
     `kept` are scratch.
     """
     batch = prod(shape_of(operands[0].type)[:-2])
@@ -61,7 +61,7 @@ def _flat(type_: Attribute, rank: int, batch: int) -> Attribute:
 def row_groups(
     p: ScalarProgram, start: Index, stop: int, write: Callable[[Index, int], None]
 ) -> None:
-    """`write(first, count)` for all rows from `start`, in groups of ROWS and what is left."""
+    """`write(first, count)` for all rows from `start`, in groups of ROWS and a smaller last one."""
 
     def group(i: Scalar) -> None:
         write(i, ROWS)
@@ -96,7 +96,7 @@ def products(
 
 @dataclass(frozen=True)
 class TriangularSolve:
-    """x with t x = b, where t is a triangle of a: its lower one or the upper one, or transposed.
+    """x with t x = b; t is the lower or the upper triangle of a, or its transpose.
 
     With `unit` ones are taken for the diagonal.
     """
@@ -131,7 +131,7 @@ class TriangularSolve:
         first: Index,
         count: int,
     ) -> None:
-        """Solve for rows first ... first + count - 1, in the order in which they can be."""
+        """Solve for rows first ... first + count - 1, in the order of substitution."""
         batch, size = p.index(0), a.shape[-1]
         forwards = self.lower != self.transpose
 
@@ -187,7 +187,7 @@ class _Cholesky:
 
         def row(i: Scalar) -> None:
             def column(j: Scalar) -> None:
-                # above the diagonal some element is read, and not used
+                # elements above the diagonal are read, but not used
                 value = upper[batch, b.minimum(i, j), i]
                 value = b.select(good, value, p.number(nan, a.compute))
                 out[batch, i, j] = b.select(j <= i, value, p.number(0, a.compute))
@@ -205,7 +205,7 @@ class _Cholesky:
         count: int,
         good: Scalar,
     ) -> Scalar:
-        """Rows of the upper factor; gives whether all of the diagonal was positive."""
+        """Rows of the upper factor; returns whether all of the diagonal was positive."""
         size, batch = self.size, p.index(0)
 
         def reduce(j: Scalar) -> None:
@@ -235,7 +235,7 @@ class _Cholesky:
     def finish_row(
         self, p: ScalarProgram, upper: ElementView, i: Scalar, end: Index, good: Scalar
     ) -> Scalar:
-        """Scale a row, and subtract its part of the rows of its group after it."""
+        """Scale a row, and subtract its part from the later rows of its group."""
         batch = p.index(0)
         pivot = upper[batch, i, i]
         root = b.sqrt(pivot)
@@ -268,7 +268,7 @@ def emit_lu(emitter: Emitter, a: SSAValue, defer: bool) -> list[SSAValue]:
 class _Lu:
     """LU with the largest element of a column as its pivot.
 
-    With `defer` a column that has no pivot but zero is exchanged with the last one, so that zeros
+    With `defer` a column whose pivots are all zero is exchanged with the last one, so that zeros
     on the diagonal of the upper factor come last; then columns are eliminated one by one.
     """
 
@@ -308,7 +308,7 @@ class _Lu:
 
 @dataclass(frozen=True)
 class _LuPanel:
-    """One block of columns: `panel` eliminates it and updates what is right of it."""
+    """One block of columns: `panel` eliminates it and updates the columns right of it."""
 
     lu_op: _Lu
     p: ScalarProgram
@@ -317,7 +317,7 @@ class _LuPanel:
     columns: ElementView
 
     def panel(self, first: Index, width: int, state: Sequence[Scalar]) -> list[Scalar]:
-        """`state` is the sign of the order so far, and the end of the columns not put off."""
+        """`state` is the sign of the order so far, and the end of the columns not deferred."""
         p, size = self.p, self.lu_op.size
         end = first + width
 
@@ -328,7 +328,7 @@ class _LuPanel:
         if isinstance(end, int) and end >= size:
             return list(state)
 
-        # the rows of the panel are solved for; the others lose their part of it
+        # solve for the rows of the panel; subtract their part from the others
         def own(i: Scalar) -> None:
             self.update(i, ROWS, (first, i), end, solve=True)
 
@@ -343,7 +343,7 @@ class _LuPanel:
     def update(
         self, first: Index, count: int, span: tuple[Index, Index], columns: Index, solve: bool
     ) -> None:
-        """Subtract from rows, right of the panel, what the rows of `span` contribute."""
+        """Subtract the contribution of the rows of `span` from rows right of the panel."""
         p, lu, batch = self.p, self.lu, self.p.index(0)
 
         def left(r: Index, k: Index) -> Scalar:
@@ -382,7 +382,7 @@ class _LuPanel:
 
         def below(i: Scalar) -> None:
             element = lu[batch, i, k]
-            # what is below a zero pivot is zero
+            # below a zero pivot all is zero
             factor = b.select(is_zero, element, element / pivot)
             lu[batch, i, k] = factor
             negated = -factor
@@ -409,7 +409,7 @@ class _LuPanel:
         return p.for_loop(k + 1, self.lu_op.size, compare, [k, b.absolute(lu[batch, k, k])])
 
     def put_off(self, k: Scalar, sign: Scalar, end: Scalar) -> list[Scalar]:
-        """Exchange column k with the last one for as long as it is zero from the diagonal on."""
+        """Exchange column k with the last one while it is zero from the diagonal on."""
         p = self.p
 
         def goes_on(sign: Scalar, end: Scalar) -> Scalar:

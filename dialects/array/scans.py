@@ -34,9 +34,9 @@ from gradir.dialects.building.nests import view
 from gradir.dialects.building.programs import ElementView, ScalarProgram, block_of, forall
 from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
-# Rows that run at the same time: additions take four cycles and more, and two can start in each.
+# Rows at a time: an addition takes four cycles or more, and two can start per cycle.
 ROWS = 8
-# Elements behind the axis that one iteration takes: two accesses of it stay in the first cache.
+# Elements behind the axis per iteration: two accesses of them stay in the first-level cache.
 COLUMNS = 256
 
 
@@ -100,7 +100,7 @@ def scanned_axis(attributes: Attributes, rank: int) -> int:
 
 
 class ScanPosition:
-    """Where a scan stands: the operands' elements here and one step before."""
+    """The current step of a scan: the operands' elements here and one step before."""
 
     def __init__(self, load: Callable[[int, Scalar], Scalar], at: Scalar, prior: Scalar):
         self._load, self._at, self._prior = load, at, prior
@@ -109,7 +109,7 @@ class ScanPosition:
         return self._load(operand, self._at)
 
     def element_before(self, operand: int) -> Scalar:
-        """Of the first element, itself."""
+        """The element one step before; of the first element, itself."""
         return self._load(operand, self._prior)
 
     def unless_first(self, value: Scalar, first: Scalar) -> Scalar:
@@ -138,7 +138,7 @@ class _Scan:
         first = p.index(0) * count
         numbers = [first + k for k in range(count)]
         if self.outer % count:
-            # the last iteration does its last row several times
+            # the last iteration repeats its last row
             numbers = [b.minimum(n, p.integer(self.outer - 1)) for n in numbers]
 
         def step(k: Scalar, *totals: Scalar) -> list[Scalar]:
@@ -214,7 +214,7 @@ class LinearRecurrenceOp(ScanOp):
     def step(self, here: ScanPosition, total: Scalar) -> tuple[Scalar, Scalar]:
         factor = here.element_before(0) if self.lagged else here.element(0)
         added = here.element(1)
-        # what stands before the first element must not count, even times infinity
+        # the factor before the first element must not count, even if it is infinite
         total = here.unless_first(added + factor * total, added)
         return total, total
 
@@ -287,7 +287,7 @@ class ShiftOp(MovementOp):
 
 
 def start_of_sum(element: Attribute, exclusive: bool) -> float:
-    """What leaves the first element as it is: -0.0, but an empty sum is 0.0."""
+    """The start that keeps the first element's bits: -0.0; an empty sum is 0.0."""
     return -0.0 if is_float(element) and not exclusive else 0.0
 
 

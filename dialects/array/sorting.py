@@ -30,7 +30,7 @@ from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 
 class _SortOp(TensorOp):
-    """Sorts lines of x along `axis`, the last where it is left out."""
+    """Sorts lines of x along `axis` (the last where absent)."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "descending")
 
@@ -86,7 +86,7 @@ class SortOp(_SortOp):
 
     -0 comes before 0 (after it where descending), though array.argsort takes them for equal.
 
-    vjp: ct taken back to where the elements came from, by argsort
+    vjp: ct at the elements' places in x, by argsort
     """
 
     name = "array.sort"
@@ -140,7 +140,7 @@ class TopKOp(_SortOp):
 
     With {largest = false} the smallest, in ascending order. Of equal elements the first ones are
     taken.
-    vjp: ct of the values taken back to where they came from
+    vjp: ct of the values at their places in x
     """
 
     name = "array.top_k"
@@ -188,7 +188,7 @@ class TopKOp(_SortOp):
 
 
 def ordering(x: Any, axis: int, descending: bool) -> Any:
-    """NumPy's stable argsort; descending, the reverse order, but equal elements stay in theirs."""
+    """NumPy's stable argsort; descending keeps the order of equal elements."""
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
     backwards = np.flip(x, axis)

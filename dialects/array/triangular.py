@@ -1,4 +1,4 @@
-"""array: triangular solves and the Cholesky factor, of batches of matrices in f32 and f64."""
+"""array: triangular solves and the Cholesky factor, for batches of f32 or f64 matrices."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 
 class MatrixOp(TensorOp, ABC):
-    """Linear algebra on square matrices, which are the last two axes of the first operand."""
+    """Linear algebra on the square matrices of the first operand's last two axes."""
 
-    # f16 and bf16 are too narrow for sums of differences, and are refused.
+    # f16 and bf16 are refused: too narrow for sums of differences.
     TAKES_HALF: ClassVar[bool] = False
 
     traits = traits_def(Pure())
@@ -71,8 +71,8 @@ def identity_like(a: Value) -> Value:
 class TriangularSolveOp(MatrixOp):
     """x with t x = b, t the lower triangle of a, or the upper one with {lower = false}.
 
-    {transpose} solves with the transpose of t; {unit_diagonal} takes ones for the diagonal. What is
-    not in the triangle is not read. b holds vectors [.., n] or matrices [.., n, m]; a zero on the
+    {transpose} solves with the transpose of t; {unit_diagonal} takes ones for the diagonal. The
+    other triangle is not read. b holds vectors [.., n] or matrices [.., n, m]; a zero on the
     diagonal gives inf or nan.
     vjp: for b, r, the solve of ct with the transpose; for a the triangle of -r x^T, or of -x r^T
     with {transpose} (Giles, "An extended collection of matrix derivative results", 2008)

@@ -22,7 +22,7 @@ _DOUBLE_BITS = (53, -1074)
 
 
 def rounded(number: float, element: Attribute) -> float:
-    """The element that `number` becomes: a float, infinite beyond the largest, or an exact int."""
+    """`number` as an element: a float, infinite beyond the largest, or an exact int."""
     if not is_float(element):
         assert number == int(number), f"{number} as {element}"
         return int(number)
@@ -58,7 +58,7 @@ def below(number: float, element: Attribute) -> float:
         (bits for type_, bits in _SIGNIFICANT_BITS if isinstance(element, type_)), _DOUBLE_BITS
     )
     digits, smallest = bits
-    # a power of two stands where the spacing changes: below it, it is the half
+    # below a power of two the spacing is half of that above it
     fraction, exponent = frexp(number)
     step = 2.0 ** max(exponent - digits - (fraction == 0.5), smallest)
     return -(2.0**smallest) if number == 0 else number - step

@@ -39,7 +39,7 @@ Scalars = Scalar | Sequence[Scalar] | None
 
 
 class ScalarProgram:
-    """Writes the body of a program: constants, indices, control flow, where it has come to."""
+    """Writes the body of a program: constants, indices, control flow; at the current block."""
 
     def __init__(self, block: Block, emitter: Emitter):
         # all scalars share the emitter, whose block is that of the region being written
@@ -73,7 +73,7 @@ class ScalarProgram:
         carried: Sequence[Scalar] = (),
         step: Index = 1,
     ) -> list[Scalar]:
-        """`body(i, *carried)` gives the carried values of the next trip; they are the result."""
+        """`body(i, *carried)` returns the next carried values; the last ones are the results."""
         first, last, stride = (self.integer(v).ssa for v in (lower, upper, step))
         block = Block(arg_types=[i64, *(c.ssa.type for c in carried)])
         self._fill(block, lambda values: scf.YieldOp(*values), body)
@@ -92,7 +92,7 @@ class ScalarProgram:
         then: Callable[[], Scalars],
         otherwise: Callable[[], Scalars] | None = None,
     ) -> list[Scalar]:
-        """What the function of the branch that is taken returns."""
+        """The results of the taken branch's function."""
         first, second = Block(), Block()
         types = self._fill(first, lambda values: scf.YieldOp(*values), then)
         other = Region()
@@ -107,7 +107,7 @@ class ScalarProgram:
         condition: Callable[..., Scalar],
         body: Callable[..., Scalars],
     ) -> list[Scalar]:
-        """While `condition(*carried)` holds, `body(*carried)` gives the next carried values."""
+        """While `condition(*carried)` is true, `body(*carried)` returns the next carried values."""
         types = [c.ssa.type for c in carried]
         before, after = Block(arg_types=types), Block(arg_types=types)
         self._fill(before, lambda values: scf.ConditionOp(values[0], *before.args), condition)
@@ -121,7 +121,7 @@ class ScalarProgram:
         end: Callable[[list[SSAValue]], Operation],
         body: Callable[..., Scalars],
     ) -> list[Attribute]:
-        """Write a region's block; gives the types of what its function returned."""
+        """Write a region's block; returns the types of its function's results."""
         with self._inside(block):
             found = body(*(Scalar(a, self.emitter) for a in block.args))
             scalars = [found] if isinstance(found, Scalar) else list(found or ())
@@ -146,7 +146,7 @@ class ElementView:
 
     @property
     def compute(self) -> Attribute:
-        """The type in which elements are seen."""
+        """The type of elements in the program."""
         return b.compute_type(self.element)
 
     def __getitem__(self, at: Index | Sequence[Index]) -> Scalar:
@@ -163,7 +163,7 @@ class ElementView:
 
 
 def block_of(p: ScalarProgram, number: Scalar, extent: int, size: int) -> tuple[Index, Index]:
-    """Where block `number` of `size` elements begins and ends; numbers where it is the only one."""
+    """The bounds of block `number` of `size` elements; plain numbers for the only block."""
     if extent <= size:
         return 0, extent
     low = number * size

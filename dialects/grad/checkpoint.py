@@ -1,4 +1,4 @@
-"""grad.checkpoint: a stage whose values are recomputed for the derivative, not kept."""
+"""grad.checkpoint: a stage whose values are recomputed for the derivative."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gradir.dialects.grad.policies import POLICIES
 
 @irdl_op_definition
 class CheckpointYieldOp(AbstractYieldOperation[Attribute]):
-    """Ends a stage with the values that are its outputs."""
+    """Ends a stage with its outputs."""
 
     name = "grad.yield"
     traits = traits_def(IsTerminator(), Pure())
@@ -34,11 +34,11 @@ class CheckpointYieldOp(AbstractYieldOperation[Attribute]):
 
 @irdl_op_definition
 class CheckpointOp(IRDLOperation):
-    """A stage: runs its region once and gives what that yields.
+    """A stage: runs its region once; its results are the yielded values.
 
-    The region may read any value from outside. The derivative keeps what the stage reads and, of
-    what it computes, only what the policy says (default: nothing); the rest is recomputed in the
-    backward code. Stages nest.
+    The region may read any value from outside. The derivative keeps the values that the stage
+    reads, and those of its own values that the policy names (default: none); the backward code
+    recomputes the others. Stages nest.
 
         %y = grad.checkpoint policy "keep_matmuls" -> (tensor<4xf32>) {
           %a = array.sin %x : tensor<4xf32>

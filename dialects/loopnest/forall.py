@@ -60,7 +60,7 @@ from gradir.dialects.loopnest.body_ops import (
 )
 from gradir.dialects.loopnest.checks import require_count
 
-# Control flow that a program may have, and what ends its regions.
+# The control flow of programs, and the terminators of its regions.
 CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
 _ENDS = (scf.YieldOp, scf.ConditionOp, YieldOp)
 _BODY = (IndexOp, LoadOp, StoreOp, LanesOp, CheckIndexOp, *CONTROL_FLOW, *_ENDS, *special.OPS)
@@ -110,7 +110,7 @@ class ForallOp(IRDLOperation):
 
     @property
     def scratch(self) -> tuple[SSAValue, ...]:
-        """None beside the outputs: the same interface as that of nests."""
+        """No scratch beside the outputs; the interface of nests."""
         return ()
 
     def verify_(self) -> None:
@@ -194,7 +194,7 @@ class ForallOp(IRDLOperation):
 
 
 def handle_type(type_: Attribute) -> MemRefType[Attribute]:
-    """The type in which a program sees a result: it is mutable, so a buffer."""
+    """The type of a result inside of a program: it is mutable, so a buffer."""
     shaped = cast(ShapedType, type_)
     return MemRefType(shaped.element_type, shaped.get_shape())
 

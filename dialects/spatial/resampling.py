@@ -1,6 +1,6 @@
 """Separable linear maps between images of different sizes, and their transposes (`grad.*`).
 
-Along one axis the map is a matrix with few entries a row: `resize_rows`, `adaptive_rows`.
+Along one axis the map is a matrix with few entries per row: `resize_rows`, `adaptive_rows`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ResampleOp(TensorOp, ABC):
         return bands
 
     def bands(self) -> dict[int, Band]:
-        """What this op is along each axis."""
+        """The op's band along each axis."""
         raise NotImplementedError
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -127,7 +127,7 @@ def adaptive_rows(extent: int, size: int) -> WeightRows:
 def resize_rows(mode: str, extent: int, size: int) -> WeightRows:
     """The rows of PyTorch's `interpolate`, with `align_corners = False`."""
     if mode == "nearest":
-        # the scale is a float32 there, which decides which of two neighbours is nearer
+        # PyTorch's scale is a float32, which decides between two neighbours
         scale = np.float32(extent) / np.float32(size)
         places = [int(np.float32(i) * scale) for i in range(size)]
         return [{min(place, extent - 1): 1.0} for place in places]

@@ -1,4 +1,4 @@
-"""gradir-outline-checkpoints: what stands between markers becomes a grad.checkpoint region.
+"""gradir-outline-checkpoints: marked stages become grad.checkpoint regions.
 
     %a = grad.start_checkpoint %x             %y = grad.checkpoint -> (tensor<4xf32>) {
     %b = array.sin %a                           %b = array.sin %x
@@ -6,8 +6,8 @@
     %y = grad.end_checkpoint %c                 grad.yield %c
                                               }
 
-A stage holds all that is computed from the result of a start, up to its ends; nested stages become
-nested regions. Ops that the stage reads but that are not computed from a start stay outside.
+A stage holds all values computed from the result of a start, up to its ends; nested stages become
+nested regions. Other ops that the stage reads stay outside.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def has_markers(function: FuncOp) -> bool:
 
 
 Node = Operation | MarkedStage
-"""What is ordered at one level: the ops that are in no inner stage, and the inner stages."""
+"""A node of the order at one level: an op outside of inner stages, or an inner stage."""
 
 
 class _Outliner:
@@ -54,7 +54,7 @@ class _Outliner:
     def __init__(self, block: Block):
         self.block = block
         self.stages = Stages(block)
-        # The ops of each stage (None: the block), those of inner stages too, in program order.
+        # The ops of each stage (None: the block) and of its inner stages, in program order.
         self.members: dict[MarkedStage | None, list[Operation]] = {None: list(block.ops)}
         for op in block.ops:
             stage = self.stages.home(op)
@@ -71,7 +71,7 @@ class _Outliner:
             pending += [node for node in orders[stage] if isinstance(node, MarkedStage)]
         for op in self.members[None]:
             op.detach()
-        # inner stages first: what they yield is an op of the stage around them
+        # inner stages first: their region op belongs to the stage around them
         made: dict[MarkedStage, CheckpointOp] = {}
         for stage in reversed(pending):
             made[stage] = self._region(stage, orders[stage], made)
@@ -83,7 +83,7 @@ class _Outliner:
     # The order of one level.
 
     def _order(self, level: MarkedStage | None) -> list[Node]:
-        """Nodes in program order, but each after what it needs; a stage stands at its last op."""
+        """Nodes in program order, but after the nodes that they read; a stage is at its last op."""
         nodes = [self._node(op, level) for op in self.members.get(level, [])]
         last = {node: place for place, node in enumerate(nodes)}
         ordered: dict[Node, None] = {}
@@ -93,7 +93,7 @@ class _Outliner:
         return list(ordered)
 
     def _visit(self, root: Node, level: MarkedStage | None, ordered: dict[Node, None]) -> None:
-        """Add a node behind all that it needs; an explicit stack, since stages may be long."""
+        """Add a node behind the nodes that it reads; an explicit stack: stages may be long."""
         if root in ordered:
             return
         opened: dict[Node, None] = {root: None}
@@ -135,7 +135,7 @@ class _Outliner:
         return True
 
     def _node(self, op: Operation, level: MarkedStage | None) -> Node:
-        """The op, or the stage right inside of `level` that it is in."""
+        """The op, or the stage directly inside of `level` that contains it."""
         stage = self.homes[op]
         node: Node = op
         while stage is not level:
@@ -144,7 +144,7 @@ class _Outliner:
         return node
 
     def _cycle(self, path: list[Node], level: MarkedStage | None) -> Exception:
-        """The error for nodes of which each needs the next, and the last the first."""
+        """The error for a cycle of nodes, each of which reads the next."""
         stages = [node for node in path if isinstance(node, MarkedStage)]
         if len(stages) > 1:
             return crossing(stages)
@@ -188,7 +188,7 @@ class _Outliner:
             if isinstance(node, StartCheckpointOp):
                 node.y.replace_all_uses_with(node.x)
             elif isinstance(node, EndCheckpointOp):
-                # of a stage without ops, which is no node
+                # of a stage without ops, which has no node
                 node.y.replace_all_uses_with(node.x)
             else:
                 block.add_op(made[node] if isinstance(node, MarkedStage) else node)
@@ -196,7 +196,7 @@ class _Outliner:
 
 @dataclass(frozen=True)
 class OutlineCheckpointsPass(ModulePass):
-    """Turn what stands between checkpoint markers into grad.checkpoint regions."""
+    """Turn the code between checkpoint markers into grad.checkpoint regions."""
 
     name = "gradir-outline-checkpoints"
 

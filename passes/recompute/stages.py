@@ -1,8 +1,8 @@
-"""Which ops belong to which checkpoint stage, and what is wrong with markers that do not nest.
+"""The checkpoint stage of each op, and errors for markers that do not nest.
 
-Every value that is computed from the result of a start_checkpoint is in its stage, up to an
-end_checkpoint, which leads out of the innermost stage that its operand is in. Values of two stages
-that meet in one op make them one stage: it has several inputs.
+Every value computed from the result of a start_checkpoint is in its stage, up to an
+end_checkpoint, which leaves the innermost stage of its operand. An op that reads values of two
+stages makes them one stage with several inputs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gradir.passes.analysis.regions import MAX_REGION_DEPTH, region_depth, value
 
 @dataclass(eq=False)
 class MarkedStage:
-    """A stage and its markers; `outer` is the stage around it, `merged` the one it is part of."""
+    """A stage and its markers; `outer` is the stage around it, `merged` the stage it became."""
 
     outer: MarkedStage | None
     depth: int
@@ -50,12 +50,12 @@ class Stages:
                 raise leak(last or stage.starts[0], value, stage)
 
     def of_value(self, value: SSAValue) -> MarkedStage | None:
-        """The innermost stage that a value is in."""
+        """The innermost stage of a value."""
         stage = self._of_value.get(value)
         return None if stage is None else find(stage)
 
     def home(self, op: Operation) -> MarkedStage | None:
-        """The innermost stage that an op is in; a marker is in the one around its own."""
+        """The innermost stage of an op; a marker is in the one around its own."""
         stage = self._of_op.get(op)
         return None if stage is None else find(stage)
 
@@ -75,7 +75,7 @@ class Stages:
             self._of_value.update(dict.fromkeys(op.results, stage))
 
     def _merged_stage(self, values: Sequence[SSAValue]) -> MarkedStage | None:
-        """The innermost stage of several values, those of one depth made one."""
+        """The innermost stage of several values; merges stages of one depth."""
         found = [s for v in dict.fromkeys(values) if (s := self.of_value(v)) is not None]
         if not found:
             return None
@@ -85,7 +85,7 @@ class Stages:
         return find(deepest)
 
     def _leaving(self, stage: MarkedStage, block: Block) -> Operation | None:
-        """The last op of a stage that has no end."""
+        """The last op of a stage without an end."""
         ops = [op for op in block.ops if self.home(op) is stage]
         last = block.last_op
         if last is not None and any(self.of_value(v) is stage for v in values_read(last)):
@@ -94,7 +94,7 @@ class Stages:
 
 
 def _check_depth(stages: Sequence[MarkedStage], around: int) -> None:
-    """Each stage becomes a region, and regions do not nest without end."""
+    """PassError for stages that nest too deeply: each becomes a region."""
     for stage in stages:
         if around + stage.depth > MAX_REGION_DEPTH:
             raise PassError(
@@ -106,7 +106,7 @@ def _check_depth(stages: Sequence[MarkedStage], around: int) -> None:
 
 
 def find(stage: MarkedStage) -> MarkedStage:
-    """The stage that this one has become a part of."""
+    """The stage that this one was merged into, or itself."""
     root = stage
     while root.merged is not None:
         root = root.merged
@@ -116,7 +116,7 @@ def find(stage: MarkedStage) -> MarkedStage:
 
 
 def ancestor(stage: MarkedStage, depth: int) -> MarkedStage:
-    """The stage at a depth that a stage is in."""
+    """The stage at a depth around a stage, or itself."""
     stage = find(stage)
     while stage.depth > depth:
         assert stage.outer is not None
@@ -125,7 +125,7 @@ def ancestor(stage: MarkedStage, depth: int) -> MarkedStage:
 
 
 def _merge(one: MarkedStage | None, other: MarkedStage | None) -> None:
-    """Make two stages of one depth one, and those around them."""
+    """Merge two stages of one depth, and those around them."""
     while one is not None and other is not None:
         one, other = find(one), find(other)
         if one is other:
@@ -167,7 +167,7 @@ def _endless(stage: MarkedStage, last: Operation | None) -> PassError:
 
 
 def leak(op: Operation, value: SSAValue, stage: MarkedStage) -> PassError:
-    """The error for a value of a stage that is used behind its end."""
+    """The error for a use of a stage's value behind its end."""
     return PassError(
         f"{op.name}: a stage is left through grad.end_checkpoint, got {value_name(value)}, which "
         "leaks around the end; end it too",
@@ -177,7 +177,7 @@ def leak(op: Operation, value: SSAValue, stage: MarkedStage) -> PassError:
 
 
 def crossing(stages: Sequence[MarkedStage]) -> PassError:
-    """The error for stages of which each needs a result of the next."""
+    """The error for a cycle of stages, each of which reads a result of the next."""
     notes = [note for stage in stages for note in _ends_of(stage)]
     return PassError(
         "grad.start_checkpoint: stages must nest or follow each other, got "

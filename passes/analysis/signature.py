@@ -1,4 +1,4 @@
-"""What a function's signature says of its arguments."""
+"""The attributes of a function's arguments."""
 
 from __future__ import annotations
 

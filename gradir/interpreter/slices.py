@@ -97,7 +97,7 @@ SLICES_OPS: dict[type[Operation], Callable[[Any, Sequence[Any]], Any]] = {
 
 
 def slices_value(op: Operation, operands: Sequence[Any]) -> Any:
-    """The result of an op on row slices, or one that makes them; None for other ops."""
+    """The result of an op on row slices, or of one that makes them; None for other ops."""
     function = SLICES_OPS.get(type(op))
     if function is None:
         return None
@@ -107,7 +107,7 @@ def slices_value(op: Operation, operands: Sequence[Any]) -> Any:
 
 
 def as_slices(value: object, type_: SlicesType, label: str, place: str) -> RowSlices:
-    """An argument that is row slices: its arrays have exactly the types."""
+    """An argument as row slices; ArgumentError unless its arrays have exactly the types."""
     if not isinstance(value, RowSlices):
         raise ArgumentTypeError(f"{place}: expected RowSlices, got {type(value).__name__}")
     shape = shape_of(type_.dense)

@@ -1,6 +1,6 @@
-"""The names that an object file leaves to others, read from its symbol table (ELF, 64 bits).
+"""The undefined symbols of an object file, from its symbol table (ELF, 64 bits).
 
-LLVM decides while it emits code which library functions it calls; they are in no text before.
+LLVM chooses library functions during code emission; no earlier text names them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def undefined_symbols(data: bytes) -> tuple[str, ...] | None:
 
 
 def _symbol_tables(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Of each symbol table: where its global part begins, where it ends, where its names are."""
+    """Of each symbol table: the start of its global part, its end, the offset of its names."""
     (headers,) = struct.unpack_from("<Q", data, 40)
     size, count = struct.unpack_from("<HH", data, 58)
     sections = [struct.unpack_from("<IIQQQQIIQQ", data, headers + k * size) for k in range(count)]

@@ -1,4 +1,4 @@
-"""Row slices as calls take and give them."""
+"""Row slices as arguments and results of calls."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class RowSlices:
     """Some rows of an array of `shape`: values[k] is added to row indices[k].
 
-    Indices (int64) may repeat, in which case their rows add up, and count from the end where they
-    are negative. What a gradient that was asked for as slices is given as.
+    Indices (int64) may repeat, and their rows then add up; negative ones count from the end. The
+    form of gradients requested as slices.
     """
 
     indices: Array
@@ -29,7 +29,7 @@ class RowSlices:
 
     def densify(self) -> Array:
         """The whole array, rows of one index added in their order."""
-        # not before they are needed: `import gradir` is light
+        # imported at need: `import gradir` is light
         import numpy as np
 
         from gradir.runtime.arrays import widened

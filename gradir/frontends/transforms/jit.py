@@ -1,4 +1,4 @@
-"""gradir.jit: a Python function as native code, compiled once for each kind of arguments."""
+"""gradir.jit: a Python function as native code, compiled once per kind of arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduce
 
 @dataclass(frozen=True)
 class Compiled:
-    """What was made for arguments of some nesting, shapes and dtypes."""
+    """The compiled function for one nesting, shapes and dtypes of arguments."""
 
     traced: Traced
     executable: Any
@@ -34,7 +34,7 @@ class Compiled:
 class Jitted(Copied):
     """A Python function that runs as native code; called like the function.
 
-    `compiled(*args)` gives what runs for such arguments: its `executable` has the plan and the
+    `compiled(*args)` is the `Compiled` for such arguments: its `executable` has the plan and the
     code, its `traced.module` the program.
     """
 
@@ -56,7 +56,7 @@ class Jitted(Copied):
 
     @public
     def compiled(self, *args: Any, **kwargs: Any) -> Compiled:
-        """What runs for arguments like these; gradir.Spec will do for an array."""
+        """The compiled function for arguments like these; a gradir.Spec can stand for an array."""
         leaves, tree = flatten((args, kwargs))
         return self._compiled(leaves, tree, args, kwargs)
 
@@ -66,7 +66,7 @@ class Jitted(Copied):
         key = tree, tuple(map(_kind, leaves))
         found = self._made.get(key)
         if found is None:
-            # one thread makes it, the others wait for that
+            # one thread compiles it, and the others wait
             with self._lock:
                 found = self._made.get(key)
                 if found is None:
@@ -84,7 +84,7 @@ class Jitted(Copied):
 
 
 def _kind(leaf: object) -> Hashable:
-    """What a leaf says of its type, for finding what was compiled."""
+    """The kind of a leaf, its part of the key of compiled functions."""
     if isinstance(leaf, np.ndarray | np.generic | Spec):
         array = cast(Any, leaf)
         return array.shape, array.dtype
@@ -92,10 +92,10 @@ def _kind(leaf: object) -> Hashable:
 
 
 def jit(function: Callable[..., Any], threads: int | None = None) -> Jitted:
-    """The function as native code: compiled at the first call with arguments of some kind.
+    """The function as native code: compiled at the first call with arguments of each kind.
 
-    Arguments and results are arrays, numbers, and nested tuples, lists and dicts of them; nesting,
-    shapes and dtypes decide what is compiled, and it is kept. `threads` as for gradir.compile.
-    Inside of a traced function it is the function itself.
+    Arguments and results are arrays, numbers, and nested tuples, lists and dicts of them; their
+    nesting, shapes and dtypes are the kind, and code is kept by kind. `threads` as for
+    gradir.compile. Inside of a traced function it is the function itself.
     """
     return Jitted(function, threads)

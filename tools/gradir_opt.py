@@ -48,7 +48,7 @@ _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*\r?$", re.MULTILINE)
 
 
 class Chunk(NamedTuple):
-    """One program of the input; blank lines stand for what is before it, so lines are right."""
+    """One program of the input; blank lines replace the text before it, to keep line numbers."""
 
     text: str
     may_be_empty: bool
@@ -149,7 +149,7 @@ class GradirOpt(xDSLOptMain):
             output.write("// -----\n" if index else "")
             result, errors = self._process(chunk)
             output.write(result or "")
-            # before the errors, so that both come in order where they go to one place
+            # before the errors, so that both are in order in a common stream
             output.flush()
             succeeded = self._judge(chunk, errors) and succeeded
         if isinstance(output, StringIO) and succeeded:
@@ -160,7 +160,7 @@ class GradirOpt(xDSLOptMain):
         return 0 if succeeded else 1
 
     def _explained(self, module: ModuleOp) -> str:
-        """What the derivatives that the pipeline makes keep."""
+        """The explanations of the pipeline's derivatives: their kept values."""
         tables: list[str] = []
         costs = Costs()
         self._apply_observed(module, lambda made: tables.append(explain(made, costs) + "\n"))
@@ -169,7 +169,7 @@ class GradirOpt(xDSLOptMain):
         return "\n".join(tables) or "no gradir-gradient in the pipeline\n"
 
     def _apply_observed(self, module: ModuleOp, observe: Observer) -> None:
-        """Apply the pipeline; `observe` is shown each derivative before it becomes functions."""
+        """Apply the pipeline; `observe` is called with each derivative, before its functions."""
         previous: ModulePass | None = None
         for each in self.pipeline.passes:
             self._between_passes(previous, module, each)
@@ -197,7 +197,7 @@ class GradirOpt(xDSLOptMain):
         return STANDARD_INPUT if self.args.input_file in (None, "-") else self.args.input_file
 
     def _process(self, chunk: Chunk) -> tuple[str | None, list[Diagnostic]]:
-        """The program that comes out, or None, and the errors on the way."""
+        """The resulting program, or None, and the errors on the way."""
         try:
             with gradir_errors(self.sources), paused_gc():
                 module = parse_module(

@@ -1,8 +1,8 @@
 """gradir.numpy: functions of the Array API standard on traced arrays, one for each array.* op.
 
-Operands are promoted and broadcast as the standard says; attributes of the op are keyword
-arguments. The functions come from the op classes; those in `creation` and `sugar` take the place
-of the ones that need to be told a shape or a dtype, or that mean more than one op.
+Operands are promoted and broadcast by the standard's rules; attributes of the op are keyword
+arguments. The functions come from the op classes; `creation` and `sugar` have those that need a
+shape or a dtype, or more than one op.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
-from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp
+from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp, memory_type
 from gradir.dialects.loopnest.body_ops import YieldOp as LoopnestYieldOp
-from gradir.dialects.loopnest.forall import ForallOp, handle_type
+from gradir.dialects.loopnest.forall import ForallOp
 
 Index = Scalar | int
 Scalars = Scalar | Sequence[Scalar] | None
@@ -179,7 +179,7 @@ def forall(
     body: Callable[..., None],
 ) -> list[SSAValue]:
     """Emit a `loopnest.forall`; `body(program, *inputs, *results)` writes one outer iteration."""
-    block = Block(arg_types=[*(v.type for v in inputs), *map(handle_type, types)])
+    block = Block(arg_types=[*(v.type for v in inputs), *map(memory_type, types)])
     program = ScalarProgram(block, emitter)
     body(program, *(ElementView(a, program) for a in block.args))
     program.emit(LoopnestYieldOp())

@@ -69,6 +69,12 @@ def scalar_type(element: Attribute) -> Attribute:
     return element
 
 
+def memory_type(type_: Attribute) -> MemRefType[Attribute]:
+    """The buffer type of a tensor or buffer; in a program results are buffers: they are mutable."""
+    shaped = cast(ShapedType, type_)
+    return MemRefType(shaped.element_type, shaped.get_shape())
+
+
 @irdl_op_definition
 class IndexOp(IRDLOperation):
     """The current value of iteration dimension `dim`, as i64."""

@@ -53,10 +53,10 @@ from gradir.dialects.loopnest.body_ops import (
     IndexOp,
     LanesOp,
     LoadOp,
-    ShapedType,
     StoreOp,
     WritesBuffers,
     YieldOp,
+    memory_type,
 )
 from gradir.dialects.loopnest.checks import require_count
 
@@ -123,7 +123,7 @@ class ForallOp(IRDLOperation):
             if not isinstance(type_, TensorType | MemRefType):
                 raise VerifyException(f"{self.name}: expected tensors or buffers, got {type_}")
         args = [a.type for a in self.body.block.args]
-        expected = [*self.inputs.types, *map(handle_type, self.output_types)]
+        expected = [*self.inputs.types, *map(memory_type, self.output_types)]
         if args != expected:
             raise VerifyException(
                 f"{self.name}: body arguments must be ({', '.join(map(str, expected))}), "
@@ -183,7 +183,7 @@ class ForallOp(IRDLOperation):
         )
         attributes = parser.parse_optional_attr_dict_with_keyword()
         arguments = [a.resolve(type_) for a, _, type_ in inputs]
-        arguments += [a.resolve(handle_type(type_)) for a, _, type_ in outputs]
+        arguments += [a.resolve(memory_type(type_)) for a, _, type_ in outputs]
         body = parser.parse_region(arguments)
         op = cls(
             bounds, [v for _, v, _ in inputs if v], [t for _, _, t in outputs], body,
@@ -191,12 +191,6 @@ class ForallOp(IRDLOperation):
         )  # fmt: skip
         op.attributes |= dict(attributes.data) if attributes else {}
         return op
-
-
-def handle_type(type_: Attribute) -> MemRefType[Attribute]:
-    """The type of a result inside of a program: it is mutable, so a buffer."""
-    shaped = cast(ShapedType, type_)
-    return MemRefType(shaped.element_type, shaped.get_shape())
 
 
 def program_ops(block: Block) -> Iterator[Operation]:

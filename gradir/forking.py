@@ -135,7 +135,7 @@ def _wait_for_imports(lock: _ImportLock) -> None:
 
 
 def _llvmlite_locks() -> list[Any]:
-    """The lock that llvmlite holds in each call of LLVM, whoever makes it."""
+    """The lock that llvmlite holds in each call of LLVM."""
     module = sys.modules.get("llvmlite.binding.ffi")
     lock = getattr(getattr(getattr(module, "lib", None), "_lock", None), "_lock", None)
     return [] if lock is None else [lock]

@@ -150,7 +150,7 @@ def drawn(sheet: str, arrows: Arrows, boxes: Mapping[str, Box], title_y: float) 
 
 
 def picture() -> str:
-    """The whole picture as SVG: one sheet below the other, what is used below what uses it."""
+    """The whole picture as SVG: one sheet below the other, used rooms below their users."""
     width, y = 1080.0, 16.0
     lines: list[str] = []
     for sheet in SHEETS:

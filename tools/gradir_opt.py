@@ -62,7 +62,7 @@ class GradirOpt(xDSLOptMain):
         self.sources = Sources()
         self.current_pass: str | None = None
         self.pass_start = 0.0
-        # what other packages add to xDSL's tools
+        # additions of other packages to xDSL's tools
         self.plugins = list(installed_universes())
         super().__init__("Differentiate, transform and print programs in MLIR syntax.", args)
 

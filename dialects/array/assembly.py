@@ -148,7 +148,7 @@ class SplitOp(TensorOp):
 
 @irdl_op_definition
 class RollOp(TensorOp):
-    """x moved by `shift` places along `axis`; what leaves at one end enters at the other.
+    """x moved by `shift` places along `axis`; elements leave at one end and enter at the other.
 
     Both are one number or lists of equal length; one shift may apply to several axes. Without an
     axis the elements are rolled in row-major order. vjp: ct rolled back

@@ -44,7 +44,7 @@ def _as_float(number: float) -> float:
 
 
 def _to_bfloat(number: float) -> float:
-    """`number` rounded to 8 significant bits, the last of which is never below 2**-133."""
+    """`number` rounded to 8 significant bits, the last one at least 2**-133."""
     if not isfinite(number):
         return number
     step = 2.0 ** max(frexp(number)[1] - 8, -133)

@@ -12,9 +12,10 @@
 
     return forall(emitter, [4], [x], [type_], running_sum)
 
-A function that writes a region is called once, with the region's arguments, and returns what the
-region hands on: a scalar, several, or nothing. Inside, `dialects.body` and operators emit as in
-bodies of nests. Elements are in compute types: f32 for f16 and bf16, which are rounded when stored.
+A function that writes a region is called once, with the region's arguments, and returns the yielded
+values of the region: a scalar, several, or nothing. Inside, `dialects.body` and operators emit as
+in bodies of nests. Elements are in compute types: f32 for f16 and bf16, which are rounded when
+stored.
 """
 
 from __future__ import annotations

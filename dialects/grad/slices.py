@@ -1,6 +1,6 @@
 """Row slices: a tensor given by some of its rows, as the gradient of a table.
 
-The cotangent of a slices value is dense: a tensor of which each slice reads its row.
+The cotangent of a slices value is dense: a tensor, and each slice reads its row.
 """
 
 from __future__ import annotations

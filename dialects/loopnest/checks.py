@@ -46,7 +46,7 @@ def verify_starts(op: LoopOp) -> None:
             f"{op.name}: outputs with a start must be some of {len(types)}, got {starts}"
         )
     if op.outputs and not op.inits:
-        # on buffers an output starts from what its buffer holds
+        # on buffers an output starts from the contents of its buffer
         return
     expected = [types[k] for k in starts]
     if [v.type for v in op.inits] != expected:

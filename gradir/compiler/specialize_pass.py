@@ -55,7 +55,7 @@ def _differentiate(
 
 @dataclass(frozen=True)
 class SpecializePass(ModulePass):
-    """Give the arguments of a function static shapes: shapes=4x3,_,8, `_` for what is static."""
+    """Give the arguments of a function static shapes: shapes=4x3,_,8, `_` for static ones."""
 
     name = "gradir-specialize"
 

@@ -101,7 +101,7 @@ REGION_OPS: dict[type[Operation], Callable[[Any, Values], Steps]] = {
 
 
 def _subscripts(op: Operation, shape: Sequence[int], indices: Values) -> tuple[int, ...]:
-    """The indices as numbers, each of which must be in range."""
+    """The indices as numbers; IndexOutOfRange for one out of range."""
     numbers = tuple(int(i) for i in indices)
     if len(numbers) != len(shape):
         raise LocatedError(f"{op.name}: {len(shape)} indices expected, got {len(numbers)}", op)

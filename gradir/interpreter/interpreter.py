@@ -238,7 +238,7 @@ def _saturated(array: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _rounded_to_odd(array: Array) -> Array:
-    """f64 or i64 as f32 such that rounding the result to bf16 gives what one rounding would."""
+    """f64 or i64 as f32, rounded to odd: a second rounding to bf16 equals a direct one."""
     exact = array.astype(np.float64)
     single = exact.astype(np.float32)
     back = single.astype(np.float64)

@@ -78,7 +78,7 @@ def _rounded_sum(x: float, y: float, z: float, dtype: np.dtype[Any]) -> float:
     nearest = exact.numerator / exact.denominator
     off = exact - Fraction(nearest)
     if dtype == np.float32 and off != 0:
-        # to odd, so that the second rounding gives what one would have
+        # to odd, so that the second rounding equals a direct one
         bits = int(np.float64(nearest).view(np.int64))
         return nearest if bits % 2 else nextafter(nearest, inf if off > 0 else -inf)
     return nearest

@@ -12,7 +12,7 @@ MAGIC = b"\x7fELF\x02\x01"  # 64 bits, little endian
 SYMBOL_TABLE = 2
 UNDEFINED_SECTION = 0
 SYMBOL_BYTES = 24
-# What position-independent code refers to; the linker makes it.
+# The symbol in position-independent code that the linker defines.
 LINKERS_OWN = ("_GLOBAL_OFFSET_TABLE_",)
 
 

@@ -157,7 +157,7 @@ class LocatingParser(Parser):
         if isinstance(op.location, UnknownLoc):
             op.location = self._location_at(start.start)
         if self.forward_ssa_references and op.has_trait(IsolatedFromAbove):
-            # a later function must not define what this one uses
+            # a later function must not define this one's forward references
             self._refuse_undefined_values(start.start)
         return op
 

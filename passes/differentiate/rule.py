@@ -2,7 +2,7 @@
 
 An ordinary op has a vjp that reads its operands and results; one rule serves all of them. A
 structural op (a call, an op with regions) has a rule of its own, since it is replaced in the
-forward code too, by one that also yields what its backward code reads.
+forward code too, by an op that also yields the residuals.
 """
 
 from __future__ import annotations

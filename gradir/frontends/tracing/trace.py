@@ -52,12 +52,12 @@ class Traced:
 def trace(function: Callable[..., Any], *specs: Any) -> Module:
     """The program of a Python function for arguments of some shapes and dtypes.
 
-    `specs` are the arguments: arrays, of which only shape and dtype count, `gradir.Spec`, Python
+    `specs` are the arguments: arrays (only shape and dtype count), `gradir.Spec`, Python
     numbers (rank 0), or nested tuples, lists and dicts of these. They become the program's
     arguments in this order: items from first to last, values of a dict by its sorted keys. The
     results, nested too, become its results in the same order. The program has the function's name,
     or @main of a lambda. Python's own `if` and loops run while tracing; those that depend on values
-    are `gradir.cond`, `gradir.scan` and the like. Raises TraceError at what cannot be traced.
+    are `gradir.cond`, `gradir.scan` and the like. Raises TraceError for code that cannot be traced.
     """
     return traced("trace", function, specs).module
 

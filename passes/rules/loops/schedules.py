@@ -12,8 +12,8 @@ which repeats as few iterations as possible.
 
 online: the length is known at the end. Each iteration gets a snapshot; where no slot is free, the
 new one replaces the last snapshot whose two adjacent gaps together are not too long: of s
-snapshots, the gap behind the k-th may have beta(s - k + 1, t) iterations. So many can the k-th to
-the last snapshot reverse with at most t repetitions, and their slots are free by then. Where no
+snapshots, the gap behind the k-th may have beta(s - k + 1, t) iterations. The k-th to the last
+snapshot can reverse these with at most t repetitions, and their slots are free by then. Where no
 snapshot can be replaced, t grows by one. By then more than beta(s, t) iterations have passed: the
 first two gaps alone are longer. So t is never above the least with beta(s, t) >= length, the bound
 of Wang, Moin and Iaccarino, "Minimal repetition dynamic checkpointing algorithm for unsteady

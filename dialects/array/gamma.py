@@ -23,6 +23,7 @@ from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import ElementwiseOp, UnaryOp, require_elements
 
+# Euler's constant: -digamma(1).
 EULER = 0.5772156649015329
 # B2, B4, ..., B16.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)

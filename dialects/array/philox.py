@@ -41,6 +41,8 @@ from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.value import Scalar
 from gradir.dialects.building import body as b
 
+# The rounds, multipliers and key steps of Philox 4x32-10 (Salmon et al.); the steps are the
+# golden ratio - 1 and sqrt(3) - 1 as 32-bit fractions.
 ROUNDS = 10
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _KEY_STEPS = (0x9E3779B9, 0xBB67AE85)

@@ -18,6 +18,7 @@ _SIGNIFICANT_BITS: tuple[tuple[type[Attribute], tuple[int, int]], ...] = (
     (BFloat16Type, (8, -133)),
     (Float32Type, (24, -149)),
 )
+# The same of f64, the type of Python's floats.
 _DOUBLE_BITS = (53, -1074)
 
 

@@ -54,6 +54,7 @@ NUMPY_NAMES: dict[Attribute, str] = {
 MAX_BYTES = 1 << 62
 """The bound of tensor sizes in bytes: sizes and offsets never overflow 64 bits."""
 
+# Bytes of an element of an unknown type, as many as the largest (f128) has.
 _LARGEST_ELEMENT = 16
 
 

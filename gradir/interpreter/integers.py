@@ -183,6 +183,7 @@ _COMPARISONS: tuple[Callable[[Any, Any], Any], ...] = (
     np.not_equal,
     *(np.less, np.less_equal, np.greater, np.greater_equal) * 2,
 )
+# The number of arith.cmpi's first unsigned predicate, ult.
 _FIRST_UNSIGNED = 6
 
 INTEGER_OPS: frozenset[type[Operation]] = frozenset(

@@ -180,6 +180,7 @@ def _scalar(value: bool | int | float, spec: ArraySpec, place: str) -> Array:
 
 # DLPack.
 
+# kDLCPU and kDLBfloat.
 _DLPACK_CPU = 1
 _DLPACK_BFLOAT = 4
 

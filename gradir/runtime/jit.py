@@ -21,6 +21,7 @@ from gradir.forking import compiler_lock
 from gradir.runtime.object_file import undefined_symbols
 from gradir.runtime.threads import library_function
 
+# LLVM's -O2.
 SPEED_LEVEL = 2
 
 # gradir writes vectors, tiles and unrolled loops itself. LLVM's default pipeline takes ten times as

@@ -21,6 +21,7 @@ from gradir.forking import short_lock
 
 POOL_BYTES_VARIABLE = "GRADIR_POOL_BYTES"
 DEFAULT_POOL_BYTES = 1 << 30
+# The size of x86-64's and aarch64's huge pages, and that to which smaller blocks are rounded up.
 HUGE_PAGE_BYTES = 1 << 21
 GRANULE_BYTES = 1 << 16
 

@@ -33,6 +33,7 @@ NUMPY_INTERFACES = (0x01000009, 0x02000000)
 NUMPY_VERSION, NUMPY_ARRAY_TYPE = 0, 2
 NUMPY_PLACES = {"PyArray_ScalarAsCtype": 62, "PyArray_NewFromDescr": 94}
 
+# METH_FASTCALL.
 FASTCALL = 0x80
 _C_TYPES = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
 

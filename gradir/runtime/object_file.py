@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator
 
 MAGIC = b"\x7fELF\x02\x01"  # 64 bits, little endian
+# SHT_SYMTAB, SHN_UNDEF, and the size of an Elf64_Sym.
 SYMBOL_TABLE = 2
 UNDEFINED_SECTION = 0
 SYMBOL_BYTES = 24

@@ -401,6 +401,7 @@ def _located(error: Exception, span: Span) -> ParseError:
 _recursion_lock = short_lock()
 _recursion_users = 0
 _recursion_limit = 0
+# Four times the depth of the deepest accepted text.
 _RECURSION_NEEDED = 10_000
 
 

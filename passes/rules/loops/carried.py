@@ -66,8 +66,8 @@ class Carried:
     ) -> list[tuple[SSAValue, Value]]:
         """The contributions to captured values and to initial values, in their order.
 
-        The sums come first, since the loop continued the earlier ones. So a loop that adds nothing
-        to a sum may or may not capture the value.
+        The sums come first, since the loop continued the earlier ones. So the order is the same
+        with and without the capture of a value to which the loop adds nothing.
         """
         pairs = [*self.sums.items(), *zip(initial, self.cts, strict=True)]
         return [(value, emitter.value(ct)) for value, ct in pairs]

@@ -44,7 +44,7 @@ class WhileLoop:
         return last
 
     def handed_through(self) -> list[tuple[Slot, Slot]]:
-        """Pairs of a carried and a forwarded slot with the same value in both regions."""
+        """Pairs of a carried and a forwarded slot whose argument the first region forwards."""
         by_value: dict[SSAValue, list[Slot]] = {}
         for slot in self.passed:
             by_value.setdefault(slot.handed_on, []).append(slot)

@@ -1,4 +1,4 @@
-"""What the IR is. Loading it registers the operators of values and the rules of foreign ops."""
+"""The IR. Loading it registers the operators of values and the rules of foreign ops."""
 
 from gradir.dialects.foreign import scalar_rules, tensor_rules
 

@@ -43,7 +43,7 @@ __all__ = [
     "while_loop",
 ]
 
-# What is imported when it is first used: not every program checks gradients or traces.
+# Imported at first use: not every program checks gradients or traces.
 _LAZY = {
     "testing": "gradir.testing",
     "numpy": "gradir.numpy",
@@ -89,7 +89,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """What is in a module of its own that is not needed by every program."""
+    """The names of modules that are imported at first use."""
     if name not in _LAZY:
         raise AttributeError(f"module 'gradir' has no attribute {name!r}")
     module = import_module(_LAZY[name])

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 PICKLED = "<pickle>"
-"""In the place of a file, for the text of a module that was pickled."""
+"""The file name of a pickled module's text."""
 
 
 class Module:
-    """A verified program. It never changes: what transforms it returns a new one.
+    """A verified program. It is immutable: transformations return a new one.
 
     `str(module)` prints IR that parses back. `functions` are the names of its functions. It
     pickles as this text; a copy of it is the module itself.
@@ -47,7 +47,7 @@ class Module:
         sources: Sources | None = None,
         provenance: Provenance | None = None,
     ):
-        """A module that was verified, and what is not proven of the text that it is from."""
+        """A verified module, and the doubts about its source text."""
         self._op = op
         self._sources = sources or Sources()
         self._provenance = provenance or Provenance()
@@ -97,9 +97,9 @@ class Module:
         `wrt` and `of` take indices, or names set by grad.name; by default all floating arguments
         that are not marked {grad.inactive}, and all floating results (mode "grad": result 0). A
         cotangent has the type of its primal. `req` maps members of `wrt` to "write", "null" (no
-        gradient: pruned), "add" (to what the array given in `out` holds) or "slices" (the gradient
-        as RowSlices of the rows that were read). `policy` says what is kept for the backward code;
-        `memory_limit`, in bytes, has what is recomputed, and how loops keep their iterations,
+        gradient: pruned), "add" (to the contents of the array given in `out`) or "slices" (the
+        gradient as RowSlices of the rows that were read). `policy` names the values to keep for the
+        backward code; for a `memory_limit` in bytes, recomputation and the policies of loops are
         chosen so that the arena is no larger. Raises PassError, located in the source.
         """
         _require("function", function, str, "the name of a function")
@@ -133,13 +133,13 @@ class Module:
 def parse(
     text_or_path: str | os.PathLike[str], filename: str = "<string>", trusted: bool = False
 ) -> Module:
-    """The program in a text, or in a file that is named (`*.mlir`, or any path object).
+    """The program in a text, or in a named file (`*.mlir`, or any path object).
 
-    Programs on tensors can be anybody's: native code of them stays inside of its memory. Loop nests
-    and programs of loads and stores are compiled only where each access is proven to be inside
-    (gradir-prove-bounds), and ops on buffers never, unless the text is `trusted`: then what it says
-    of addresses is believed, and it can read and write all memory of the process. What passes make
-    of a module is trusted if the module is; what is printed and read again is text again.
+    Programs on tensors may come from anybody: their native code stays inside of its memory. Loop
+    nests and programs of loads and stores are compiled only where each access is proven to be
+    inside (gradir-prove-bounds), and ops on buffers never, unless the text is `trusted`: then its
+    accesses are not checked, and it can read and write all memory of the process. Results of passes
+    on a trusted module are trusted; a printed and parsed module is text again.
 
     Raises ParseError or VerifyError with the place, the source line and a caret.
     """
@@ -164,7 +164,7 @@ def parse(
 
 
 def _unpickled(text: str, trusted: bool, is_text: bool) -> Module:
-    """The module that was pickled, with constants of any size: it was one before."""
+    """The pickled module; constants of any size are accepted, as in the original."""
     sources = Sources({PICKLED: text})
     with gradir_errors(sources), paused_gc():
         op = parse_module(text, PICKLED, bounded=False)
@@ -185,7 +185,7 @@ def _selectors(given: Sequence[Selector] | Selector | None) -> Sequence[Selector
 
 
 def _selector(given: Any) -> Selector:
-    """An index of any integer type as an int; the pass refuses what is no index and no name."""
+    """An index of any integer type as an int; the pass refuses other selectors than names."""
     try:
         return given if isinstance(given, bool) else index(given)
     except TypeError:
@@ -193,7 +193,7 @@ def _selector(given: Any) -> Selector:
 
 
 def _require(what: str, given: object, kind: type | UnionType, wanted: str) -> None:
-    """ArgumentTypeError for an argument that is not of the type."""
+    """ArgumentTypeError for an argument of another type than `kind`."""
     if not isinstance(given, kind):
         raise ArgumentTypeError(f"{what}: expected {wanted}, got {_short(given)}")
 
@@ -235,12 +235,12 @@ def register_host_function(
 ) -> None:
     """Make a Python function callable from programs, as grad.host_call {callee = name}.
 
-    `function(*arrays)` returns an array, or a tuple of them, of the types that the op declares;
-    the arrays are its own. `shape(*inputs) -> outputs` checks that declaration: inputs and outputs
-    are pairs of shape and dtype name, outputs one pair or a list. `backward` is the derivative, a
-    function or the name of one that is registered: it takes what the op's `deps` say and returns
-    the cotangents of the floating inputs. `pure`: it has no effects, and equal arguments give equal
-    results, so that it may be run again or not at all. A name may be registered again.
+    `function(*arrays)` returns an array, or a tuple of them, of the op's declared types; the arrays
+    are its own. `shape(*inputs) -> outputs` checks that declaration: inputs and outputs are pairs
+    of shape and dtype name, outputs one pair or a list. `backward` is the derivative, a function or
+    a registered name: its arguments are the op's `deps`, its results the cotangents of the floating
+    inputs. `pure`: it has no effects, and equal arguments give equal results, so that calls may be
+    repeated or dropped. A name may be registered again.
     """
     from gradir.dialects.grad import host_functions
 
@@ -257,15 +257,15 @@ def compile(
 ) -> Executable | SpecializingExecutable:
     """Native code for `@function`: a callable `fn(*arrays, out=None) -> tuple` of arrays.
 
-    Where the types of its arguments leave extents open (`?`), the arrays of a call say them: the
-    code is made at the first call with arrays of some shapes, and kept for others of these.
+    For arguments with dynamic extents (`?`) the arrays of a call give them: the code is made at the
+    first call with arrays of some shapes, and kept for calls with the same shapes.
 
-    `threads`: at most so many; None for all cores (or GRADIR_NUM_THREADS). `fn.plan` says where
-    each buffer lives (`fn.plan.peak_bytes` is the arena: arguments and results aside),
-    `fn.llvm_ir` and `fn.asm` show the code. Raises PassError or CompileError; PassError also where
-    the module is from text that could read or write outside of its tensors, see `parse`.
+    `threads` is the most threads; None for all cores (or GRADIR_NUM_THREADS). `fn.plan` has the
+    place of each buffer (`fn.plan.peak_bytes` is the arena, without arguments and results),
+    `fn.llvm_ir` and `fn.asm` show the code. Raises PassError or CompileError; PassError also for a
+    module from text that could read or write outside of its tensors, see `parse`.
 
-    The callable pickles as these three arguments, and is compiled anew where it is loaded.
+    The callable pickles as these three arguments, and is compiled again by unpickling.
     """
     made = _compiled(module, function, threads)
     made.source = compile, (module, function, threads)
@@ -294,11 +294,11 @@ def _compiled(
         arguments = function_named(op, function).body.block.args
         if any(is_open(a.type) for a in arguments):
             return SpecializingExecutable(op, function, count, make, sources)
-        # what it runs has open shapes, but its arguments say all
+        # its callees have dynamic shapes, but its arguments determine all
         return make(specialized(op, function, (None,) * len(arguments)))
 
 
 def _only(module: ModuleOp, name: str) -> ModuleOp:
-    """A new module with a copy of a function and of all that it may call."""
+    """A new module with copies of a function and its callees."""
     needed = callees_first(functions_by_name(module), [function_named(module, name)])
     return ModuleOp(Region(Block([function.clone() for function in reversed(needed)])))

@@ -1,7 +1,7 @@
 """Diagnostics as text: `file:line:col: error: message`, the source line, a caret; notes likewise.
 
-`Diagnostic` is what every error becomes before it is printed or matched by a test; `Sources` knows
-the text of each file that a location may name.
+Every error becomes a `Diagnostic` before it is printed or matched by a test; `Sources` has the text
+of the files in locations.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Diagnostic:
 
 
 class Sources:
-    """The text of source files by name. No other file is opened: a location in a text may name any,
-    and whoever wrote the text may get to see the message."""
+    """The text of source files by name. No other file is opened: a location in untrusted text may
+    name any file, and its author may see the message."""
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         self._texts = dict(texts or {})
@@ -54,7 +54,7 @@ class Sources:
         self._lines.pop(file, None)
 
     def line(self, file: str, number: int) -> str | None:
-        """Line `number` (from 1) of `file`, without its end; None if it is not known."""
+        """Line `number` (from 1) of `file`, without its end; None if unknown."""
         if file not in self._lines:
             if file not in self._texts:
                 return None
@@ -76,7 +76,7 @@ def render(diagnostic: Diagnostic, sources: Sources) -> str:
 
 
 def printable(text: str) -> str:
-    """Text without characters that control a terminal; a file could have them in a comment."""
+    """Text without control characters of terminals, which comments of a file may contain."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

@@ -1,4 +1,4 @@
-"""The exceptions of gradir's library interface, and the way the compiler's errors become them.
+"""The exceptions of gradir's library interface, and their translation from the compiler's errors.
 
 `str()` of an error about a program is `file:line:col: error: message`, the source line and a caret.
 """
@@ -20,7 +20,7 @@ _NO_PLACE = UnknownLoc()
 
 
 class GradirError(Exception):
-    """Every error that a user of gradir can cause. `diagnostic` says where, if that is known."""
+    """Every error that a user of gradir can cause. `diagnostic` has the place, if known."""
 
     diagnostic: Diagnostic | None
 
@@ -42,7 +42,7 @@ class PassError(GradirError):
 
 
 class TraceError(GradirError, TypeError):
-    """A Python function does with traced arrays what cannot be traced."""
+    """A Python function uses traced arrays in a way that cannot be traced."""
 
 
 class CompileError(GradirError):
@@ -54,7 +54,7 @@ class ExecutionError(GradirError):
 
 
 class HostCallError(ExecutionError):
-    """A Python function that the program called has raised, or has not returned what it must."""
+    """A Python function called by the program raised, or returned wrong values."""
 
 
 class HostRecursionError(HostCallError, RecursionError):
@@ -62,7 +62,7 @@ class HostRecursionError(HostCallError, RecursionError):
 
 
 class IndexOutOfRange(ExecutionError, IndexError):
-    """An index that the program read from an array does not fit what it subscripts."""
+    """An index read from an array is out of range."""
 
 
 class ArgumentError(GradirError, ValueError):
@@ -74,7 +74,7 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 
 class NotPicklable(ArgumentTypeError, PicklingError):
-    """A function that a transform was given is not found by its name, and so does not pickle."""
+    """A function given to a transform is not found by its name, and so does not pickle."""
 
 
 _KINDS: tuple[tuple[type[Exception], type[GradirError]], ...] = (
@@ -92,9 +92,9 @@ _KINDS: tuple[tuple[type[Exception], type[GradirError]], ...] = (
 def translate(
     error: Exception, sources: Sources | None = None, place: LocationAttr = _NO_PLACE
 ) -> GradirError | None:
-    """The GradirError that says what `error` says; None if `error` is not about the program.
+    """`error` as a GradirError; None if it is not about the program.
 
-    `place` is that of errors which have none of their own.
+    `place` is for errors without a place of their own.
     """
     if isinstance(error, GradirError):
         return error
@@ -118,9 +118,9 @@ def translate(
 def gradir_errors(
     sources: Sources | None = None, place: LocationAttr = _NO_PLACE
 ) -> Generator[None]:
-    """Turn errors about the program that are raised inside into GradirErrors, as `translate` does.
+    """A context that translates errors about the program into GradirErrors.
 
-    Other exceptions pass: they are bugs, and their traceback is wanted.
+    Other exceptions pass: they are bugs, and need their traceback.
     """
     try:
         yield
@@ -128,5 +128,5 @@ def gradir_errors(
         ours = translate(error, sources, place)
         if ours is None or ours is error:
             raise
-        # `from None`: the inner traceback tells a user nothing about his program
+        # `from None`: the inner traceback is not about the user's program
         raise ours from None

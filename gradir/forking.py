@@ -1,11 +1,11 @@
 """Locks and a fork of the process: no child may find one locked for ever.
 
-A child has one thread, a copy of the one that forked. A lock that another thread held stays locked
-in it, and what that lock guards may be half changed, in LLVM for one. So the compiler's locks, and
-those of short use, are taken before a fork and released in both processes: a fork waits for the end
-of what another thread compiles, and of the imports that gradir makes when it first needs them,
-which Python itself does not wait for. A lock under which user code runs (`RenewedLock`) cannot be
-waited for, since that code may wait for the thread that forks; a child has a new one in its place.
+A child has one thread, a copy of the one that forked. A lock held by another thread stays locked in
+it, and the guarded data may be half changed, in LLVM for one. So the compiler's locks, and those of
+short use, are taken before a fork and released in both processes: a fork waits for compilations of
+other threads, and for gradir's own late imports, for which Python itself does not wait. A fork
+cannot wait for a lock under which user code runs (`RenewedLock`), since that code may wait for the
+thread that forks; a child gets a new one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FunctionT = TypeVar("FunctionT", bound=Callable[[], None])
 
 # A lock of short use is free before that, or the forking thread has it, in a handler of a signal.
 SHORT_SECONDS = 1.0
-# What is imported while gradir runs, none of which waits for user code; and a limit all the same.
+# Late imports of gradir, none of which waits for user code; and a time limit nevertheless.
 IMPORTED = ("gradir", "xdsl", "llvmlite", "numpy", "ml_dtypes")
 IMPORT_SECONDS = 30.0
 
@@ -37,21 +37,21 @@ _forked = False
 
 
 def compiler_lock() -> Any:
-    """A reentrant lock of the compiler, which may be held for as long as it works."""
+    """A reentrant lock of the compiler, which may be held during a compilation."""
     lock = threading.RLock()
     _compiler_locks.append(lock)
     return lock
 
 
 def short_lock() -> threading.Lock:
-    """A lock that is held for some statements, under which no other is taken."""
+    """A lock for a few statements that take no other lock."""
     lock = threading.Lock()
     _short_locks.add(lock)
     return lock
 
 
 class RenewedLock:
-    """A lock under which user code may run. What it guards changes in single steps."""
+    """A lock under which user code may run. The guarded data changes in single steps."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -64,7 +64,7 @@ class RenewedLock:
         self._held[threading.get_ident()] = lock
 
     def __exit__(self, *error: object) -> None:
-        # in a child, the thread that forked releases the lock that it took, which is another one
+        # in a child, the thread that forked releases the lock it took, not the new one
         self._held.pop(threading.get_ident()).release()
 
     def renew(self) -> None:
@@ -72,7 +72,7 @@ class RenewedLock:
 
 
 def in_child(function: FunctionT) -> FunctionT:
-    """Have a function called in each forked child, when the locks are free."""
+    """Register a function for each forked child, called when the locks are free."""
     _in_child.append(function)
     return function
 
@@ -95,14 +95,14 @@ def _take() -> None:
 
 
 class _ImportLock:
-    """Python's global lock of imports: whoever has it begins no import of a module."""
+    """Python's global lock of imports: while it is held, no import of a module begins."""
 
     def __init__(self, machinery: Any, module_locks: dict[str, Callable[[], Any]]):
         self.acquire, self.release = machinery.acquire_lock, machinery.release_lock
         self._module_locks = module_locks
 
     def is_importing(self) -> bool:
-        """Whether another thread is in the middle of importing what gradir uses."""
+        """Whether another thread is importing a module that gradir uses."""
         owners = (
             getattr(reference(), "owner", None)
             for name, reference in list(self._module_locks.items())
@@ -112,7 +112,7 @@ class _ImportLock:
 
 
 def _find_import_lock() -> _ImportLock | None:
-    """None for a Python whose imports work in another way."""
+    """The global lock; None for a Python with other imports."""
     bootstrap = getattr(importlib, "_bootstrap", None)
     machinery, locks = (getattr(bootstrap, name, None) for name in ("_imp", "_module_locks"))
     if not hasattr(machinery, "acquire_lock") or not isinstance(locks, dict):
@@ -124,7 +124,7 @@ _import_lock = _find_import_lock()
 
 
 def _wait_for_imports(lock: _ImportLock) -> None:
-    """Take the global lock at a time when nothing is half imported."""
+    """Take the global lock when no module is half imported."""
     end = time.monotonic() + IMPORT_SECONDS
     lock.acquire()
     while lock.is_importing() and time.monotonic() < end:
@@ -135,7 +135,7 @@ def _wait_for_imports(lock: _ImportLock) -> None:
 
 
 def _llvmlite_locks() -> list[Any]:
-    """The lock that llvmlite holds in each call of LLVM, whoever makes it."""
+    """The lock that llvmlite holds in each call of LLVM."""
     module = sys.modules.get("llvmlite.binding.ffi")
     lock = getattr(getattr(getattr(module, "lib", None), "_lock", None), "_lock", None)
     return [] if lock is None else [lock]

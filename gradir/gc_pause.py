@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, held back while the compiler builds many objects at once.
+"""Pauses of Python's cyclic garbage collector while the compiler builds many objects.
 
 A module is one large web of cycles that stay alive. The collector walks it again each time the
 number of objects has grown by a quarter, so that time per operation rises with the module's size.
@@ -18,13 +18,13 @@ _depth = 0
 _was_enabled = False
 
 
-class _Own(local):
-    """Of `_depth`, what is this thread's."""
+class _ThreadDepth(local):
+    """This thread's share of `_depth`."""
 
     depth = 0
 
 
-_own = _Own()
+_own = _ThreadDepth()
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def paused_gc() -> Generator[None]:
 
 @in_child
 def _forget_other_threads() -> None:
-    """The pauses of other threads end with them."""
+    """Drop the pauses of other threads in a forked child."""
     global _depth
     is_left = _depth > 0 and _own.depth == 0
     _depth = _own.depth

@@ -1,4 +1,4 @@
-"""All dialects and passes by name, each behind a function that imports it when it is needed.
+"""All dialects and passes by name, imported at first use.
 
 `make_context` gives an xDSL context with every dialect; `parse_passes` reads a pass pipeline.
 """
@@ -35,7 +35,7 @@ DIALECTS: dict[str, str] = {
 """gradir's own dialects: name to `module:Dialect object`."""
 
 EXTENDED: dict[str, str] = {"arith": "gradir.dialects.base.elementwise_arith:Arith"}
-"""Dialects of xDSL in which gradir reads more, in the same form."""
+"""Dialects of xDSL with gradir's additions, in the same form."""
 
 PASSES: dict[str, str] = {
     "gradir-allocate-scratch": "gradir.compiler.stage_passes:AllocateScratchPass",
@@ -44,7 +44,7 @@ PASSES: dict[str, str] = {
     "gradir-decompose": "gradir.passes.cleanup.decompose:DecomposePass",
     "gradir-expand-slices": "gradir.passes.lower.expand_slices:ExpandSlicesPass",
     "gradir-fuse": "gradir.passes.fusion.fuse:FusePass",
-    "gradir-gradient": "gradir.compiler.measured_gradient:GradientPass",
+    "gradir-gradient": "gradir.compiler.measured_gradient:MeasuredGradientPass",
     "gradir-hoist": "gradir.passes.cleanup.hoist:HoistPass",
     "gradir-inline": "gradir.passes.cleanup.inline:InlinePass",
     "gradir-inline-checkpoints": "gradir.passes.recompute.inline_checkpoints:InlineCheckpointsPass",
@@ -76,7 +76,7 @@ def own_passes() -> Passes:
 
 
 def dialects() -> Dialects:
-    """gradir's and xDSL's dialects by name. Where both have a name, it means gradir's."""
+    """gradir's and xDSL's dialects by name; gradir's where both have a name."""
     extended = {name: _load(target) for name, target in EXTENDED.items()}
     return get_all_dialects() | extended | own_dialects()
 
@@ -104,7 +104,7 @@ def parse_passes(
     available: Passes | None = None,
     callback: PassPipelineCallbackType | None = None,
 ) -> PassPipeline:
-    """The pipeline that `spec` spells, as in `a,b{x=1 y=2,3}`; an ArgumentError if it is wrong."""
+    """The pipeline of a text as `a,b{x=1 y=2,3}`; ArgumentError if it is wrong."""
     if available is None:
         available = passes()
     try:
@@ -144,7 +144,7 @@ def _unknown_pass(name: str, available: Passes) -> str:
 
 
 def _check_options(spec: ArgSpec, pass_type: type[ModulePass]) -> None:
-    """Raise an ArgumentError that names the first option which is unknown, missing or ill-typed."""
+    """ArgumentError for the first option that is unknown, missing or ill-typed."""
     given = spec.normalize_parameter_names().parameters
     types = get_type_hints(pass_type)
     options = [option.name for option in fields(pass_type) if option.init]

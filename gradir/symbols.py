@@ -1,4 +1,4 @@
-"""Functions of a module by name, for the parts that run programs."""
+"""Functions of a module by name, for runs of programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradir.passes.analysis.call_graph import functions_by_name, only_block
 def function_named(module: ModuleOp, name: str) -> FuncOp:
     """The function @name, of one block.
 
-    ArgumentError that names the candidates if there is none, PassError at one without body.
+    ArgumentError with the candidates if there is none, PassError at one without body.
     """
     functions = functions_by_name(module)
     if name not in functions:
@@ -27,7 +27,7 @@ def function_named(module: ModuleOp, name: str) -> FuncOp:
 
 
 def check_signature(function: FuncOp) -> None:
-    """LocatedError where an argument or a result is a tensor of elements without a meaning."""
+    """LocatedError for a tensor argument or result of an unsupported element type."""
     for argument in function.body.block.args:
         _check_element(argument.type, value_name(argument), argument)
     for k, type_ in enumerate(function.function_type.outputs):

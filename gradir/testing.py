@@ -32,7 +32,8 @@ from gradir.frontends.tracing.trace import traced
 from gradir.frontends.tracing.trees import flatten
 from gradir.passes.analysis.activity import carries_cotangent
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
-from gradir.passes.differentiate.selectors import Selector, argument_attributes, resolve_wrt
+from gradir.passes.analysis.signature import argument_attributes
+from gradir.passes.differentiate.selectors import Selector, resolve_wrt
 from gradir.passes.verify.verify import verify
 from gradir.symbols import function_named
 
@@ -40,13 +41,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 # Weights of f(x + k h v) in a derivative along v that is exact for polynomials up to degree 4.
 STENCIL = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
+# h for arguments of size 1, near the optimum in float64: errors h**4 and eps / h are about equal.
 STEP = 3e-4
-# Up to so many elements a wrong gradient is searched for its worst element.
+# The most elements of a wrong gradient that is searched for its worst element.
 SEARCHED_ELEMENTS = 256
 
 
 class GradientMismatch(GradirError, AssertionError):
-    """A gradient, or native code, is not what it should be."""
+    """A gradient, or a result of native code, is wrong."""
 
 
 def check_grads(
@@ -66,13 +68,13 @@ def check_grads(
     `fn` is a Python function that gradir.trace takes (gradir.jit of one, too), `(module, "name")`,
     a Module (then `function` names it), or an object with the attributes `module` and `function`.
     Arguments of a Python function may be nested tuples, lists and dicts of arrays. All is computed
-    in float64, whatever the program's floating types. `wrt` are arguments by index or name, of a
-    Python function its arrays as gradir.trace orders and names them; by default all floating ones.
-    With `native`, compiled code must agree with the interpreter. The function must be smooth at
-    `args`.
+    in float64, for any floating types of the program. `wrt` are arguments by index or name, for a
+    Python function its arrays in the order and with the names of gradir.trace; by default all
+    floating ones. With `native`, compiled code must agree with the interpreter. The function must
+    be smooth at `args`.
 
-    Raises GradientMismatch, an AssertionError, that names the argument, the order, what was
-    expected, and what was found.
+    Raises GradientMismatch, an AssertionError, with the argument, the order, the expected and the
+    found number.
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"order must be an integer >= 0, got {order!r}")
@@ -92,7 +94,7 @@ def check_grads(
 def _resolve(
     fn: Any, function: str | None, args: Sequence[Any]
 ) -> tuple[api.Module, str, Sequence[Any], Sequence[str]]:
-    """The module, the name of the function in it, its arguments, and their names in Python."""
+    """The module, the function's name there, its arguments, and their names in Python."""
     match fn:
         case (api.Module() as module, str(name)) if function is None:
             return module, name, args, ()
@@ -127,7 +129,7 @@ def _traced(
 def _by_place(
     wrt: Sequence[Selector] | Selector | None, names: Sequence[str]
 ) -> Sequence[Selector] | None:
-    """Selectors, those that are names of a Python function's arguments by their places."""
+    """Selectors, with names of a Python function's arguments replaced by their places."""
     selectors = [wrt] if isinstance(wrt, int | str) else wrt
     if selectors is None:
         return None
@@ -138,7 +140,7 @@ def _by_place(
 
 
 def in_double(module: api.Module, function: str) -> api.Module:
-    """A function and what it calls, all floating types f64."""
+    """A function and its callees, with all floating types f64."""
     with gradir_errors():
         only = _with_derivatives(module.op, function)
         for op in only.walk():
@@ -149,7 +151,7 @@ def in_double(module: api.Module, function: str) -> api.Module:
 
 
 def _with_derivatives(module: ModuleOp, name: str) -> ModuleOp:
-    """A copy of a function, of all that it may call, and of what gives derivatives of that."""
+    """Copies of a function, its callees, and their custom vjps."""
     functions = functions_by_name(module)
     rules = [op for op in module.ops if isinstance(op, CustomVjpOp)]
     kept: list[CustomVjpOp] = []
@@ -220,7 +222,7 @@ def _double_arguments(module: api.Module, name: str, args: Sequence[Any]) -> lis
     for k, (given, parameter) in enumerate(zip(args, parameters, strict=True)):
         array = np.asarray(given)
         if carries_cotangent(parameter):
-            # a copy: moving it must not change what the caller holds
+            # a copy: the caller's array must not change
             array = np.array(array, np.float64)
         if is_tensor(parameter.type) and array.shape != shape_of(parameter.type):
             raise ArgumentError(
@@ -243,7 +245,7 @@ class _Check:
     def derivative(
         self, module: api.Module, name: str, args: list[Array], wrt: list[int], degree: int
     ) -> tuple[api.Module, str, list[Array], list[int]]:
-        """Check the gradient of `@name`; returns the gradient function, and how to check that."""
+        """Check the gradient of `@name`; returns the gradient function, and its check."""
         derived = module.gradient(name, wrt=wrt, mode="vjp")
         results = api.interpret(module, name, *args)
         floating = [k for k, r in enumerate(results) if r.dtype == np.float64]

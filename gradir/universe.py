@@ -1,14 +1,14 @@
 """gradir's dialects and passes for xDSL's own tools.
 
-gradir-opt and gradir-run know them without this. xDSL's tools learn them from an entry point in
-the group `xdsl.universe`, which a project that wants them writes into its pyproject.toml:
+gradir-opt and gradir-run do not need this. xDSL's tools find them by an entry point in the group
+`xdsl.universe`, in the pyproject.toml of a project that wants them:
 
     [project.entry-points."xdsl.universe"]
     gradir = "gradir.universe:COURTEOUS_UNIVERSE"
 
-Two universes with one name in common are an error in every xDSL tool of the environment, and
-`array`, `nn`, `grad` are names others may use too. So COURTEOUS_UNIVERSE leaves out every name that
-another installed universe has. GRADIR_UNIVERSE has all names.
+Two universes with a common name are an error in every xDSL tool of the environment, and others may
+use the names `array`, `nn`, `grad` too. So COURTEOUS_UNIVERSE leaves out every name of another
+installed universe. GRADIR_UNIVERSE has all names.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ T = TypeVar("T")
 class CourteousUniverse(Universe):
     """A universe without the names that other installed universes have.
 
-    The names are looked up when they are asked for, not at import: by then xDSL has loaded all
-    universes, so that neither the order nor a cycle of imports matters.
+    The names are looked up at first use, not at import: by then xDSL has loaded all universes, so
+    that neither the order nor a cycle of imports matters.
     """
 
     def __init__(self, universe: Universe) -> None:
@@ -52,7 +52,7 @@ class CourteousUniverse(Universe):
         return self._universe.all_targets
 
     def _others(self) -> Iterator[Universe]:
-        # another courteous universe is not asked: each would wait for the other
+        # without other courteous universes: each would wait for the other
         return (other for other in installed_universes() if not isinstance(other, type(self)))
 
 

@@ -1,4 +1,4 @@
-"""`// expected-error @+1 {{text}}` comments, and matching them with the diagnostics that came.
+"""`// expected-error @+1 {{text}}` comments, and their match with diagnostics.
 
 The syntax is MLIR's: `expected-error` or `expected-note`; `@+N`, `@-N`, `@above`, `@below`, or
 nothing for the comment's own line, `@unknown` for a diagnostic without place; the text in braces
@@ -26,7 +26,7 @@ UNKNOWN_LINE = 0
 
 @dataclass(frozen=True)
 class Expectation:
-    """One comment: what it expects, at which line, and where it is written itself."""
+    """One comment: the expected text and line, and the comment's own place."""
 
     severity: str
     text: str
@@ -60,7 +60,7 @@ def expectations(text: str, file: str) -> tuple[list[Expectation], list[Diagnost
 
 
 def _line_of(place: str, number: int, lines: list[str]) -> int:
-    """The line that a comment on line `number` means. `@above` and `@below` pass over comments."""
+    """The line meant by a comment on line `number`. `@above` and `@below` pass over comments."""
     match place[1:]:
         case "unknown":
             return UNKNOWN_LINE
@@ -80,11 +80,11 @@ def _first_program_line(lines: list[str], candidates: range, number: int) -> int
 
 
 def compare(wanted: list[Expectation], got: list[Diagnostic], file: str) -> list[Diagnostic]:
-    """An error for each diagnostic that no comment expects and each comment that is left over."""
+    """An error for each unexpected diagnostic and each unmatched comment."""
     left = list(wanted)
     errors: list[Diagnostic] = []
     for diagnostic in _flat(got):
-        # a place in another file has no line here that a comment could stand at
+        # a place in another file has no line for a comment here
         line = diagnostic.line if diagnostic.file == file else UNKNOWN_LINE
         expected = next(
             (

@@ -25,7 +25,7 @@ Arrows = Mapping[str, Set[str]]
 
 @dataclass(frozen=True)
 class Box:
-    """Where a room is drawn: its left upper corner and its width."""
+    """The drawing of a room: its left upper corner and its width."""
 
     x: float
     y: float
@@ -37,12 +37,12 @@ class Box:
 
 
 def python_files(folder: Path) -> list[Path]:
-    """The Python files below a folder, without those that links lead to."""
+    """The Python files below a folder, without links."""
     return sorted(p for p in folder.rglob("*.py") if p.resolve().is_relative_to(folder.resolve()))
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
-    """The dotted names that a file imports when it is loaded; those for type checkers too."""
+    """The dotted names of a file's imports at load time, and of those for type checkers."""
     pending: list[ast.stmt] = list(tree.body)
     while pending:
         node = pending.pop()
@@ -55,7 +55,7 @@ def imported(tree: ast.Module) -> Iterator[str]:
 
 
 def room_of(name: str, sheet: str) -> str | None:
-    """The room of a sheet that a dotted name is in: a folder, or a file beside the folders."""
+    """The room of a dotted name in a sheet: a folder, or a file beside the folders."""
     package = sheet.replace("/", ".") if sheet.startswith("gradir") else f"gradir.{sheet}"
     first, _, rest = name.removeprefix(package).removeprefix(".").partition(".")
     if not name.startswith(f"{package}.") or (sheet == "gradir" and first in LINKS):
@@ -68,7 +68,7 @@ def room_of(name: str, sheet: str) -> str | None:
 
 
 def arrows_of(sheet: str) -> dict[str, set[str]]:
-    """The rooms of a sheet, and which others each imports."""
+    """The rooms of a sheet, and the rooms that each imports."""
     arrows: dict[str, set[str]] = {}
     for path in python_files(ROOT / sheet):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -93,7 +93,7 @@ def reachable(arrows: Arrows, start: str) -> set[str]:
 
 
 def floors_of(arrows: Arrows) -> list[list[str]]:
-    """Rooms by height: each above all that it needs; rooms of a circle share a floor."""
+    """Rooms by height: each above those that it needs; rooms of a circle share a floor."""
     needs = {room: reachable(arrows, room) for room in arrows}
     height: dict[str, int] = {}
 
@@ -150,7 +150,7 @@ def drawn(sheet: str, arrows: Arrows, boxes: Mapping[str, Box], title_y: float) 
 
 
 def picture() -> str:
-    """The whole picture as SVG: one sheet below the other, what is used below what uses it."""
+    """The whole picture as SVG: one sheet below the other, used rooms below their users."""
     width, y = 1080.0, 16.0
     lines: list[str] = []
     for sheet in SHEETS:

@@ -1,7 +1,7 @@
 """Writes docs/ops.md from the op classes and the op table in tests/. Run by `make docs`.
 
-Signature, meaning and derivative are what the class and its docstring say; the gradient IR is what
-the gradient pass makes of the op's first row in the table.
+Signature, meaning and derivative come from the class and its docstring; the gradient IR is the
+gradient pass's result for the op's first row in the table.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _lines() -> Iterator[str]:
 
 
 def _other_dialects() -> Iterator[str]:
-    """The ops that gradir has rules for and does not define."""
+    """The ops of other dialects with rules of gradir."""
     yield "## Other dialects\n"
     yield (
         "These have rules by registration, with the conventions of the `array` ops of the same "
@@ -103,7 +103,7 @@ def _short(op: type[Operation]) -> str:
 
 
 def _anchor(op: type[Operation]) -> str:
-    """What a heading that is the op's name is called in a link."""
+    """The link target of a heading with the op's name."""
     return op.name.replace(".", "")
 
 
@@ -174,7 +174,7 @@ def _signature(op: type[TensorOp]) -> str:
 
 
 def _meaning_and_derivative(op: type[Operation]) -> tuple[str, str]:
-    """The docstring, and what it says behind "vjp:" up to the end of that paragraph."""
+    """The docstring's meaning, and its text behind "vjp:" up to the end of the paragraph."""
     text = inspect.cleandoc(op.__doc__ or "")
     found = re.search(r"\s*\bvjp: (.*?)(?=\n\n|\Z)", text, re.DOTALL)
     if not found:
@@ -187,7 +187,7 @@ def _source(op: type[object]) -> str:
     return op.__module__.removeprefix("gradir.").replace(".", "/") + ".py"
 
 
-# The sample: the first row of the table that a gradient can be taken of, else the first.
+# The sample: the first row of the table with a gradient, else the first.
 
 
 @cache

@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from gradir import registry
-from gradir.compiler.measured_gradient import GradientPass
+from gradir.compiler.measured_gradient import MeasuredGradientPass
 from gradir.compiler.specialize_pass import SpecializePass
 from gradir.diagnostics import Diagnostic, Sources, render
 from gradir.dialects.grad.derivative import DerivativeOp
@@ -48,7 +48,7 @@ _SEPARATOR = re.compile(r"^[ \t]*// -----[ \t]*\r?$", re.MULTILINE)
 
 
 class Chunk(NamedTuple):
-    """One program of the input; blank lines stand for what is before it, so lines are right."""
+    """One program of the input; blank lines replace the text before it, to keep line numbers."""
 
     text: str
     may_be_empty: bool
@@ -62,7 +62,7 @@ class GradirOpt(xDSLOptMain):
         self.sources = Sources()
         self.current_pass: str | None = None
         self.pass_start = 0.0
-        # what other packages add to xDSL's tools
+        # additions of other packages to xDSL's tools
         self.plugins = list(installed_universes())
         super().__init__("Differentiate, transform and print programs in MLIR syntax.", args)
 
@@ -149,7 +149,7 @@ class GradirOpt(xDSLOptMain):
             output.write("// -----\n" if index else "")
             result, errors = self._process(chunk)
             output.write(result or "")
-            # before the errors, so that both come in order where they go to one place
+            # before the errors, so that both are in order in a common stream
             output.flush()
             succeeded = self._judge(chunk, errors) and succeeded
         if isinstance(output, StringIO) and succeeded:
@@ -160,7 +160,7 @@ class GradirOpt(xDSLOptMain):
         return 0 if succeeded else 1
 
     def _explained(self, module: ModuleOp) -> str:
-        """What the derivatives that the pipeline makes keep."""
+        """The explanations of the pipeline's derivatives: their kept values."""
         tables: list[str] = []
         costs = Costs()
         self._apply_observed(module, lambda made: tables.append(explain(made, costs) + "\n"))
@@ -169,11 +169,11 @@ class GradirOpt(xDSLOptMain):
         return "\n".join(tables) or "no gradir-gradient in the pipeline\n"
 
     def _apply_observed(self, module: ModuleOp, observe: Observer) -> None:
-        """Apply the pipeline; `observe` is shown each derivative before it becomes functions."""
+        """Apply the pipeline; `observe` is called with each derivative, before its functions."""
         previous: ModulePass | None = None
         for each in self.pipeline.passes:
             self._between_passes(previous, module, each)
-            if isinstance(each, GradientPass | SpecializePass):
+            if isinstance(each, MeasuredGradientPass | SpecializePass):
                 each.run(module, observe)
             else:
                 each.apply(self.ctx, module)
@@ -197,7 +197,7 @@ class GradirOpt(xDSLOptMain):
         return STANDARD_INPUT if self.args.input_file in (None, "-") else self.args.input_file
 
     def _process(self, chunk: Chunk) -> tuple[str | None, list[Diagnostic]]:
-        """The program that comes out, or None, and the errors on the way."""
+        """The resulting program, or None, and the errors on the way."""
         try:
             with gradir_errors(self.sources), paused_gc():
                 module = parse_module(

@@ -1,7 +1,7 @@
 """gradir-run: read a program, run one of its functions once, print the results.
 
-Inputs are .npy files or random; results are printed in a form that tests can match, and written as
-.npy files if asked. Native code, or the interpreter under --interpret: never one for the other.
+Inputs are .npy files or random; results are printed in a form for tests, and optionally written as
+.npy files. Runs native code, or the interpreter under --interpret: never one for the other.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TIMER_REPEATS = 0.05
 """Seconds."""
 
 LONGEST_TIMEOUT = 10_000_000
-"""Seconds; what timers of all systems can count."""
+"""Seconds; a limit of the timers of all systems."""
 
 SHOWN_WHOLE = 100
 """Arrays of more elements than this are printed in part: three entries from each end of an axis."""
@@ -175,7 +175,7 @@ class _TimeLimit(BaseException):
 
 @contextmanager
 def _time_limit(seconds: float | None) -> Generator[None]:
-    """ExecutionError if what is inside takes longer; None is no limit.
+    """A context with a time limit; ExecutionError after it. None is no limit.
 
     A signal handler raises, wherever Python is; native code polls for signals.
     """
@@ -190,7 +190,7 @@ def _time_limit(seconds: float | None) -> Generator[None]:
 
     before = signal.signal(signal.SIGALRM, end)
     try:
-        # again and again: Python drops what is raised in a __del__
+        # repeatedly: Python drops an exception in a __del__
         signal.setitimer(signal.ITIMER_REAL, seconds, TIMER_REPEATS)
         yield
         is_over = True
@@ -203,7 +203,7 @@ def _time_limit(seconds: float | None) -> Generator[None]:
 
 
 def run(arguments: Arguments, sources: Sources) -> None:
-    """Do what the command line says; `sources` learns the program's text, for messages."""
+    """Run the command line; adds the program's text to `sources`, for messages."""
     if arguments.interpret and arguments.threads is not None:
         raise ArgumentError("--threads is for native code; leave it out with --interpret")
     module = _read_module(arguments.file, sources, arguments.trust_input)
@@ -260,7 +260,7 @@ def _choose_function(module: Module, name: str | None) -> FuncOp:
 
 
 def _result_names(function: FuncOp) -> list[str | None]:
-    """The names in the source of the values that a function returns."""
+    """The source names of the returned values of a function."""
     returned = function.get_return_op()
     return [] if returned is None else [operand.name_hint for operand in returned.operands]
 
@@ -269,7 +269,7 @@ def _result_names(function: FuncOp) -> list[str | None]:
 
 
 def _inputs(function: FuncOp, files: Sequence[str], seed: int | None) -> list[Array]:
-    """One array for each argument: those of the files, then random ones."""
+    """One array per argument: those of the files, then random ones."""
     specs = _signature(function, None if seed is None else len(files))
     where = f"@{function.sym_name.data}"
     if len(files) > len(specs):
@@ -297,7 +297,7 @@ def _arguments(specs: Sequence[ArraySpec]) -> str:
 
 
 def _split(function: FuncOp, arrays: list[Array]) -> tuple[list[Array], list[Array | None] | None]:
-    """The inputs that are passed, and those that come in by `out`: what results are added to."""
+    """The passed inputs, and those given by `out`, to which results are added."""
     in_out = in_out_results(function)
     if not in_out:
         return arrays, None
@@ -308,10 +308,9 @@ def _split(function: FuncOp, arrays: list[Array]) -> tuple[list[Array], list[Arr
 
 
 def _signature(function: FuncOp, files: int | None) -> list[ArraySpec]:
-    """What each argument must be; a LocatedError if one, or a result, cannot be an array.
+    """The specification of each argument; LocatedError if one, or a result, cannot be an array.
 
-    Only those for which there are files may leave extents open; `files` is how many have one,
-    None where all must.
+    Only arguments with files may have dynamic extents; `files` is their number, None for all.
     """
     specs: list[ArraySpec] = []
     where = f"@{function.sym_name.data}"
@@ -355,7 +354,7 @@ def _load(file: str, spec: ArraySpec, role: str) -> Array:
     except (ValueError, EOFError, OverflowError, MemoryError) as error:
         raise ArgumentError(f"cannot read '{file}' as an .npy file of numbers: {error}") from None
     if spec.dtype.name == "bfloat16" and array.dtype == np.dtype("V2"):
-        # all that a .npy file tells of a bfloat16 array is that elements have two bytes
+        # a .npy file has only the two bytes per element of a bfloat16 array
         array = array.view(spec.dtype)
     if compatible(spec.shape, array.shape):
         spec = ArraySpec(spec.name, array.shape, spec.dtype)
@@ -363,7 +362,7 @@ def _load(file: str, spec: ArraySpec, role: str) -> Array:
 
 
 def random_input(spec: ArraySpec, seed: int, index: int) -> Array:
-    """A random array that depends on its seed, position, shape and type only."""
+    """A random array, a function of seed, position, shape and type."""
     # NumPy promises that RandomState never changes; its newer generators may, with a release
     random = np.random.RandomState([seed, index])
     if spec.dtype.kind == "b":
@@ -396,12 +395,12 @@ def _print(texts: Sequence[str]) -> None:
     try:
         for text in texts:
             print(text)
-        # here rather than at the end of the process, where nothing is made of a failure
+        # here rather than at the end of the process, which ignores failures
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        # what is left in the buffer would fail again when Python closes standard output
+        # the rest of the buffer would fail again when Python closes standard output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise ArgumentError(f"cannot write to standard output: {_reason(error)}") from None
 
@@ -412,7 +411,7 @@ def _type(spec: ArraySpec) -> str:
 
 
 def _make_folder(folder: str) -> Path:
-    """The output folder, made and tried before anything runs."""
+    """The output folder, made and tested before the run."""
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -447,7 +446,7 @@ def _message(error: GradirError, sources: Sources) -> str:
         return f"{PROGRAM}: error: {text.removeprefix('error: ')}"
     if place["error"]:
         return text
-    # what fails at run time has its place in its text
+    # errors at run time have their place in their text
     line, column = int(place["line"]), int(place["column"])
     return render(Diagnostic("error", text[place.end() :], place["file"], line, column), sources)
 

@@ -1,6 +1,6 @@
-"""Programs that show the derivatives of ops which are no tensor ops, for docs/ops.md.
+"""Sample programs of ops other than tensor ops, for docs/ops.md.
 
-Each has a function @f, of which the reference shows what `gradir-gradient{mode=vjp}` makes.
+Each has a function @f; the reference shows the result of `gradir-gradient{mode=vjp}`.
 """
 
 from __future__ import annotations

@@ -148,10 +148,10 @@ class SplitOp(TensorOp):
 
 @irdl_op_definition
 class RollOp(TensorOp):
-    """x moved by `shift` places along `axis`; what leaves at one end enters at the other.
+    """x moved by `shift` places along `axis`; elements leave at one end and enter at the other.
 
-    Both are one number or lists of equal length; one shift may serve several axes. Without an axis
-    the elements are rolled in row-major order. vjp: ct rolled back
+    Both are one number or lists of equal length; one shift may apply to several axes. Without an
+    axis the elements are rolled in row-major order. vjp: ct rolled back
     """
 
     name = "array.roll"
@@ -187,7 +187,7 @@ class RollOp(TensorOp):
                 return _rolled(emitter, operands[0], shifts)
 
     def simplify(self, *operands: Value) -> Value | None:
-        # along an axis of unknown extent no shift is known to be a whole turn
+        # along a dynamic axis no shift is known to be a whole turn
         return operands[0] if is_static(self.x.type) and not self.shifts else None
 
     def numpy(self, *arrays: Any) -> Any:
@@ -219,7 +219,7 @@ def _shifts(attributes: Attributes, shape: Sequence[int]) -> dict[int, int] | in
 
 
 def _rolled(emitter: Emitter, x: SSAValue, shifts: dict[int, int]) -> list[SSAValue]:
-    """x moved by shifts in (0, extent) along axes: two axes a nest, which reads all four parts."""
+    """x moved by shifts in (0, extent) along axes: two axes per nest, which reads four parts."""
     shape, rank = shape_of(x.type), len(shape_of(x.type))
     zero = pad_value(0, element_of(x.type))
     axes = list(shifts)
@@ -239,7 +239,7 @@ def _offset(rank: int, offsets: dict[int, int]) -> Access:
 
 
 def _pick_part(xs: Sequence[Scalar], bounds: Sequence[tuple[int, int]]) -> Scalar:
-    """Of the parts, the last axis changing fastest: those before or after the bound of each."""
+    """The part on either side of each bound; parts in order, the last axis fastest."""
     if not bounds:
         return xs[0]
     (axis, bound), half = bounds[0], len(xs) // 2
@@ -256,7 +256,7 @@ class _RepeatingOp(TensorOp):
     traits = traits_def(Pure())
 
     def steps(self) -> tuple[list[int], list[int]]:
-        """The shape with the unit axes, and the same after they are broadcast."""
+        """The shape with the unit axes, and that shape after their broadcast."""
         raise NotImplementedError(self.name)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -335,7 +335,7 @@ class RepeatOp(_RepeatingOp):
 
 
 def _repeated(attributes: Attributes, shape: Sequence[int]) -> tuple[list[int], int, int]:
-    """The shape whose axis is repeated, the axis, and how often."""
+    """The shape of the repeated tensor, the axis, and the count."""
     count = integer(attributes, "count")
     if count < 0:
         raise VerifyException(f"count must be >= 0, got {count}")

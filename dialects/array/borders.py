@@ -1,4 +1,4 @@
-"""What array.pad repeats beyond the ends of an axis: `edge` and `reflect`.
+"""The borders of array.pad that repeat elements: `edge` and `reflect`.
 
 edge     a a | a b c d | d d
 reflect  c b | a b c d | c b
@@ -26,7 +26,7 @@ MODES = ("constant", "edge", "reflect")
 
 
 def require_border(mode: str, type_: Attribute, axis: int, width: int) -> None:
-    """VerifyException where an axis has not the elements that `width` of a mode repeat."""
+    """VerifyException where an axis has too few elements for a border of `width`."""
     extent = shape_of(type_)[axis]
     if not width or extent == DYNAMIC or mode == "constant":
         return
@@ -40,7 +40,7 @@ def require_border(mode: str, type_: Attribute, axis: int, width: int) -> None:
 
 
 def border_source(at: Scalar, mode: str, low: int, extent: int) -> Scalar:
-    """Where along an axis the element at place `at` of the padded one comes from."""
+    """The source, along an axis, of the element at place `at` of the padded axis."""
     zero, last = b.constant(at, 0), b.constant(at, extent - 1)
     place = at - low
     if mode == "edge":
@@ -66,7 +66,7 @@ def border_nests(
 def _outer_axes_nest(
     emitter: Emitter, x: SSAValue, type_: Attribute, mode: str, low: Sequence[int]
 ) -> list[SSAValue]:
-    """Fetches each element from where it comes."""
+    """A nest that reads each element from its source."""
     source, shape = shape_of(x.type), shape_of(type_)
 
     def fetch(table: Scalar) -> Scalar:
@@ -83,7 +83,7 @@ def _outer_axes_nest(
 def _last_axis_nest(
     emitter: Emitter, x: SSAValue, type_: Attribute, mode: str, low: int
 ) -> list[SSAValue]:
-    """Reads x, and what lies before and after it."""
+    """A nest that reads x and its borders, each in runs."""
     shape, extent = shape_of(type_), shape_of(x.type)[-1]
     rank, axis, last = len(shape), len(shape) - 1, extent - 1
     before, after = constant_row(rank, 0), constant_row(rank, last)

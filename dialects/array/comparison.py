@@ -50,7 +50,7 @@ class NotEqualOp(CompareOp):
 
 
 class _OrderOp(CompareOp):
-    """An order, so not of bools."""
+    """An order; bools have none."""
 
     def verify_types(self) -> None:
         require_elements(self.lhs.type, "number")
@@ -105,7 +105,7 @@ class GreaterEqualOp(_OrderOp):
 
 @irdl_op_definition
 class LogicalAndOp(BinaryOp):
-    """Both hold (i1)."""
+    """Both are true (i1)."""
 
     name = "array.logical_and"
     NUMPY: ClassVar[str] = "logical_and"
@@ -118,7 +118,7 @@ class LogicalAndOp(BinaryOp):
 
 @irdl_op_definition
 class LogicalOrOp(BinaryOp):
-    """One holds, or both (i1)."""
+    """One is true, or both (i1)."""
 
     name = "array.logical_or"
     NUMPY: ClassVar[str] = "logical_or"
@@ -131,7 +131,7 @@ class LogicalOrOp(BinaryOp):
 
 @irdl_op_definition
 class LogicalXorOp(BinaryOp):
-    """One holds, not both (i1)."""
+    """One is true, not both (i1)."""
 
     name = "array.logical_xor"
     NUMPY: ClassVar[str] = "logical_xor"
@@ -144,7 +144,7 @@ class LogicalXorOp(BinaryOp):
 
 @irdl_op_definition
 class LogicalNotOp(UnaryOp):
-    """Does not hold (i1)."""
+    """Is false (i1)."""
 
     name = "array.logical_not"
     NUMPY: ClassVar[str] = "logical_not"
@@ -206,7 +206,7 @@ class BitwiseXorOp(_BitwiseOp):
         return b.logical_xor(x, y)
 
 
-# What kind of number.
+# Kinds of numbers.
 
 
 class _ClassifyOp(UnaryOp):
@@ -263,7 +263,7 @@ class IsfiniteOp(_ClassifyOp):
 
 @irdl_op_definition
 class WhereOp(ElementwiseOp):
-    """x where cond (i1) holds, else y.   vjp: ct where cond, ct where not"""
+    """x where cond (i1) is true, else y.   vjp: ct where cond, ct where not"""
 
     name = "array.where"
     NUMPY: ClassVar[str] = "where"
@@ -291,11 +291,11 @@ class WhereOp(ElementwiseOp):
 
 @irdl_op_definition
 class AstypeOp(ElementwiseOp):
-    """Converted to the result's element type, rounded once.
+    """x converted to the result's element type, rounded once.
 
-    Floats become integers toward 0, the nearest end where out of range, 0 of nan; integers wrap;
-    what is not 0 is true.
-    vjp: astype(ct) between floats; from or to an integer none flows.
+    Floats become integers toward 0, saturate where out of range, and nan is 0; integers wrap;
+    numbers other than 0 are true.
+    vjp: astype(ct) between floats; zero from or to an integer.
     """
 
     name = "array.astype"
@@ -317,7 +317,7 @@ class AstypeOp(ElementwiseOp):
         source, target = element_of(self.x.type), element_of(self.y.type)
         if is_bool(target):
             return x.not_equal(0)
-        # at once, not by way of the compute type: that would round, or saturate, twice
+        # at once: by way of the compute type it would round, or saturate, twice
         return b.cast(x, scalar_type(target), b.is_unsigned(source), b.is_unsigned(target))
 
     def numpy(self, x: Any) -> Any:

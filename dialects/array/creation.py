@@ -75,7 +75,7 @@ class FullOp(CreationOp):
 
 
 def full(near: Value, number: float, type_: Attribute) -> Value:
-    """A tensor filled with a number, emitted where `near` is."""
+    """A tensor filled with a number, emitted beside `near`."""
     op = near.emitter.insert(FullOp.fill(number, type_))
     return Value(op.y, near.emitter)
 
@@ -122,7 +122,7 @@ class ConstantOp(TensorOp):
 
     @property
     def splat(self) -> float | None:
-        """The number of which every element is a copy, if it is one."""
+        """The common value of all elements; None where they differ."""
         return splat_number(self.dense)
 
     def numpy(self, *arrays: Any) -> Any:
@@ -131,7 +131,7 @@ class ConstantOp(TensorOp):
 
 @irdl_op_definition
 class IotaOp(CreationOp):
-    """Counts 0, 1, ... along `axis`; the same in all others."""
+    """0, 1, ... along `axis`, repeated along all others."""
 
     name = "array.iota"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)

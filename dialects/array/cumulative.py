@@ -7,7 +7,13 @@ from typing import Any, ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from gradir.dialects.array.reductions import narrowed, widened
-from gradir.dialects.array.scans import LinearRecurrenceOp, Place, ScanOp, ShiftOp, start_of_sum
+from gradir.dialects.array.scans import (
+    LinearRecurrenceOp,
+    ScanOp,
+    ScanPosition,
+    ShiftOp,
+    start_of_sum,
+)
 from gradir.dialects.base.attributes import flag
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -16,7 +22,7 @@ from gradir.dialects.base.value import Scalar, Value
 
 
 class _CumulativeOp(ScanOp):
-    """What sums and products share: `exclusive` leaves out the element itself."""
+    """The base of sums and products: `exclusive` leaves out the element itself."""
 
     SAME_TYPE: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "exclusive", "reverse")
@@ -32,12 +38,12 @@ class _CumulativeOp(ScanOp):
         """The total with one element more."""
         raise NotImplementedError(self.name)
 
-    def step(self, here: Place, total: Scalar) -> tuple[Scalar, Scalar]:
+    def step(self, here: ScanPosition, total: Scalar) -> tuple[Scalar, Scalar]:
         following = self.combined(total, here.element(0))
         return following, total if self.exclusive else following
 
     def along(self, x: Any, accumulate: Any) -> Any:
-        """NumPy's `accumulate` in the direction of the op, without the element where exclusive."""
+        """NumPy's `accumulate` in the op's direction; without the element itself if exclusive."""
         line = np.moveaxis(x, self.axis, 0)
         line = line[::-1] if self.reverse else line
         result = accumulate(line, axis=0, dtype=x.dtype)
@@ -69,7 +75,7 @@ class CumulativeSumOp(_CumulativeOp):
 
     def numpy(self, x: Any) -> Any:
         found = self.along(x, np.cumsum)
-        # what is summed from 0 on is never -0
+        # a sum from 0 on is never -0
         return found + np.zeros((), x.dtype) if self.exclusive else found
 
 
@@ -79,7 +85,7 @@ class CumulativeProdOp(_CumulativeOp):
 
     f16 and bf16 are multiplied in f32.
     vjp: P * R, where P[j] is the product of the elements before j, and R sums over the results from
-    j on: R[j] = ct[j] + x[j+1] * R[j+1]. Nothing is divided, so that zeros are no exception.
+    j on: R[j] = ct[j] + x[j+1] * R[j+1]. There is no division, so that zeros need no exception.
     """
 
     name = "array.cumulative_prod"

@@ -1,6 +1,6 @@
-"""array: functions of the Array API whose result shape depends on values, which no program can use.
+"""array: functions of the Array API whose result shape depends on values; all are refused.
 
-They are known, so that the error says what can be used instead.
+They are registered so that the error names a way out.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from gradir.dialects.base.interfaces import TensorOp
 
 
 class DataDependentOp(TensorOp):
-    """An op that is refused wherever it stands."""
+    """An op that is always refused."""
 
-    # What the result's shape counts, and the way out.
+    # The quantity that the result's shape counts, and the way out.
     COUNTS: ClassVar[str]
     INSTEAD: ClassVar[str]
 

@@ -1,4 +1,4 @@
-"""array: contractions of any axes: dot_general, and what is one of its cases."""
+"""array: contractions of any axes: dot_general and its special cases."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from gradir.dialects.loopnest.loopnest import Output
 
 @dataclass(frozen=True)
 class _Axes:
-    """The axes of one factor: paired with the other factor's in the order given, or its own."""
+    """The axes of one factor: those paired with the other factor's, in order, and the free ones."""
 
     batch: list[int]
     contract: list[int]
@@ -133,7 +133,7 @@ class DotGeneralOp(TensorOp):
         ]
         access = Access.of_dims(rank, range(free))
         if not left.contract or free == batch:
-            # nothing is summed, or nothing shares a factor: no product of matrices
+            # no contracted axis, or no axes but those of the batch: no matrix product
             combiner = "add" if left.contract else "none"
             output = Output(self.y.type, access, combiner)
             return nest(emitter, bounds, reads, [output], _product(element, not left.contract))
@@ -156,7 +156,7 @@ class DotGeneralOp(TensorOp):
 
 
 def _product(element: Attribute, is_rounded: bool) -> Any:
-    """The body of a nest over products, as elements or to be summed."""
+    """The body of a nest over products, for elements or for sums."""
 
     def body(x: Scalar, y: Scalar) -> Scalar:
         product = b.to_compute(x, element) * b.to_compute(y, element)
@@ -176,7 +176,7 @@ def _transposed(
     ours, theirs = (ct, batch, others_free), (other, other_axes.batch, other_axes.free)
     axes = own.batch + own.free + contract_axes
     if axes != sorted(axes):
-        # with the factors exchanged the own axes come last, which spares a permutation sometimes
+        # exchanged factors put the own axes last, which sometimes saves a permutation
         ours, theirs = theirs, ours
         axes = own.batch + contract_axes + own.free
     product = DotGeneralOp.on(
@@ -191,7 +191,7 @@ def _transposed(
 
 
 def permuted(x: Value, axes: Sequence[int]) -> Value:
-    """x with its axes in this order; x itself where it has it."""
+    """x with its axes in this order; x itself where they are."""
     return x if list(axes) == sorted(axes) else PermuteDimsOp.on(x, axes=list(axes))
 
 
@@ -277,7 +277,7 @@ class VecdotOp(TensorOp):
 def _common_shape(
     lhs: Sequence[int], rhs: Sequence[int], attributes: Attributes
 ) -> tuple[tuple[int, ...], int]:
-    """The broadcast shape of both operands, and which axis of it is summed."""
+    """The broadcast shape of both operands, and its summed axis."""
     axis = integer(attributes, "axis", -1)
     if axis >= 0 and len(lhs) != len(rhs):
         raise VerifyException(

@@ -1,4 +1,4 @@
-"""array: slices whose place is known at run time; both ops are linear.
+"""array: slices at run-time places; both ops are linear.
 
 A start is an integer of rank 0. It is clamped to [0, extent - size], so that the slice lies inside;
 a negative start is 0 and does not count from the end.
@@ -51,7 +51,7 @@ def _places(
     sizes: Sequence[int],
     extents: Sequence[int],
 ) -> list[Scalar]:
-    """Where in the large tensor an iteration over the slice stands."""
+    """The place in the large tensor of an iteration over the slice."""
     places: list[Scalar] = []
     kinds = zip(starts, elements, sizes, extents, strict=True)
     for d, (start, element, m, n) in enumerate(kinds):
@@ -73,7 +73,7 @@ def _clamped(starts: Sequence[Any], sizes: Sequence[int], extents: Sequence[int]
 
 @irdl_op_definition
 class DynamicSliceOp(TensorOp):
-    """The part of x of the extents `sizes` that begins at `starts`, one for each axis, clamped.
+    """The part of x with extents `sizes` that begins at `starts`, one per axis, clamped.
 
     vjp: dynamic_update_slice of ct into zeros
     """
@@ -120,11 +120,11 @@ class DynamicSliceOp(TensorOp):
 
 @irdl_op_definition
 class DynamicUpdateSliceOp(TensorOp):
-    """x with the part that begins at `starts`, one for each axis, clamped, replaced by `update`.
+    """x with the part that begins at `starts`, one per axis, clamped, replaced by `update`.
 
-    Natively it writes the update alone, into the buffer of x, if that is a temporary whose last
-    use this is (so a loop that writes a row a step does no more than that); otherwise x is copied
-    first. Axes that the update does not fill are written one index after the other.
+    Native code writes the update alone, into the buffer of x, if x is a temporary at its last use
+    (so a loop that writes a row per step writes only rows); otherwise x is copied first. Axes that
+    the update does not fill are written one index after the other.
     vjp: ct with zeros in that part, for x; dynamic_slice of ct, for the update
     """
 

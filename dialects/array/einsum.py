@@ -28,10 +28,10 @@ from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import require_elements
 
-# Up to so many operands all orders of contraction are weighed; with more, the next best pair.
+# The most operands for a search of all orders of contraction; more are contracted greedily.
 MOST_OPERANDS_TO_ORDER = 8
 
-# An index: a letter, or "..k" for the axis of the ellipsis that is k-th from the end.
+# An index: a letter, or "..k" for the k-th axis of the ellipsis from the end.
 Label = str
 Labels = tuple[Label, ...]
 
@@ -49,7 +49,7 @@ class Equation:
 
 
 def parse_equation(equation: str, shapes: Sequence[Sequence[int]]) -> Equation:
-    """What an equation says about operands of these shapes; VerifyException where it does not."""
+    """An equation for operands of these shapes; VerifyException where it does not fit."""
     plain = equation.replace(" ", "")
     term = r"[a-zA-Z]*(\.\.\.)?[a-zA-Z]*"
     if not re.fullmatch(rf"{term}(,{term})*(->{term})?", plain):
@@ -70,7 +70,7 @@ def parse_equation(equation: str, shapes: Sequence[Sequence[int]]) -> Equation:
 
 
 def _labels(term: str, rank: int) -> Labels:
-    """One label an axis."""
+    """One label per axis."""
     before, dots, after = term.partition("...")
     hidden = rank - len(before) - len(after)
     if hidden < 0 or (hidden and not dots):
@@ -80,7 +80,7 @@ def _labels(term: str, rank: int) -> Labels:
 
 
 def _result_labels(terms: Sequence[Labels], output: str | None) -> Labels:
-    """Those of the result as written, else those that occur once, in alphabetical order."""
+    """The result's labels: the written ones, else those that occur once, alphabetically."""
     every = [label for labels in terms for label in labels]
     dots = sorted({label for label in every if len(label) > 1}, key=lambda s: -int(s[2:]))
     if output is None:
@@ -97,7 +97,7 @@ def _result_labels(terms: Sequence[Labels], output: str | None) -> Labels:
 
 
 def _sizes(terms: Sequence[Labels], shapes: Sequence[Sequence[int]]) -> dict[Label, int]:
-    """The extent of each label; one of 1 goes with any other."""
+    """The extent of each label; an extent of 1 fits any other."""
     sizes: dict[Label, int] = {}
     for labels, shape in zip(terms, shapes, strict=True):
         own: dict[Label, int] = {}
@@ -132,7 +132,7 @@ class _Term:
 
 @irdl_op_definition
 class EinsumOp(TensorOp):
-    """The sum of products of all operands over the indices that the result leaves out.
+    """The sum of products of all operands over the indices missing in the result.
 
     `equation` names the axes of each operand, and after `->` those of the result: "ij,jk->ik". An
     index twice in one term is a diagonal. `...` are the axes that have no name, which broadcast.
@@ -195,9 +195,9 @@ class EinsumOp(TensorOp):
 
 
 def _cotangent(own: _Term, others: Sequence[_Term], sizes: Mapping[Label, int]) -> Value:
-    """The cotangent of one operand: the sum of products of all others, repeated, on diagonals."""
+    """The cotangent of one operand: the einsum of all others, repeated or put on diagonals."""
     x = own.value
-    # along a broadcast axis of extent 1 it is summed, along an index of its own repeated
+    # summed along a broadcast axis of extent 1, repeated along an index of its own
     known = {label for term in others for label in term.full_labels(sizes)}
     kept = [label for label in dict.fromkeys(own.full_labels(sizes)) if label in known]
     names = _letters([label for term in [*others, own] for label in term.labels])
@@ -227,7 +227,7 @@ def _alphabet() -> Iterator[str]:
 
 
 def _on_diagonal(x: Value, first: int, second: int) -> Value:
-    """x where two axes have the same index, else 0."""
+    """x where the indices of two axes are equal, else 0."""
     type_ = tensor(x.shape, i64)
     places = [
         x.emitter.value(x.emitter.insert(IotaOp.of([], [type_], axis=axis)).results[0])
@@ -237,7 +237,7 @@ def _on_diagonal(x: Value, first: int, second: int) -> Value:
 
 
 def _diagonals(term: _Term) -> _Term:
-    """With each index once."""
+    """The diagonal along repeated indices: each index once."""
     labels, x = list(term.labels), term.value
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -250,7 +250,7 @@ def _diagonals(term: _Term) -> _Term:
 
 
 def _diagonal(x: Value) -> Value:
-    """Of the last two axes, as every (n + 1)-th element of both in a row."""
+    """The diagonal of the last two axes: every (n + 1)-th element of both in a row."""
     *rest, n, _ = x.shape
     flat = reshaped(x, [*rest, n * n])
     axes = len(rest) + 1
@@ -268,14 +268,14 @@ def _without_units(term: _Term, sizes: Mapping[Label, int]) -> _Term:
 
 
 def _lonely(terms: Sequence[_Term], result: Sequence[Label]) -> Iterator[Label]:
-    """The labels that one term alone has, to be summed over in it."""
+    """The labels of a single term, summed in it."""
     for k, term in enumerate(terms):
         others = {label for j, other in enumerate(terms) if j != k for label in other.labels}
         yield from (label for label in term.labels if label not in others and label not in result)
 
 
 def _contracted(terms: Sequence[_Term], equation: Equation) -> _Term:
-    """One term, over the labels of the result that are in any."""
+    """One term, over the labels of the result that occur in a term."""
     lonely = set(_lonely(terms, equation.result))
     left = [_summed(term, lonely) for term in terms]
     while len(left) > 1:
@@ -296,12 +296,12 @@ def _summed(term: _Term, gone: set[Label]) -> _Term:
 
 
 def _product(left: _Term, right: _Term, needed: set[Label], wanted: Labels) -> _Term:
-    """The product of two terms, summed over what no other term and not the result needs."""
+    """The product of two terms, summed over labels that neither other terms nor the result need."""
     both = [label for label in left.labels if label in right.labels]
     batch = [label for label in wanted if label in both]
     batch += [label for label in both if label in needed and label not in batch]
     summed = [label for label in both if label not in needed]
-    # the factors' places are free: the one that brings the axes into the result's order
+    # of both orders of the factors, the one whose axes are in the result's order
     orders = [
         (one, other, (*batch, *_others(one, both), *_others(other, both)))
         for one, other in ((left, right), (right, left))
@@ -323,7 +323,7 @@ def _others(term: _Term, labels: Sequence[Label]) -> list[Label]:
 
 
 def _placed(term: _Term, labels: Labels, type_: Attribute) -> Value:
-    """A term with its axes in the result's order, repeated along those it lacks."""
+    """A term with its axes in the result's order, repeated along missing ones."""
     present = [label for label in labels if label in term.labels]
     x = permuted(term.value, [term.labels.index(label) for label in present])
     if len(present) == len(labels):
@@ -347,12 +347,12 @@ def _next_pair(terms: Sequence[Labels], equation: Equation) -> tuple[int, int]:
 
 
 def _multiplications(pair: Sequence[int], terms: Sequence[Labels], equation: Equation) -> int:
-    """How many it takes to contract a pair of terms."""
+    """The number of multiplications for a contraction of a pair of terms."""
     return prod(equation.shape(list({label for k in pair for label in terms[k]})))
 
 
 def _first_of_best(terms: Sequence[Labels], equation: Equation) -> tuple[int, int]:
-    """The first pair of the cheapest order, by the cheapest way to make each set of terms one."""
+    """The first pair of the cheapest order, by dynamic programming over sets of terms."""
     count = len(terms)
     whole = (1 << count) - 1
     labels = [_labels_of(subset, terms, equation) for subset in range(1 << count)]
@@ -374,14 +374,14 @@ def _first_of_best(terms: Sequence[Labels], equation: Equation) -> tuple[int, in
 
 
 def _labels_of(subset: int, terms: Sequence[Labels], equation: Equation) -> set[Label]:
-    """The labels left when the terms of a subset have become one."""
+    """The labels of the contraction of a subset of terms."""
     inside = {label for k, one in enumerate(terms) if subset >> k & 1 for label in one}
     outside = {label for k, one in enumerate(terms) if not subset >> k & 1 for label in one}
     return inside & (outside | set(equation.result))
 
 
 def _halves(subset: int) -> Iterator[int]:
-    """The proper parts of a set of at least two that have its lowest member."""
+    """The proper subsets, of a set of two or more, that contain its lowest member."""
     lowest = subset & -subset
     part = (subset - 1) & subset
     while part:

@@ -351,7 +351,7 @@ class _ExtremumOp(BinaryOp):
         ]
 
     def prefers(self, x: Value, other: Value) -> Value:
-        """Where x wins, or is equal."""
+        """Whether x wins or ties."""
         raise NotImplementedError
 
 
@@ -394,7 +394,7 @@ class MinimumOp(_ExtremumOp):
 
 
 def splat_of(value: Value) -> float | None:
-    """The number of which every element of a value is a copy, where that is known."""
+    """The known common value of all elements; None where there is none."""
     from gradir.dialects.array.creation import ConstantOp, FullOp
     from gradir.dialects.array.movement import BroadcastToOp
 

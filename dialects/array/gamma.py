@@ -23,10 +23,11 @@ from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import ElementwiseOp, UnaryOp, require_elements
 
+# Euler's constant: -digamma(1).
 EULER = 0.5772156649015329
 # B2, B4, ..., B16.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-# The sums that are written out grow with the order.
+# The unrolled sums grow with the order.
 LAST_ORDER = 20
 # From here on the asymptotic series of lgamma is used.
 STIRLING = 8.5
@@ -41,7 +42,7 @@ def zeta_less_one(s: int) -> float:
 
 
 def _tail(s: int, r: Any) -> Any:
-    """What follows 1 / (s - 1) + r / 2 in the series of zeta(s, 1/r) * (1/r)**(s - 1)."""
+    """The terms after 1 / (s - 1) + r / 2 in the series of zeta(s, 1/r) * (1/r)**(s - 1)."""
     rising = [prod(range(s, s + 2 * j - 1)) / factorial(2 * j) for j in range(1, 9)]
     coefficients = [bernoulli * c for bernoulli, c in zip(BERNOULLI, rising, strict=True)]
     return _polynomial(r * r, coefficients) * r * r
@@ -85,14 +86,14 @@ def _lgamma(x: Any) -> Any:
     # gamma(x) gamma(-x) = -pi / (x sin(pi x)), and x - round(x) is exact
     sine = b.absolute(b.sin((a - b.round_even(a)) * pi))
     reflected = b.log(pi / (sine * a)) - of_positive
-    # below, -log(a) is all, and the product might be 0; from 2**52 on there are integers alone
+    # for a smaller a it is -log(a), and the product might be 0; from 2**52 on all are integers
     reflected = b.select(a < 2.0**-60, of_positive, reflected)
     reflected = b.select(a >= 2.0**52, x.full(inf), reflected)
     return b.select(x < 0, reflected, of_positive)
 
 
 def _lgamma_positive(x: Any) -> Any:
-    """lgamma(2 + z) + log of what gamma(2 + z) is to be multiplied by; from 8.5 on Stirling's."""
+    """lgamma(2 + z) + log of the factor of gamma(2 + z); from 8.5 on Stirling's series."""
 
     def where(condition: Any, yes: Any, no: Any) -> Any:
         return b.select(condition, yes, no)
@@ -116,7 +117,7 @@ def _lgamma_positive(x: Any) -> Any:
 
 @cache
 def _lgamma_coefficients() -> tuple[float, ...]:
-    """Of lgamma(2 + z) / z for |z| <= 1/2."""
+    """The coefficients of lgamma(2 + z) / z for |z| <= 1/2."""
     return (1 - EULER, *((-1) ** k * zeta_less_one(k) / k for k in range(2, 27)))
 
 
@@ -169,7 +170,7 @@ class PolygammaOp(ElementwiseOp):
 
 
 def _polygamma_positive(x: Any, order: int, logarithm: Any) -> Any:
-    """Of x > 0: the recurrence up to q, where the asymptotic series is exact enough."""
+    """polygamma of x > 0: the recurrence up to q, then the asymptotic series."""
     steps = 12 + 2 * order
     r = 1 / (x + steps)
     head: Any = 0.0

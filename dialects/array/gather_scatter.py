@@ -1,4 +1,4 @@
-"""array: reading and writing at many places that tensors of indices name.
+"""array: gather and scatter at index tuples.
 
 Indices are checked as in array.take: one in [-n, 0) counts from the end, one outside of [-n, n) is
 an error at run time.
@@ -40,9 +40,9 @@ from gradir.dialects.loopnest.loopnest import Output, scalar_type
 
 
 class _TuplesOp(IndexingOp):
-    """The last axis of the indices, operand 1, holds one index for each of the first axes of x.
+    """The last axis of the indices, operand 1, holds one index per leading axis of x.
 
-    These axes follow the first `batch_dims` ones, which x and the indices have in common.
+    These axes follow the first `batch_dims` ones, which x and the indices share.
     """
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("batch_dims",)
@@ -53,11 +53,11 @@ class _TuplesOp(IndexingOp):
 
     @property
     def depth(self) -> int:
-        """How many axes are indexed."""
+        """The number of indexed axes."""
         return shape_of(self.operands[1].type)[-1]
 
     def index_reads(self, indices: SSAValue, rank: int) -> list[Read]:
-        """The parts of an index tuple, over a nest of `rank` loops that begin with its places."""
+        """Reads of an index tuple, in a nest of `rank` loops whose first ones are its axes."""
         places = [dim_row(rank, d) for d in range(len(shape_of(indices.type)) - 1)]
         return [
             Read(indices, Access(rank, (*places, constant_row(rank, k)))) for k in range(self.depth)
@@ -107,8 +107,8 @@ def _gathered_type(x: Attribute, indices: Attribute, attributes: Attributes) -> 
 class GatherNdOp(_TuplesOp):
     """y[b.., o.., r..] = x[b.., indices[b.., o.., 0], indices[b.., o.., 1], .., r..].
 
-    b are `batch_dims` (default 0) axes, o any number; the last axis of the indices holds an index
-    for each of as many axes of x, r are the others. As TensorFlow's and ONNX's GatherND.
+    b are `batch_dims` (default 0) axes, o any number of axes; the last axis of the indices holds an
+    index per indexed axis of x, r are the others. As TensorFlow's and ONNX's GatherND.
     vjp: scatter_nd_add of ct into zeros; repeated indices add
     """
 
@@ -148,7 +148,7 @@ class GatherNdOp(_TuplesOp):
 
 @irdl_op_definition
 class ScatterNdAddOp(_TuplesOp):
-    """x with `updates` added at the places that gather_nd(x, indices) reads: its transpose.
+    """x with `updates` added at the places of gather_nd(x, indices): its transpose.
 
     Repeated indices add, in row-major order of the updates, f16 and bf16 in f32. `batch_dims` as in
     gather_nd.
@@ -202,9 +202,9 @@ def _require_updates(wanted: Attribute, updates: Attribute) -> None:
 class IndexUpdateOp(IndexingOp):
     """x with the elements along `axis` (0 where absent) at `indices` replaced by `updates`.
 
-    The updates have the type of take(x, indices). Of those with the same index the last one in
-    row-major order is kept, in the value and in the gradient: the others get zeros.
-    vjp: ct with zeros at the indices, for x; take(ct, indices) for the updates that are kept
+    The updates have the type of take(x, indices). Of updates of the same index the last one in
+    row-major order is kept; the others get zero gradients.
+    vjp: ct with zeros at the indices, for x; take(ct, indices) for the kept updates
     """
 
     name = "array.index_update"
@@ -228,7 +228,7 @@ class IndexUpdateOp(IndexingOp):
         return [rest, None, taken]
 
     def _kept(self, indices: Value, x: Value, updates: Value) -> Value:
-        """Of each element of the updates, whether no later one has its index."""
+        """Whether each element of the updates is the last one of its index."""
         axis, emitter = self.axis, indices.emitter
         counts = IotaOp.create(
             result_types=[tensor([prod(indices.shape)], i64)], attributes={"axis": attribute(0)}
@@ -268,7 +268,7 @@ class IndexUpdateOp(IndexingOp):
 
 @irdl_op_definition
 class OneHotOp(IndexingOp):
-    """Ones where the place along `axis` (default -1) of extent `depth` is the index, else zeros.
+    """1 where the place along `axis` (default -1) of extent `depth` equals the index, else 0.
 
     The result has the shape of the indices with the new axis at its place `axis`; its element type
     is written. An index in [-depth, 0) counts from the end.

@@ -1,4 +1,4 @@
-"""array: gather and scatter by run-time indices, which are checked: never a wild read or write.
+"""array: gather and scatter by run-time indices, all checked.
 
 An index in [-n, 0) counts from the end; one outside of [-n, n) is an error at run time that names
 the op, the index and the bound.
@@ -37,10 +37,10 @@ from gradir.dialects.loopnest.loopnest import Output
 
 
 class IndexingOp(TensorOp):
-    """Reads or writes along `axis` where integers say."""
+    """Reads or writes along `axis` at integer indices."""
 
     CHECKS_INDICES: ClassVar[bool] = True
-    # The operand that holds the indices.
+    # The number of the operand of indices.
     INDICES: ClassVar[int] = 1
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
     traits = traits_def(Pure())
@@ -52,20 +52,20 @@ class IndexingOp(TensorOp):
 
     @property
     def message(self) -> str:
-        """What an index error says first."""
+        """The beginning of an index error: location and op."""
         return f"{location_text(self)}{self.source_name}"
 
     def checked(self, at: Scalar, bound: int, from_start: bool = False) -> Scalar:
         """An element of the indices as an index in [0, bound); negative ones count from the end
         unless `from_start`."""
         if bound == 0:
-            return b.index(at, 0)  # never run: nothing can index an empty axis
+            return b.index(at, 0)  # never run: an empty axis has no index
         wide = b.cast(at, i64, b.is_unsigned(element_of(self.operands[self.INDICES].type)))
         return b.check_index(wide, bound, self.message, from_start)
 
 
 def wrapped(indices: Any, bound: int, from_start: bool = False) -> Any:
-    """NumPy indices as ones in [0, bound); IndexError at the first that is out of range."""
+    """NumPy indices as ones in [0, bound); IndexError at the first out of range."""
     wide: Any = indices.astype("int64")
     outside = wide[(wide < (0 if from_start else -bound)) | (wide >= bound)]
     if outside.size:
@@ -74,7 +74,7 @@ def wrapped(indices: Any, bound: int, from_start: bool = False) -> Any:
 
 
 def check_not_empty(extent: int, indices: Attribute) -> None:
-    """There must be something to index where there is an index."""
+    """VerifyException for indices into an empty axis."""
     if extent == 0 and not {0, DYNAMIC}.intersection(shape_of(indices)):
         raise VerifyException("the indexed axis is empty, so that no index is valid")
 

@@ -1,4 +1,4 @@
-"""The loop nests of ops that put operands one after the other along an axis: concat and stack."""
+"""The loop nests of concat and stack."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Piece:
 def joined(
     emitter: Emitter, type_: Attribute, axis: int, pieces: Sequence[Piece]
 ) -> list[SSAValue]:
-    """The pieces in order: one nest that others fuse with where there are few of them.
+    """The pieces in order: few of them by one nest, which can fuse with others.
 
-    Many are written by a nest each into one buffer, so that the work stays linear.
+    Many pieces are one nest each into one buffer, so that the work stays linear.
     """
     pieces = [p for p in pieces if p.extent] or pieces[:1]
     starts = [0, *accumulate(p.extent for p in pieces[:-1])]
@@ -95,7 +95,7 @@ def _chained(emitter: Emitter, type_: Attribute, axis: int, placed: Placed) -> l
 
 
 def pad_value(value: float, element: Attribute) -> Attribute:
-    """The attribute that a padded read of a nest wants."""
+    """The attribute of a padded read."""
     if is_float(element):
         return FloatAttr(rounded(value, element), element)  # pyright: ignore[reportArgumentType,reportCallIssue]
     scalar = scalar_type(element)

@@ -1,4 +1,4 @@
-"""array: solves, inverses and determinants by LU factors, of batches of matrices in f32 and f64.
+"""array: solves, inverses and determinants by LU factors, for batches of f32 or f64 matrices.
 
 A singular matrix is no error: its solution and its inverse hold inf or nan, its determinant is 0.
 """
@@ -54,13 +54,13 @@ def _order_like(order: Value, x: Value, axis: int) -> Value:
 
 
 def _taken(x: Value, order: Value, axis: int) -> Value:
-    """Rows or columns in the order of the factors."""
+    """Rows or columns permuted to the order of the factors."""
     place = -1 if len(x.shape) == len(order.shape) else axis
     return TakeAlongAxisOp.on(x, _order_like(order, x, axis), axis=place)
 
 
 def _put_back(x: Value, order: Value, axis: int) -> Value:
-    """Rows or columns, in the order of the factors, where they were."""
+    """Rows or columns permuted back from the order of the factors."""
     from gradir.dialects.grad.grad import TakeAlongAxisBackwardOp
 
     place = -1 if len(x.shape) == len(order.shape) else axis
@@ -72,9 +72,9 @@ def _put_back(x: Value, order: Value, axis: int) -> Value:
 class LuFactorOp(MatrixOp):
     """Factors l u of the rows and columns of a in some order, with partial pivoting.
 
-    Results: l (below the diagonal, which is ones) and u in one matrix; which rows of a, and which
-    columns, in their order; and its sign, 1 or -1. Columns keep their places, but with {defer} one
-    without a pivot other than zero goes last, so that only the last diagonal element of u is zero
+    Results: l (below the diagonal, which is ones) and u in one matrix; the indices of the rows, and
+    of the columns, in their order; its sign, 1 or -1. Columns keep their places, but with {defer} a
+    column whose pivots are all zero goes last, so that only the last diagonal element of u is zero
     where the rank is one less than full.
     vjp: l^-T m u^-T put back in order, m the lower triangle of l^T ct_l and the upper of ct_u u^T
     """
@@ -126,7 +126,7 @@ class LuFactorOp(MatrixOp):
 
 
 def eliminate(a: Any, defer: bool = False) -> tuple[Any, Any, float]:
-    """Replace a NumPy matrix by its factors; gives the order of rows, columns, and its sign."""
+    """Replace a NumPy matrix by its factors; returns the order of rows, columns, and its sign."""
     size = len(a)
     rows, columns, sign = np.arange(size), np.arange(size), 1.0
     end = size
@@ -149,7 +149,7 @@ def eliminate(a: Any, defer: bool = False) -> tuple[Any, Any, float]:
 
 @irdl_op_definition
 class SolveOp(MatrixOp):
-    """x with a x = b; {transpose} with the transpose of a. b holds vectors [.., n] or matrices.
+    """x with a x = b; {transpose}: a^T x = b. b holds vectors [.., n] or matrices [.., n, m].
 
     vjp: for b, r, the solve of ct with the transpose; for a -r x^T, or -x r^T with {transpose}
     """
@@ -294,10 +294,10 @@ class SlogdetOp(_OneMatrixOp):
 
 @irdl_op_definition
 class CofactorOp(_OneMatrixOp):
-    """The derivative of det(a): the transpose of the adjugate, at singular matrices too.
+    """The cofactors of a, the derivative of det(a); at singular matrices too.
 
-    With a = l u in some order, and only the last diagonal element of u zero where the rank is one
-    less than full, the adjugate of u needs no division by it. It is 0 where the rank is lower.
+    With a = l u up to order, and only the last diagonal element of u zero where the rank is one
+    less than full, the adjugate of u needs no division by it. It is 0 at lower ranks.
     vjp: (ct : y) w - y ct^T w, where w is the transposed inverse of a
     """
 
@@ -327,7 +327,7 @@ class CofactorOp(_OneMatrixOp):
         whole = ConcatOp.on(head, last, axis=-2)
         diagonal = DiagonalOp.on(_part(lu, size, (0, 0)))
         scale = spread(sign * ProdOp.on(diagonal, axis=[-1]), a)
-        # a zero among them: head is inf or nan, and the rank too low
+        # a zero among them: head is inf or nan, and the rank too low for an adjugate other than 0
         adjugate = WhereOp.on(scale.equal(0), a.full(0), whole * scale)
         return _put_back(_put_back(transposed(adjugate), rows, -2), columns, -1)
 

@@ -17,14 +17,14 @@ from xdsl.ir import Attribute, SSAValue
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
-from gradir.dialects.building.programs import Elements, Index, Program, block_of, forall
-from gradir.dialects.loopnest.loopnest import ReshapeOp
+from gradir.dialects.building.programs import ElementView, Index, ScalarProgram, block_of, forall
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 # Rows whose sums are kept in registers.
 ROWS = 8
-# Columns of a right-hand side that one iteration solves for.
+# Columns of a right-hand side per iteration.
 COLUMNS = 64
-# Columns that LU eliminates before it updates the rest.
+# Columns of a panel: LU updates the rest of the matrix once per panel.
 PANEL = 32
 
 Factor = Callable[[Index, Index], Scalar]
@@ -42,15 +42,15 @@ def batched(
 ) -> list[SSAValue]:
     """A forall over a batch and `bounds`, on operands and results whose leading axes are one.
 
-    `ranks` says how many axes of each result belong to one matrix; the results after the first
+    `ranks` are the numbers of axes of each result without the batch; the results after the first
     `kept` are scratch.
     """
     batch = prod(shape_of(operands[0].type)[:-2])
-    flat = [emitter.insert(ReshapeOp(v, _flat(v.type, 2, batch))).result for v in operands]
+    flat = [emitter.insert(LoopnestReshapeOp(v, _flat(v.type, 2, batch))).result for v in operands]
     made = [_flat(t, r, batch) for t, r in zip(types, ranks, strict=True)]
     found = forall(emitter, [batch, *bounds], flat, made, body)
     pairs = zip(found[:kept], types, strict=False)
-    return [emitter.insert(ReshapeOp(v, t)).result for v, t in pairs]
+    return [emitter.insert(LoopnestReshapeOp(v, t)).result for v, t in pairs]
 
 
 def _flat(type_: Attribute, rank: int, batch: int) -> Attribute:
@@ -58,8 +58,10 @@ def _flat(type_: Attribute, rank: int, batch: int) -> Attribute:
     return tensor([batch, *shape[len(shape) - rank :]], element_of(type_))
 
 
-def row_groups(p: Program, start: Index, stop: int, write: Callable[[Index, int], None]) -> None:
-    """`write(first, count)` for all rows from `start`, in groups of ROWS and what is left."""
+def row_groups(
+    p: ScalarProgram, start: Index, stop: int, write: Callable[[Index, int], None]
+) -> None:
+    """`write(first, count)` for all rows from `start`, in groups of ROWS and a smaller last one."""
 
     def group(i: Scalar) -> None:
         write(i, ROWS)
@@ -81,7 +83,7 @@ def row_groups(p: Program, start: Index, stop: int, write: Callable[[Index, int]
 
 
 def products(
-    p: Program, sums: Sequence[Scalar], low: Index, high: Index, left: Factor, right: Element
+    p: ScalarProgram, sums: Sequence[Scalar], low: Index, high: Index, left: Factor, right: Element
 ) -> list[Scalar]:
     """sums[r] + left(r, k) * right(k) over k, one fma after the other."""
 
@@ -94,7 +96,7 @@ def products(
 
 @dataclass(frozen=True)
 class TriangularSolve:
-    """x with t x = b, where t is a triangle of a: its lower one or the upper one, or transposed.
+    """x with t x = b; t is the lower or the upper triangle of a, or its transpose.
 
     With `unit` ones are taken for the diagonal.
     """
@@ -107,7 +109,7 @@ class TriangularSolve:
         """For a of shape [.., n, n] and b of shape [.., n, m]."""
         *_, rows, columns = shape_of(right.type)
 
-        def write(p: Program, a: Elements, right: Elements, x: Elements) -> None:
+        def write(p: ScalarProgram, a: ElementView, right: ElementView, x: ElementView) -> None:
             span = block_of(p, p.index(1), columns, COLUMNS)
 
             def group(first: Index, count: int) -> None:
@@ -121,15 +123,15 @@ class TriangularSolve:
 
     def group(
         self,
-        p: Program,
-        a: Elements,
-        right: Elements,
-        x: Elements,
+        p: ScalarProgram,
+        a: ElementView,
+        right: ElementView,
+        x: ElementView,
         columns: tuple[Index, Index],
         first: Index,
         count: int,
     ) -> None:
-        """Solve for rows first ... first + count - 1, in the order in which they can be."""
+        """Solve for rows first ... first + count - 1, in the order of substitution."""
         batch, size = p.index(0), a.shape[-1]
         forwards = self.lower != self.transpose
 
@@ -170,7 +172,7 @@ def emit_cholesky(emitter: Emitter, a: SSAValue) -> SSAValue:
 class _Cholesky:
     size: int
 
-    def write(self, p: Program, a: Elements, out: Elements, upper: Elements) -> None:
+    def write(self, p: ScalarProgram, a: ElementView, out: ElementView, upper: ElementView) -> None:
         size, batch = self.size, p.index(0)
         whole = size - size % ROWS
         good = p.number(1, i1)
@@ -185,7 +187,7 @@ class _Cholesky:
 
         def row(i: Scalar) -> None:
             def column(j: Scalar) -> None:
-                # above the diagonal some element is read, and not used
+                # elements above the diagonal are read, but not used
                 value = upper[batch, b.minimum(i, j), i]
                 value = b.select(good, value, p.number(nan, a.compute))
                 out[batch, i, j] = b.select(j <= i, value, p.number(0, a.compute))
@@ -195,9 +197,15 @@ class _Cholesky:
         p.for_loop(0, size, row)
 
     def group(
-        self, p: Program, a: Elements, upper: Elements, first: Index, count: int, good: Scalar
+        self,
+        p: ScalarProgram,
+        a: ElementView,
+        upper: ElementView,
+        first: Index,
+        count: int,
+        good: Scalar,
     ) -> Scalar:
-        """Rows of the upper factor; gives whether all of the diagonal was positive."""
+        """Rows of the upper factor; returns whether all of the diagonal was positive."""
         size, batch = self.size, p.index(0)
 
         def reduce(j: Scalar) -> None:
@@ -225,9 +233,9 @@ class _Cholesky:
         return good
 
     def finish_row(
-        self, p: Program, upper: Elements, i: Scalar, end: Index, good: Scalar
+        self, p: ScalarProgram, upper: ElementView, i: Scalar, end: Index, good: Scalar
     ) -> Scalar:
-        """Scale a row, and subtract its part of the rows of its group after it."""
+        """Scale a row, and subtract its part from the later rows of its group."""
         batch = p.index(0)
         pivot = upper[batch, i, i]
         root = b.sqrt(pivot)
@@ -260,14 +268,14 @@ def emit_lu(emitter: Emitter, a: SSAValue, defer: bool) -> list[SSAValue]:
 class _Lu:
     """LU with the largest element of a column as its pivot.
 
-    With `defer` a column that has no pivot but zero is exchanged with the last one, so that zeros
+    With `defer` a column whose pivots are all zero is exchanged with the last one, so that zeros
     on the diagonal of the upper factor come last; then columns are eliminated one by one.
     """
 
     size: int
     defer: bool
 
-    def write(self, p: Program, a: Elements, lu: Elements, *rest: Elements) -> None:
+    def write(self, p: ScalarProgram, a: ElementView, lu: ElementView, *rest: ElementView) -> None:
         rows, columns, sign = rest
         batch, size = p.index(0), self.size
 
@@ -300,16 +308,16 @@ class _Lu:
 
 @dataclass(frozen=True)
 class _LuPanel:
-    """One block of columns: `panel` eliminates it and updates what is right of it."""
+    """One block of columns: `panel` eliminates it and updates the columns right of it."""
 
     lu_op: _Lu
-    p: Program
-    lu: Elements
-    rows: Elements
-    columns: Elements
+    p: ScalarProgram
+    lu: ElementView
+    rows: ElementView
+    columns: ElementView
 
     def panel(self, first: Index, width: int, state: Sequence[Scalar]) -> list[Scalar]:
-        """`state` is the sign of the order so far, and the end of the columns not put off."""
+        """`state` is the sign of the order so far, and the end of the columns not deferred."""
         p, size = self.p, self.lu_op.size
         end = first + width
 
@@ -320,7 +328,7 @@ class _LuPanel:
         if isinstance(end, int) and end >= size:
             return list(state)
 
-        # the rows of the panel are solved for; the others lose their part of it
+        # solve for the rows of the panel; subtract their part from the others
         def own(i: Scalar) -> None:
             self.update(i, ROWS, (first, i), end, solve=True)
 
@@ -335,7 +343,7 @@ class _LuPanel:
     def update(
         self, first: Index, count: int, span: tuple[Index, Index], columns: Index, solve: bool
     ) -> None:
-        """Subtract from rows, right of the panel, what the rows of `span` contribute."""
+        """Subtract the contribution of the rows of `span` from rows right of the panel."""
         p, lu, batch = self.p, self.lu, self.p.index(0)
 
         def left(r: Index, k: Index) -> Scalar:
@@ -374,7 +382,7 @@ class _LuPanel:
 
         def below(i: Scalar) -> None:
             element = lu[batch, i, k]
-            # what is below a zero pivot is zero
+            # below a zero pivot all is zero
             factor = b.select(is_zero, element, element / pivot)
             lu[batch, i, k] = factor
             negated = -factor
@@ -401,7 +409,7 @@ class _LuPanel:
         return p.for_loop(k + 1, self.lu_op.size, compare, [k, b.absolute(lu[batch, k, k])])
 
     def put_off(self, k: Scalar, sign: Scalar, end: Scalar) -> list[Scalar]:
-        """Exchange column k with the last one for as long as it is zero from the diagonal on."""
+        """Exchange column k with the last one while it is zero from the diagonal on."""
         p = self.p
 
         def goes_on(sign: Scalar, end: Scalar) -> Scalar:
@@ -431,6 +439,6 @@ class _LuPanel:
         self.swap(self.rows, (batch, k), (batch, at))
         return -sign
 
-    def swap(self, elements: Elements, one: Sequence[Scalar], other: Sequence[Scalar]) -> None:
+    def swap(self, elements: ElementView, one: Sequence[Scalar], other: Sequence[Scalar]) -> None:
         first, second = elements[one], elements[other]
         elements[one], elements[other] = second, first

@@ -1,4 +1,4 @@
-"""array: ops that move elements without computing; all are linear."""
+"""array: ops that move elements; all are linear."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 
 class MovementOp(TensorOp):
-    """The elements of one operand at other places."""
+    """The base of ops that move the elements of one operand."""
 
     x = operand_def()
     y = result_def()
     traits = traits_def(Pure())
 
     def access(self) -> Access:
-        """Where in the operand each result element comes from."""
+        """The place in the operand of each result element."""
         raise NotImplementedError(self.name)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return view(emitter, self.y.type, operands[0], self.access())
 
     def simplify(self, x: Value) -> Value | None:
-        """A movement that keeps the shape and every place is nothing."""
+        """x itself for a movement that keeps the shape and every place."""
         if x.type != self.y.type or not is_static(x.type):
             return None
         return x if self.access().is_identity else None
@@ -67,7 +67,7 @@ class ReshapeOp(MovementOp):
             raise VerifyException(f"sizes must match, got {self.x.type} and {self.y.type}")
 
     def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
-        """The one extent that is not known, from the number of elements."""
+        """A single unknown extent, from the number of elements."""
         for of, other in ((self.y, self.x), (self.x, self.y)):
             shape, count = shape_of(of.type), extent_product(*shape_of(other.type))
             known = prod(n for n in shape if n != DYNAMIC)
@@ -78,7 +78,7 @@ class ReshapeOp(MovementOp):
         return [ReshapeOp.on(ct, type=x.type)]
 
     def access(self) -> Access:
-        """Of a reshape that only adds or removes dimensions of extent 1."""
+        """The access of a reshape that only adds or removes dimensions of extent 1."""
         source, target = shape_of(self.x.type), shape_of(self.y.type)
         places = [d for d, n in enumerate(target) if n != 1]
         rank, taken = len(target), iter(places)
@@ -175,7 +175,7 @@ class BroadcastToOp(MovementOp):
         source, target = shape_of(self.x.type), shape_of(self.y.type)
         added = (1,) * (len(target) - len(source))
         repeated = [DYNAMIC if n == 1 else n for n in (*added, *source)]
-        # nothing but 1 is broadcast to 1
+        # only 1 is broadcast to 1
         single = [1 if n == 1 else DYNAMIC for n in target[len(added) :]]
         return [(self.y, repeated), (self.x, single)]
 
@@ -207,7 +207,7 @@ class BroadcastToOp(MovementOp):
 
 
 def sum_to_shape(x: Value, shape: Sequence[int]) -> Value:
-    """x summed over the axes along which `shape` was broadcast to x's shape."""
+    """x summed to `shape`: the transpose of a broadcast from `shape`."""
     from gradir.dialects.array.reductions import SumOp, reshaped
 
     added = len(x.shape) - len(shape)
@@ -255,7 +255,7 @@ class ExpandDimsOp(_UnitAxesOp):
 
 @irdl_op_definition
 class SqueezeOp(_UnitAxesOp):
-    """Without the axes `axis`, which have extent 1.   vjp: reshape"""
+    """x without the axes `axis`, of extent 1.   vjp: reshape"""
 
     name = "array.squeeze"
 
@@ -276,7 +276,7 @@ class SqueezeOp(_UnitAxesOp):
 
 @irdl_op_definition
 class FlipOp(MovementOp):
-    """Reversed along `axis` (all axes where absent).   vjp: flip"""
+    """x reversed along `axis` (all axes where absent).   vjp: flip"""
 
     name = "array.flip"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)

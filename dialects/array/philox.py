@@ -41,12 +41,14 @@ from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.value import Scalar
 from gradir.dialects.building import body as b
 
+# The rounds, multipliers and key steps of Philox 4x32-10 (Salmon et al.); the steps are the
+# golden ratio - 1 and sqrt(3) - 1 as 32-bit fractions.
 ROUNDS = 10
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
 _LOW = (1 << 32) - 1
 
-# Random bits of a uniform number by the element's name: as many as make it exact.
+# Random bits of a uniform number, by the element's name: the bits of its significand.
 UNIFORM_BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
 
 
@@ -85,12 +87,12 @@ def _round(state: Sequence[Scalar], keys: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _block(key: Scalar, counter: Scalar, element: Scalar, per_block: int) -> list[Scalar]:
-    """The words of the block that an element is in, of which each has so many elements."""
+    """The words of an element's block; a block has `per_block` elements."""
     return words(key, counter, _shifted_right(element, per_block.bit_length() - 1))
 
 
 def _has_bit(element: Scalar, bit: int) -> Scalar:
-    """A bit of the element's number is set."""
+    """Whether a bit of the element's number is set."""
     masked = b.logical_and(element, b.constant(element, bit))
     return b.not_equal(masked, b.constant(element, 0))
 
@@ -104,7 +106,7 @@ def _fraction(word: Scalar, width: int, bits: int, type_: Attribute) -> Scalar:
     """The highest bits of a word of some width as a number in [0, 1)."""
     top = _shifted_right(word, width - bits)
     if bits < 32:
-        # conversions from i32 are instructions of every machine, those from i64 are not
+        # every machine has conversions from i32 as instructions, but not those from i64
         top = b.cast(top, i32)
     number = b.cast(top, type_)
     return number * (2.0**-bits)
@@ -161,7 +163,7 @@ def numpy_words(key: Any, counter: Any, block: Any) -> tuple[Any, Any, Any, Any]
 
 
 def _numpy_blocks(key: Any, counter: Any, count: int, per_block: int) -> Any:
-    """The words of all blocks that `count` elements need, [blocks, 4]."""
+    """The words of all blocks of `count` elements, [blocks, 4]."""
     blocks = np.arange(-(-count // per_block), dtype=np.uint64)
     key, counter = (np.asarray(v, np.int64).view(np.uint64) for v in (key, counter))
     found: Any = numpy_words(key, counter, blocks)

@@ -80,14 +80,14 @@ def _element_number(near: Scalar, shape: Sequence[int]) -> Scalar:
 class UniformOp(RandomOp):
     """Numbers uniformly distributed in [low, high), never high itself; 0 and 1 where absent.
 
-    low + u * (high - low), with u in [0, 1); what rounds to high becomes the number before it. low
-    and high are rounded to the element type first. u are the highest 24 bits (f16: 11, bf16: 8) of
-    word e mod 4 of block q = e div 4 of Philox 4x32-10, for element e in row-major order, divided
-    by 2**24 (2**11, 2**8); for f64 the highest 53 bits of word 2 (e mod 2) and, above it, the next,
-    of block q = e div 2. Philox's key is (key, key div 2**32), its counter (q, q div 2**32,
-    counter, counter div 2**32), all mod 2**32. The bits are the same natively, on any number of
-    threads, and in the interpreter.
-    Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+    low + u * (high - low), with u in [0, 1); a number rounded to high becomes the one before it.
+    low and high are rounded to the element type first. u are the highest 24 bits (f16: 11, bf16: 8)
+    of word e mod 4 of block q = e div 4 of Philox 4x32-10, for element e in row-major order,
+    divided by 2**24 (2**11, 2**8); for f64 the highest 53 bits of word 2 (e mod 2) and, above it,
+    the next, of block q = e div 2. Philox's key is (key, key div 2**32), its counter (q, q div
+    2**32, counter, counter div 2**32), all mod 2**32. The bits are the same natively, on any number
+    of threads, and in the interpreter. Source: Salmon et al., "Parallel random numbers: as easy as
+    1, 2, 3", SC 2011.
     """
 
     name = "array.uniform"

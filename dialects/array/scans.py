@@ -31,12 +31,12 @@ from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements, require_equal_types
 from gradir.dialects.building.nests import view
-from gradir.dialects.building.programs import Elements, Program, block_of, forall
-from gradir.dialects.loopnest.loopnest import ReshapeOp
+from gradir.dialects.building.programs import ElementView, ScalarProgram, block_of, forall
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
-# Rows that run at the same time: additions take four cycles and more, and two can start in each.
+# Rows at a time: an addition takes four cycles or more, and two can start per cycle.
 ROWS = 8
-# Elements behind the axis that one iteration takes: two accesses of it stay in the first cache.
+# Elements behind the axis per iteration: two accesses of them stay in the first-level cache.
 COLUMNS = 256
 
 
@@ -71,7 +71,7 @@ class ScanOp(TensorOp, ABC):
         """The total before the first element."""
         raise NotImplementedError(self.name)
 
-    def step(self, here: Place, total: Scalar) -> tuple[Scalar, Scalar]:
+    def step(self, here: ScanPosition, total: Scalar) -> tuple[Scalar, Scalar]:
         """The total after an element, and the element of the result."""
         raise NotImplementedError(self.name)
 
@@ -80,7 +80,7 @@ class ScanOp(TensorOp, ABC):
         shape, axis = shape_of(type_), self.axis
         cut = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])]
         flat = tensor(cut, element_of(type_))
-        inputs = [emitter.insert(ReshapeOp(v, flat)).result for v in operands]
+        inputs = [emitter.insert(LoopnestReshapeOp(v, flat)).result for v in operands]
         scan = _Scan(self, cut)
         if cut[2] == 1:
             rows = min(ROWS, max(cut[0], 1))
@@ -89,7 +89,7 @@ class ScanOp(TensorOp, ABC):
             blocks = -(-cut[2] // COLUMNS)
             totals = tensor([cut[0], cut[2]], b.compute_type(element_of(type_)))
             made, _ = forall(emitter, [cut[0], blocks], inputs, [flat, totals], scan.columns)
-        return [emitter.insert(ReshapeOp(made, type_)).result]
+        return [emitter.insert(LoopnestReshapeOp(made, type_)).result]
 
 
 def scanned_axis(attributes: Attributes, rank: int) -> int:
@@ -99,8 +99,8 @@ def scanned_axis(attributes: Attributes, rank: int) -> int:
     return normalize_axis(integer(attributes, "axis", 0), rank)
 
 
-class Place:
-    """Where a scan stands: the operands' elements here and one step before."""
+class ScanPosition:
+    """The current step of a scan: the operands' elements here and one step before."""
 
     def __init__(self, load: Callable[[int, Scalar], Scalar], at: Scalar, prior: Scalar):
         self._load, self._at, self._prior = load, at, prior
@@ -109,7 +109,7 @@ class Place:
         return self._load(operand, self._at)
 
     def element_before(self, operand: int) -> Scalar:
-        """Of the first element, itself."""
+        """The element one step before; of the first element, itself."""
         return self._load(operand, self._prior)
 
     def unless_first(self, value: Scalar, first: Scalar) -> Scalar:
@@ -124,7 +124,7 @@ class _Scan:
         self.op = op
         self.outer, self.extent, self.inner = cut
 
-    def positions(self, p: Program, k: Scalar) -> tuple[Scalar, Scalar]:
+    def positions(self, p: ScalarProgram, k: Scalar) -> tuple[Scalar, Scalar]:
         """The place of step k along the axis, and that of the step before."""
         before = b.maximum(k - 1, p.integer(0))
         if not self.op.reverse:
@@ -132,13 +132,13 @@ class _Scan:
         last = self.extent - 1
         return last - k, last - before
 
-    def rows(self, p: Program, *values: Elements) -> None:
+    def rows(self, p: ScalarProgram, *values: ElementView) -> None:
         *inputs, out = values
         count = min(ROWS, max(self.outer, 1))
         first = p.index(0) * count
         numbers = [first + k for k in range(count)]
         if self.outer % count:
-            # the last iteration does its last row several times
+            # the last iteration repeats its last row
             numbers = [b.minimum(n, p.integer(self.outer - 1)) for n in numbers]
 
         def step(k: Scalar, *totals: Scalar) -> list[Scalar]:
@@ -153,7 +153,7 @@ class _Scan:
 
         p.for_loop(0, self.extent, step, [p.number(self.op.start(), out.compute)] * count)
 
-    def columns(self, p: Program, *values: Elements) -> None:
+    def columns(self, p: ScalarProgram, *values: ElementView) -> None:
         *inputs, out, totals = values
         row, span = p.index(0), block_of(p, p.index(1), self.inner, COLUMNS)
 
@@ -174,16 +174,16 @@ class _Scan:
 
     def place(
         self,
-        inputs: Sequence[Elements],
+        inputs: Sequence[ElementView],
         outer: tuple[Scalar],
         inner: tuple[Scalar],
         at: Scalar,
         before: Scalar,
-    ) -> Place:
+    ) -> ScanPosition:
         def load(operand: int, place: Scalar) -> Scalar:
             return inputs[operand][*outer, place, *inner]
 
-        return Place(load, at, before)
+        return ScanPosition(load, at, before)
 
 
 @irdl_op_definition
@@ -211,10 +211,10 @@ class LinearRecurrenceOp(ScanOp):
     def start(self) -> float:
         return 0.0
 
-    def step(self, here: Place, total: Scalar) -> tuple[Scalar, Scalar]:
+    def step(self, here: ScanPosition, total: Scalar) -> tuple[Scalar, Scalar]:
         factor = here.element_before(0) if self.lagged else here.element(0)
         added = here.element(1)
-        # what stands before the first element must not count, even times infinity
+        # the factor before the first element must not count, even if it is infinite
         total = here.unless_first(added + factor * total, added)
         return total, total
 
@@ -287,7 +287,7 @@ class ShiftOp(MovementOp):
 
 
 def start_of_sum(element: Attribute, exclusive: bool) -> float:
-    """What leaves the first element as it is: -0.0, but an empty sum is 0.0."""
+    """The start that keeps the first element's bits: -0.0; an empty sum is 0.0."""
     return -0.0 if is_float(element) and not exclusive else 0.0
 
 

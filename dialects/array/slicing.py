@@ -57,7 +57,7 @@ class SliceOp(MovementOp):
                 ct = _spaced(ct, axis, step)
         low = [start for start, _, _ in self.bounds]
         high = [n - s - m for n, s, m in zip(x.shape, low, ct.shape, strict=True)]
-        # the last stride may reach over the end: what is cut off there is zero
+        # the last stride may reach over the end: the cut part is zero
         if any(h < 0 for h in high):
             stop = [m + min(h, 0) for m, h in zip(ct.shape, high, strict=True)]
             ct = SliceOp.on(ct, start=[0] * len(stop), stop=stop)
@@ -103,7 +103,7 @@ def _slice_bounds(attributes: Attributes, shape: Sequence[int]) -> list[tuple[in
 
 
 def _slice_extent(low: int, high: int, step: int) -> int:
-    """How many elements bounds select; dynamic where they count from different ends."""
+    """The number of selected elements; dynamic where bounds count from different ends."""
     is_known = high != DYNAMIC and (low < 0) == (high < 0)
     return len(range(low, high, step)) if is_known else DYNAMIC
 
@@ -122,9 +122,9 @@ def _spaced(x: Value, axis: int, step: int) -> Value:
 class PadOp(MovementOp):
     """x with low[d] elements before it and high[d] after it along each axis d.
 
-    They are `value` (default 0), or as `mode` says: edge repeats the first and the last element;
-    reflect mirrors x at them without repeating them, and wants widths below the extent.
-    vjp: the slice of ct that lies over x; each element that was repeated gets the sum of its copies
+    They are `value` (default 0), or by `mode`: edge repeats the first and the last element;
+    reflect mirrors x at them without repeating them, and needs widths below the extent.
+    vjp: the slice of ct over x; a repeated element gets the sum of its copies
     """
 
     name = "array.pad"
@@ -170,7 +170,7 @@ class PadOp(MovementOp):
         return [ct]
 
     def access(self) -> Access:
-        """Of the elements that x itself has."""
+        """The access to x; outside of bounds in the padding."""
         rank = len(self.low)
         return Access(rank, tuple(dim_row(rank, d, 1, -lo) for d, lo in enumerate(self.low)))
 
@@ -194,7 +194,7 @@ class PadOp(MovementOp):
 
 
 def part(x: Value, axis: int, start: int, stop: int) -> Value:
-    """x[start:stop] along an axis; x itself where that is all of it."""
+    """x[start:stop] along an axis; x itself for all of it."""
     shape = x.shape
     if (start, stop) == (0, shape[axis]):
         return x
@@ -249,7 +249,7 @@ class ConcatOp(TensorOp):
         return normalize_axis(integer(self.attributes, "axis", 0), len(shape_of(self.y.type)))
 
     def starts(self) -> list[int]:
-        """Where each operand begins along the axis."""
+        """The first place of each operand along the axis."""
         sizes = [shape_of(x.type)[self.axis] for x in self.xs]
         return [sum(sizes[:k]) for k in range(len(sizes))]
 

@@ -18,25 +18,25 @@ from xdsl.ir import Attribute, SSAValue
 from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
-from gradir.dialects.building.programs import Elements, Program, forall
+from gradir.dialects.building.programs import ElementView, ScalarProgram, forall
 
-# Groups of rows, each with scratch for one row: up to as many as there may be threads, and no more
-# than the first number where rows are long, so that scratch stays below a multiple of the input.
+# Groups of rows, each with scratch for one row: at most one per possible thread, and no more than
+# the first number where rows are long, so that scratch stays below a multiple of the input.
 FEW_GROUPS, MOST_GROUPS = 8, 64
 GROUPED_ELEMENTS = 1 << 18
-# Rows of up to so many elements are sorted by counting, by the bits of their keys.
+# The longest rows that are sorted by counting, by the bits of their keys.
 COUNTED = {32: 160, 64: 112}
 # Bits of a digit. More of them make fewer passes, but more counts to clear and to sum up, and more
 # places to write to: too much for short rows, and for those that are not in the cache.
 DIGIT_BITS, LONG_DIGIT_BITS = 8, 11
 LONG_ROWS = range(1 << 14, 1 << 18)
-# Of a longer row, up to so many elements are selected without sorting the rest.
+# The most elements that are selected from a longer row without sorting the rest.
 MOST_SELECTED = 32
 
 
 @dataclass(frozen=True)
 class RowSort:
-    """What is wanted of the rows of `type`: the order, how many elements, and of what kind."""
+    """A sort of the rows of `type`: order, number of elements, values or indices or both."""
 
     type: Attribute
     descending: bool
@@ -64,11 +64,11 @@ class RowSort:
 class _Sorting:
     """Writes the program. Of scratch, `keys` and `order` have two sides, 0 and 1."""
 
-    p: Program
-    x: Elements
-    keys: Elements
-    order: Elements
-    counts: Elements
+    p: ScalarProgram
+    x: ElementView
+    keys: ElementView
+    order: ElementView
+    counts: ElementView
     group: Scalar
     row: Scalar
 
@@ -91,7 +91,7 @@ class _Sorting:
     def selects(self) -> bool:
         return self.wanted.count <= MOST_SELECTED and 4 * self.wanted.count <= self.extent
 
-    def write(self, p: Program, x: Elements, *rest: Elements) -> None:
+    def write(self, p: ScalarProgram, x: ElementView, *rest: ElementView) -> None:
         *outputs, keys, order, counts = rest
         self.p, self.x, self.keys, self.order, self.counts = p, x, keys, order, counts
         self.group = p.index(0)
@@ -105,14 +105,14 @@ class _Sorting:
         p.for_loop(low, high, one)
 
     def sort_row(self) -> Scalar:
-        """Sort keys and their order; gives the side of scratch where they are."""
+        """Sort keys and their order; returns their side of scratch."""
         if self.is_short:
             return self.count_before()
         if self.selects:
             return self.select()
         return self.sort_digits()
 
-    def output(self, outputs: Sequence[Elements], side: Scalar, k: Scalar) -> None:
+    def output(self, outputs: Sequence[ElementView], side: Scalar, k: Scalar) -> None:
         outputs = list(outputs)
         at = b.cast(self.order[self.group, side, k], i64) if self.wanted.indices else None
         if self.wanted.values:
@@ -130,7 +130,7 @@ class _Sorting:
         return self.p.number(value, self.key)
 
     def sign_of(self, key: Scalar) -> Scalar:
-        """All bits but the sign, if that is set; else 0."""
+        """A mask of all bits but the sign for a negative key; else 0."""
         shift, rest = self.number(self.bits - 1), self.number((1 << self.bits - 1) - 1)
         return b.logical_and(key.emit(arith.ShRSIOp(key.ssa, shift.ssa)), rest)
 
@@ -138,7 +138,7 @@ class _Sorting:
         """An integer with the order of the element (of zeros, -0.0 is equal to 0.0)."""
         key = x
         if is_float(x.type):
-            # -0.0 + 0.0 is 0.0; where only values are wanted, they shall keep their signs
+            # -0.0 + 0.0 is 0.0; where only values are results, zeros keep their signs
             plain = x + 0.0 if self.wanted.indices else x
             bits = plain.emit(arith.BitcastOp(plain.ssa, self.key))
             key = b.logical_xor(bits, self.sign_of(bits))
@@ -155,7 +155,7 @@ class _Sorting:
         return bits.emit(arith.BitcastOp(bits.ssa, self.x.compute))
 
     def flipped(self, key: Scalar) -> Scalar:
-        """The key with its sign turned round: ordered as a number without sign, and back."""
+        """The key with its sign bit flipped: ordered as an unsigned number, and back."""
         return b.logical_xor(key, self.number(-(1 << self.bits - 1)))
 
     # Short rows.
@@ -214,7 +214,7 @@ class _Sorting:
         return b.cast(b.logical_and(low, self.number(self.digits - 1)), i64)
 
     def count_digits(self) -> None:
-        """How often each digit occurs, of all passes at once."""
+        """The count of each digit, for all passes at once."""
         p, counts, group = self.p, self.counts, self.group
         one = p.number(1, counts.element)
 
@@ -234,7 +234,7 @@ class _Sorting:
         p.for_loop(0, self.extent, count)
 
     def digit_pass(self, number: Scalar, side: Scalar) -> Scalar:
-        """Move the row to the other side, ordered by one digit; gives the side where it is."""
+        """Move the row to the other side, ordered by one digit; returns its side."""
         p, counts, group = self.p, self.counts, self.group
         first = counts[group, number, self.digit(self.keys[group, side, 0], number)]
         other = 1 - side
@@ -264,7 +264,7 @@ class _Sorting:
         return found
 
     def select(self) -> Scalar:
-        """The first `count` elements, kept sorted while the row goes by."""
+        """The first `count` elements, by insertion into a sorted list."""
         p, keys, order, group = self.p, self.keys, self.order, self.group
         count, last = self.wanted.count, self.wanted.count - 1
 

@@ -26,11 +26,11 @@ from gradir.dialects.base.shapes import DYNAMIC, element_of, normalize_axis, sha
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.building.nests import view
-from gradir.dialects.loopnest.loopnest import ReshapeOp
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 
 class _SortOp(TensorOp):
-    """Sorts lines of x along `axis`, the last where it is left out."""
+    """Sorts lines of x along `axis` (the last where absent)."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "descending")
 
@@ -54,12 +54,12 @@ class _SortOp(TensorOp):
         *_, extent = to_last = [n for d, n in enumerate(shape) if d != axis] + [shape[axis]]
         moved = _moved(emitter, x, axis, len(shape) - 1)
         flat = tensor([prod(to_last[:-1]), extent], element_of(x.type))
-        rows = emitter.insert(ReshapeOp(moved, flat)).result
+        rows = emitter.insert(LoopnestReshapeOp(moved, flat)).result
         found = RowSort(flat, self.descending, count, values, indices).lower(emitter, rows)
         lines: list[SSAValue] = []
         for one in found:
             type_ = tensor([*to_last[:-1], count], element_of(one.type))
-            back = emitter.insert(ReshapeOp(one, type_)).result
+            back = emitter.insert(LoopnestReshapeOp(one, type_)).result
             lines.append(_moved(emitter, back, len(shape) - 1, axis))
         return lines
 
@@ -86,7 +86,7 @@ class SortOp(_SortOp):
 
     -0 comes before 0 (after it where descending), though array.argsort takes them for equal.
 
-    vjp: ct taken back to where the elements came from, by argsort
+    vjp: ct at the elements' places in x, by argsort
     """
 
     name = "array.sort"
@@ -140,7 +140,7 @@ class TopKOp(_SortOp):
 
     With {largest = false} the smallest, in ascending order. Of equal elements the first ones are
     taken.
-    vjp: ct of the values taken back to where they came from
+    vjp: ct of the values at their places in x
     """
 
     name = "array.top_k"
@@ -188,7 +188,7 @@ class TopKOp(_SortOp):
 
 
 def ordering(x: Any, axis: int, descending: bool) -> Any:
-    """NumPy's stable argsort; descending, the reverse order, but equal elements stay in theirs."""
+    """NumPy's stable argsort; descending keeps the order of equal elements."""
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
     backwards = np.flip(x, axis)

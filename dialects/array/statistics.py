@@ -45,7 +45,7 @@ from gradir.dialects.loopnest.loopnest import Output
 
 
 class _StatisticOp(ReductionOp):
-    """A reduction whose attributes go to others."""
+    """A reduction composed of other reductions over the same lines."""
 
     @property
     def keepdims(self) -> bool:
@@ -97,9 +97,9 @@ class ProdOp(_StatisticOp):
 
 
 def products_of_others(x: Value) -> Value:
-    """For each element of x (outer, n, inner) the product of the others along the middle axis.
+    """For each element of x (outer, n, inner), the product of the others along the middle axis.
 
-    Of pairs it is the partner times what the pair's product lacks: a tree of depth log2(n).
+    An element gets its partner times the product of all other pairs: a tree of depth log2(n).
     """
     outer, count, inner = x.shape
     if count == 1:
@@ -120,7 +120,7 @@ def products_of_others(x: Value) -> Value:
 
 
 class _DeviationOp(_StatisticOp):
-    """Computed from squared distances to the mean, divided by `count - correction`."""
+    """A function of squared distances to the mean, divided by `count - correction`."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "keepdims", "correction")
     DOMAIN: ClassVar[str] = "float"
@@ -241,7 +241,7 @@ class NormOp(_StatisticOp):
             return MaxOp.on(AbsOp.on(x), **self.lines)
         if x.element == f64:
             return self._scaled_root(x)
-        # the squares of all others have room in f64
+        # f64 holds the squares of all other element types
         wide = AstypeOp.on(x, type=tensor(x.shape, f64))
         return narrowed(SqrtOp.on(SumOp.on(wide * wide, **self.lines)), self.y.type)
 
@@ -268,7 +268,7 @@ class NormOp(_StatisticOp):
 
 
 class _TruthOp(ReductionOp):
-    """A bool for each line; what is not 0 is true, nan too."""
+    """A bool per line; numbers other than 0 are true, nan too."""
 
     INACTIVE: ClassVar[bool] = True
     DOMAIN: ClassVar[str] = "any"
@@ -350,7 +350,7 @@ class _PlaceOp(_StatisticOp):
         top = BroadcastToOp.on(self.extremum(line, axis), type=line.type)
         found = line.equal(top)
         if is_float(line.element):
-            # nan is equal to nothing, and is the extremum where there is one
+            # nan equals no number, and is the extremum where there is one
             found = LogicalOrOp.on(found, IsnanOp.on(line))
         iota = IotaOp.of([], [tensor(line.shape, i64)], axis=axis)
         places = x.emitter.value(x.emitter.insert(iota).y)

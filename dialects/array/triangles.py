@@ -1,4 +1,4 @@
-"""array: diagonals and triangles of matrices, which are the last two axes; all are linear.
+"""array: diagonals and triangles of the last two axes; all are linear.
 
 The k-th diagonal of a matrix a holds the elements a[i, i + k].
 """
@@ -30,7 +30,7 @@ from gradir.dialects.loopnest.loopnest import Output, scalar_type
 
 
 def distance(near: Scalar, rank: int) -> Scalar:
-    """The number of the diagonal on which an iteration stands."""
+    """The number of an iteration's diagonal."""
     return b.index(near, rank - 1) - b.index(near, rank - 2)
 
 
@@ -171,9 +171,9 @@ class DiagonalOp(MovementOp):
 
 @irdl_op_definition
 class TraceOp(TensorOp):
-    """The sum of the diagonal number `offset` (default 0) of each matrix, in the elements' type.
+    """The sum of the diagonal number `offset` (default 0) of each matrix, in x's element type.
 
-    vjp: ct all along that diagonal of zeros
+    vjp: ct on that diagonal of zeros
     """
 
     name = "array.trace"

@@ -1,4 +1,4 @@
-"""array: triangular solves and the Cholesky factor, of batches of matrices in f32 and f64."""
+"""array: triangular solves and the Cholesky factor, for batches of f32 or f64 matrices."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, is_tensor, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.loopnest.loopnest import ReshapeOp
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 
 
 class MatrixOp(TensorOp, ABC):
-    """Linear algebra on square matrices, which are the last two axes of the first operand."""
+    """Linear algebra on the square matrices of the first operand's last two axes."""
 
-    # f16 and bf16 are too narrow for sums of differences, and are refused.
+    # f16 and bf16 are refused: too narrow for sums of differences.
     TAKES_HALF: ClassVar[bool] = False
 
     traits = traits_def(Pure())
@@ -71,8 +71,8 @@ def identity_like(a: Value) -> Value:
 class TriangularSolveOp(MatrixOp):
     """x with t x = b, t the lower triangle of a, or the upper one with {lower = false}.
 
-    {transpose} solves with the transpose of t; {unit_diagonal} takes ones for the diagonal. What is
-    not in the triangle is not read. b holds vectors [.., n] or matrices [.., n, m]; a zero on the
+    {transpose} solves with the transpose of t; {unit_diagonal} takes ones for the diagonal. The
+    other triangle is not read. b holds vectors [.., n] or matrices [.., n, m]; a zero on the
     diagonal gives inf or nan.
     vjp: for b, r, the solve of ct with the transpose; for a the triangle of -r x^T, or of -x r^T
     with {transpose} (Giles, "An extended collection of matrix derivative results", 2008)
@@ -115,9 +115,11 @@ class TriangularSolveOp(MatrixOp):
         shape = shape_of(right.type)
         if len(shape) < len(shape_of(a.type)):
             columns = tensor([*shape, 1], element_of(right.type))
-            right = emitter.insert(ReshapeOp(right, columns)).result
+            right = emitter.insert(LoopnestReshapeOp(right, columns)).result
         x = self.way.emit(emitter, a, right)
-        return [x if x.type == self.x.type else emitter.insert(ReshapeOp(x, self.x.type)).result]
+        return [
+            x if x.type == self.x.type else emitter.insert(LoopnestReshapeOp(x, self.x.type)).result
+        ]
 
     def numpy(self, a: Any, right: Any) -> Any:
         way = self.way

@@ -1,1 +1,1 @@
-"""What every op is made of: interfaces, Value, types and shapes, attributes, diagnostics."""
+"""The base of all ops: interfaces, Value, types and shapes, attributes, diagnostics."""

@@ -1,5 +1,6 @@
-"""The attributes of gradir on ops of other dialects and on arguments: all of their names, and where
-each stands. gradir-verify refuses any other name that begins with `grad.`."""
+"""The names of gradir's attributes on arguments and on ops of other dialects, and their places.
+
+gradir-verify refuses any other name that begins with `grad.`."""
 
 from __future__ import annotations
 
@@ -12,17 +13,17 @@ LIMIT_ATTRIBUTE = "grad.tape_limit"
 """On a loop: the bytes that each of its tapes may take."""
 
 NAME_ATTRIBUTE = "grad.name"
-"""On an argument: the name by which it can be asked for."""
+"""On an argument: its name for selectors."""
 
 INACTIVE_ATTRIBUTE = "grad.inactive"
-"""On an argument: no derivative is taken with respect to it unless it is asked for."""
+"""On an argument: the default of `wrt` leaves it out."""
 
 IN_OUT = "grad.in_out"
-"""On an argument: the result in whose buffer it comes in."""
+"""On an argument: the index of the result whose buffer holds it at the start."""
 
 MEMORY_LIMIT, PEAK, LOOPS = "grad.memory_limit", "grad.peak_bytes", "grad.loops"
-"""On a derived function: the limit in bytes that was asked for, the peak that was measured, and the
-policies that loops got, in the order of the program."""
+"""On a derived function: the memory limit in bytes, the measured peak in bytes, and the chosen
+policies of the loops in program order."""
 
 ON_LOOPS = (POLICY_ATTRIBUTE, LIMIT_ATTRIBUTE)
 ON_ARGUMENTS = (NAME_ATTRIBUTE, INACTIVE_ATTRIBUTE, IN_OUT)
@@ -33,4 +34,4 @@ PLACES = {
     **dict.fromkeys(ON_ARGUMENTS, "an argument of func.func"),
     **dict.fromkeys(ON_FUNCTIONS, "func.func"),
 }
-"""Each attribute, and where it stands."""
+"""The place of each attribute."""

@@ -1,4 +1,4 @@
-"""Between Python values and attributes: what ops read from their attributes, and how they print."""
+"""Between Python values and attributes: typed readers, and printing."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def is_splat(constant: DenseIntOrFPElementsAttr) -> bool:
 
 
 LARGEST = 1 << 62
-"""What integers among attributes must be less than, so that places are counted without overflow."""
+"""The bound of integer attributes: element numbers never overflow 64 bits."""
 
 
 def integers(attributes: Attributes, name: str, default: Sequence[int] | None) -> list[int] | None:
     """A list of integers written as one number, `[1, 2]` or `array<i64: 1, 2>`."""
     found = _integers(attributes, name, default)
     for n in found or ():
-        # a default may be an extent that is not known
+        # a default may be a dynamic extent
         if abs(n) >= LARGEST and name in attributes:
             raise VerifyException(f"{name} must be less than 2**62, got {n}")
     return found
@@ -171,7 +171,7 @@ def _reads_back(value: float) -> bool:
 
 
 def splat_number(dense: DenseIntOrFPElementsAttr) -> float | None:
-    """The number of which every element is a copy, bit for bit; None where there is none."""
+    """The common value of all elements, bit for bit; None where they differ."""
     if not dense.data.data or not is_splat(dense):
         return None
     return cast(float, next(iter(dense.iter_values())))

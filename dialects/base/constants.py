@@ -1,4 +1,4 @@
-"""The numbers of constants, where a pass asks for them."""
+"""The values of constants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 
 def constant_integer(value: SSAValue) -> int | None:
-    """The number that an arith.constant gives; None for floats and for what is computed."""
+    """The integer of an arith.constant; None for floats and for computed values."""
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return cast(IntegerAttr[Any], owner.value).value.data

@@ -1,4 +1,4 @@
-"""Errors that know the operation and the source location they are about.
+"""Errors with an operation and a source location.
 
 Message convention: `<op>: <requirement>, got <fact>[; <way out>]`, as in
 `array.matmul: inner sizes must match, got 3 and 4`.
@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException, VerifyException
 
 Place: TypeAlias = Operation | SSAValue | LocationAttr
-"""Where an error or a note points: an operation, a value (where it is defined), or a location."""
+"""The place of an error or a note: an operation, the definition of a value, or a location."""
 
 
 class LocatedError(DiagnosticException):
@@ -49,22 +49,22 @@ class LocatedError(DiagnosticException):
         self.location = location_of(op_or_location)
         self.notes = [(text, location_of(place)) for text, place in notes]
         if (place := file_location(self.location)) is not None:
-            # what a tool that knows nothing of locations shows under the message
+            # tools that know nothing of locations show the notes
             self.add_note(f"at {place.filename.data}:{place.line.data}:{place.column.data}")
 
 
 class PassError(LocatedError, PassFailedException):
-    """A pass refuses the program."""
+    """A pass refuses the program. Users get it as `gradir.errors.PassError`."""
 
 
 class VerifyError(LocatedError, VerifyException):
-    """The program is not valid IR."""
+    """The program is not valid IR. Users get it as `gradir.errors.VerifyError`."""
 
 
 def location_of(place: Place) -> LocationAttr:
     """The location of an operation, of a value's definition, or the location itself.
 
-    What has no location of its own takes that of the nearest enclosing operation that has one.
+    Without a location of its own, that of the nearest enclosing operation with one.
     """
     if isinstance(place, BlockArgument):
         if not isinstance(place.location, UnknownLoc):
@@ -122,7 +122,7 @@ def op_name(op: Operation) -> str:
 
 
 def kind_name(op: Operation) -> str:
-    """The name of an operation's kind, also if that is not registered."""
+    """The name of an operation's kind, registered or not."""
     return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
 

@@ -1,6 +1,6 @@
 """Ops of arith on tensors that xDSL has on numbers alone: comparisons, choices, conversions.
 
-A class stands for the op of its name in text: of tensors it makes itself, of numbers xDSL's op
+A class here parses the op of its name: on tensors into itself, on numbers into xDSL's op
 (`NUMBERS`). `Arith` is xDSL's dialect with these classes in it.
 """
 
@@ -30,7 +30,7 @@ from gradir.dialects.base.shapes import element_of, is_tensor, shape_of, tensor
 
 
 class TensorForm(IRDLOperation, ABC):
-    """An op on tensors that is xDSL's `NUMBERS` on each element."""
+    """An op on tensors: xDSL's `NUMBERS` on each element."""
 
     NUMBERS: ClassVar[type[Operation]]
 
@@ -38,7 +38,7 @@ class TensorForm(IRDLOperation, ABC):
 
     @classmethod
     def create(cls, **parts: Any) -> Any:
-        """The op, or xDSL's where what decides is no tensor."""
+        """The op, or xDSL's where the deciding type is no tensor."""
         # a copy of a block is made without operands at first
         operands = parts.get("operands")
         if not operands or is_tensor(operands[0].type):
@@ -104,7 +104,7 @@ class _Comparison(TensorForm, ABC):
         printer.print_attribute(self.lhs.type)
 
     def print_flags(self, printer: Printer) -> None:
-        """What stands behind the operands."""
+        """Print the flags behind the operands."""
 
 
 @irdl_op_definition
@@ -141,7 +141,7 @@ class CmpfOp(_Comparison):
 
 @irdl_op_definition
 class SelectOp(TensorForm):
-    """Element by element, that of `lhs` where the condition is true, else that of `rhs`."""
+    """Element by element: `lhs` where the condition is true, else `rhs`."""
 
     name = "arith.select"
     NUMBERS: ClassVar[type[Operation]] = arith.SelectOp
@@ -269,7 +269,7 @@ FORMS: dict[type[Operation], type[TensorForm]] = {
         *(TruncIOp, IndexCastOp),
     )
 }
-"""By xDSL's op on numbers, the class on tensors."""
+"""The class on tensors for each of xDSL's ops on numbers."""
 
 
 def _bools_like(type_: Attribute) -> Attribute:
@@ -277,7 +277,7 @@ def _bools_like(type_: Attribute) -> Attribute:
 
 
 def comparison(op: type[Operation], x: SSAValue, y: SSAValue, predicate: str) -> Operation:
-    """arith.cmpi or arith.cmpf, as xDSL's class says, of two numbers or two tensors."""
+    """A comparison of two numbers or two tensors; `op` is xDSL's class for numbers."""
     form = FORMS[op]
     assert issubclass(form, _Comparison)
     number = IntegerAttr(form.PREDICATES.index(predicate), i64)
@@ -288,7 +288,7 @@ def comparison(op: type[Operation], x: SSAValue, y: SSAValue, predicate: str) ->
 
 
 def made(op: type[Operation], operands: Sequence[SSAValue], result: Attribute) -> Operation:
-    """The op that is xDSL's of this class on numbers, on these operands."""
+    """The op on these operands, numbers or tensors; `op` is xDSL's class for numbers."""
     return FORMS.get(op, op).create(operands=operands, result_types=[result])
 
 

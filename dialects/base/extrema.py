@@ -1,7 +1,7 @@
-"""What maximum, minimum, sorting and sums mean in NumPy, with the signs that zeros have natively.
+"""Maximum, minimum, sorting and sums in NumPy, with native code's signs of zeros.
 
--0 is below 0 and nan wins, as in IEEE 754 and MLIR: NumPy's own maximum and minimum give either
-zero where both are there, as its vector instructions happen to do. Zeros that are all -0 sum to -0.
+-0 is below 0 and nan wins, as in IEEE 754 and MLIR; NumPy's own maximum and minimum of 0 and -0
+depend on its vector instructions. A sum of -0 alone is -0.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from gradir.dialects.base.lazy_numpy import np
 
 
 def maximum(x: Any, y: Any) -> Any:
-    """The larger one; 0 of 0 and -0, nan where one is nan."""
+    """The larger of two; 0 of 0 and -0, nan where one is nan."""
     # zeros are added: the sum is -0 only where both are
     return _by_signs(np.maximum, np.add, x, y)
 
 
 def minimum(x: Any, y: Any) -> Any:
-    """The smaller one; -0 of 0 and -0, nan where one is nan."""
+    """The smaller of two; -0 of 0 and -0, nan where one is nan."""
     return _by_signs(np.minimum, _lower_zero, x, y)
 
 
@@ -69,12 +69,12 @@ def total(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
 
 
 def _lower_zero(x: Any, y: Any) -> Any:
-    """-0 where one of two zeros is: the sum of their opposites is -0 only where both are 0."""
+    """-0 where one of two zeros is -0: the negated sum of the negated zeros."""
     return -(-x - y)
 
 
 def _by_signs(pick: Callable[..., Any], of_zeros: Callable[..., Any], x: Any, y: Any) -> Any:
-    """`pick`, but where both are 0 what `of_zeros` makes of them."""
+    """`pick`, but `of_zeros` where both are 0."""
     found = pick(x, y)
     if found.dtype.kind != "f":
         return found

@@ -1,4 +1,4 @@
-"""What an op answers for itself, and where ops of other dialects are given their answers.
+"""The interface of tensor ops, and the registry of rules for ops of other dialects.
 
 A `TensorOp` is one class that holds all facts about an op: types (`infer_types`), derivative
 (`vjp`), meaning on arrays (`numpy`), simplification (`simplify`) and one of three lowerings: a
@@ -35,12 +35,12 @@ Cotangents = Sequence[Value | None]
 
 
 def has_trait(op: Operation, trait: type[OpTrait]) -> bool:
-    """An op is known to have a trait; of an op that is not registered nothing is known."""
+    """Whether an op has a trait; False for an unregistered op."""
     return op.has_trait(trait, value_if_unregistered=False)
 
 
 def is_terminator(op: Operation) -> bool:
-    """An op ends its block; one that is not registered does if it stands there."""
+    """Whether an op ends its block; an unregistered op does where it is the last one."""
     return op.next_op is None and op.has_trait(IsTerminator)
 
 
@@ -49,22 +49,22 @@ class TensorOp(IRDLOperation, ABC):
 
     # No cotangent flows through the op: its results do not depend smoothly on any operand.
     INACTIVE: ClassVar[bool] = False
-    # The result shows elements of the first operand in another shape; to make it costs nothing.
+    # The result is the first operand's elements in another shape, at no cost.
     IS_VIEW: ClassVar[bool] = False
-    # The derivative is that of the decomposition, by which the op is replaced before.
+    # Differentiation decomposes the op first.
     IS_TAKEN_APART: ClassVar[bool] = False
-    # Operands through which no derivative is offered; an active one is refused.
+    # Operands without a derivative: an active one is refused.
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
-    # Indices are checked at run time; an error names the op that was written, not what it became.
+    # Indices are checked at run time; the error names the op of the source program.
     CHECKS_INDICES: ClassVar[bool] = False
     # One type stands for all operands and results in the custom form.
     SAME_TYPE: ClassVar[bool] = False
     # Operands and results may be scalars too.
     TAKES_SCALARS: ClassVar[bool] = False
-    # The attributes that the op knows; others are refused.
+    # The op's attributes; others are refused.
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
 
-    # The operand of which the result is a copy but for what is written to it.
+    # The operand that the op copies and then writes to.
     WRITES_INTO: ClassVar[int | None] = None
 
     # Types.
@@ -99,7 +99,7 @@ class TensorOp(IRDLOperation, ABC):
 
     @property
     def source_name(self) -> str:
-        """The op of the program that this one is, or is a part of."""
+        """The name of the op of the source program from which this one comes."""
         source = self.attributes.get(SOURCE_ATTRIBUTE)
         return source.data if isinstance(source, StringAttr) else self.name
 
@@ -107,10 +107,9 @@ class TensorOp(IRDLOperation, ABC):
         """Further checks of an op; messages need not name it."""
 
     def known_shapes(self) -> Iterable[tuple[SSAValue, Sequence[int]]]:
-        """What the types say of other shapes, beyond `infer_types`: a value, and what it must have.
+        """Shapes implied by the types, beyond `infer_types`: pairs of a value and its shape.
 
-        An extent of which nothing is said is dynamic. From this, extents that are not written are
-        found where a function is specialized.
+        An unknown extent is dynamic. Specialization finds unwritten extents from these.
         """
         return ()
 
@@ -198,7 +197,7 @@ class TensorOp(IRDLOperation, ABC):
         return None
 
     def added_to(self, base: Value, *operands: Value) -> Value:
-        """base + the result of an op that writes into zeros (`WRITES_INTO`): written to base."""
+        """base + the result of an op that writes into zeros (`WRITES_INTO`), written into base."""
         raise NotImplementedError(self.name)
 
     def decompose(self, *operands: Value) -> Value | Sequence[Value]:
@@ -216,7 +215,7 @@ class TensorOp(IRDLOperation, ABC):
     # Text: `array.sum %x {axis = [1]} : tensor<2x3xf32> -> tensor<2xf32>`.
 
     def prints_one_type(self) -> bool:
-        """One type is written for all operands and results; of some, not all extents are known."""
+        """Whether one type is written for all operands and results."""
         values = (*self.operands, *self.results)
         return self.SAME_TYPE and all(v.type == values[0].type for v in values)
 
@@ -287,7 +286,7 @@ def register_vjp(
 ) -> None:
     """Give an op of another dialect a derivative: `rule(op, cts, results, operands)`.
 
-    With `applies`, only where that holds of an op.
+    With `applies`, only for ops on which that is true.
     """
     _VJP_RULES[op_class] = rule
     if applies is not None:
@@ -295,20 +294,20 @@ def register_vjp(
 
 
 def register_elementwise(op_class: type[Operation]) -> None:
-    """Say of an op of another dialect that on tensors it is the op on numbers, on each element.
+    """Register an op of another dialect as elementwise: on tensors, the op on numbers per element.
 
-    What is registered for it holds of numbers and tensors, and of nothing else.
+    Its rules apply to numbers and tensors, and to no other types.
     """
     _ELEMENTWISE.add(op_class)
 
 
 def register_inactive(op_class: type[Operation]) -> None:
-    """Say of an op of another dialect that no cotangent flows through it."""
+    """Register an op of another dialect as inactive: no cotangent flows through it."""
     _INACTIVE.add(op_class)
 
 
 def registered() -> tuple[list[type[Operation]], list[type[Operation]]]:
-    """The ops of other dialects that have a derivative, and those that are inactive."""
+    """The registered ops of other dialects: those with a derivative, and the inactive ones."""
     return list(_VJP_RULES), [op for op in _INACTIVE if op not in _VJP_RULES]
 
 
@@ -324,7 +323,7 @@ def register_addition(op_class: type[Operation], into: int, function: Addition) 
 
 
 def is_inactive(op: Operation) -> bool:
-    """No cotangent ever flows through `op`."""
+    """Whether no cotangent ever flows through `op`."""
     if isinstance(op, TensorOp):
         return op.INACTIVE
     return type(op) in _INACTIVE
@@ -341,12 +340,12 @@ def vjp_rule(op: Operation) -> VjpRule | None:
 
 
 def is_elementwise(op: Operation) -> bool:
-    """An op of another dialect that means the same on numbers and on elements of tensors."""
+    """Whether `op` is an elementwise op of another dialect."""
     return type(op) in _ELEMENTWISE
 
 
 def foreign_type(op: Operation) -> Attribute | None:
-    """Of an elementwise op, a type in it that is neither a number nor a tensor; else None."""
+    """A type in an elementwise op that is neither a number nor a tensor; else None."""
     if type(op) not in _ELEMENTWISE:
         return None
     types = (v.type for v in (*op.operands, *op.results))
@@ -354,7 +353,7 @@ def foreign_type(op: Operation) -> Attribute | None:
 
 
 def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
-    """A value equal to the result of `op` that is cheaper, if one is known."""
+    """A cheaper value equal to the result of `op`; None where none is known."""
     # equal types with unknown extents need not be equal shapes
     if any(is_tensor(o.ssa.type) and not is_static(o.ssa.type) for o in operands):
         return None
@@ -365,13 +364,13 @@ def simplified(op: Operation, operands: Sequence[Value]) -> Value | None:
 
 
 def written_tensor(op: Operation) -> SSAValue | None:
-    """The operand of which the result is a copy but for what is written; None for other ops."""
+    """The operand that `op` copies and then writes to; None for other ops."""
     place = op.WRITES_INTO if isinstance(op, TensorOp) else _WRITES_INTO.get(type(op))
     return None if place is None else op.operands[place]
 
 
 def added_to(op: Operation, base: Value) -> Value:
-    """base + the result of an op that writes into zeros, without making these."""
+    """base + the result of an op that writes into zeros, without making the zeros."""
     operands = [base.emitter.value(o) for o in op.operands]
     if isinstance(op, TensorOp):
         return op.added_to(base, *operands)

@@ -1,4 +1,4 @@
-"""NumPy as `np`, imported when a function of it is first asked for: compiling takes none."""
+"""NumPy as `np`, imported at its first use: compiling needs none of it."""
 
 from typing import TYPE_CHECKING
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 class once(Generic[T]):
     """As functools.cached_property, but without a lock.
 
-    Python 3.11 computes under one, which in the child of a fork might be locked for ever.
+    Python 3.11 computes under a lock, which may stay locked for ever in the child of a fork.
     """
 
     def __init__(self, compute: Callable[[Any], T]):

@@ -18,11 +18,12 @@ _SIGNIFICANT_BITS: tuple[tuple[type[Attribute], tuple[int, int]], ...] = (
     (BFloat16Type, (8, -133)),
     (Float32Type, (24, -149)),
 )
+# The same of f64, the type of Python's floats.
 _DOUBLE_BITS = (53, -1074)
 
 
 def rounded(number: float, element: Attribute) -> float:
-    """The element that `number` becomes: a float, infinite beyond the largest, or an exact int."""
+    """`number` as an element: a float, infinite beyond the largest, or an exact int."""
     if not is_float(element):
         assert number == int(number), f"{number} as {element}"
         return int(number)
@@ -44,7 +45,7 @@ def _as_float(number: float) -> float:
 
 
 def _to_bfloat(number: float) -> float:
-    """`number` rounded to 8 significant bits, the last of which is never below 2**-133."""
+    """`number` rounded to 8 significant bits, the last one at least 2**-133."""
     if not isfinite(number):
         return number
     step = 2.0 ** max(frexp(number)[1] - 8, -133)
@@ -58,7 +59,7 @@ def below(number: float, element: Attribute) -> float:
         (bits for type_, bits in _SIGNIFICANT_BITS if isinstance(element, type_)), _DOUBLE_BITS
     )
     digits, smallest = bits
-    # a power of two stands where the spacing changes: below it, it is the half
+    # below a power of two the spacing is half of that above it
     fraction, exponent = frexp(number)
     step = 2.0 ** max(exponent - digits - (fraction == 0.5), smallest)
     return -(2.0**smallest) if number == 0 else number - step

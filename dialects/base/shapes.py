@@ -52,8 +52,9 @@ NUMPY_NAMES: dict[Attribute, str] = {
 
 
 MAX_BYTES = 1 << 62
-"""What no tensor may reach, so that sizes and offsets never overflow 64 bits."""
+"""The bound of tensor sizes in bytes: sizes and offsets never overflow 64 bits."""
 
+# Bytes of an element of an unknown type, as many as the largest (f128) has.
 _LARGEST_ELEMENT = 16
 
 
@@ -79,7 +80,7 @@ def is_tensor(type_: Attribute) -> TypeGuard[AnyTensor]:
 
 
 def is_scalar(type_: Attribute) -> bool:
-    """A number by itself: a float, an integer or an index."""
+    """Whether a type is a number: a float, an integer or an index."""
     return is_float(type_) or isinstance(type_, IntegerType | IndexType)
 
 
@@ -92,19 +93,19 @@ def element_of(type_: Attribute) -> Attribute:
 
 
 def is_element(element: Attribute) -> bool:
-    """Tensors of this element have a meaning."""
+    """Whether gradir has tensors of this element."""
     return element in NUMPY_NAMES
 
 
 def require_element(type_: Attribute) -> None:
-    """VerifyException for a tensor whose elements have no meaning."""
+    """VerifyException for a tensor of an element type that gradir does not have."""
     if not is_element(element_of(type_)):
         *others, last = map(str, NUMPY_NAMES)
         raise VerifyException(f"elements must be {', '.join(others)} or {last}, got {type_}")
 
 
 def require_size(type_: AnyTensor) -> None:
-    """VerifyException for a tensor of which no address could reach the end, nor count its bytes."""
+    """VerifyException for a tensor whose bytes 64 bits cannot count."""
     element = type_.element_type
     size = byte_size(element) if is_element(element) else _LARGEST_ELEMENT
     # an extent of 0 leaves nothing, but strides are products of the others
@@ -119,7 +120,7 @@ def is_static(type_: Attribute) -> bool:
 
 
 def as_integer_type(type_: Attribute) -> IntegerType | None:
-    """The type, if it is one of integers (bool too)."""
+    """The type as an integer type (bool too); None for others."""
     return cast(IntegerType, type_) if isinstance(type_, IntegerType) else None
 
 
@@ -135,7 +136,7 @@ def byte_size(element: Attribute) -> int:
 
 
 def compatible(a: Sequence[int], b: Sequence[int]) -> bool:
-    """The shapes can be the same, given what is known."""
+    """Whether the known extents of two shapes agree."""
     return len(a) == len(b) and all(x == y or DYNAMIC in (x, y) for x, y in zip(a, b, strict=True))
 
 
@@ -145,19 +146,19 @@ def extents_text(shape: Sequence[int]) -> str:
 
 
 def can_be(a: Attribute, b: Attribute) -> bool:
-    """The types can be the same, given what is known."""
+    """Whether two types agree: element, rank and known extents."""
     if not (is_tensor(a) and is_tensor(b)):
         return a == b
     return element_of(a) == element_of(b) and compatible(shape_of(a), shape_of(b))
 
 
 def met(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
-    """What two compatible shapes say together."""
+    """The known extents of two compatible shapes together."""
     return tuple(y if x == DYNAMIC else x for x, y in zip(a, b, strict=True))
 
 
 def common_shape(types: Sequence[Attribute]) -> tuple[int, ...] | None:
-    """What types of one shape say of it together; None where they are not compatible."""
+    """The known extents of several types of one shape together; None where they disagree."""
     shape = shape_of(types[0])
     for type_ in types[1:]:
         if not compatible(shape, shape_of(type_)):
@@ -167,7 +168,7 @@ def common_shape(types: Sequence[Attribute]) -> tuple[int, ...] | None:
 
 
 def agree_but_for(axis: int, a: Sequence[int], b: Sequence[int]) -> bool:
-    """The shapes can be the same at all axes but one, given what is known."""
+    """Whether the known extents of two shapes agree at all axes but one."""
     return len(a) == len(b) and all(
         x == y or d == axis or DYNAMIC in (x, y) for d, (x, y) in enumerate(zip(a, b, strict=True))
     )
@@ -203,10 +204,10 @@ def broadcast_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
 
 
 def extent_sum(*extents: int) -> int:
-    """The sum of extents, dynamic where one is."""
+    """The sum of extents; dynamic where one is dynamic."""
     return DYNAMIC if DYNAMIC in extents else sum(extents)
 
 
 def extent_product(*extents: int) -> int:
-    """The product of extents, dynamic where one is."""
+    """The product of extents; dynamic where one is dynamic."""
     return DYNAMIC if DYNAMIC in extents else prod(extents)

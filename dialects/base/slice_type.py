@@ -1,4 +1,4 @@
-"""The type of row slices: some rows of a tensor, in place of all of it."""
+"""The type of row slices: some rows of a tensor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SlicesType(ParametrizedAttribute, TypeAttribute):
     """`!grad.slices<1000x64xf32, count = 20>`: 20 rows of 64 numbers, of a tensor<1000x64xf32>.
 
     A value holds an index (i64) for each row. An index may occur several times: rows of one index
-    add up. Without count, how many rows there are is not known; native code needs it.
+    add up. Without count the number of rows is unknown; native code needs it.
     """
 
     name = "grad.slices"
@@ -45,7 +45,7 @@ class SlicesType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def rows(self) -> int:
-        """The number of slices; DYNAMIC where it is not known."""
+        """The number of slices; DYNAMIC where it is unknown."""
         return self.count.data if isinstance(self.count, IntAttr) else DYNAMIC
 
     @property

@@ -1,9 +1,9 @@
-"""Values with operators: the sugar that vjp rules, decompositions and bodies are written in.
+"""Values with operators: the notation of vjp rules, decompositions and bodies.
 
 A `Value` is an SSA value and the emitter that appends ops for it: `ct * (1 - y * y)` on tensors
 appends array ops, on scalars arith ops. Numbers take the type of the other operand.
 
-What an operator appends is registered by the modules that hold the ops.
+The modules of the ops register the ops of the operators.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gradir.dialects.base.slice_type import SlicesType
 OpT = TypeVar("OpT", bound=Operation)
 
 SOURCE_ATTRIBUTE = "gradir.source"
-"""On an op that was made from another one: the name of that op, for errors at run time."""
+"""On an op made from another one: the name of that op, for errors at run time."""
 
 
 class Emitter:
     """Adds ops at the end of a block, or before one of its ops, and gives them a location.
 
-    `source` is the name of the op that they take the place of.
+    `source` is the name of the op that they replace.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class Emitter:
 
 
 class Value:
-    """A tensor-typed SSA value that knows where to emit ops on it."""
+    """A tensor-typed SSA value, and the emitter of ops on it."""
 
     __slots__ = ("emitter", "ssa")
 
-    # By name, what appends the op. The modules of these ops fill it in as `gradir.dialects` loads.
+    # The emitters of ops, by name. The modules of the ops register them as `gradir.dialects` loads.
     OPERATORS: ClassVar[dict[str, Callable[..., Value]]] = {}
 
     def __init__(self, ssa: SSAValue, emitter: Emitter):
@@ -97,7 +97,7 @@ class Value:
 
     @classmethod
     def operator(cls, name: str) -> Callable[..., Value]:
-        """What appends the op `name`; for `full`, a number in a type (near, number, type)."""
+        """The emitter of the op `name`; that of `full` takes (near, number, type)."""
         assert name in cls.OPERATORS, f"{name}: no module has registered it for {cls.__name__}"
         return cls.OPERATORS[name]
 
@@ -155,7 +155,7 @@ class Value:
         return self.apply("not_equal", other)
 
     def choose(self, x: Value, y: Value) -> Value:
-        """x where this value, a bool, holds, else y."""
+        """x where this bool is true, else y."""
         return self.operator("where")(self, x, y)
 
     def named(self, hint: str | None) -> Value:
@@ -176,11 +176,11 @@ class Scalar(Value):
         return type(self)(self.emitter.insert(op).results[0], self.emitter)
 
     def constant(self, value: Attribute) -> Self:
-        """A number as an attribute that has its type."""
+        """A constant from an attribute with a type."""
         return self.emit(ConstantOp(value))  # pyright: ignore[reportArgumentType]
 
     def of_type(self, element: Attribute) -> Attribute:
-        """The type of a value like this one with other elements."""
+        """The type of this value with another element type."""
         return element
 
     @property
@@ -193,7 +193,7 @@ class Scalar(Value):
 
 
 class Elements(Scalar):
-    """A tensor, as each of its elements: operators emit arith ops on tensors."""
+    """A tensor as a scalar: operators emit elementwise arith ops on tensors."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""The names that gradir gives to values which it makes of others: `%x_ct`, `%x_remat`, `%scratch`.
+"""The names of derived values: `%x_ct`, `%x_remat`, `%scratch`.
 
-They are for readers, of IR and of pictures of memory. A program may use any name, so nothing but
-what is shown may depend on one.
+They are for readers of IR and of memory pictures. A program may use any name, so only displays may
+depend on one.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def cotangent_name(name: str | None) -> str:
 
 
 def rematerialized_name(name: str | None) -> str | None:
-    """The name of a value that is computed again."""
+    """The name of a recomputed value."""
     return f"{name}_{_REMATERIALIZED}" if name else None
 
 
 def kind_by_name(name: str) -> Kind:
-    """What a value with such a name is, if it was gradir that named it: a label, no more."""
+    """A label for a value with such a name, as if gradir had named it."""
     parts = name.split("_")
     if parts[0] == SCRATCH:
         return "scratch"

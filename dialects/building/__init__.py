@@ -1,1 +1,1 @@
-"""How loop nests, scalar programs and control flow are written: builders and kinds of ops."""
+"""Builders of loop nests, scalar programs and control flow, and kinds of ops."""

@@ -38,7 +38,7 @@ def constant(like: Scalar, number: float) -> Scalar:
 
 
 def literal(near: Scalar, number: float, type_: Attribute) -> Scalar:
-    """`number` in a given type, emitted where `near` is."""
+    """`number` in a given type, emitted beside `near`."""
     if is_float(type_):
         value: Attribute = FloatAttr(rounded(number, type_), type_)  # pyright: ignore[reportArgumentType,reportCallIssue]
     else:
@@ -164,7 +164,7 @@ def hypot(x: Scalar, y: Scalar) -> Scalar:
 
 
 def integer_power(x: Scalar, y: Scalar, bits: int) -> Scalar:
-    """x ** y of integers by squaring, for exponents of so many bits; 0 of a fraction."""
+    """x ** y of integers by squaring, for exponents of `bits` bits; 0 of a fraction."""
     zero, one = constant(x, 0), constant(x, 1)
     result, square = one, x
     for k in range(bits):
@@ -177,7 +177,7 @@ def integer_power(x: Scalar, y: Scalar, bits: int) -> Scalar:
 
 
 def _rest(x: Scalar, y: Scalar, zero: Scalar) -> tuple[Scalar, Scalar]:
-    """The remainder with the sign of x, and whether that is not the sign of y."""
+    """The remainder with the sign of x, and whether y has another sign."""
     rest = truncated_remainder(x, y)
     return rest, logical_and(not_equal(rest, zero), logical_xor(rest < zero, y < zero))
 
@@ -210,7 +210,7 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
 
 
 def select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
-    """x where the condition holds, else y."""
+    """x where the condition is true, else y."""
     return x.emit(made(arith.SelectOp, [condition.ssa, x.ssa, y.ssa], x.ssa.type))
 
 
@@ -237,7 +237,7 @@ def index(near: Scalar, dim: int) -> Scalar:
 
 
 def load(source: Scalar, indices: Sequence[Scalar]) -> Scalar:
-    """An element of a tensor that the body was handed whole."""
+    """An element of a whole tensor operand."""
     return source.emit(loopnest.LoadOp(source.ssa, [i.ssa for i in indices]))
 
 
@@ -250,7 +250,7 @@ def check_index(x: Scalar, bound: int, message: str, from_start: bool = False) -
 def cast(x: Scalar, target: Attribute, unsigned: bool = False, to_unsigned: bool = False) -> Scalar:
     """x converted to another scalar type; to i1 by comparing with 0.
 
-    `unsigned` says how x is to be read, `to_unsigned` in which range a float saturates.
+    `unsigned`: x is read as unsigned; `to_unsigned`: a float saturates to the unsigned range.
     """
     source = x.type
     if source == target:
@@ -293,14 +293,14 @@ def _resize_integer(x: Scalar, target: Attribute, unsigned: bool) -> Scalar:
 
 
 def compute_type(element: Attribute) -> Attribute:
-    """The type in which bodies compute on elements of a tensor."""
+    """The type of a tensor's elements in bodies."""
     if isinstance(element, Float16Type | BFloat16Type):
         return f32
     return i32 if is_unsigned(element) else element
 
 
 def to_compute(x: Scalar, element: Attribute) -> Scalar:
-    """An element as it comes from a tensor, in its compute type."""
+    """An element of a tensor, converted to its compute type."""
     return cast(x, compute_type(element), is_unsigned(element))
 
 
@@ -314,7 +314,7 @@ def is_unsigned(element: Attribute) -> bool:
     return integer is not None and integer.signedness.data == Signedness.UNSIGNED
 
 
-# Ops of a body that cost next to nothing where an access or a constant is folded.
+# Ops of a body that cost next to nothing: accesses and constants are folded.
 _FREE = (
     arith.ConstantOp,
     loopnest.IndexOp,
@@ -325,7 +325,7 @@ _FREE = (
 
 
 def computes(block: Block) -> bool:
-    """A body does more than to hand on an element, a constant or an index."""
+    """Whether a body does more than to yield an element, a constant or an index."""
     return any(not isinstance(op, (*_FREE, loopnest.YieldOp)) for op in block.ops)
 
 

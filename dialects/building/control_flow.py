@@ -1,4 +1,4 @@
-"""Small pieces of control flow and index arithmetic that rules emit."""
+"""Builders of control flow and index arithmetic for rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Integers:
     emitter: Emitter
 
     def constant(self, number: int) -> SSAValue:
-        """A number of the type, wrapped as its arithmetic wraps."""
+        """A number of the type, modulo its range."""
         most = largest_number(self.type)
         number = (number + most + 1) % (2 * most + 2) - most - 1
         attr = IntegerAttr(number, cast(IntegerType, self.type))
@@ -61,28 +61,28 @@ class Integers:
         return self.emitter.insert(arith.DivSIOp(self.value(a), self.value(b))).result
 
     def divide_unsigned(self, a: SSAValue | int, b: SSAValue | int) -> SSAValue | int:
-        """Of numbers without a sign; of plain numbers, which do not wrap, as they are."""
+        """The quotient of unsigned numbers; plain numbers do not wrap, and are divided at once."""
         if b == 1 or (isinstance(a, int) and isinstance(b, int)):
             return self.divide(a, b)
         return self.emitter.insert(arith.DivUIOp(self.value(a), self.value(b))).result
 
 
 def largest_number(type_: Attribute) -> int:
-    """The largest number of an integer type, with a sign; an index has 64 bits."""
+    """The largest number of a signed integer type; an index has 64 bits."""
     integer = as_integer_type(type_)
     bits = 64 if integer is None else integer.width.data
     return 2 ** (bits - 1) - 1
 
 
 def cast_integer(value: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:
-    """An index as an integer of another type, or the other way."""
+    """An index as an integer of another type, or an integer as an index."""
     if value.type == type_:
         return value
     return emitter.insert(arith.IndexCastOp(value, type_)).result
 
 
 def compare(a: SSAValue, predicate: str, b: SSAValue | int, emitter: Emitter) -> SSAValue:
-    """arith.cmpi, of a value and another or a number."""
+    """arith.cmpi of a value and a value or number."""
     other = Integers(a.type, emitter).value(b)
     return emitter.insert(arith.CmpiOp(a, other, predicate)).result
 
@@ -94,7 +94,7 @@ def known_number(value: SSAValue) -> SSAValue | int:
 
 
 def trip_count(low: SSAValue, high: SSAValue, step: SSAValue, emitter: Emitter) -> SSAValue:
-    """How many iterations a loop with these bounds has, an index."""
+    """The number of iterations of a loop with these bounds, an index."""
     whole, index = Integers(low.type, emitter), IndexType()
     first, end, stride = map(known_number, (low, high, step))
     length = whole.subtract(end, first)
@@ -103,7 +103,7 @@ def trip_count(low: SSAValue, high: SSAValue, step: SSAValue, emitter: Emitter) 
     if stride == 1:
         found = emitter.insert(arith.MaxSIOp(whole.value(length), whole.constant(0))).result
         return cast_integer(found, index, emitter)
-    # steps that fit in between, as numbers without a sign: nothing overflows
+    # the steps between the bounds, as unsigned numbers: nothing overflows
     between = whole.value(whole.subtract(length, 1))
     steps = emitter.insert(arith.DivUIOp(between, step)).result
     some = compare(low, "slt", high, emitter)
@@ -134,8 +134,8 @@ def choose(
     other: Callable[[Emitter], Sequence[SSAValue]],
     emitter: Emitter,
 ) -> list[SSAValue]:
-    """Append a scf.if; returns what `chosen` gives where the condition holds, or else `other`. Each
-    appends its code to the branch."""
+    """Append a scf.if; its results are those of `chosen` where the condition is true, else of
+    `other`. Each appends its code to its branch."""
     regions: list[Region] = []
     types: list[Attribute] = []
     for give in (chosen, other):
@@ -151,7 +151,7 @@ def choose(
 
 
 class WhileBuilder:
-    """A scf.while of which the condition passes on all that is carried.
+    """A scf.while whose condition forwards all carried values.
 
     `emitter` appends to the body, whose arguments are `arguments`.
     """
@@ -172,7 +172,7 @@ class WhileBuilder:
         return self.after.args
 
     def run_while(self, condition: Callable[[Sequence[SSAValue], Emitter], SSAValue]) -> None:
-        """Set what decides on a further iteration, given what is carried."""
+        """Write the condition, a function of the carried values."""
         emitter = Emitter(self.before, self.emitter.location)
         carried = self.before.args
         emitter.insert(scf.ConditionOp(condition(carried, emitter), *carried))

@@ -1,4 +1,4 @@
-"""grad.gate: a cotangent where it may pass, 0 or nan elsewhere."""
+"""grad.gate: a cotangent where a condition is true, 0 or nan elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gradir.dialects.building.kinds import ElementwiseOp, require_elements, requ
 
 @irdl_op_definition
 class GateOp(ElementwiseOp):
-    """x where keep (i1) holds, else rest, which is 0 or nan: linear in x, as derivatives must be.
+    """x where keep (i1) is true, else rest, which is 0 or nan: linear in x, as derivatives must be.
 
     vjp: gate(ct, keep, rest); none to rest
     """
@@ -69,7 +69,7 @@ class GateOp(ElementwiseOp):
 
 
 def gated(ct: Value, keep: Value, rest: Value) -> Value:
-    """ct where `keep` holds, else `rest`, 0 or nan: of tensors or of numbers."""
+    """ct where `keep` is true, else `rest`, which is 0 or nan; on tensors or numbers."""
     op = ct.emitter.insert(GateOp.of([ct.ssa, keep.ssa, rest.ssa]))
     return ct.emitter.value(op.y)
 
@@ -77,16 +77,16 @@ def gated(ct: Value, keep: Value, rest: Value) -> Value:
 def unless_nan(ct: Value, x: Value) -> Value:
     """ct, but nan where x is nan.
 
-    Behind it nothing may pick again: forward mode runs a rule from its end to its beginning.
+    No selection may follow it: forward mode runs a rule from its end to its beginning.
     """
     return gated(ct, x.equal(x), x)
 
 
 def zero_or_nan(x: Value) -> Value:
-    """What `gated` gives beside what passes: 0, but nan where x is nan."""
+    """0, but nan where x is nan: the `rest` of a gate."""
     return x.equal(x).choose(x.full(0), x)
 
 
 def inside(ct: Value, holds: Value) -> Value:
-    """ct where a condition holds; nan outside of a domain."""
+    """ct where a condition is true; nan outside of a domain."""
     return gated(ct, holds, ct.full(nan))

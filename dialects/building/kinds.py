@@ -1,4 +1,4 @@
-"""Kinds of tensor ops: what unary, binary, comparing, and linear ops share."""
+"""Kinds of tensor ops: unary, binary, comparing and linear ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from gradir.dialects.building.nests import elementwise
 class ElementwiseOp(TensorOp, ABC):
     """One result element from the operands' elements at the same place; shapes are equal."""
 
-    # The function of numpy that means the same, if there is one.
+    # The equivalent function of NumPy, if there is one.
     NUMPY: ClassVar[str] = ""
 
     traits = traits_def(Pure())
@@ -55,7 +55,7 @@ class ElementwiseOp(TensorOp, ABC):
 
 
 def one_shape(values: Sequence[SSAValue]) -> Iterable[tuple[SSAValue, Sequence[int]]]:
-    """`known_shapes` of values that have one shape."""
+    """`known_shapes` of values of one shape."""
     shape = common_shape([v.type for v in values])
     return [] if shape is None else [(v, shape) for v in values]
 
@@ -120,7 +120,7 @@ class CompareOp(ElementwiseOp, ABC):
 
 
 class SameValueOp(TensorOp, ABC):
-    """y = x; what it means is in what it does to derivatives, or to other passes."""
+    """y = x, with a meaning for derivatives or for passes."""
 
     SAME_TYPE: ClassVar[bool] = True
     TAKES_SCALARS: ClassVar[bool] = True
@@ -143,7 +143,7 @@ class SameValueOp(TensorOp, ABC):
 
 
 class IdentityOp(SameValueOp, ABC):
-    """y = x, of which equal ones may merge."""
+    """y = x; equal ones may merge."""
 
     traits = traits_def(Pure())
 
@@ -166,7 +166,7 @@ def require_elements(type_: Attribute, domain: str) -> None:
 
 
 def require_number(value: float, type_: Attribute) -> None:
-    """An element of the type can be `value`; floats are rounded, integers must be exact."""
+    """VerifyException unless the type can hold `value`; floats are rounded, integers are exact."""
     element = element_of(type_)
     if is_float(element):
         return

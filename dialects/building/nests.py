@@ -25,7 +25,7 @@ from gradir.dialects.loopnest.loopnest import (
 
 @dataclass(frozen=True)
 class Read:
-    """An input of a nest: a value, its subscripts (None: whole), and what it is outside."""
+    """An input of a nest: a value, its subscripts (None: whole), its value outside of bounds."""
 
     value: SSAValue
     access: Access | None
@@ -46,7 +46,7 @@ def nest(
     outputs: Sequence[Output],
     body: Body,
 ) -> list[SSAValue]:
-    """Emit a `loopnest.nest`; `body` gets one scalar per read, as it is stored."""
+    """Emit a `loopnest.nest`; `body` gets one scalar per read, of the stored type."""
     block = Block(arg_types=[argument_type(r) for r in reads])
     return _emit(emitter, NestOp, bounds, reads, outputs, block, body)
 
@@ -60,7 +60,7 @@ def contract(
     body: Body,
     roles: str | None = None,
 ) -> list[SSAValue]:
-    """Emit a `loopnest.contract` of the first two reads; `body` gets the sum and the rest."""
+    """Emit a `loopnest.contract` of the first two reads; `body` gets the sum and other reads."""
     block = Block(arg_types=[accumulator, *(argument_type(r) for r in reads[2:])])
     return _emit(emitter, ContractOp, bounds, reads, outputs, block, body, roles)
 
@@ -122,7 +122,7 @@ def view(
     access: Access,
     pad: Attribute | None = None,
 ) -> list[SSAValue]:
-    """A copy of an operand's elements to other places: `result[d...] = operand[access(d...)]`."""
+    """A copy of an operand's elements: `result[d...] = operand[access(d...)]`."""
     shape = shape_of(type_)
     output = Output(type_, Access.identity(len(shape)))
     return nest(emitter, shape, [Read(operand, access, pad)], [output], _same)
@@ -136,7 +136,7 @@ def add_at(
     reads: Sequence[Read],
     body: Body,
 ) -> list[SSAValue]:
-    """`base` with what a nest's body yields first added where `access` and its indices say.
+    """`base` with the first value of a nest's body added at `access` and its yielded indices.
 
     Places may repeat: f16 and bf16 are added in f32 and rounded once.
     """

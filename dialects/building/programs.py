@@ -1,6 +1,6 @@
 """Building scalar programs from Python functions, for the `lower` of an op with loops of its own.
 
-    def running_sum(p: Program, x: Elements, out: Elements) -> None:
+    def running_sum(p: ScalarProgram, x: ElementView, out: ElementView) -> None:
         row = p.index(0)
 
         def step(column: Scalar, total: Scalar) -> Scalar:
@@ -12,9 +12,10 @@
 
     return forall(emitter, [4], [x], [type_], running_sum)
 
-A function that writes a region is called once, with the region's arguments, and returns what the
-region hands on: a scalar, several, or nothing. Inside, `dialects.body` and operators emit as in
-bodies of nests. Elements are in compute types: f32 for f16 and bf16, which are rounded when stored.
+A function that writes a region is called once, with the region's arguments, and returns the yielded
+values of the region: a scalar, several, or nothing. Inside, `dialects.body` and operators emit as
+in bodies of nests. Elements are in compute types: f32 for f16 and bf16, which are rounded when
+stored.
 """
 
 from __future__ import annotations
@@ -30,15 +31,16 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.dialects.base.shapes import element_of, shape_of
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
-from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp, YieldOp
-from gradir.dialects.loopnest.forall import ForallOp, handle_type
+from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp, memory_type
+from gradir.dialects.loopnest.body_ops import YieldOp as LoopnestYieldOp
+from gradir.dialects.loopnest.forall import ForallOp
 
 Index = Scalar | int
 Scalars = Scalar | Sequence[Scalar] | None
 
 
-class Program:
-    """Writes the body of a program: constants, indices, control flow, where it has come to."""
+class ScalarProgram:
+    """Writes the body of a program: constants, indices, control flow; at the current block."""
 
     def __init__(self, block: Block, emitter: Emitter):
         # all scalars share the emitter, whose block is that of the region being written
@@ -72,7 +74,7 @@ class Program:
         carried: Sequence[Scalar] = (),
         step: Index = 1,
     ) -> list[Scalar]:
-        """`body(i, *carried)` gives the carried values of the next trip; they are the result."""
+        """`body(i, *carried)` returns the next carried values; the last ones are the results."""
         first, last, stride = (self.integer(v).ssa for v in (lower, upper, step))
         block = Block(arg_types=[i64, *(c.ssa.type for c in carried)])
         self._fill(block, lambda values: scf.YieldOp(*values), body)
@@ -82,7 +84,7 @@ class Program:
         """`body(i)` for independent iterations, several at a time in a vector."""
         first, last = self.integer(lower).ssa, self.integer(upper).ssa
         block = Block(arg_types=[i64])
-        self._fill(block, lambda values: YieldOp(), body)
+        self._fill(block, lambda values: LoopnestYieldOp(), body)
         self.emit(LanesOp(first, last, block))
 
     def if_(
@@ -91,7 +93,7 @@ class Program:
         then: Callable[[], Scalars],
         otherwise: Callable[[], Scalars] | None = None,
     ) -> list[Scalar]:
-        """What the function of the branch that is taken returns."""
+        """The results of the taken branch's function."""
         first, second = Block(), Block()
         types = self._fill(first, lambda values: scf.YieldOp(*values), then)
         other = Region()
@@ -106,7 +108,7 @@ class Program:
         condition: Callable[..., Scalar],
         body: Callable[..., Scalars],
     ) -> list[Scalar]:
-        """While `condition(*carried)` holds, `body(*carried)` gives the next carried values."""
+        """While `condition(*carried)` is true, `body(*carried)` returns the next carried values."""
         types = [c.ssa.type for c in carried]
         before, after = Block(arg_types=types), Block(arg_types=types)
         self._fill(before, lambda values: scf.ConditionOp(values[0], *before.args), condition)
@@ -120,7 +122,7 @@ class Program:
         end: Callable[[list[SSAValue]], Operation],
         body: Callable[..., Scalars],
     ) -> list[Attribute]:
-        """Write a region's block; gives the types of what its function returned."""
+        """Write a region's block; returns the types of its function's results."""
         with self._inside(block):
             found = body(*(Scalar(a, self.emitter) for a in block.args))
             scalars = [found] if isinstance(found, Scalar) else list(found or ())
@@ -134,10 +136,10 @@ class Program:
         self.emitter.block = outer
 
 
-class Elements:
+class ElementView:
     """An input or a result of a program by its elements: `x[i, j]`, and `out[i, j] = value`."""
 
-    def __init__(self, ssa: SSAValue, program: Program):
+    def __init__(self, ssa: SSAValue, program: ScalarProgram):
         self.ssa = ssa
         self.program = program
         self.element = element_of(ssa.type)
@@ -145,7 +147,7 @@ class Elements:
 
     @property
     def compute(self) -> Attribute:
-        """The type in which elements are seen."""
+        """The type of elements in the program."""
         return b.compute_type(self.element)
 
     def __getitem__(self, at: Index | Sequence[Index]) -> Scalar:
@@ -161,8 +163,8 @@ class Elements:
         return [self.program.integer(i).ssa for i in indices]
 
 
-def block_of(p: Program, number: Scalar, extent: int, size: int) -> tuple[Index, Index]:
-    """Where block `number` of `size` elements begins and ends; numbers where it is the only one."""
+def block_of(p: ScalarProgram, number: Scalar, extent: int, size: int) -> tuple[Index, Index]:
+    """The bounds of block `number` of `size` elements; plain numbers for the only block."""
     if extent <= size:
         return 0, extent
     low = number * size
@@ -178,11 +180,11 @@ def forall(
     body: Callable[..., None],
 ) -> list[SSAValue]:
     """Emit a `loopnest.forall`; `body(program, *inputs, *results)` writes one outer iteration."""
-    block = Block(arg_types=[*(v.type for v in inputs), *map(handle_type, types)])
-    program = Program(block, emitter)
-    body(program, *(Elements(a, program) for a in block.args))
-    program.emit(YieldOp())
+    block = Block(arg_types=[*(v.type for v in inputs), *map(memory_type, types)])
+    program = ScalarProgram(block, emitter)
+    body(program, *(ElementView(a, program) for a in block.args))
+    program.emit(LoopnestYieldOp())
     return list(emitter.insert(ForallOp(bounds, inputs, types, block)).results)
 
 
-__all__ = ["Elements", "Index", "Program", "Scalars", "block_of", "forall"]
+__all__ = ["ElementView", "Index", "ScalarProgram", "Scalars", "block_of", "forall"]

@@ -1,7 +1,7 @@
-"""Ops of arith and math on tensors: each means the op on numbers, element by element.
+"""Ops of arith and math on tensors: each is the op on numbers, element by element.
 
-So there is one meaning, one derivative and one native code for both: rules are written on
-`Elements`, and a loop nest has the op on numbers as its body.
+So both share a meaning, a derivative and native code: rules are written on `Elements`, and the
+lowering is a loop nest with the op on numbers as its body.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _NUMBERS: dict[type[Operation], type[Operation]] = {form: op for op, form in FOR
 
 
 def numbers_class(op: Operation) -> type[Operation]:
-    """The class of the op on numbers that an op of arith or math is on each element."""
+    """The class on numbers of an op of arith or math, on numbers or tensors."""
     return _NUMBERS.get(type(op), type(op))
 
 
 def is_on_tensors(op: Operation) -> bool:
-    """An elementwise op of arith or math on tensors."""
+    """Whether `op` is an elementwise op of arith or math on tensors."""
     return is_elementwise(op) and any(is_tensor(r.type) for r in op.results)
 
 
@@ -52,7 +52,7 @@ def element_type(type_: Attribute) -> Attribute:
 
 
 def verify_elements(op: Operation) -> None:
-    """VerifyException where an op of arith or math has operands that it gives no meaning to."""
+    """VerifyException for operand types on which an op of arith or math has no meaning."""
     if not is_elementwise(op):
         return
     values = [*op.operands, *op.results]
@@ -122,7 +122,7 @@ def as_tensor(e: Emitter, number: SSAValue) -> SSAValue:
 
 
 def dense_of(op: Operation) -> DenseIntOrFPElementsAttr | None:
-    """The value of a constant tensor, of array or of arith; None of other ops."""
+    """The value of a constant tensor of array or arith; None for other ops."""
     if not has_trait(op, ConstantLike) or not is_tensor(op.results[0].type):
         return None
     value = {**op.attributes, **op.properties}.get("value")
@@ -131,7 +131,7 @@ def dense_of(op: Operation) -> DenseIntOrFPElementsAttr | None:
 
 
 def lower_constant(emitter: Emitter, op: arith.ConstantOp) -> SSAValue | None:
-    """One number everywhere as a loop nest; others stay, as buffers of numbers."""
+    """A constant of one repeated number as a loop nest; others stay, as constant buffers."""
     dense, type_ = dense_of(op), op.result.type
     number = None if dense is None else splat_number(dense)
     if number is None:

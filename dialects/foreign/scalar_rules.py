@@ -39,7 +39,7 @@ Binary = Callable[[Scalar, Scalar, Scalar, Scalar], Cotangents]
 
 
 def _sign(x: Scalar) -> Scalar:
-    """-1, 0 or 1, as a function through which nothing flows; of nan it is 1 or -1."""
+    """-1, 0 or 1, inactive; of nan it is 1 or -1."""
     zero, one = b.constant(x, 0), b.constant(x, 1)
     return b.select(b.equal(x, zero), zero, b.copysign(one, x))
 
@@ -106,7 +106,7 @@ def _divide(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
 
 
 def _share(ct: Scalar, x: Scalar, other: Scalar) -> Value:
-    """What the winner of two gets."""
+    """The cotangent of the winning operand: all of ct, half at ties."""
     half, one = b.constant(ct, 0.5), b.constant(ct, 1)
     return ct * b.select(b.equal(x, other), half, one)
 
@@ -130,7 +130,7 @@ def _extremum(prefers: Callable[[Scalar, Scalar], Scalar]) -> Binary:
 
 
 def _extremum_of_numbers(prefers: Callable[[Scalar, Scalar], Scalar]) -> Binary:
-    """Of a nan and a number it is the number, and the nan does not count."""
+    """The extremum that ignores nan: of a nan and a number, the number."""
 
     def rule(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
         share, zero = _share(ct, x, other), b.constant(y, 0)
@@ -265,7 +265,7 @@ def _simplify_negative(op: arith.NegfOp, x: Value) -> Value | None:
 
 
 def _rule(function: Callable[..., Value | Cotangents]) -> VjpRule:
-    """The rule that a function of (ct, y, operands...) is."""
+    """A function of (ct, y, operands...) as a rule."""
 
     def rule(
         op: Operation, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]

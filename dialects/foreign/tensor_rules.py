@@ -102,7 +102,7 @@ def _inserted(
 def _slice_properties(
     op: tensor.ExtractSliceOp | tensor.InsertSliceOp, tensors: int
 ) -> dict[str, Attribute]:
-    """The slice of `op` on an op with so many tensors before its offsets, sizes and strides."""
+    """The slice of `op` as properties of an op with `tensors` operands before its offsets."""
     counts = [len(op.offsets), len(op.sizes), len(op.strides)]
     segments = DenseArrayBase.from_list(i32, [*[1] * tensors, *counts])
     return {**op.properties, "operandSegmentSizes": segments}
@@ -156,7 +156,7 @@ def _simplify_cast(op: tensor.CastOp, source: Value) -> Value | None:
     return source if source.type == op.dest.type else None
 
 
-# A sum with what was written into zeros.
+# Sums with a tensor written into zeros.
 
 
 def _insert_added(op: tensor.InsertOp, base: Value, scalar: Scalar, _: Value, *at: Value) -> Value:

@@ -1,1 +1,1 @@
-"""The grad dialect: what exists because of differentiation."""
+"""The grad dialect: ops and types of differentiation."""

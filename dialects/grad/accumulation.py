@@ -1,4 +1,4 @@
-"""grad.accumulate_slice: contributions to a part of a cotangent, added where the whole lies."""
+"""grad.accumulate_slice: a contribution to a part of a cotangent, added in place."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from gradir.dialects.loopnest.loopnest import Output
 class AccumulateSliceOp(TensorOp):
     """x with `updates` added to its elements from `start` on, one entry per axis (0 where absent).
 
-    Where nothing else reads x this happens in its place, so that a chain of such sums needs the
-    memory of one. The transpose, as to its updates, of array.slice. vjp: ct, that slice of ct
+    Where nothing else reads x it is written in place, so that a chain of such sums needs the
+    memory of one. In `updates` it is the transpose of array.slice. vjp: ct, that slice of ct
     """
 
     name = "grad.accumulate_slice"

@@ -1,8 +1,8 @@
 """Scaled dot product attention in blocks of rows, and its transpose.
 
-With s = scale * q k^T + mask, p = softmax(s) along the last axis and y = p v. A block of rows of s
-is made, used and dropped, so that of a long s only a block is in memory at a time; the transpose
-makes each block again. Rows of p of which all is masked are 0.
+With s = scale * q k^T + mask, p = softmax(s) along the last axis and y = p v. Blocks of rows of a
+long s are computed one after the other, so that one block is in memory at a time; the transpose
+computes each block again. Rows of p with all entries masked are 0.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.grad.accumulation import AccumulateSliceOp
 
-# Scores up to this many bytes are made whole; longer ones in blocks of about this size.
+# Scores of at most this many bytes are one block; longer ones are cut into blocks of about this.
 BLOCK_BYTES = 1 << 22
 MOST_BLOCKS = 16
 # The rows of a block are a multiple of this.
@@ -49,14 +49,14 @@ ROW_MULTIPLE = 16
 
 
 class AttentionForm(TensorOp):
-    """Attributes, checks and scores: what attention and its transpose share."""
+    """The attributes, checks and scores of attention and of its transpose."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("causal", "scale")
     traits = traits_def(Pure())
 
     @classmethod
     def check(cls, operands: Sequence[Attribute], attributes: Attributes) -> Attribute:
-        """The type of y for q, k, v and perhaps a mask."""
+        """The type of y for q, k, v and an optional mask."""
         q, k, v, *mask = operands
         require_elements(q, "float")
         flag(attributes, "causal", False)
@@ -96,7 +96,7 @@ class AttentionForm(TensorOp):
     # Blocks.
 
     def blocks(self, q: Value, k: Value) -> list[tuple[range, int]]:
-        """Rows of the scores, and how many of their columns count."""
+        """The rows of each block of scores, and the number of its columns that are not masked."""
         rows, columns = q.shape[-2], k.shape[-2]
         size = prod([*q.shape[:-1], columns]) * byte_size(q.element)
         found: list[tuple[range, int]] = []
@@ -113,9 +113,9 @@ class AttentionForm(TensorOp):
         return found
 
     def powers(self, block: range, q: Value, k: Value, mask: Value | None) -> tuple[Value, Value]:
-        """exp(s - max s) for a block of rows, and 1 / its row sums, 0 where a row is all masked.
+        """exp(s - max s) for a block of rows, and 1 / its row sums; 0 for fully masked rows.
 
-        q holds the block's rows, and k the columns that count.
+        q holds the block's rows, and k the columns that are not masked.
         """
         from gradir.dialects.grad.grad import NoGradOp
 
@@ -129,7 +129,7 @@ class AttentionForm(TensorOp):
             row, column = (_counts(scores, axis) for axis in (-2, -1))
             scores = WhereOp.on(column <= row + block.start, scores, scores.full(-inf))
         top = MaxOp.on(scores, axis=-1, keepdims=True)
-        # of the quotient of powers nothing depends on the shift
+        # the quotient of powers does not depend on the shift
         top = NoGradOp.on(WhereOp.on(top.equal(-inf), top.full(0), top))
         powers = ExpOp.on(scores - along(top, scores))
         total = SumOp.on(powers, axis=-1, keepdims=True)
@@ -156,18 +156,18 @@ def _list(types: Sequence[Attribute]) -> str:
 
 
 def _counts(near: Value, axis: int) -> Value:
-    """0, 1, ... along an axis, of the shape of `near`."""
+    """0, 1, ... along an axis, with the shape of `near`."""
     type_ = tensor(near.shape, i64)
     return near.emitter.value(near.emitter.insert(IotaOp.of([], [type_], axis=axis)).y)
 
 
 def along(line: Value, like: Value) -> Value:
-    """One number a row, repeated over the last axis."""
+    """One number per row, repeated over the last axis."""
     return BroadcastToOp.on(line, type=tensor(like.shape, line.element))
 
 
 def rows_of(x: Value, rows: range) -> Value:
-    """Some entries of the last axis but one; x itself where these are all."""
+    """Some entries of the last axis but one; x itself for all of them."""
     extent = x.shape[-2]
     if len(rows) == extent:
         return x
@@ -177,7 +177,7 @@ def rows_of(x: Value, rows: range) -> Value:
 
 
 def mask_block(mask: Value | None, block: range, columns: int) -> Value | None:
-    """The part of a mask that a block of scores reads; extents of 1 stay."""
+    """The part of a mask for a block of scores; extents of 1 stay."""
     if mask is None:
         return None
     start, stop = [0] * len(mask.shape), list(mask.shape)
@@ -190,7 +190,7 @@ def mask_block(mask: Value | None, block: range, columns: int) -> Value | None:
 
 
 def added(total: Value | None, part: Value, start: Sequence[int], shape: Sequence[int]) -> Value:
-    """A part of a tensor of some shape, added where it belongs to what there is."""
+    """`total` (zeros for None) with a part added at `start`, in a tensor of `shape`."""
     if total is None and part.shape == tuple(shape):
         return part
     total = zeros(part, shape) if total is None else total
@@ -198,7 +198,7 @@ def added(total: Value | None, part: Value, start: Sequence[int], shape: Sequenc
 
 
 def zeros(near: Value, shape: Sequence[int]) -> Value:
-    """Zeros of another value's elements."""
+    """Zeros with the element type of another value."""
     full = FullOp.fill(0, tensor(shape, near.element))
     return near.emitter.value(near.emitter.insert(full).y)
 
@@ -237,7 +237,7 @@ class AttentionBackwardOp(AttentionForm):
         from gradir.dialects.grad.grad import BarrierOp
 
         ct, y, q, *rest = map(widened, operands)
-        # blocks are made again: to share those of y would be to keep all of them
+        # blocks are recomputed: sharing those of y would keep all of them
         blocks = self.blocks(q, rest[0])
         q = BarrierOp.on(q) if len(blocks) > 1 else q
         drop = SumOp.on(ct * y, axis=-1, keepdims=True)
@@ -253,12 +253,12 @@ class AttentionBackwardOp(AttentionForm):
         self, block: range, columns: int, ct: Value, drop: Value, q: Value, k: Value, v: Value,
         mask: Value | None = None,
     ) -> list[tuple[Value, list[int]]]:  # fmt: skip
-        """What a block of rows contributes to each cotangent, and where."""
+        """A block's contribution to each cotangent, and its place there."""
         rows, ct_rows, first = rows_of(q, block), rows_of(ct, block), [0] * len(q.shape)
         keys, values = (rows_of(x, range(columns)) for x in (k, v))
         powers, inverse = self.powers(block, rows, keys, mask_block(mask, block, columns))
         line = along(rows_of(drop, block), powers)
-        # in this order all follows the product element by element
+        # in this order all ops after the product are elementwise
         d = (MatmulOp.on(ct_rows, transposed(values)) - line) * along(inverse, powers) * powers
         scaled = d * self.scale_of(q.shape[-1])
         found = [
@@ -283,7 +283,7 @@ class AttentionBackwardOp(AttentionForm):
 
 
 def _mask_part(mask: Value, d: Value, block: range) -> tuple[Value, list[int]]:
-    """The cotangent of a mask from that of a block of scores, and where it belongs."""
+    """A block's contribution to the cotangent of a mask, and its place there."""
     shape, start = list(mask.shape), [0] * len(mask.shape)
     if len(shape) > 1 and shape[-2] != 1:
         shape[-2], start[-2] = len(block), block.start

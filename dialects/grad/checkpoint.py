@@ -1,4 +1,4 @@
-"""grad.checkpoint: a stage whose values are recomputed for the derivative, not kept."""
+"""grad.checkpoint: a stage whose values are recomputed for the derivative."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from gradir.dialects.grad.policies import POLICIES
 
 
 @irdl_op_definition
-class YieldOp(AbstractYieldOperation[Attribute]):
-    """Ends a stage with the values that are its outputs."""
+class CheckpointYieldOp(AbstractYieldOperation[Attribute]):
+    """Ends a stage with its outputs."""
 
     name = "grad.yield"
     traits = traits_def(IsTerminator(), Pure())
@@ -34,11 +34,11 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 @irdl_op_definition
 class CheckpointOp(IRDLOperation):
-    """A stage: runs its region once and gives what that yields.
+    """A stage: runs its region once; its results are the yielded values.
 
-    The region may read any value from outside. The derivative keeps what the stage reads and, of
-    what it computes, only what the policy says (default: nothing); the rest is recomputed in the
-    backward code. Stages nest.
+    The region may read any value from outside. The derivative keeps the values that the stage
+    reads, and those of its own values that the policy names (default: none); the backward code
+    recomputes the others. Stages nest.
 
         %y = grad.checkpoint policy "keep_matmuls" -> (tensor<4xf32>) {
           %a = array.sin %x : tensor<4xf32>
@@ -82,8 +82,8 @@ class CheckpointOp(IRDLOperation):
                 f"{self.name}: the region takes no arguments, got {len(block.args)}; "
                 "read the values from outside"
             )
-        if not isinstance(block.last_op, YieldOp):
-            raise VerifyException(f"{self.name}: the region must end with {YieldOp.name}")
+        if not isinstance(block.last_op, CheckpointYieldOp):
+            raise VerifyException(f"{self.name}: the region must end with {CheckpointYieldOp.name}")
         types = [value.type for value in self.yielded]
         if types != [result.type for result in self.outputs]:
             wanted, got = (", ".join(map(str, t)) or "none" for t in (self.outputs.types, types))
@@ -117,4 +117,4 @@ class CheckpointOp(IRDLOperation):
         return op
 
 
-OPS: tuple[type[Operation], ...] = (CheckpointOp, YieldOp)
+OPS: tuple[type[Operation], ...] = (CheckpointOp, CheckpointYieldOp)

@@ -10,16 +10,16 @@ from xdsl.traits import HasParent
 
 @irdl_op_definition
 class CustomVjpOp(IRDLOperation):
-    """Says of a function how calls of it are differentiated, in place of what its body says.
+    """Declares the derivative of calls of a function, in place of that of its body.
 
         grad.custom_vjp @f, @f_forward, @f_backward
 
-    Stands beside the functions. With @f(args) -> results, `@f_forward(args) -> (results,
-    residuals...)` takes the place of @f, and `@f_backward(residuals..., cotangents of the floating
-    results) -> cotangents of the floating arguments` gives the derivative; the types of both are
-    verified. All floating arguments and results take part, and what is in @f does not matter: it
-    may have ops without a derivative, or effects. The second derivative is that of @f_forward and
-    @f_backward. Forward mode through @f is refused, since @f_backward need not be linear.
+    It stands beside the functions. With @f(args) -> results, `@f_forward(args) -> (results,
+    residuals...)` replaces @f, and `@f_backward(residuals..., cotangents of the floating results)
+    -> cotangents of the floating arguments` is the derivative; the types of both are verified. All
+    floating arguments and results take part. The body of @f may have ops without a derivative, or
+    effects. The second derivative is that of @f_forward and @f_backward. Forward mode through @f
+    is refused, since @f_backward need not be linear.
 
     vjp: @f_backward(residuals, ct)
     """

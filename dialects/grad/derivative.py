@@ -1,7 +1,7 @@
-"""grad.derivative: the derivative of a function whose shapes are not known yet.
+"""grad.derivative: the derivative of a function of dynamic shapes.
 
-A derivative counts elements (a mean's divides by their number) and names shapes, so that it is made
-when these are known: gradir-specialize puts in the place of this op what gradir-gradient makes.
+A derivative needs shapes (that of a mean divides by the number of elements), so that it is made
+when they are known: gradir-specialize replaces this op by a call of gradir-gradient's function.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.base.attributes import print_attributes
 
 MODES = ("vjp", "grad", "jvp")
-"""The modes whose results have types that follow from the function's."""
+"""The modes whose result types follow from the function's."""
 
 
 @irdl_op_definition
 class DerivativeOp(IRDLOperation):
-    """What gradir-gradient's function of a mode gives, for shapes that are not known yet.
+    """A call of gradir-gradient's function of a mode, for dynamic shapes.
 
     Operands are those of `@f_<mode>`: the primals, then cotangents of `of` (vjp) or tangents of
     `wrt` (jvp). Results are the results of @f, then gradients of `wrt`, or tangents of `of`.
@@ -75,7 +75,7 @@ class DerivativeOp(IRDLOperation):
 
     @property
     def function(self) -> str:
-        """The name of the function that is differentiated."""
+        """The name of the differentiated function."""
         callee: FlatSymbolRefAttr = self.callee
         return callee.root_reference.data
 
@@ -103,7 +103,7 @@ class DerivativeOp(IRDLOperation):
         return found
 
     def option(self, name: str) -> str | int | None:
-        """An option that is a string or a number; None where it is absent."""
+        """An option, a string or a number; None where it is absent."""
         match self.attributes.get(name):
             case None:
                 return None

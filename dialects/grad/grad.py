@@ -1,4 +1,4 @@
-"""The grad dialect: what exists because of differentiation: markers, sums of cotangents, zeros.
+"""The grad dialect: markers, sums of cotangents, zeros.
 
 Markers stand on tensors and on scalars. Sums and zeros of scalars are arith ops.
 """
@@ -78,7 +78,7 @@ class NoGradOp(IdentityOp):
 
 @irdl_op_definition
 class NameOp(IdentityOp):
-    """x under a name, by which `wrt`, `of` and policies can ask for it.   vjp: ct"""
+    """x under a name for `wrt`, `of` and policies.   vjp: ct"""
 
     name = "grad.name"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("name",)
@@ -93,7 +93,7 @@ class NameOp(IdentityOp):
 
 @irdl_op_definition
 class NegateGradientOp(IdentityOp):
-    """x, with the sign of its cotangent changed.   vjp: -ct"""
+    """x; its cotangent is negated.   vjp: -ct"""
 
     name = "grad.negate_gradient"
 
@@ -103,7 +103,7 @@ class NegateGradientOp(IdentityOp):
 
 @irdl_op_definition
 class StartCheckpointOp(IdentityOp):
-    """x, and what is computed from it up to an end_checkpoint may be recomputed.   vjp: ct"""
+    """x, the start of a recomputed stage.   vjp: ct"""
 
     name = "grad.start_checkpoint"
 
@@ -119,15 +119,15 @@ class EndCheckpointOp(IdentityOp):
 class BarrierOp(SameValueOp):
     """x; ops on the result are never merged with equal ops on x.
 
-    It has an effect as far as other passes can see, so that none merges, moves or drops it; gradir
-    drops a dead one itself. It becomes a loopnest.barrier, which fusion respects, and costs nothing
-    at run time. vjp: ct
+    It declares an effect, so that no pass merges, moves or drops it; gradir's own dead code
+    elimination drops a dead one. It becomes a loopnest.barrier, which fusion respects, and costs
+    nothing at run time. vjp: ct
     """
 
     name = "grad.barrier"
 
     def simplify(self, x: Value) -> Value | None:
-        """Behind the views that x is of something, which fusion reads through; not on constants."""
+        """Moved to the operand of a view, which fusion reads through; dropped on constants."""
         owner = x.ssa.owner
         if not isinstance(owner, TensorOp):
             return None
@@ -146,7 +146,7 @@ class BarrierOp(SameValueOp):
 
 @irdl_op_definition
 class ZeroOp(CreationOp):
-    """All zeros: the cotangent of what does not contribute."""
+    """All zeros: the cotangent of a value without contributions."""
 
     name = "grad.zero"
 
@@ -161,11 +161,10 @@ class ZeroOp(CreationOp):
 class AccumulateOp(ElementwiseOp):
     """The sum of all operands from left to right: the contributions to one cotangent.
 
-    Operands stand in reverse program order of their users. It is rounded after each addition, so
-    that a sum of the first ones may be made elsewhere, in a stage or in a loop, with the same bits.
-    The gradient pass, which makes these sums, leaves symbolic zeros out of them; one that is
-    written is added like any other number. Row slices are concatenated, up to the first tensor, to
-    which they are added row by row, as are those behind it. vjp: ct for each
+    Operands stand in reverse program order of their users. Each addition is rounded, so that a
+    stage or a loop may sum the first ones with the same bits. The gradient pass, which makes these
+    sums, leaves out symbolic zeros; a written zero is added like any number. Row slices before the
+    first tensor are concatenated, then added to it row by row; so are later ones. vjp: ct for each
     """
 
     name = "grad.accumulate"
@@ -202,7 +201,7 @@ class AccumulateOp(ElementwiseOp):
         return reduce(b.add, xs)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        # one by one, so that a contribution need not wait in memory for all others
+        # one by one, so that no contribution waits in memory for all others
         total, *others = operands
         if not others:
             return elementwise(emitter, self.y.type, [total], self.body)
@@ -268,18 +267,18 @@ class TakeAlongAxisBackwardOp(IndexingOp):
         return result
 
 
-# What the gradient pass builds with.
+# Builders of the gradient pass.
 
 
 def ones(type_: Attribute, emitter: Emitter) -> Value:
-    """The seed of a target whose cotangent is not asked for."""
+    """The seed of a target without a cotangent argument."""
     if not is_tensor(type_):
         return _number(1.0, type_, emitter)
     return emitter.value(emitter.insert(FullOp.fill(1, type_)).y)
 
 
 def zero(type_: Attribute, emitter: Emitter) -> Value:
-    """The cotangent, of a value of a type, to which nothing contributes: a tape without records."""
+    """The cotangent of a value of a type without contributions; of a tape, one without records."""
     if isinstance(type_, TapeType):
         return emitter.value(new_tape(cotangent_type(type_), emitter))
     type_ = cotangent_type(type_)
@@ -297,10 +296,10 @@ def _number(value: float, type_: Attribute, emitter: Emitter) -> Value:
 def accumulated(contributions: Sequence[Value]) -> Value:
     """The cotangent of a value, from its contributions in reverse program order.
 
-    What does not contribute (`zero`) is no part of the sum. Scalars are added by arith.addf. What
-    writes into zeros is written to the sum of those before it, so that reading one element in a
-    loop does not cost a tensor. The order is never another: the first contributions may come as
-    one, from a region that they flow through.
+    Symbolic zeros (`zero`) are left out. Scalars are added by arith.addf. Ops that write into zeros
+    write into the sum of the contributions before them, so that a read of one element in a loop
+    does not cost a tensor. The order is fixed: a region may hand on the sum of the first
+    contributions.
     """
     kept = [c for c in contributions if not is_zero(c.ssa)] or list(contributions[:1])
     if isinstance(kept[0], Scalar):
@@ -327,7 +326,7 @@ def _is_written_to_zeros(value: Value) -> bool:
 
 
 def is_zero(value: SSAValue) -> bool:
-    """What `zero` makes: of a number a constant, which is not -0."""
+    """Whether a value is a result of `zero`; for a number, the constant 0 (not -0)."""
     owner = value.owner
     if isinstance(owner, ConstantOp) and isinstance(owner.value, FloatAttr):
         return str(owner.value.value.data) == "0.0"

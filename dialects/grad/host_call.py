@@ -30,7 +30,7 @@ MODES = ("sync", "async", "cross_device")
 
 
 class _HostEffect(MemoryEffect):
-    """An effect on what is outside of the program, unless the call is pure."""
+    """An effect outside of the program, unless the call is pure."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
@@ -41,24 +41,24 @@ class _HostEffect(MemoryEffect):
 
 @irdl_op_definition
 class HostCallOp(IRDLOperation):
-    """The results of a Python function, which is registered under the name `callee`.
+    """The results of the Python function registered under the name `callee`.
 
         %y = grad.host_call %x {callee = "fft", pure} : (tensor<8xf64>) -> tensor<8xf64>
 
     The function gets arrays of its own and returns arrays of the declared types, else the call
-    fails. What it raises ends the call with an error that has its traceback and this op's location.
-    A call is made once, in program order with the other calls; one that is `pure` may be made again
-    for a derivative, be merged with an equal one, or be left out.
+    fails. An exception ends the call with an error that has its traceback and this op's location.
+    A call is made once, in program order with the other calls; a `pure` call may be repeated
+    for a derivative, merged with an equal one, or dropped.
 
     exec: "sync" (the default), "async" or "cross_device" (one operand, one result of its type: a
-    transfer). An async call may be completed as late as at the first use of a result; today it is
-    complete when it returns, like one that is sync.
+    transfer). An async call may complete as late as at the first use of a result; today it is
+    complete when it returns, like a sync one.
 
-    The derivative is a host call of `backward`, by default what was registered with the function.
-    It takes what `deps` lists, in this order, and nothing else: "out_grad<k>" are cotangents of
-    floating results, "in<k>" operands, "out<k>" results; by default all, in this order. It returns
-    the cotangents of all floating operands. It has a derivative if it was registered with one; a
-    host function has no jvp.
+    The derivative is a host call of `backward`, by default the function's registered one. Its
+    operands are the entries of `deps`, in order: "out_grad<k>" are cotangents of floating results,
+    "in<k>" operands, "out<k>" results; by default all, in this order. It returns the cotangents of
+    all floating operands. It has a derivative if one was registered with it; a host function has
+    no jvp.
     vjp: the host call of `backward`
     """
 
@@ -77,7 +77,7 @@ class HostCallOp(IRDLOperation):
 
     @property
     def backward_name(self) -> str | None:
-        """The function that gives the derivative."""
+        """The name of the backward function."""
         if self.backward is not None:
             return self.backward.data
         function = host_function(self.callee.data)
@@ -88,7 +88,7 @@ class HostCallOp(IRDLOperation):
 
     @property
     def dependencies(self) -> list[tuple[str, int]]:
-        """What the backward function takes: kind and number."""
+        """The operands of the backward function: kind and number."""
         if self.deps is None:
             given = [("out_grad", k) for k in self.floating(self.outputs)]
             given += [("in", k) for k in range(len(self.inputs))]

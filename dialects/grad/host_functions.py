@@ -1,4 +1,4 @@
-"""Python functions that programs may call, by name."""
+"""The Python functions of host calls, by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ShapeRule = Callable[..., Any]
 
 @dataclass(frozen=True)
 class HostFunction:
-    """A registered function; `backward` is the name of the one that gives its derivative."""
+    """A registered function; `backward` is the name of its backward function."""
 
     name: str
     function: Callable[..., Any]
@@ -23,7 +23,7 @@ class HostFunction:
     pure: bool
 
     def expected(self, inputs: Sequence[Spec]) -> list[Spec] | None:
-        """What the shape rule says of the results; None without one."""
+        """The results' shapes and dtypes by the shape rule; None without one."""
         if self.shape is None:
             return None
         given: Any = self.shape(*inputs)
@@ -50,7 +50,7 @@ def register_host_function(
 
 
 def host_function(name: str) -> HostFunction | None:
-    """The function that is registered under a name."""
+    """The function registered under a name."""
     return _FUNCTIONS.get(name)
 
 

@@ -1,9 +1,10 @@
-"""Where a call is inlined before differentiation: what comes in and goes out stays apart.
+"""grad.join: the boundary of a call that is inlined before differentiation.
 
     %y = grad.join %x        y = x; contributions to y are summed before they join those to x
 
-So the sums of an inlined call are those of the call, in the same order and with the same bits: what
-flows to an argument in the callee is one contribution to the operand. The op is in no derivative.
+So cotangents of an inlined call are summed as those of the call, in the same order and with the
+same bits: the cotangent of a callee's argument is one contribution to the operand. The op is in no
+derivative.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class JoinOp(IRDLOperation):
 
 
 def join(value: SSAValue, emitter: Emitter) -> SSAValue:
-    """A join of a value; the value itself if it has no cotangent that sums."""
+    """A join of a value; the value itself if it has no summed cotangent."""
     if not _has_sums(value.type):
         return value
     return emitter.insert(JoinOp(operands=[value], result_types=[value.type])).y

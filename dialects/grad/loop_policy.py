@@ -1,4 +1,4 @@
-"""What a loop keeps of its iterations for its backward code: the attribute `#grad.loop<...>`."""
+"""The attribute `#grad.loop<...>`: the residuals that a loop keeps for its backward code."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ POLICIES: dict[str, str | None] = {
     "binomial": "slots",
     "online": "slots",
 }
-"""Each policy, and what its number counts, if it has one."""
+"""The meaning of each policy's number; None for a policy without one."""
 
 
 @irdl_attr_definition
 class LoopPolicyAttr(ParametrizedAttribute):
-    """How the backward code of a loop gets at what its iterations computed.
+    """The source of residuals in the backward code of a loop.
 
-    store_all: every iteration leaves on a tape what the backward code reads (the default).
-    every = k: the carried values are kept before each k-th iteration; the k iterations from there
-    are run again, now with a tape. binomial = s: at most s times the carried values, and nothing of
-    an iteration, are kept at once; the number of iterations that run again is the least possible
-    (Griewank and Walther, "Algorithm 799: revolve", 2000). online = s: the same for a scf.while,
-    of which the number of iterations is not known before; in all up to an eighth more run than if
-    it were known. Of a scf.for it is binomial. Bits are the same under each.
+    store_all: every iteration pushes its residuals on a tape (the default).
+    every = k: a snapshot of the carried values before each k-th iteration; the backward code runs
+    the k iterations after it again, with a tape. binomial = s: at most s snapshots at a time, and
+    no tape; the number of repeated iterations is the least possible (Griewank and Walther,
+    "Algorithm 799: revolve", 2000). online = s: the same for a scf.while, whose number of
+    iterations is unknown at its start; up to an eighth more iterations run than if it were known.
+    For a scf.for it is binomial. All policies give the same bits.
     """
 
     name = "grad.loop"
@@ -49,7 +49,7 @@ class LoopPolicyAttr(ParametrizedAttribute):
 
     @property
     def count(self) -> int:
-        """The number of a policy that has one."""
+        """The policy's number; for policies with one."""
         assert isinstance(self.number, IntAttr)
         return self.number.data
 

@@ -1,4 +1,4 @@
-"""The negative log likelihood as a bilinear form: what the loss and its transpose share.
+"""The negative log likelihood as a bilinear form, for the loss and its transpose.
 
 loss_n = -(1 - s) * w[t_n] * lp[n, t_n] - s / C * sum_c w[c] * lp[n, c], and 0 where t_n is
 ignore_index; C classes, s the label smoothing, w ones where absent. `sum` adds all n; `mean`
@@ -49,7 +49,7 @@ class NllForm(TensorOp):
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = NLL_ATTRIBUTES
     CHECKS_INDICES: ClassVar[bool] = True
-    # Operands through which no derivative is offered (class weights).
+    # Operands without a derivative (class weights).
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = (2,)
 
     @property
@@ -115,7 +115,7 @@ def verify_settings(attributes: Attributes) -> None:
 
 @irdl_op_definition
 class ClassIndexOp(IndexingOp):
-    """The targets as they are: each must be in [0, classes), else it is an error at run time.
+    """The targets, checked: one outside of [0, classes) is an error at run time.
 
     Integers of any type and shape become i64. Negative ones do not count from the end.
     """
@@ -155,8 +155,8 @@ class ClassIndexOp(IndexingOp):
         return wrapped(arrays[0], self.classes, from_start=True)
 
 
-class Rows:
-    """What the loss needs of targets and weights: one entry per target."""
+class TargetRows:
+    """Validity, class index and weight of each target."""
 
     def __init__(
         self, op: NllForm, targets: Value, weights: Value | None, wide: Attribute, classes: int
@@ -226,7 +226,7 @@ class NllLossBackwardOp(NllForm):
 
     def decompose(self, ct: Value, targets: Value, weights: Value | None = None) -> Value:
         shape, wide = shape_of(self.y.type), wide_element(ct.element)
-        rows = Rows(self, targets, weights, wide, shape[class_axis(shape)])
+        rows = TargetRows(self, targets, weights, wide, shape[class_axis(shape)])
         scale = widened(ct)
         if self.reduction == "mean":
             scale = scale / rows.total_weight()

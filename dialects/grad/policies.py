@@ -1,4 +1,4 @@
-"""The names of the policies: what is kept of a forward computation for its derivative."""
+"""The names of the policies: the kept residuals of a forward computation."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ POLICIES: dict[str, str] = {
     "keep_named": "values named by grad.name",
     "auto": "all but what is nearly free to recompute, where that lowers the peak",
 }
-"""Each policy, and what it keeps."""
+"""The kept values of each policy."""

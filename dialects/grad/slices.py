@@ -1,6 +1,6 @@
-"""Row slices: a tensor of which only some rows are given, as the gradient of a table is.
+"""Row slices: a tensor given by some of its rows, as the gradient of a table.
 
-The cotangent of a slices value is dense: a tensor of which each slice reads its row.
+The cotangent of a slices value is dense: a tensor, and each slice reads its row.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from gradir.dialects.base.value import SOURCE_ATTRIBUTE, Emitter, Value
 
 @irdl_op_definition
 class SlicesOp(IRDLOperation):
-    """Row slices: values[k] is (a part of) row indices[k] of the whole.
+    """Row slices: values[k] is a summand of row indices[k] of the whole.
 
     Indices are i64; one in [-rows, 0) counts from the end, one outside of [-rows, rows) is an error
     where the slices are densified. vjp: take(ct, indices) for the values
@@ -81,7 +81,7 @@ class SlicesOp(IRDLOperation):
 
 @irdl_op_definition
 class DensifyOp(IRDLOperation):
-    """The whole tensor: zeros with the slices added, in their order; those of one row add up.
+    """The whole tensor: zeros with the slices added, in their order.
 
     vjp: ct
     """
@@ -107,12 +107,12 @@ _ANY_SLICES = VarConstraint("T", base(SlicesType))
 @irdl_op_definition
 class CoalesceOp(IRDLOperation):
     """Slices with each row at most once, in ascending order: the sum, or with {mode = "mean"} the
-    mean, of all that were of that row.
+    mean, of the slices of that row.
 
-    The count stays. Entries that are left over come last: they repeat the last row's index, and
-    hold zeros, so that densify gives the same as before where the mode is "sum" (the default). So
-    an entry is left over where its index is that of the entry before it.
-    vjp: ct; for the mean ct divided by how often each row occurs
+    The count stays. Unused entries come last: they repeat the last row's index and hold zeros, so
+    that densify is unchanged in the mode "sum" (the default). An entry is unused where its index
+    is that of the entry before it.
+    vjp: ct; for the mean ct divided by the number of slices of each row
     """
 
     name = "grad.coalesce"
@@ -141,7 +141,7 @@ class CoalesceOp(IRDLOperation):
 
 @irdl_op_definition
 class SliceIndicesOp(IRDLOperation):
-    """The indices of slices, as they were given (i64); inactive."""
+    """The indices of slices, unchanged (i64); inactive."""
 
     name = "grad.slice_indices"
 
@@ -169,7 +169,7 @@ def slices_of(indices: Value, values: Value, dense: Attribute) -> Value:
 
 
 def taken_rows(ct: Value, x: Value, indices: Value) -> Value:
-    """The cotangent of x, of which rows were taken at indices of any shape, as slices."""
+    """The cotangent of x in take(x, indices), as slices; indices of any shape."""
     count = 1
     for extent in indices.shape:
         count *= extent
@@ -203,13 +203,13 @@ def no_slices(dense: Attribute, emitter: Emitter) -> Value:
     return slices_of(indices, values, dense)
 
 
-# What the ops mean, in tensor ops on indices and values.
+# The ops in terms of tensor ops on indices and values.
 
 Pair = tuple[Value, Value]
 
 
 def from_the_start(indices: Value, rows: int) -> Value:
-    """Indices of which none counts from the end."""
+    """Indices in [0, rows): negative ones counted from the end."""
     if indices.shape == (0,):
         return indices
     return WhereOp.on(indices < 0, indices + rows, indices)
@@ -228,7 +228,7 @@ def concatenated(pairs: Sequence[Pair]) -> Pair:
 
 
 def coalesced(pair: Pair, rows: int, is_mean: bool) -> Pair:
-    """What grad.coalesce says: sorted, then each run of equal rows added up at its own place."""
+    """grad.coalesce: indices sorted, then each run of equal rows summed at the run's place."""
     indices, values = from_the_start(pair[0], rows), pair[1]
     [count] = indices.shape
     if count < 2:
@@ -258,7 +258,7 @@ def _part(x: Value, start: int, stop: int) -> Value:
 
 
 def _occurrences(places: Value, values: Value, extent: int) -> Value:
-    """How often each of `extent` places occurs, at least 1; like values, but of that extent."""
+    """The count of each of `extent` places, at least 1; shaped as values, with that extent."""
     emitter = values.emitter
     counts, ones = (
         emitter.value(emitter.insert(FullOp.fill(n, tensor([e], values.element))).y)
@@ -271,7 +271,7 @@ def _occurrences(places: Value, values: Value, extent: int) -> Value:
 
 
 def sum_type(operands: Sequence[Attribute]) -> Attribute:
-    """The type of the sum of slices and tensors; of slices alone, slices."""
+    """The type of the sum of slices and tensors: slices only if all are."""
     dense = {t.dense if is_slices(t) else t for t in operands}
     if len(dense) != 1:
         shown = ", ".join(map(str, operands))

@@ -1,9 +1,9 @@
-"""Tapes: what the iterations of a loop leave for its backward code, as a pure SSA value.
+"""Tapes: the residuals of a loop's iterations, as a pure SSA value.
 
 A tape is a stack of records, one element type per column. Push and pop are each other's adjoint:
 the cotangent of a tape is a tape of the cotangents of its floating columns, so that loops which
-push and pop are differentiated like any others. Code that gradir makes uses every tape once on
-each path, so that native code may keep it in one place and move only its end.
+push and pop are differentiated like any others. Generated code uses every tape once on each path,
+so that native code keeps it in place and moves its end.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ Bound = IntAttr | NoneAttr
 class TapeType(ParametrizedAttribute, TypeAttribute):
     """`!grad.tape<f64, tensor<4xf64>, capacity = 100>`: records of a scalar and a tensor.
 
-    capacity: at most so many records are on it at once, which is known where every loop around a
-    push has constant bounds; its memory is planned like that of a stacked tensor. Without one the
-    tape grows while the program runs. limit: the bytes that its records may take, else an error.
-    The type holds both, so that the cotangent of a tape has them too.
+    capacity: the most records at a time, known where every loop around a push has constant bounds;
+    its memory is planned like that of a stacked tensor. Without one the tape grows while the
+    program runs. limit: the most bytes of its records; more are an error at run time. The type
+    holds both, so that the cotangent of a tape has them too.
     """
 
     name = "grad.tape"
@@ -69,7 +69,7 @@ class TapeType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def records(self) -> int | None:
-        """How many records there is room for; None where that is not known."""
+        """The capacity; None where it is unknown."""
         return self.capacity.data if isinstance(self.capacity, IntAttr) else None
 
     @property
@@ -147,7 +147,7 @@ def record_bytes(type_: TapeType) -> int:
 
 
 def is_floating(type_: Attribute) -> bool:
-    """A cotangent of a value of this type is not nothing."""
+    """Whether values of this type have cotangents."""
     if isinstance(type_, TapeType):
         return any(map(is_floating, type_.columns))
     if is_slices(type_):
@@ -166,11 +166,11 @@ def cotangent_type(type_: Attribute) -> Attribute:
 
 
 class _TapeOp(IRDLOperation):
-    """What the four ops share: one tape type in the text."""
+    """The base of the four ops: one tape type in the text."""
 
     @property
     def tape_type(self) -> TapeType:
-        """The type of the tape that is made, or worked on."""
+        """The type of the op's tape."""
         return cast(TapeType, (*self.operands, *self.results)[0].type)
 
     def verify_(self) -> None:
@@ -229,8 +229,8 @@ class _TapeOp(IRDLOperation):
 class TapeNewOp(_TapeOp):
     """A tape without records.
 
-    As far as other passes can see it has an effect, so that none makes two tapes one; gradir drops
-    a dead one itself.
+    It declares an effect, so that no pass merges two tapes; gradir's own dead code elimination
+    drops a dead one.
     """
 
     name = "grad.tape_new"
@@ -269,7 +269,7 @@ class TapePushOp(_TapeOp):
 
 @irdl_op_definition
 class TapePopOp(_TapeOp):
-    """The tape without its last record, and that record.   vjp: push the cts onto that of the tape
+    """The tape without its last record, and that record.   vjp: push the cts onto the tape's ct
 
     A tape without records is an error of the program.
     """
@@ -294,7 +294,7 @@ class TapePopOp(_TapeOp):
 
 @irdl_op_definition
 class TapeSizeOp(_TapeOp):
-    """How many records are on the tape, an index."""
+    """The number of records on the tape, an index."""
 
     name = "grad.tape_size"
 
@@ -323,7 +323,7 @@ def push(tape: SSAValue, columns: Sequence[SSAValue], emitter: Emitter) -> SSAVa
 
 
 def pop(tape: SSAValue, emitter: Emitter) -> tuple[SSAValue, Sequence[SSAValue]]:
-    """The tape that is left, and the columns of the record that was last."""
+    """The tape without its last record, and the columns of that record."""
     types = cast(TapeType, tape.type).columns
     op = emitter.insert(TapePopOp.create(operands=[tape], result_types=[tape.type, *types]))
     return op.result, op.columns

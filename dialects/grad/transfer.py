@@ -31,12 +31,12 @@ class CopyToOp(IdentityOp):
 
     @property
     def space(self) -> str:
-        """Where the result is."""
+        """The memory space of the result."""
         return text(self.attributes, "space", among=SPACES)
 
     @property
     def source(self) -> str:
-        """Where x is."""
+        """The memory space of x."""
         return text(self.attributes, "source", "cpu:0", SPACES)
 
     def vjp(self, ct: Value, *args: Value) -> Cotangents:

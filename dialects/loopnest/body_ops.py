@@ -1,13 +1,13 @@
 """The ops of scalar bodies in the loopnest dialect: indices, loads, stores, loops over lanes.
 
 Nests are perfect and hand their elements to a straight body; programs (`loopnest.forall`) have
-control flow, loads and stores of their own. Both use arith, math, and what is here.
+control flow, loads and stores of their own. Both use arith, math, and the ops of this file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     IndexType,
@@ -51,12 +51,28 @@ from gradir.dialects.base.shapes import as_integer_type
 ShapedType = TensorType[Attribute] | MemRefType[Attribute]
 
 
+class WritesBuffers(MemoryEffect):
+    """The effects of nests and foralls: none on tensors; on buffers, reads and writes."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        outputs = cast(Any, op).outputs
+        kinds = (MemoryEffectKind.READ, MemoryEffectKind.WRITE) if outputs else ()
+        return set(map(EffectInstance, kinds))
+
+
 def scalar_type(element: Attribute) -> Attribute:
     """The type of one element inside a body: arith knows signless integers only, so ui8 is i8."""
     integer = as_integer_type(element)
     if integer is not None and integer.signedness.data != Signedness.SIGNLESS:
         return IntegerType(integer.width.data)
     return element
+
+
+def memory_type(type_: Attribute) -> MemRefType[Attribute]:
+    """The buffer type of a tensor or buffer; in a program results are buffers: they are mutable."""
+    shaped = cast(ShapedType, type_)
+    return MemRefType(shaped.element_type, shaped.get_shape())
 
 
 @irdl_op_definition
@@ -74,7 +90,7 @@ class IndexOp(IRDLOperation):
 
 
 class _ReadsBuffers(MemoryEffect):
-    """A tensor is a value; what is in a buffer may change."""
+    """A tensor is a value; the contents of a buffer may change."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
@@ -84,7 +100,7 @@ class _ReadsBuffers(MemoryEffect):
 
 @irdl_op_definition
 class LoadOp(IRDLOperation):
-    """One element of a tensor or buffer that the body was handed whole, at i64 indices in range."""
+    """One element of a whole tensor or buffer operand, at i64 indices in range."""
 
     name = "loopnest.load"
     source = operand_def()
@@ -110,7 +126,7 @@ class LoadOp(IRDLOperation):
 
 
 def require_bound(op: Operation, bound: IntegerAttr[IntegerType | IndexType]) -> None:
-    """VerifyException for the bound of an index check that leaves no index."""
+    """VerifyException for a bound of an index check that admits no index."""
     if not 0 < bound.value.data < 1 << 63:
         raise VerifyException(
             f"{op.name}: bound must be positive and below 2**63, got {bound.value.data}"
@@ -121,8 +137,8 @@ def require_bound(op: Operation, bound: IntegerAttr[IntegerType | IndexType]) ->
 class CheckIndexOp(IRDLOperation):
     """An index in [-bound, bound), from the end where negative, as one in [0, bound).
 
-    With `from_start` none counts from the end. What is out of range is clamped, and the call fails
-    after the nest with an error that gives `message` (the op and its location), the index and the
+    With `from_start` none counts from the end. An index out of range is clamped, and the call
+    fails after the nest with an error of `message` (the op and its location), the index and the
     bound. `bound` is positive.
     """
 
@@ -198,9 +214,8 @@ class StoreOp(IRDLOperation):
 class LanesOp(IRDLOperation):
     """`for (i = lower; i < upper; i += 1)` whose iterations are independent: run as vectors.
 
-    No iteration reads what another one writes. A condition inside must not depend on i, and nor
-    may the bounds and steps of the loops inside; scf.while and a further loopnest.lanes may not
-    stand inside.
+    No iteration reads an element that another one writes. Inside, conditions and the bounds and
+    steps of loops must not depend on i; scf.while and a nested loopnest.lanes are not allowed.
 
         loopnest.lanes %j = %lower to %upper {
           ...

@@ -98,10 +98,10 @@ class CheckStepOp(IRDLOperation):
 
 @irdl_op_definition
 class RecordsOp(IRDLOperation):
-    """Memory for records that grows while the function runs, and is freed at its end.
+    """Memory for records; it grows while the function runs, and is freed at its end.
 
-    `stride` is the distance of records in bytes, `size` what counts of each against `limit`, the
-    bytes that records may take together (negative: any number).
+    `stride` is the distance of records in bytes. `size` bytes of each count against `limit`, the
+    most bytes of all records together (negative: no limit).
 
         %tape = loopnest.records stride 16 size 16 limit 1024 : memref<?xi8>
 
@@ -131,7 +131,7 @@ class RecordsOp(IRDLOperation):
 
 @irdl_op_definition
 class RecordsAtOp(IRDLOperation):
-    """Records of an earlier call, at the address that a slot holds. They are read only."""
+    """Records of an earlier call, at the address in a slot; read only."""
 
     name = "loopnest.records_at"
     slot = operand_def(MemRefType)
@@ -147,7 +147,7 @@ class RecordsAtOp(IRDLOperation):
 class ReserveOp(IRDLOperation):
     """Make room for record number `count`, and give that number.
 
-    Windows of the records are then no longer valid. Where the limit is exceeded, or there is no
+    It invalidates the windows of the records. Where the limit is exceeded, or there is no
     memory, the result is 0 and the call fails with `message`, the limit and the bytes needed.
     """
 
@@ -169,8 +169,8 @@ class ReserveOp(IRDLOperation):
 
 @irdl_op_definition
 class BoundIfRoomOp(IRDLOperation):
-    """The upper bound of a loop that writes or reads records: `low` where a reservation failed, so
-    that the loop has no trips.
+    """The upper bound of a loop on records: `high`, but `low` where a reservation failed, so that
+    the loop has no trips.
 
         %end = loopnest.bound_if_room %tape, %low, %high : memref<?xi8>, index
     """

@@ -1,4 +1,4 @@
-"""What later stages believe of loopnest ops, checked: how often they run, and on which types."""
+"""Checks of loopnest ops on which later stages rely: iteration counts and types."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp
 
 MOST_ITERATIONS = 1 << 62
-"""What the iterations of an op may not reach, so that their numbers fit 64 bits."""
+"""The bound of an op's iterations: their numbers fit 64 bits."""
 
 
 def require_count(op: Operation, extents: Sequence[int]) -> None:
-    """VerifyException for more iterations than can be counted."""
+    """VerifyException for MOST_ITERATIONS iterations or more."""
     if prod(max(n, 1) for n in extents) >= MOST_ITERATIONS:
         raise VerifyException(
             f"{op.name}: bounds must come to less than 2**62 iterations, got {list(extents)}"
@@ -29,7 +29,7 @@ def require_count(op: Operation, extents: Sequence[int]) -> None:
 
 
 def require_pad(op: Operation, pad: Attribute | None, type_: Attribute) -> None:
-    """VerifyException for what is read outside of a tensor, if that is no element of it."""
+    """VerifyException for a pad that is no element of the tensor."""
     if pad is None:
         return
     element = scalar_type(element_of(type_))
@@ -39,14 +39,14 @@ def require_pad(op: Operation, pad: Attribute | None, type_: Attribute) -> None:
 
 
 def verify_starts(op: LoopOp) -> None:
-    """VerifyException where outputs start from tensors of other types, or are none."""
+    """VerifyException where a start has another type than its output, or no output."""
     starts, types = op.starting_outputs, op.output_types
     if len(set(starts)) < len(starts) or not all(0 <= k < len(types) for k in starts):
         raise VerifyException(
             f"{op.name}: outputs with a start must be some of {len(types)}, got {starts}"
         )
     if op.outputs and not op.inits:
-        # on buffers an output starts from what its buffer holds
+        # on buffers an output starts from the contents of its buffer
         return
     expected = [types[k] for k in starts]
     if [v.type for v in op.inits] != expected:
@@ -55,7 +55,7 @@ def verify_starts(op: LoopOp) -> None:
 
 
 def verify_yielded(op: LoopOp) -> None:
-    """VerifyException where a value is no number of its output's kind, or an index no i64."""
+    """VerifyException for a yielded value of another kind than its output, or an index not i64."""
     count = len(op.output_types)
     for value, type_ in zip(op.yielded, op.output_types, strict=False):
         element = scalar_type(element_of(type_))

@@ -43,7 +43,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, IsolatedFromAbove, MemoryEffect, MemoryEffectKind
+from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attributes import integers_of
@@ -53,27 +53,18 @@ from gradir.dialects.loopnest.body_ops import (
     IndexOp,
     LanesOp,
     LoadOp,
-    ShapedType,
     StoreOp,
+    WritesBuffers,
     YieldOp,
+    memory_type,
 )
 from gradir.dialects.loopnest.checks import require_count
 
-# Control flow that a program may have, and what ends its regions.
+# The control flow of programs, and the terminators of its regions.
 CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
 _ENDS = (scf.YieldOp, scf.ConditionOp, YieldOp)
 _BODY = (IndexOp, LoadOp, StoreOp, LanesOp, CheckIndexOp, *CONTROL_FLOW, *_ENDS, *special.OPS)
 _SCALAR_DIALECTS = (arith.Arith.name, math.Math.name)
-
-
-class _WritesBuffers(MemoryEffect):
-    """Pure on tensors; on buffers, reads and writes."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        assert isinstance(op, ForallOp)
-        kinds = (MemoryEffectKind.READ, MemoryEffectKind.WRITE) if op.outputs else ()
-        return set(map(EffectInstance, kinds))
 
 
 @irdl_op_definition
@@ -87,7 +78,7 @@ class ForallOp(IRDLOperation):
     results_ = var_result_def()
     bounds = prop_def(DenseArrayBase)
     body = region_def("single_block")
-    traits = traits_def(_WritesBuffers(), IsolatedFromAbove())
+    traits = traits_def(WritesBuffers(), IsolatedFromAbove())
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -119,7 +110,7 @@ class ForallOp(IRDLOperation):
 
     @property
     def scratch(self) -> tuple[SSAValue, ...]:
-        """None beside the outputs: the same interface as that of nests."""
+        """No scratch beside the outputs; the interface of nests."""
         return ()
 
     def verify_(self) -> None:
@@ -132,7 +123,7 @@ class ForallOp(IRDLOperation):
             if not isinstance(type_, TensorType | MemRefType):
                 raise VerifyException(f"{self.name}: expected tensors or buffers, got {type_}")
         args = [a.type for a in self.body.block.args]
-        expected = [*self.inputs.types, *map(handle_type, self.output_types)]
+        expected = [*self.inputs.types, *map(memory_type, self.output_types)]
         if args != expected:
             raise VerifyException(
                 f"{self.name}: body arguments must be ({', '.join(map(str, expected))}), "
@@ -192,7 +183,7 @@ class ForallOp(IRDLOperation):
         )
         attributes = parser.parse_optional_attr_dict_with_keyword()
         arguments = [a.resolve(type_) for a, _, type_ in inputs]
-        arguments += [a.resolve(handle_type(type_)) for a, _, type_ in outputs]
+        arguments += [a.resolve(memory_type(type_)) for a, _, type_ in outputs]
         body = parser.parse_region(arguments)
         op = cls(
             bounds, [v for _, v, _ in inputs if v], [t for _, _, t in outputs], body,
@@ -200,12 +191,6 @@ class ForallOp(IRDLOperation):
         )  # fmt: skip
         op.attributes |= dict(attributes.data) if attributes else {}
         return op
-
-
-def handle_type(type_: Attribute) -> MemRefType[Attribute]:
-    """The type in which a program sees a result: it is mutable, so a buffer."""
-    shaped = cast(ShapedType, type_)
-    return MemRefType(shaped.element_type, shaped.get_shape())
 
 
 def program_ops(block: Block) -> Iterator[Operation]:

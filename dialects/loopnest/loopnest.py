@@ -18,7 +18,7 @@ without subscripts is handed to the body whole, for `loopnest.load`. An output r
 from a tensor (`init %z`); at buffer level it then starts from the buffer's contents.
 The yielded type may be wider than the output's: it is accumulated so and rounded once.
 
-What has loops of its own, as a sort or a triangular solve, is a `loopnest.forall`: see forall.py.
+Ops with loops of their own, as a sort or a triangular solve, are `loopnest.forall`: see forall.py.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, IsolatedFromAbove, MemoryEffect, MemoryEffectKind, Pure
+from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.access import Access, access_of
@@ -67,6 +67,7 @@ from gradir.dialects.loopnest.body_ops import (
     IndexOp,
     LoadOp,
     ShapedType,
+    WritesBuffers,
     YieldOp,
     scalar_type,
 )
@@ -99,7 +100,7 @@ class Output:
     init: SSAValue | None = None
 
 
-# Attributes repeat from nest to nest, and building one costs as much as all else in an op.
+# Attributes repeat from nest to nest, and one costs as much to build as the rest of an op.
 
 
 @lru_cache(maxsize=4096)
@@ -122,18 +123,8 @@ def _names(values: tuple[str, ...]) -> ArrayAttr[StringAttr]:
     return ArrayAttr(map(StringAttr, values))
 
 
-class _WritesBuffers(MemoryEffect):
-    """Pure on tensors; on buffers, reads and writes."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        assert isinstance(op, LoopOp)
-        kinds = (MemoryEffectKind.READ, MemoryEffectKind.WRITE) if op.outputs else ()
-        return set(map(EffectInstance, kinds))
-
-
 class LoopOp(IRDLOperation, ABC):
-    """What nest and contract share: bounds, inputs with accesses, outputs with combiners."""
+    """The base of nest and contract: bounds, inputs with accesses, outputs with combiners."""
 
     inputs = var_operand_def()
     inits = var_operand_def()
@@ -151,7 +142,7 @@ class LoopOp(IRDLOperation, ABC):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    # How many leading inputs the body does not see (the two factors of a contraction).
+    # The number of leading inputs that the body does not see (the two factors of a contraction).
     HIDDEN_INPUTS: ClassVar[int] = 0
 
     def __init__(
@@ -169,7 +160,7 @@ class LoopOp(IRDLOperation, ABC):
     ):
         """Build at tensor level, or at buffer level where `buffers` holds one memref an output.
 
-        `scratch` is a buffer of bytes, undefined before and after, that code generation asked for.
+        `scratch` is a buffer of bytes for code generation, undefined before and after.
         `roles` are those of a contraction's dimensions.
         """
         starts = [k for k, o in enumerate(outputs) if o.init is not None]
@@ -212,7 +203,7 @@ class LoopOp(IRDLOperation, ABC):
         self.properties["input_maps"] = _maps(tuple(accesses))
         self.properties["pads"] = _pads(tuple(pads))
 
-    # What passes ask.
+    # Queries of passes.
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -221,7 +212,7 @@ class LoopOp(IRDLOperation, ABC):
 
     @property
     def input_accesses(self) -> list[Access | None]:
-        """One access an input; None where the body is handed the whole tensor."""
+        """One access per input; None for a whole tensor."""
         return [
             access_of(m.data) if isinstance(m, AffineMapAttr) else None for m in self.input_maps
         ]
@@ -250,7 +241,7 @@ class LoopOp(IRDLOperation, ABC):
 
     @property
     def output_list(self) -> list[Output]:
-        """The outputs as they were given to the constructor."""
+        """The outputs as the constructor's arguments."""
         inits = dict(zip(self.starting_outputs, self.inits, strict=False))
         rows = zip(self.output_types, self.output_accesses, self.output_combiners, strict=True)
         return [Output(t, a, c, inits.get(k)) for k, (t, a, c) in enumerate(rows)]
@@ -360,7 +351,7 @@ class NestOp(LoopOp):
     """A perfect loop nest with a scalar body; see the head of this file."""
 
     name = "loopnest.nest"
-    traits = traits_def(_WritesBuffers(), IsolatedFromAbove())
+    traits = traits_def(WritesBuffers(), IsolatedFromAbove())
 
 
 @irdl_op_definition
@@ -368,9 +359,9 @@ class ContractOp(LoopOp):
     """A contraction with an epilogue: sums the products of its two first inputs over the last
     dimensions, then applies the body to the accumulator.
 
-    Dimensions are (batch..., m, n, k), or what `roles` says, a letter each: b both factors vary
-    along it, m the left one, n the right one, k it is summed. There can be several of a kind, in
-    any order, but those that are summed come last. A convolution is one over `mnmmkkk`: images,
+    Dimensions are (batch..., m, n, k), or one letter each in `roles`: both factors vary along b,
+    the left one along m, the right one along n, and k is summed. There can be several of a kind, in
+    any order, but the summed ones come last. A convolution is one over `mnmmkkk`: images,
     output channels, rows, columns, and input channels and the two dimensions of the kernel.
 
     The order of a sum is set by the bounds, roles and types (and the vector width, where a nest
@@ -378,9 +369,9 @@ class ContractOp(LoopOp):
     - Floats with an f32 or f64 accumulator: one chain `acc = fma(lhs, rhs, acc)` over k = 0, 1,
       ..., from 0, whatever the tiling; the last of several dimensions k runs fastest.
     - But dot products, m = n = 1, with k >= 32, and other accumulators: rounded products, summed
-      as by a nest over the same bounds that reduces k. So is what is no matrix product, as the
-      left factor varies along n or the right one along m.
-    Integers wrap, so that their order shows nowhere.
+      as by a nest over the same bounds that reduces k. So are contractions whose left factor
+      varies along n or whose right one varies along m.
+    Integers wrap, so that their order does not matter.
 
         %y = loopnest.contract [64, 10, 784] (%x[d0, d2] : tensor<64x784xf32>,
             %w[d2, d1] : tensor<784x10xf32>, %b = %bias[d1] : tensor<10xf32>)
@@ -391,7 +382,7 @@ class ContractOp(LoopOp):
     """
 
     name = "loopnest.contract"
-    traits = traits_def(_WritesBuffers(), IsolatedFromAbove())
+    traits = traits_def(WritesBuffers(), IsolatedFromAbove())
     HIDDEN_INPUTS: ClassVar[int] = 2
 
     @property
@@ -408,7 +399,7 @@ class ContractOp(LoopOp):
 
     @property
     def free_dims(self) -> int:
-        """How many dimensions are not summed; they come first."""
+        """The number of dimensions that are not summed; they come first."""
         return len(self.dim_roles.rstrip("k"))
 
     def body_argument_types(self) -> list[Attribute]:
@@ -434,7 +425,7 @@ for _class in (NestOp, ContractOp):
 
 
 class ViewOp(IRDLOperation, ABC):
-    """The elements of the operand, where they lie; costs nothing."""
+    """The elements of the operand in place; no cost."""
 
     operand = operand_def()
     result = result_def()
@@ -463,7 +454,7 @@ class ReshapeOp(ViewOp):
 class BarrierOp(ViewOp):
     """The same tensor; nests that read the result never merge with those that read the operand.
 
-    It has an effect as far as other passes can see, so that they neither merge nor move it.
+    It declares an effect, so that passes neither merge nor move it.
     """
 
     name = "loopnest.barrier"

@@ -1,4 +1,4 @@
-"""Functions of numbers that bodies of loop nests need and the math dialect does not have."""
+"""Functions of numbers in bodies of loop nests that the math dialect lacks."""
 
 from __future__ import annotations
 

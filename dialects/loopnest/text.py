@@ -119,7 +119,7 @@ class _Result:
 
 @dataclass
 class LoopHeader:
-    """What stands before the body of a loop op."""
+    """The parsed text of a loop op before its body."""
 
     bounds: list[int]
     inputs: list[_Input]
@@ -164,7 +164,7 @@ class LoopHeader:
 
 
 def parse_loop_header(parser: Parser, hidden: int) -> LoopHeader:
-    """Parse what `print_loop` prints, up to the body."""
+    """Parse the text of `print_loop` up to the body."""
     bounds = parser.parse_comma_separated_list(
         parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
     )

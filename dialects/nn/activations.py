@@ -57,10 +57,10 @@ class SigmoidOp(UnaryOp):
 
 
 class ActivationOp(UnaryOp):
-    """y = f(x) with a derivative that is written as ops on x.   vjp: ct * f'(x)"""
+    """y = f(x) with a derivative written as ops on x.   vjp: ct * f'(x)"""
 
     def derivative(self, x: Value) -> Value:
-        """f'(x), of x in the precision that the op computes in."""
+        """f'(x), with x in the op's compute type."""
         raise NotImplementedError(self.name)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
@@ -110,7 +110,7 @@ class GeluOp(ActivationOp):
     """x * (1 + erf(x / sqrt(2))) / 2, or by `approximate = "tanh"`
     x * (1 + tanh(u)) / 2 with u = sqrt(2 / pi) * (x + 0.044715 * x ** 3).
 
-    vjp: ct * (c + x * c'), c what multiplies x
+    vjp: ct * (c + x * c'), c the factor of x
     """
 
     name = "nn.gelu"
@@ -137,7 +137,7 @@ class GeluOp(ActivationOp):
     def body(self, x: Scalar) -> Scalar:
         one = b.constant(x, 1)
         if self.is_tanh:
-            # (1 + tanh(u)) / 2 is sigmoid(2 * u), which loses nothing where u is negative
+            # (1 + tanh(u)) / 2 is sigmoid(2 * u), which does not cancel where u is negative
             cubic = one + x * x * TANH_CUBIC
             doubled = x * cubic * (2 * TANH_SCALE)
             return x * logistic(doubled)
@@ -327,7 +327,7 @@ class LogSoftmaxOp(_SoftOp):
             return x
         wide = widened(x)
         top = MaxOp.on(wide, axis=self.axis, keepdims=True)
-        # not x - logsumexp(x): where x is large, that loses all digits behind the point
+        # not x - logsumexp(x), which cancels where x is large
         low = wide - self.repeated(top, wide)
         return narrowed(low - LogOp.on(self.line_sum(ExpOp.on(low))), x.type)
 

@@ -26,14 +26,14 @@ from gradir.dialects.grad.attention import (
 
 @irdl_op_definition
 class AttentionOp(AttentionForm):
-    """softmax(scale * q k^T + mask) v along the last axis, in blocks of rows where that is long.
+    """softmax(scale * q k^T + mask) v along the last axis, in blocks of rows.
 
     q [..., L, E], k [..., S, E], v [..., S, Ev], with equal leading axes; result [..., L, Ev].
     `scale` is 1 / sqrt(E) where absent. A mask broadcasts to [..., L, S]: i1, true where a query
-    attends to a key, or of q's type, which is added. With `causal = true` query i attends to the
-    keys 0 ... i only; a mask may come on top of that. A query that attends to no key gets 0, and
-    gives no gradient, as in PyTorch. f16 and bf16 are computed in f32.
-    vjp: grad.attention_backward(ct, y, q, k, v, mask), which makes each block again
+    attends to a key, or a summand of q's type. With `causal = true` query i attends to the keys
+    0 ... i only; it combines with a mask. A query that attends to no key gets 0, and gives no
+    gradient, as in PyTorch. f16 and bf16 are computed in f32.
+    vjp: grad.attention_backward(ct, y, q, k, v, mask), which computes each block again
     """
 
     name = "nn.attention"

@@ -1,4 +1,4 @@
-"""nn: normalization by statistics of a batch, with PyTorch's semantics; it carries a state."""
+"""nn: normalization by statistics of a batch, with PyTorch's semantics and its running state."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def _geometry(x: Attribute, attributes: Attributes) -> Geometry:
 
 @irdl_op_definition
 class BatchNormOp(TensorOp):
-    """scale * (x - m) / sqrt(v + eps) + bias for each channel, and the state after that.
+    """scale * (x - m) / sqrt(v + eps) + bias for each channel, and the next running state.
 
     x [N, C, d...] in `layout = "NCHW"`, [N, d..., C] in "NHWC"; scale, bias, mean, var [C];
-    `eps = 1e-5`. With `training = false`, m and v are mean and var, which stay as they are. With
+    `eps = 1e-5`. With `training = false`, m and v are mean and var, which are unchanged. With
     true, they are the mean and the biased variance of the channel, and
     mean' = (1 - momentum) * mean + momentum * m; var' alike, by the unbiased variance;
     `momentum = 0.1`. Results: y, mean', var', and the hidden m and 1 / sqrt(v + eps).
@@ -104,7 +104,7 @@ class BatchNormOp(TensorOp):
         return BroadcastToOp.on(reshaped(widened(line), self.geometry.line), type=x.type)
 
     def _given(self, x: Value, mean: Value, var: Value) -> tuple[Value, Value]:
-        """x normalized by the state, and what it was multiplied by for that."""
+        """x normalized by the state, and its factor 1 / sqrt(var + eps)."""
         inverse = self._spread(RsqrtOp.on(widened(var) + self.eps), x)
         return (x - self._spread(mean, x)) * inverse, inverse
 
@@ -113,7 +113,7 @@ class BatchNormOp(TensorOp):
     ) -> Cotangents:
         if cts[0] is None:
             return [None] * 5
-        # from x, not from the hidden results: these have no derivative, which order two needs
+        # from x: the hidden results have no derivative, which the second order needs
         x, scale, bias, mean, var = operands
         wide_x, ct = widened(x), widened(cts[0])
         inner = ct * self._spread(scale, ct)
@@ -151,7 +151,7 @@ class BatchNormOp(TensorOp):
 
     @property
     def _correction(self) -> float:
-        """What makes the biased variance the unbiased one."""
+        """The factor from the biased to the unbiased variance."""
         count = self.geometry.count
         return count / (count - 1)
 
@@ -173,7 +173,7 @@ class BatchNormOp(TensorOp):
 
 
 def _require_statistics(x: Attribute, geometry: Geometry) -> None:
-    """A batch in which each channel has a mean and an unbiased variance."""
+    """VerifyException for a batch too small for a mean and an unbiased variance per channel."""
     known = DYNAMIC not in (geometry.view[a] for a in geometry.axes)
     if known and geometry.count < 2:
         raise VerifyException(f"training needs more than one element per channel, got {x}")

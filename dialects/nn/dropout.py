@@ -1,4 +1,4 @@
-"""nn: dropout by counter-based random numbers, so that a replay drops the same elements."""
+"""nn: dropout by counter-based random numbers: a replay drops the same elements."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from gradir.dialects.building.kinds import require_elements
 
 
 def kept(key: Value, counter: Value, shape: Sequence[int], p: float) -> Value:
-    """The mask of the elements that dropout keeps: a function of key and counter alone."""
+    """The mask of the kept elements: a function of key and counter alone."""
     drawn = UniformOp.on(key, counter, type=tensor(shape, f32))
     return drawn >= p
 
 
 @irdl_op_definition
 class DropoutOp(TensorOp):
-    """x / (1 - p) where an element is kept, 0 where not; each is dropped with probability `p`.
+    """x / (1 - p), or 0 for dropped elements; each is dropped with probability `p`.
 
     `p = 0.5`, in [0, 1]; p = 0 keeps everything, p = 1 nothing. The hidden second result is the
-    mask, true where kept: array.uniform(key, counter) in f32 >= p, whatever the type of x. An
-    element that is dropped hides infinities and nan. With PyTorch's scaling, by 1 / (1 - p).
-    vjp: ct / (1 - p) where the mask holds, else 0; none flows to key and counter
+    mask, true where kept: array.uniform(key, counter) in f32 >= p, for any type of x. A dropped
+    element is 0 even if x is infinite or nan there. The scale 1 / (1 - p) is PyTorch's.
+    vjp: ct / (1 - p) where the mask is true, else 0; none to key and counter
     """
 
     name = "nn.dropout"
@@ -66,7 +66,7 @@ class DropoutOp(TensorOp):
 
     @property
     def factor(self) -> float:
-        """What keeps the mean; 0 where nothing is kept."""
+        """The scale 1 / (1 - p), which keeps the mean; 0 for p = 1."""
         return 1 / (1 - self.p) if self.p < 1 else 0.0
 
     def _masked(self, x: Value, mask: Value) -> Value:

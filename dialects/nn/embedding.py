@@ -68,7 +68,7 @@ class EmbeddingOp(TensorOp):
         return taken_rows(self._flowing(ct, table, ids), table, ids)
 
     def _flowing(self, ct: Value, table: Value, ids: Value) -> Value:
-        """ct without what would flow to the row of padding."""
+        """ct with zeros for ids of the padding row."""
         if "padding_idx" not in self.attributes:
             return ct
         is_padding = reshaped(self._is_padding(table, ids), [*ids.shape, 1])
@@ -76,10 +76,10 @@ class EmbeddingOp(TensorOp):
         return WhereOp.on(wide, ct.full(0), ct)
 
     def _is_padding(self, table: Value, ids: Value) -> Value:
-        """Which ids are `padding_idx`, counted from either end."""
+        """A mask of the ids equal to `padding_idx`, counted from either end."""
         rows = table.shape[0]
         row = integer(self.attributes, "padding_idx") % rows
-        # compared in i64: neither need be a value of the ids' type
+        # compared in i64: the ids' type may not hold both numbers
         ids = narrowed(ids, tensor(ids.shape, i64))
         return ids.equal(row).apply("logical_or", ids.equal(row - rows))
 

@@ -1,4 +1,4 @@
-"""nn: activations with a learned slope, or with a gate, with PyTorch's semantics."""
+"""nn: activations with a learned slope or a gate, with PyTorch's semantics."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PreluOp(TensorOp):
         return [x]
 
     def _line(self, x: Value, weight: Value) -> list[int]:
-        """The weight's shape as broadcasting to x's shape wants it."""
+        """The weight's shape for a broadcast to x's shape."""
         rank = len(x.shape)
         return [weight.shape[0] if d == 1 else 1 for d in range(rank)]
 

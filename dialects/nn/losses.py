@@ -21,7 +21,7 @@ from gradir.dialects.grad.nll import (
     REDUCTIONS,
     NllForm,
     NllLossBackwardOp,
-    Rows,
+    TargetRows,
     along_classes,
     checked_targets,
     class_axis,
@@ -70,7 +70,7 @@ class NllLossOp(NllForm):
     def decompose(self, log_probs: Value, targets: Value, weights: Value | None = None) -> Value:
         shape, wide = log_probs.shape, wide_element(log_probs.element)
         axis = class_axis(shape)
-        rows = Rows(self, targets, weights, wide, shape[axis])
+        rows = TargetRows(self, targets, weights, wide, shape[axis])
         lp = widened(log_probs)
         column = [1 if d == axis else n for d, n in enumerate(shape)]
         picked = TakeAlongAxisOp.on(lp, reshaped(rows.targets, column), axis=axis)

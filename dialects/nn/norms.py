@@ -1,7 +1,7 @@
 """nn: normalization by statistics of the operand itself, with PyTorch's semantics.
 
-All take (x, scale?, bias?). In the generic form, `operandSegmentSizes` says which there are; the
-custom form leaves it out but for a bias without a scale. f16 and bf16 are computed in f32.
+Operands are (x, scale?, bias?). In the generic form `operandSegmentSizes` marks the given ones; the
+custom form has it only for a bias without a scale. f16 and bf16 are computed in f32.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ from gradir.dialects.building.kinds import require_elements
 SEGMENTS = AttrSizedOperandSegments.attribute_name
 OPERANDS = "operands must be x, scale, bias, the last two optional"
 LAYOUTS = ("NCHW", "NHWC")
-# Of the type in which an op on such elements computes.
+# The default eps by compute type.
 EPSILONS: dict[Attribute, float] = {f64: 2**-52, f32: 2**-23, f16: 2**-23, bf16: 2**-23}
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """Which elements are normalized together, and to which a parameter belongs."""
+    """The groups of elements with common statistics, and the broadcast of parameters."""
 
-    # x under the shape in which `axes` are those of elements normalized together.
+    # The shape of x in which `axes` are those of the statistics.
     view: tuple[int, ...]
     axes: tuple[int, ...]
-    # The shape of scale and bias, and the one in which they broadcast to x's shape.
+    # The shape of scale and bias, and its reshape that broadcasts to x's shape.
     parameter: tuple[int, ...]
     line: tuple[int, ...]
 
@@ -74,7 +74,7 @@ class Geometry:
 
 
 class Normalizer:
-    """Means over the axes of a geometry, and what they normalize."""
+    """Means over the axes of a geometry, and the normalization by them."""
 
     def __init__(self, geometry: Geometry, eps: float, is_centered: bool = True):
         self.geometry = geometry
@@ -89,7 +89,7 @@ class Normalizer:
         return BroadcastToOp.on(line, type=x.type)
 
     def normalized(self, x: Value) -> tuple[Value, Value]:
-        """x (of the view's shape) normalized, and what it was multiplied by for that."""
+        """x (of the view's shape) normalized, and the factor 1 / sqrt(variance + eps)."""
         if self.is_centered:
             x = x - self.spread(self.mean(x), x)
         inverse = self.spread(RsqrtOp.on(self.mean(x * x) + self.eps), x)
@@ -104,14 +104,14 @@ class Normalizer:
 
 
 def segments(attributes: Attributes, count: int) -> list[int]:
-    """How many operands each of x, scale and bias is: 0 or 1."""
+    """The numbers of operands for x, scale and bias: 0 or 1 each."""
     given = integers(attributes, SEGMENTS, [int(k < count) for k in range(3)]) or []
     if len(given) != 3 or given[0] != 1 or sum(given) != count or max(given) > 1:
         raise VerifyException(f"{OPERANDS}, got {count}")
     return given
 
 
-class NormOp(TensorOp):
+class NormalizationOp(TensorOp):
     """scale * (x - mean) / sqrt(variance + eps) + bias; scale is 1 and bias 0 where absent."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("eps", SEGMENTS)
@@ -158,7 +158,7 @@ class NormOp(TensorOp):
         attributes: Mapping[str, Attribute] | None = None,
         **rest: Any,
     ) -> Self:
-        """The op; which operands there are follows from their number where it is not said."""
+        """The op; without segment sizes, the number of operands tells which are given."""
         given = dict(attributes or {})
         if SEGMENTS not in given:
             sizes = [int(k < len(operands)) for k in range(2)]
@@ -248,10 +248,10 @@ def _numpy_mean(x: Any, geometry: Geometry) -> Any:
     return total / np.asarray(geometry.count, x.dtype)
 
 
-class _AxesNormOp(NormOp):
+class _AxesNormOp(NormalizationOp):
     """Over `axes`, [-1] where absent; scale and bias have the extents of these axes."""
 
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axes", *NormOp.ATTRIBUTES)
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axes", *NormalizationOp.ATTRIBUTES)
 
     @classmethod
     def geometry_of(cls, x: Attribute, attributes: Attributes) -> Geometry:
@@ -291,7 +291,7 @@ class RmsNormOp(_AxesNormOp):
 
 
 def channel_axis(attributes: Attributes, rank: int) -> int:
-    """1 in the layout NCHW, the last in NHWC; whatever the number of spatial axes."""
+    """1 in the layout NCHW, the last in NHWC; for any number of spatial axes."""
     return 1 if text(attributes, "layout", "NCHW", LAYOUTS) == "NCHW" else rank - 1
 
 
@@ -301,7 +301,7 @@ def channel_line(shape: Sequence[int], axis: int) -> tuple[int, ...]:
 
 
 @irdl_op_definition
-class GroupNormOp(NormOp):
+class GroupNormOp(NormalizationOp):
     """layer_norm of each example over its spatial axes and over channels in `groups` groups.
 
     x [N, C, d...] in `layout = "NCHW"`, [N, d..., C] in "NHWC"; scale and bias [C]; `eps = 1e-5`.
@@ -309,7 +309,7 @@ class GroupNormOp(NormOp):
     """
 
     name = "nn.group_norm"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("groups", "layout", *NormOp.ATTRIBUTES)
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("groups", "layout", *NormalizationOp.ATTRIBUTES)
 
     @classmethod
     def geometry_of(cls, x: Attribute, attributes: Attributes) -> Geometry:
@@ -327,7 +327,7 @@ class GroupNormOp(NormOp):
 
 
 @irdl_op_definition
-class InstanceNormOp(NormOp):
+class InstanceNormOp(NormalizationOp):
     """layer_norm of each channel of each example over its spatial axes.
 
     x [N, C, d...] in `layout = "NCHW"`, [N, d..., C] in "NHWC"; scale and bias [C]; `eps = 1e-5`.
@@ -335,7 +335,7 @@ class InstanceNormOp(NormOp):
     """
 
     name = "nn.instance_norm"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("layout", *NormOp.ATTRIBUTES)
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("layout", *NormalizationOp.ATTRIBUTES)
 
     @classmethod
     def geometry_of(cls, x: Attribute, attributes: Attributes) -> Geometry:

@@ -27,7 +27,7 @@ from gradir.dialects.spatial.pooling import (
 from gradir.dialects.spatial.resampling import (
     AdaptiveAvgPool2dBackwardOp,
     ResampleForwardOp,
-    Rows,
+    WeightRows,
     adaptive_rows,
 )
 from gradir.dialects.spatial.sliding_windows import Windows, spatial_axes
@@ -87,8 +87,8 @@ class MaxPool1dOp(MaxPoolOp):
 
     `kernel`, `stride` (the kernel's where absent), `padding` (one number, or [low, high]),
     `dilation`, `ceil_mode = false`, `layout`; x may lack N. Windows start at stride * o - padding;
-    padding counts as -inf, and is at most half of the kernel's reach. The number of windows is
-    rounded down, or up with `ceil_mode`, but none starts behind x.
+    padding counts as -inf, and is at most half of the dilated kernel's extent. The number of
+    windows is rounded down, or up with `ceil_mode`, but none starts behind x.
     vjp: ct to the first largest element of its window (to the last nan)
     """
 
@@ -100,7 +100,7 @@ class MaxPool1dOp(MaxPoolOp):
 class MaxPool2dOp(MaxPoolOp):
     """The largest element of each window of x [N, C, H, W], or [N, H, W, C] in `layout = "NHWC"`.
 
-    As nn.max_pool1d; a list has one entry an axis, and one number stands for all; `padding` is
+    As nn.max_pool1d; a list has one entry per axis, and one number stands for all; `padding` is
     [h, w] or [top, left, bottom, right].
     vjp: ct to the first largest element of its window in row-major order (to the last nan)
     """
@@ -125,8 +125,8 @@ class MaxPool3dOp(MaxPoolOp):
 class AvgPool1dOp(AvgPoolOp):
     """The mean of each window of x [N, C, L]; attributes as of nn.max_pool1d, without dilation.
 
-    With `count_include_pad = true`, the default, a window is divided by the places it has in the
-    padded x; else by those it has in x. vjp: grad.avg_pool1d_backward(ct)
+    With `count_include_pad = true`, the default, a window is divided by the number of its places in
+    the padded x; else by that in x. vjp: grad.avg_pool1d_backward(ct)
     """
 
     name = "nn.avg_pool1d"
@@ -170,7 +170,7 @@ class AdaptiveAvgPool2dOp(ResampleForwardOp):
 
     name = "nn.adaptive_avg_pool2d"
 
-    def rows(self, extent: int, size: int) -> Rows:
+    def rows(self, extent: int, size: int) -> WeightRows:
         return adaptive_rows(extent, size)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:

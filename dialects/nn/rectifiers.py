@@ -1,4 +1,4 @@
-"""nn: activations made of pieces, with PyTorch's semantics, also of derivatives at kinks."""
+"""nn: piecewise activations, with PyTorch's semantics and its derivatives at kinks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _ExponentialOp(ActivationOp):
     def derivative(self, x: Value) -> Value:
         # not x <= 0: of nan the exponential is nan
         positive = x > 0
-        # an exponential that overflows where it is not picked would be nan in second derivatives
+        # an overflow in the other branch would make second derivatives nan
         safe = WhereOp.on(positive, x.full(0), x)
         steep = ExpOp.on(safe * self.rate) * (self.below * self.rate)
         return WhereOp.on(positive, x.full(self.above), steep)

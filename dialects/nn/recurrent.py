@@ -52,7 +52,7 @@ class CellOp(TensorOp):
 
     @abstractmethod
     def step(self, from_x: Sequence[Value], from_h: Sequence[Value], *states: Value) -> list[Value]:
-        """The next states from each gate's parts of the two products."""
+        """The next states, from the gates' parts of the products with x and with h."""
 
     def decompose(self, *operands: Value) -> Sequence[Value]:
         x, *rest = map(widened, operands)

@@ -36,7 +36,7 @@ from gradir.dialects.nn.activations import LogsigmoidOp, SigmoidOp
 
 
 class RegressionLossOp(TensorOp):
-    """A loss of each element, reduced. A subclass says what it is, and its two derivatives."""
+    """A reduced loss of elements. A subclass defines it and its two derivatives."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("reduction",)
 
@@ -223,7 +223,7 @@ class SmoothL1LossOp(_DifferenceLossOp):
 
 # Logarithms of the binary cross entropy are not below this: its loss stays finite at 0 and 1.
 LEAST_LOG = -100
-# Its derivative divides by x * (1 - x), which is taken to be at least this.
+# The least divisor x * (1 - x) in its derivative.
 LEAST_VARIANCE = 1e-12
 
 
@@ -249,7 +249,7 @@ class BceLossOp(RegressionLossOp):
 
     def _logs(self, x: Value) -> tuple[Value, Value]:
         """log(x) and log(1 - x), limited from below."""
-        # no logarithm is taken of 0: of an infinity, second derivatives would be nan
+        # never the logarithm of 0: infinities make second derivatives nan
         at_zero, at_one, least = x.equal(0), x.equal(1), x.full(LEAST_LOG)
         present = LogOp.on(WhereOp.on(at_zero, x.full(1), x))
         absent = Log1pOp.on(-WhereOp.on(at_one, x.full(0), x))

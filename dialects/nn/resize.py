@@ -19,7 +19,7 @@ from gradir.dialects.spatial.resampling import (
     ResampleForwardOp,
     ResampleOp,
     Resize2dBackwardOp,
-    Rows,
+    WeightRows,
     resize_rows,
 )
 
@@ -41,7 +41,7 @@ class Resize2dOp(ResampleForwardOp):
         text(attributes, "mode", "nearest", MODES)
         return super().infer_types(operands, attributes)
 
-    def rows(self, extent: int, size: int) -> Rows:
+    def rows(self, extent: int, size: int) -> WeightRows:
         return resize_rows(text(self.attributes, "mode", "nearest", MODES), extent, size)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:

@@ -1,7 +1,7 @@
-"""Linear maps along axes in which each result element reads a few neighbours: resizing, windows.
+"""Linear maps along axes with few neighbours per result element: resizing, windows.
 
-Along one axis such a map is a matrix with one band a row. Where it begins and its weights are
-tables, so that one nest serves any ratio of extents, and a transpose is another table.
+Along one axis such a map is a matrix with one band per row. The bands' places and weights are
+tables, so that one nest fits any ratio of extents, and a transpose is another table.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNROLLED_WIDTH = 4
 
 @dataclass(frozen=True)
 class Band:
-    """y[i] = sum over t of weights[t, i] * x[first[i] + t]; no place is outside of x."""
+    """y[i] = sum over t of weights[t, i] * x[first[i] + t]; all places are in x."""
 
     first: Any
     weights: Any
@@ -52,17 +52,17 @@ class Band:
 
     @property
     def is_unweighted(self) -> bool:
-        """Elements are added up as they are."""
+        """Whether all weights are 1."""
         return bool((self.weights == 1).all())
 
     @property
     def is_selection(self) -> bool:
-        """Each element is one of x, unchanged."""
+        """Whether each result element is one of x, unchanged."""
         return self.width == 1 and self.is_unweighted
 
     @property
     def step(self) -> int | None:
-        """How far the band moves from row to row, where that is always the same."""
+        """The constant move of the band from row to row; None where it varies."""
         steps = {int(second - first) for first, second in pairwise(self.first)}
         return min(steps, default=0) if len(steps) < 2 else None
 
@@ -85,7 +85,7 @@ def constant(emitter: Emitter, array: Any, element: Attribute) -> SSAValue:
 
 
 def place_dims(rank: int, bands: int) -> list[int]:
-    """The dimension for each axis in the nest of `picked`: those of the bands precede the last."""
+    """The nest dimension of each axis in `picked`: those of the bands precede the last."""
     return [*range(rank - 1), rank - 1 + bands]
 
 
@@ -98,7 +98,7 @@ def picked(
 ) -> list[SSAValue]:
     """The sum of `pick(element...)` of xs over the places of a band along each axis.
 
-    The weights are not looked at: the pick has to know which places count.
+    Weights are ignored: the pick tells the valid places.
     """
     shape, rank, count = shape_of(type_), len(shape_of(type_)), len(bands)
     dims, num_dims = place_dims(rank, count), rank + count
@@ -161,7 +161,7 @@ class _Stage:
 
     @property
     def dims(self) -> list[int]:
-        """The dimension of the nest for each axis; that of a reduction stands before the last."""
+        """The nest dimension of each axis; that of a reduction stands before the last."""
         rank = len(shape_of(self.type))
         return [*range(rank - 1), rank - 1 if self.is_unrolled else rank]
 
@@ -194,7 +194,7 @@ class _Stage:
         return nest(emitter, bounds, reads, [output], body)[0]
 
     def _sources(self, emitter: Emitter, x: SSAValue) -> list[Read]:
-        """x at each place of the band, or x whole and where the band begins."""
+        """Reads of x at each place of the band, or of x whole and of the band's first places."""
         step, first = self.band.step, self.band.first
         if step is None:
             access = Access.of_dims(self.num_dims, [self.dims[self.axis]])
@@ -212,7 +212,7 @@ class _Stage:
         return reads
 
     def _weights(self, emitter: Emitter, t: int) -> Read:
-        """The weights at place t of the band, or at the current one."""
+        """A read of the weights: at place t of an unrolled band, else at the current place."""
         wide, at = b.compute_type(self.element), self.dims[self.axis]
         if self.is_unrolled:
             table = constant(emitter, self.band.weights[t], wide)
@@ -221,7 +221,7 @@ class _Stage:
         return Read(table, Access.of_dims(self.num_dims, [self.num_dims - 2, at]))
 
     def _element(self, sources: Sequence[Scalar], t: int) -> Scalar:
-        """The element at place t of the band, or at the current one."""
+        """The element: at place t of an unrolled band, else at the current place."""
         if self.band.step is not None:
             return b.to_compute(sources[t], self.element)
         table, first = sources
@@ -232,13 +232,13 @@ class _Stage:
 
 
 def _weighted(weight: Scalar, value: Scalar) -> Scalar:
-    """A place that does not count spoils nothing, not even where it is infinite."""
+    """weight * value, but 0 for a weight of 0, even where the value is infinite or nan."""
     zero = b.constant(weight, 0)
     return b.select(b.equal(weight, zero), zero, weight * value)
 
 
 def apply_numpy(x: Any, bands: dict[int, Band]) -> Any:
-    """The map on a NumPy array; a place that is not read spoils nothing."""
+    """The map on a NumPy array; unread places do not matter, even if infinite or nan."""
     for axis, band in bands.items():
         moved = np.moveaxis(x, axis, 0)
         total = np.zeros((len(band.first), *moved.shape[1:]), x.dtype)

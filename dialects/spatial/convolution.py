@@ -1,4 +1,4 @@
-"""Convolutions over 1, 2 and 3 spatial dimensions, their transposes, and what they share.
+"""Convolutions over 1, 2 and 3 spatial dimensions, and their transposes.
 
 A convolution is bilinear, and so are its transposes in x and in the weight: the three are each
 other's derivatives, which closes them under differentiation.
@@ -44,7 +44,7 @@ SETTINGS = ("stride", "padding", "dilation", "groups", "layout")
 
 
 class ConvolutionOp(TensorOp, ABC):
-    """What a convolution and its transposes share."""
+    """The base of convolutions and their transposes."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = SETTINGS
     # The number of spatial dimensions.
@@ -58,7 +58,7 @@ class ConvolutionOp(TensorOp, ABC):
 
     @property
     def settings(self) -> dict[str, Attribute]:
-        """The attributes that the derivatives have too."""
+        """The attributes shared with the derivatives."""
         return {name: v for name, v in self.attributes.items() if name in SETTINGS}
 
     def convolution(self, x: Value, weight: Value) -> Value:
@@ -71,7 +71,7 @@ class ConvolutionOp(TensorOp, ABC):
         return _WEIGHT_BACKWARD[self.DIMS].on(ct, x, type=type_, **self.settings)
 
     def bias_backward(self, ct: Value) -> Value:
-        """The sum over all but the channels."""
+        """The sum of ct over all axes but the channels."""
         channels = self.window.channel_axis
         return SumOp.on(ct, axis=[d for d in range(self.DIMS + 2) if d != channels])
 
@@ -358,7 +358,7 @@ class ConvTranspose2dOp(ConvolutionOp):
     def decompose(self, x: Value, weight: Value, *bias: Value) -> Value:
         if not bias:
             return self.input_backward(x, weight, self.y.type)
-        # in f32 for f16 and bf16, to be rounded once
+        # in f32 for f16 and bf16: rounded once
         wide_type = tensor(shape_of(self.y.type), widened(bias[0]).element)
         image = self.input_backward(widened(x), widened(weight), wide_type)
         line = [1] * (self.DIMS + 2)

@@ -25,7 +25,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Window:
-    """What a convolution over `dims` spatial dimensions is told by its attributes."""
+    """The attributes of a convolution over `dims` spatial dimensions."""
 
     stride: Shape
     low: Shape
@@ -74,7 +74,7 @@ class Window:
     # Shapes.
 
     def reach(self, kernel: Sequence[int]) -> Shape:
-        """How many elements of the input the dilated kernel covers along each dimension."""
+        """The extents of the dilated kernel."""
         return tuple(d * (k - 1) + 1 for d, k in zip(self.dilation, kernel, strict=True))
 
     def convolved(self, image: Attribute, weight: Attribute) -> Shape:
@@ -154,7 +154,7 @@ def spatial_numbers(
 
 
 def require_shape(given: Attribute, wanted: Sequence[int], what: str) -> None:
-    """VerifyException where a type has another shape than one can have."""
+    """VerifyException where a type's shape cannot be `wanted`."""
     if not compatible(shape_of(given), wanted):
         text_of = "x".join("?" if n == DYNAMIC else str(n) for n in wanted)
         raise VerifyException(f"{what} must have the shape {text_of}, got {given}")
@@ -184,11 +184,11 @@ class Taps:
         return np.pad(x, [(0, 0)] * 3 + list(zip(w.low, w.high, strict=True)))
 
     def places(self, kernel: Sequence[int], spatial: Sequence[int]) -> Any:
-        """(element of the kernel, where its inputs lie in the padded image), for each element."""
+        """Each element of the kernel, and the slice of its inputs in the padded image."""
         for tap in product(*map(range, kernel)):
             rows = zip(tap, self.window.dilation, self.window.stride, spatial, strict=True)
             inputs = tuple(slice(k * d, k * d + (n - 1) * s + 1, s) for k, d, s, n in rows)
-            # no output has no input
+            # no output: no inputs
             empty = 0 in spatial
             yield tap, tuple(slice(0, 0) for _ in spatial) if empty else inputs
 

@@ -59,13 +59,13 @@ def convolve(
 def _under_kernel(
     space: Space, window: Window, outs: Sequence[int], taps: Sequence[int]
 ) -> list[Row]:
-    """The places of x that dimensions of results and of the kernel meet at."""
+    """The places of x for dimensions of the result and of the kernel."""
     rows = zip(outs, window.stride, taps, window.dilation, window.low, strict=True)
     return [space.row([(p, s), (k, d)], -low) for p, s, k, d, low in rows]
 
 
 def _at_tap(space: Space, window: Window, outs: Sequence[int], tap: Sequence[int]) -> list[Row]:
-    """The places of x that one element of the kernel meets."""
+    """The places of x for one element of the kernel."""
     rows = zip(outs, window.stride, tap, window.dilation, window.low, strict=True)
     return [space.row([(p, s)], k * d - low) for p, s, k, d, low in rows]
 

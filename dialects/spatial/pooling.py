@@ -1,4 +1,4 @@
-"""The transposes of the pooling ops (`grad.*`), and what they share with the ops of nn.
+"""The transposes of the pooling ops (`grad.*`), and their common base with the ops of nn.
 
 Max pooling is linear for a fixed choice of places: `grad.max_pool2d_indices` makes that choice,
 `grad.max_pool2d_at` picks by it, and `grad.max_pool2d_backward` is the transpose of that.
@@ -30,11 +30,11 @@ from gradir.dialects.loopnest.loopnest import Output
 from gradir.dialects.spatial.banded_maps import Band, banded, constant, picked, place_dims
 from gradir.dialects.spatial.sliding_windows import WINDOW_ATTRIBUTES, Windows
 
-# The place of a window that has none: larger than every place.
+# The place of an empty window: larger than every place.
 NO_PLACE = (1 << 31) - 1
 
 
-class WindowOp(TensorOp):
+class SlidingWindowOp(TensorOp):
     """Slides windows over the last `SPATIAL` axes of a tensor."""
 
     SPATIAL: ClassVar[int]
@@ -47,7 +47,7 @@ class WindowOp(TensorOp):
 
     @property
     def pooled_type(self) -> Attribute:
-        """The type of what the windows slide over."""
+        """The type of the tensor under the windows."""
         return self.operands[0].type
 
     @property
@@ -64,8 +64,8 @@ class WindowOp(TensorOp):
             raise VerifyException(f"{name} must be {tensor(shape, element)}, got {found}")
 
 
-class PoolOp(WindowOp):
-    """One element of each window, of the type of the elements that the windows slide over."""
+class PoolOp(SlidingWindowOp):
+    """One element per window, of x's element type."""
 
     x = operand_def()
     y = result_def()
@@ -77,7 +77,7 @@ class PoolOp(WindowOp):
 
 
 def covering_bands(windows: Windows) -> dict[int, Band]:
-    """For each spatial axis, which windows cover a place of it."""
+    """For each spatial axis, the band of windows over each place."""
     bands: dict[int, Band] = {}
     for k, axis in enumerate(windows.axes):
         stride, reach, dilation = windows.stride[k], windows.reach[k], windows.dilation[k]
@@ -94,7 +94,7 @@ def covering_bands(windows: Windows) -> dict[int, Band]:
 # Maximum.
 
 
-class MaxWindowOp(WindowOp):
+class MaxWindowOp(SlidingWindowOp):
     """Attributes of max pooling."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (*WINDOW_ATTRIBUTES, "dilation")
@@ -122,7 +122,7 @@ class MaxPoolIndicesOp(MaxWindowOp):
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, y = operands
         windows, element = self.windows, element_of(x.type)
-        # what lies in the padding is not a maximum, whatever the maximum is
+        # padding is never the maximum, even of -inf
         pads = [pad_value(v, element) for v in (-inf, inf)] if windows.has_padding else [None]
         reads = [Read(y, windows.in_place), *(Read(x, windows.covered, pad) for pad in pads)]
 
@@ -156,7 +156,7 @@ class MaxPoolIndicesOp(MaxWindowOp):
 
 
 def _inverted(x: Scalar) -> Scalar:
-    """-1 - x: in the opposite order, and negative."""
+    """-1 - x: the opposite order, negative numbers."""
     return b.logical_xor(x, b.literal(x, -1, i32))
 
 
@@ -243,7 +243,7 @@ class MaxPoolBackwardOp(MaxWindowOp):
 class MaxPool1dIndicesOp(MaxPoolIndicesOp):
     """Where each window of x has y, its maximum: the first such place, or the last nan.
 
-    What nn.max_pool1d of the same attributes gives is y. A place is i32.
+    y is nn.max_pool1d(x) with the same attributes. A place is i32.
     """
 
     name = "grad.max_pool1d_indices"
@@ -270,7 +270,7 @@ class MaxPool3dIndicesOp(MaxPoolIndicesOp):
 class MaxPool1dBackwardOp(MaxPoolBackwardOp):
     """Zeros of the result's type with ct of each window added at its place, an i32 number.
 
-    A place that its window does not cover gets nothing. vjp: grad.max_pool1d_at(ct', places)
+    Places outside of their window are dropped. vjp: grad.max_pool1d_at(ct', places)
     """
 
     name = "grad.max_pool1d_backward"
@@ -320,7 +320,7 @@ class MaxPool3dAtOp(MaxPoolAtOp):
     SPATIAL: ClassVar[int] = 3
 
 
-# What each number of spatial axes has: the choice, the pick, and its transpose.
+# For each number of spatial axes: the choice, the pick, and the pick's transpose.
 MAX_POOL_OPS: dict[
     int, tuple[type[MaxPoolIndicesOp], type[MaxPoolAtOp], type[MaxPoolBackwardOp]]
 ] = {
@@ -333,8 +333,8 @@ MAX_POOL_OPS: dict[
 # Average.
 
 
-class AverageWindowOp(WindowOp):
-    """Attributes of average pooling, and by what a window is divided."""
+class AverageWindowOp(SlidingWindowOp):
+    """Attributes of average pooling, and the divisors of windows."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (*WINDOW_ATTRIBUTES, "count_include_pad")
 
@@ -345,7 +345,7 @@ class AverageWindowOp(WindowOp):
 
     @property
     def counts(self) -> list[list[int]]:
-        """For each spatial axis, how many places each window counts along it."""
+        """For each spatial axis, the number of counted places per window."""
         windows, padded = self.windows, flag(self.attributes, "count_include_pad", True)
         result: list[list[int]] = []
         for k, axis in enumerate(windows.axes):
@@ -359,7 +359,7 @@ class AverageWindowOp(WindowOp):
         return result
 
     def divided(self, emitter: Emitter, x: SSAValue, type_: Attribute) -> SSAValue:
-        """What windows hold by how many places they count."""
+        """The windows' sums divided by their numbers of counted places."""
         windows, element, rank = self.windows, element_of(x.type), len(shape_of(x.type))
         wide = b.compute_type(element)
         reads, factor = [Read(x, Access.identity(rank))], 1
@@ -381,7 +381,7 @@ class AverageWindowOp(WindowOp):
         return nest(emitter, shape_of(type_), reads, [output], divide)[0]
 
     def divisor(self, dtype: Any) -> Any:
-        """By what each window is divided, in NumPy."""
+        """The divisor of each window, in NumPy."""
         windows, total = self.windows, _array([1]).astype(dtype)
         for axis, counts in zip(windows.axes, self.counts, strict=True):
             line = [-1 if d == axis else 1 for d in range(len(windows.shape))]
@@ -394,7 +394,7 @@ def _array(values: Sequence[int]) -> Any:
 
 
 class AvgPoolBackwardOp(AverageWindowOp):
-    """Each place gets the sum over its windows of ct, divided by what the window counts."""
+    """Each place gets the sum over its windows of ct / (counted places of the window)."""
 
     ct = operand_def()
     y = result_def()
@@ -434,7 +434,7 @@ def _same(x: Scalar) -> Scalar:
 class AvgPool1dBackwardOp(AvgPoolBackwardOp):
     """The transpose of nn.avg_pool1d, of the result's type.
 
-    Each place gets the sum over its windows of ct, divided by what the window counts.
+    Each place gets the sum over its windows of ct / (counted places of the window).
     vjp: avg_pool1d(ct')
     """
 

@@ -1,6 +1,6 @@
 """Separable linear maps between images of different sizes, and their transposes (`grad.*`).
 
-Along one axis the map is a matrix with few entries a row: `resize_rows`, `adaptive_rows`.
+Along one axis the map is a matrix with few entries per row: `resize_rows`, `adaptive_rows`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gradir.dialects.spatial.banded_maps import Band, apply_numpy, banded, trans
 from gradir.dialects.spatial.sliding_windows import spatial_axes
 
 MODES = ("nearest", "bilinear")
-Rows = list[dict[int, float]]
+WeightRows = list[dict[int, float]]
 
 
 class ResampleOp(TensorOp, ABC):
@@ -34,7 +34,7 @@ class ResampleOp(TensorOp, ABC):
     traits = traits_def(Pure())
 
     @abstractmethod
-    def rows(self, extent: int, size: int) -> Rows:
+    def rows(self, extent: int, size: int) -> WeightRows:
         """The entries of the matrix from an axis of `extent` to one of `size`."""
 
     @classmethod
@@ -66,7 +66,7 @@ class ResampleOp(TensorOp, ABC):
         return bands
 
     def bands(self) -> dict[int, Band]:
-        """What this op is along each axis."""
+        """The op's band along each axis."""
         raise NotImplementedError
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -118,20 +118,20 @@ class ResampleBackwardOp(ResampleOp):
         return self.image_bands(self.y.type, transposed=True)
 
 
-def adaptive_rows(extent: int, size: int) -> Rows:
+def adaptive_rows(extent: int, size: int) -> WeightRows:
     """Row i is the mean over [floor(i * extent / size), ceil((i + 1) * extent / size))."""
     ranges = [range(i * extent // size, -(-(i + 1) * extent // size)) for i in range(size)]
     return [{place: 1 / len(one) for place in one} for one in ranges]
 
 
-def resize_rows(mode: str, extent: int, size: int) -> Rows:
+def resize_rows(mode: str, extent: int, size: int) -> WeightRows:
     """The rows of PyTorch's `interpolate`, with `align_corners = False`."""
     if mode == "nearest":
-        # the scale is a float32 there, which decides which of two neighbours is nearer
+        # PyTorch's scale is a float32, which decides between two neighbours
         scale = np.float32(extent) / np.float32(size)
         places = [int(np.float32(i) * scale) for i in range(size)]
         return [{min(place, extent - 1): 1.0} for place in places]
-    rows: Rows = []
+    rows: WeightRows = []
     for i in range(size):
         at = max((i + 0.5) * extent / size - 0.5, 0.0)
         place = min(int(at), extent - 1)
@@ -151,7 +151,7 @@ class Resize2dBackwardOp(ResampleBackwardOp):
         super().verify_types()
         text(self.attributes, "mode", "nearest", MODES)
 
-    def rows(self, extent: int, size: int) -> Rows:
+    def rows(self, extent: int, size: int) -> WeightRows:
         return resize_rows(text(self.attributes, "mode", "nearest", MODES), extent, size)
 
     def vjp(self, ct: Value, y: Value, inner: Value) -> Cotangents:
@@ -169,7 +169,7 @@ class AdaptiveAvgPool2dBackwardOp(ResampleBackwardOp):
 
     name = "grad.adaptive_avg_pool2d_backward"
 
-    def rows(self, extent: int, size: int) -> Rows:
+    def rows(self, extent: int, size: int) -> WeightRows:
         return adaptive_rows(extent, size)
 
     def vjp(self, ct: Value, y: Value, inner: Value) -> Cotangents:

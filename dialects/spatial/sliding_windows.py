@@ -1,8 +1,8 @@
-"""Windows that slide over the spatial axes of a tensor: their geometry, and nests over them.
+"""Sliding windows over the spatial axes of a tensor: geometry and nests.
 
 A nest over windows has one dimension per axis of the pooled tensor and one per axis of the
-kernel. The innermost one is an axis of the tensor, so that a vector holds neighbours, but where
-windows lie far apart an axis of the kernel.
+kernel. The innermost one is an axis of the tensor, so that a vector holds neighbours; where
+windows lie far apart it is an axis of the kernel.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gradir.dialects.building.nests import Body, Read, nest
 from gradir.dialects.loopnest.loopnest import Output
 
 LAYOUTS = ("NCHW", "NHWC")
-# Windows this far apart have no neighbours in common cache lines worth a vector.
+# From this stride and kernel extent on, neighbouring windows share too few cache lines for vectors.
 FAR = 5
 WINDOW_ATTRIBUTES = ("kernel", "stride", "padding", "ceil_mode", "layout")
 
@@ -71,7 +71,7 @@ class Windows:
         return windows
 
     def check(self, x: Attribute) -> None:
-        """Every axis has a window, and none lies in the padding alone."""
+        """VerifyException for an axis without a window, or for a window in the padding alone."""
         rows = zip(self.axes, self.reach, self.low, self.high, self.sizes, strict=True)
         for axis, reach, low, high, size in rows:
             extent = self.shape[axis]
@@ -90,7 +90,7 @@ class Windows:
 
     @once
     def reach(self) -> tuple[int, ...]:
-        """How many places a window spans, those that it skips included."""
+        """The extent of the dilated kernel along each axis."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
     @once
@@ -106,7 +106,7 @@ class Windows:
         if not self.ceil_mode:
             return room // stride + 1
         size = -(-room // stride) + 1
-        # a window that would begin in the padding at the end is left out
+        # no window begins in the padding at the end
         return size - int((size - 1) * stride >= extent + self.low[k])
 
     @once
@@ -118,7 +118,7 @@ class Windows:
 
     @property
     def has_padding(self) -> bool:
-        """Some window reaches out of the tensor."""
+        """Whether some window reaches out of the tensor."""
         last = [
             (n - 1) * s - low + reach - 1
             for n, s, low, reach in zip(self.sizes, self.stride, self.low, self.reach, strict=True)
@@ -130,25 +130,25 @@ class Windows:
 
     @property
     def _places_before_kernel(self) -> int:
-        """How many axes of the tensor stand before those of the kernel in a nest."""
+        """The number of the tensor's dimensions before those of the kernel in a nest."""
         rank = len(self.shape)
         far = self.stride[-1] >= FAR and self.kernel[-1] >= FAR
         return rank if far and self.axes[-1] == rank - 1 else rank - 1
 
     @once
     def tensor_dims(self) -> tuple[int, ...]:
-        """The dimension of a nest for each axis of the tensor."""
+        """The nest dimension of each axis of the tensor."""
         before = self._places_before_kernel
         return tuple(d if d < before else d + len(self.axes) for d in range(len(self.shape)))
 
     @once
     def kernel_dims(self) -> tuple[int, ...]:
-        """The dimension of a nest for each axis of the kernel."""
+        """The nest dimension of each axis of the kernel."""
         before = self._places_before_kernel
         return tuple(range(before, before + len(self.axes)))
 
     def bounds(self, shape: Sequence[int]) -> list[int]:
-        """Of a nest over a tensor of some shape and over the kernel."""
+        """The bounds of a nest over a tensor of `shape` and over the kernel."""
         before = self._places_before_kernel
         return [*shape[:before], *self.kernel, *shape[before:]]
 
@@ -184,12 +184,12 @@ class Windows:
     def reduce(
         self, emitter: Emitter, reads: Sequence[Read], type_: Attribute, combiner: str, body: Body
     ) -> SSAValue:
-        """One element of each window, or of each place, from all entries of the kernel."""
+        """A nest with one element per window, or per place, from all entries of the kernel."""
         bounds = self.bounds(shape_of(type_))
         return nest(emitter, bounds, reads, [Output(type_, self.in_place, combiner)], body)[0]
 
     def place(self, near: Scalar, access: Access) -> Scalar:
-        """The place that a nest reads, counted in row-major order over the spatial axes."""
+        """The row-major number, over the spatial axes, of the place that a nest reads."""
         total, size = b.literal(near, 0, i32), 1
         for axis in reversed(self.axes):
             row = access.rows[axis]
@@ -204,7 +204,7 @@ class Windows:
     # On NumPy arrays.
 
     def parts(self, x: Any, other: float) -> Iterator[Any]:
-        """For each entry of the kernel what the windows have there; `other` in the padding."""
+        """For each entry of the kernel, the windows' elements there; `other` in the padding."""
         widths = [(0, 0)] * x.ndim
         for k, axis in enumerate(self.axes):
             end = (self.sizes[k] - 1) * self.stride[k] - self.low[k] + self.reach[k]
@@ -214,7 +214,7 @@ class Windows:
             yield padded[self._strided(entry)]
 
     def _strided(self, entry: Sequence[int]) -> tuple[slice, ...]:
-        """Where in the padded tensor the windows have an entry of the kernel."""
+        """The slice of the padded tensor under one entry of the kernel."""
         cut = [slice(None)] * len(self.shape)
         for k, axis in enumerate(self.axes):
             first = entry[k] * self.dilation[k]
@@ -223,7 +223,7 @@ class Windows:
         return tuple(cut)
 
     def spread(self, parts: Sequence[Any]) -> Any:
-        """The transpose of `parts`: adds what the windows have at each entry to its place."""
+        """The transpose of `parts`: adds the windows' elements at each entry to their places."""
         ends = {
             axis: max(n + low, (m - 1) * s + reach)
             for axis, n, low, m, s, reach in zip(
@@ -248,7 +248,7 @@ class Windows:
 
 
 def spatial_axes(attributes: Attributes, rank: int, spatial: int) -> tuple[int, ...]:
-    """The last ones in the layout NCHW, those before the channels in NHWC."""
+    """The spatial axes: the last ones in the layout NCHW, those before the channels in NHWC."""
     last = rank if text(attributes, "layout", "NCHW", LAYOUTS) == "NCHW" else rank - 1
     return tuple(range(last - spatial, last))
 

@@ -1,4 +1,4 @@
-"""What the loop nests of convolutions are built from: their dimensions, subscripts and sums."""
+"""Parts of the loop nests of convolutions: dimensions, subscripts and sums."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradir.dialects.building.nests import Read, contract
 from gradir.dialects.loopnest.loopnest import Output
 from gradir.dialects.spatial.geometry import Window
 
-# A kernel of at most so many elements on single channels is written out in the body of a nest.
+# The most elements of a kernel on single channels that the body of a nest unrolls.
 MOST_DIRECT_TAPS = 32
 
 # The summands `coefficient * dimension` of a subscript, and its constant.
@@ -30,7 +30,7 @@ B = TypeVar("B")
 
 @dataclass
 class Space:
-    """The iteration space of a contraction, as it grows."""
+    """The iteration space of a contraction, dimension by dimension."""
 
     extents: list[int] = field(default_factory=list[int])
     roles: str = ""
@@ -51,11 +51,11 @@ class Space:
         return Row(tuple(coefficients), constant)
 
     def rows(self, dims: Sequence[int]) -> list[Row]:
-        """The subscripts that are these dimensions."""
+        """The subscripts `d` for these dimensions."""
         return [self.row([(dim, 1)]) for dim in dims]
 
     def read(self, value: SSAValue, rows: Sequence[Row]) -> Read:
-        """A factor, with zeros around it where the subscripts leave it."""
+        """A read of a factor; zeros outside of its bounds."""
         access = Access(len(self.extents), tuple(rows))
         if access.is_in_bounds(self.extents, shape_of(value.type)):
             return Read(value, access)
@@ -66,7 +66,7 @@ class Space:
 
 
 class Channels:
-    """Dimensions for the groups, where there are several, and for the channels of one group."""
+    """Dimensions for the groups, if there are several, and for the channels of one group."""
 
     def __init__(self, space: Space, groups: int):
         self.space = space
@@ -75,7 +75,7 @@ class Channels:
         self.terms: list[tuple[int, int]] = []
 
     def add(self, count: int, role: str) -> Channels:
-        """With `count` channels in each group, which `terms` number over all groups."""
+        """Add a dimension of `count` channels per group; `terms` number them over all groups."""
         # a group of one channel needs no dimension
         if self.group is None or count != 1:
             self.inner = [(self.space.add(count, role), 1)]
@@ -83,12 +83,12 @@ class Channels:
         return self
 
     def of_group(self, count: int) -> Terms:
-        """The first channel of the group, if groups have `count`."""
+        """The first channel of the group, for groups of `count` channels."""
         return [] if self.group is None else [(self.group, count)]
 
 
 def ordered(window: Window, channels: Callable[[], A], spatial: Callable[[], B]) -> tuple[A, B]:
-    """What adds dimensions for channels, and for places, called in the order of the layout."""
+    """Calls `channels` and `spatial`, which add dimensions, in the order of the layout."""
     if window.channels_last:
         last = spatial()
         return channels(), last
@@ -98,7 +98,7 @@ def ordered(window: Window, channels: Callable[[], A], spatial: Callable[[], B])
 def sum_of_products(
     emitter: Emitter, space: Space, reads: Sequence[Read], output: Output
 ) -> list[SSAValue]:
-    """The sum of products, with the bias added if there is a third read, rounded once."""
+    """The sum of products plus the bias (a third read), rounded once."""
     element = element_of(output.type)
 
     def store(total: Scalar, *bias: Scalar) -> Scalar:
@@ -120,12 +120,12 @@ def weight_rows(window: Window, o: Row, i: Row, kernel: Sequence[Row]) -> list[R
 
 
 def has_single_channels(window: Window, channels: int, kernel: Sequence[int]) -> bool:
-    """Whether groups of one channel are small enough for nests that write the products out."""
+    """Whether groups have one channel and a kernel small enough to unroll."""
     return window.groups > 1 and channels == 1 and prod(kernel) <= MOST_DIRECT_TAPS
 
 
 def chained_products(count: int, element: Attribute) -> Callable[..., Scalar]:
-    """The sum of so many products, left factors first, in one chain, and the bias."""
+    """A body: the sum of `count` products in one chain, left factors first, plus the bias."""
 
     def body(*given: Scalar) -> Scalar:
         values = [b.to_compute(value, element) for value in given]

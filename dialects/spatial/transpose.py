@@ -1,9 +1,9 @@
 """The transpose of a convolution in its image, as contractions.
 
 For a stride s > 1 each place of x, counted from the padding's beginning, is s * q + r: only the
-elements k = s * t + r of the kernel get there, from the place q - t of the result. Each remainder r
-is a contraction of its own, that writes its places of the image; or, where all see as many elements
-of the kernel, one is over (q, r), which is the image in order.
+elements k = s * t + r of the kernel reach it, from the place q - t of the result. Each remainder r
+is a contraction of its own that writes its places of the image; where all remainders have equally
+many elements of the kernel, one contraction is over (q, r), which is the image in order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.nests import Read, nest, view
-from gradir.dialects.loopnest.loopnest import ReshapeOp
+from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
 from gradir.dialects.spatial.geometry import Window
 from gradir.dialects.spatial.space import (
     Channels,
@@ -34,13 +34,13 @@ from gradir.dialects.spatial.space import (
     weight_rows,
 )
 
-# Up to this stride the places of each remainder are computed for themselves.
+# The largest stride with one contraction per remainder.
 MOST_PARTS = 3
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Places of one spatial dimension of the transpose in x that see the same kernel elements.
+    """Places of one spatial dimension of the transpose in x with the same kernel elements.
 
     They are `step` * q + `place`, or with `remainders` all of q and r; they read the cotangent at
     q - `spread` * t + `start`, and the kernel at `step` * t + `tap` + r, for t below `taps`.
@@ -58,7 +58,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Axis:
-    """One spatial dimension of the transpose in x, for a kernel that is dilated or has steps."""
+    """One spatial dimension of the transpose in x, with a stride or a dilation."""
 
     size: int
     kernel: int
@@ -70,8 +70,8 @@ class _Axis:
     def is_split(self) -> bool:
         """Whether its places are computed as quotients times remainders, from `first` on.
 
-        That is one contraction for all remainders. Where they see different numbers of kernel
-        elements, each is computed for itself, unless there are many of them.
+        That is one contraction for all remainders. Remainders with different numbers of kernel
+        elements are computed one by one, unless there are many of them.
         """
         return self.step > 1 and (self.kernel % self.step == 0 or self.step > MOST_PARTS)
 
@@ -102,26 +102,26 @@ class _Axis:
 
 @dataclass(frozen=True)
 class _PartDims:
-    """The dimensions of a part: of its quotients and, if all are in it, of its remainders."""
+    """The dimensions of a part: its quotients and, in a part of all remainders, these."""
 
     part: _Part
     quotient: int
     remainder: int | None
 
     def places(self, space: Space) -> list[Row]:
-        """Where the result is written."""
+        """The written places of the result."""
         if self.remainder is not None:
             return space.rows([self.quotient, self.remainder])
         return [space.row([(self.quotient, self.part.step)], self.part.place)]
 
     def reads(self, space: Space, tap: int) -> tuple[Row, Row]:
-        """Where the cotangent and the kernel are read, over the dimension `tap`."""
+        """The subscripts of the cotangent and of the kernel, over the dimension `tap`."""
         part = self.part
         place = space.row([(self.quotient, 1), (tap, -part.spread)], part.start)
         return place, space.row([(tap, part.step), *self._inner], part.tap)
 
     def reads_at(self, space: Space, t: int) -> tuple[Row, Row]:
-        """Where the cotangent and the kernel are read for one t."""
+        """The subscripts of the cotangent and of the kernel for one t."""
         part = self.part
         place = space.row([(self.quotient, 1)], part.start - part.spread * t)
         return place, space.row(self._inner, part.step * t + part.tap)
@@ -149,7 +149,7 @@ def convolve_input_backward(
     reached = [parts for parts in combined if all(part.taps for part in parts)]
     image: SSAValue | None = None
     if len(reached) < len(combined) or not reached:
-        # nothing gets to the places of some part
+        # no product reaches the places of some part
         [image] = FullOp.fill(0, split_type).lower(emitter, [])
     for parts in reached:
         image = _part_of_image(emitter, window, parts, (ct, weight), split_type, image)
@@ -165,7 +165,7 @@ def _part_of_image(
     type_: Attribute,
     others: SSAValue | None,
 ) -> SSAValue:
-    """The image with the places of a part of each dimension, beside what is there."""
+    """The image with the places of one part per dimension written; others stay."""
     ct, weight = factors
     o, i, *_ = window.weight(shape_of(weight.type))
     n, *_ = shape_of(type_)
@@ -212,7 +212,7 @@ def _part_of_single_channels(
     type_: Attribute,
     others: SSAValue | None,
 ) -> SSAValue:
-    """The same for groups of one channel: a nest whose body holds the products of an element."""
+    """The same for groups of one channel: a nest whose body unrolls an element's products."""
     ct, weight = factors
     n, *_ = shape_of(type_)
     space = Space()
@@ -239,7 +239,7 @@ def _part_of_single_channels(
 
 
 def _spaced(emitter: Emitter, window: Window, ct: SSAValue) -> tuple[SSAValue, Window]:
-    """A cotangent with zeros for the places between strides, where the kernel is dilated too."""
+    """A cotangent with zeros between strides, for a kernel with dilation too."""
     steps = [s if d > 1 else 1 for s, d in zip(window.stride, window.dilation, strict=True)]
     if all(s == 1 for s in steps):
         return ct, window
@@ -248,13 +248,13 @@ def _spaced(emitter: Emitter, window: Window, ct: SSAValue) -> tuple[SSAValue, W
     wide = window.as_image(n, c, split)
     unit = window.as_image(n, c, [m for place in places for m in (place, 1)])
     element = element_of(ct.type)
-    apart = emitter.insert(ReshapeOp(ct, tensor(unit, element))).result
+    apart = emitter.insert(LoopnestReshapeOp(ct, tensor(unit, element))).result
     [filled] = view(
         emitter, tensor(wide, element), apart, Access.identity(len(wide)), pad_value(0, element)
     )
     spatial = [p * s for p, s in zip(places, steps, strict=True)]
     type_ = tensor(window.as_image(n, c, spatial), element)
-    result = emitter.insert(ReshapeOp(filled, type_)).result
+    result = emitter.insert(LoopnestReshapeOp(filled, type_)).result
     left = [s // step for s, step in zip(window.stride, steps, strict=True)]
     return result, replace(window, stride=tuple(left))
 
@@ -262,7 +262,7 @@ def _spaced(emitter: Emitter, window: Window, ct: SSAValue) -> tuple[SSAValue, W
 def _joined(
     emitter: Emitter, window: Window, image: SSAValue, axes: Sequence[_Axis], type_: Attribute
 ) -> SSAValue:
-    """An image whose places are split into quotients and remainders, whole again."""
+    """An image with places split into quotients and remainders, as one image."""
     if not any(axis.is_split for axis in axes):
         return image
     element = element_of(type_)
@@ -274,7 +274,7 @@ def _joined(
         [image] = view(emitter, wide, image, identity, pad_value(0, element))
     sizes = [a.quotients * a.step if a.is_split else a.size for a in axes]
     places = tensor(window.as_image(n, c, sizes), element)
-    whole = emitter.insert(ReshapeOp(image, places)).result
+    whole = emitter.insert(LoopnestReshapeOp(image, places)).result
     if places == type_:
         return whole
     rank = len(shape_of(type_))

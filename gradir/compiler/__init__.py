@@ -1,1 +1,1 @@
-"""From modules to compiled functions: the list of stages, and what may run natively."""
+"""From modules to compiled functions: the list of stages, and the proofs that text needs."""

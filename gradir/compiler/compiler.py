@@ -46,7 +46,7 @@ def emit_object(
 
 
 def alone(module: ModuleOp, function: str) -> FuncOp:
-    """The function, alone in its module and with all that it calls inside of it."""
+    """The function, alone in its module, with all calls inlined."""
     from gradir.passes.cleanup.inline import inline
 
     check_signature(function_named(module, function))

@@ -1,7 +1,7 @@
-"""Functions with extents that are not known, run: each tuple of shapes has native code of its own.
+"""Executables of functions with dynamic shapes: native code per tuple of shapes.
 
-The arrays of a call say the shapes; the function is specialized and compiled at the first call with
-these, and kept.
+The arrays of a call give the shapes; the function is specialized and compiled at the first call
+with them, and kept.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from gradir.runtime.threads import usable
 from gradir.symbols import check_signature, function_named
 
 Shapes = tuple[tuple[int, ...] | None, ...]
-"""Of the arguments whose types leave extents open; None for the others."""
+"""The shapes of arguments of dynamic types; None for the others."""
 
 
 def needs_shapes(module: ModuleOp, name: str) -> bool:
-    """Whether a function, or one that it may run, has to be specialized before it runs."""
+    """Whether a function or a callee has to be specialized before it runs."""
     function = function_named(module, name)
     return waits_for_shapes(functions_by_name(module), declarations(module), function)
 
 
 def specialized(module: ModuleOp, name: str, shapes: Shapes) -> ModuleOp:
-    """A new module with a function for arguments of these shapes, and what that runs."""
+    """A new module with the function for arguments of these shapes, and its callees."""
     copy = module.clone()
     functions, custom = functions_by_name(copy), declarations(copy)
-    # to run a function, nobody asks what its derivative is
+    # a run does not need the function's derivative
     custom.pop(name, None)
     used: set[Operation] = set(reachable(functions, custom, functions[name]))
     used |= {declared for f, declared in custom.items() if functions.get(f) in used}
-    # others may use this one as it is
+    # other callers may expect the function's dynamic types: drop them
     for op in list(copy.ops):
         if op not in used:
             op.detach()
@@ -61,7 +61,7 @@ def specialized(module: ModuleOp, name: str, shapes: Shapes) -> ModuleOp:
 
 
 def shapes_of_arrays(function: FuncOp, arrays: Sequence[object]) -> Shapes:
-    """The shapes that arrays give to a function; ArgumentError where they cannot."""
+    """The shapes that arrays give a function's arguments; ArgumentError where they do not fit."""
     name, arguments = function.sym_name.data, function.body.block.args
     if not any(is_open(a.type) for a in arguments):
         return (None,) * len(arguments)
@@ -100,7 +100,7 @@ def _checked_shape(argument: BlockArgument, array: Any, function: str) -> tuple[
 
 
 def _shape_of_array(array: Any) -> tuple[int, ...] | None:
-    """The shape of an array of any library; None of what has none."""
+    """The shape of an array of any library; None for other objects."""
     try:
         return tuple(int(n) for n in array.shape)
     except (AttributeError, TypeError):
@@ -108,11 +108,10 @@ def _shape_of_array(array: Any) -> tuple[int, ...] | None:
 
 
 class SpecializingExecutable(Recompiled):
-    """Native code for a function with extents that are not known: called like an `Executable`.
+    """Native code for a function of dynamic shapes: called like an `Executable`.
 
-    The first call with arrays of some shapes specializes and compiles, which takes as long as
-    compiling does; later calls with these shapes run that code. `plan`, `llvm_ir`, `asm` and the
-    like are those of what was compiled last.
+    The first call with arrays of some shapes specializes and compiles; later calls with these
+    shapes run that code. `plan`, `llvm_ir`, `asm` and the like are those of the last compilation.
     """
 
     def __init__(
@@ -137,13 +136,13 @@ class SpecializingExecutable(Recompiled):
 
     @property
     def threads(self) -> int:
-        """How many threads a call uses at most: one in a forked child."""
+        """The most threads of a call: one in a forked child."""
         return usable(self._threads)
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
         last = self._used
         if last is not None:
-            # most calls are like the one before, whose code knows whether arrays are for it
+            # most calls are like the one before, whose code checks its arrays itself
             results = last.attempt(arrays, out)
             if results is not None:
                 return results
@@ -151,14 +150,14 @@ class SpecializingExecutable(Recompiled):
         return found(*arrays, out=out)
 
     def specialized(self, *arrays: object) -> Executable:
-        """The code for arrays of these shapes, made where it is not there yet."""
+        """The code for arrays of these shapes, compiled at first use."""
         return self.for_shapes(shapes_of_arrays(self._function, arrays))
 
     def for_shapes(self, shapes: Shapes) -> Executable:
-        """The code for arguments of these shapes, made where it is not there yet."""
+        """The code for arguments of these shapes, compiled at first use."""
         found = self._made.get(shapes)
         if found is None:
-            # one thread makes it, the others wait for that
+            # one thread compiles it, and the others wait
             with self._lock:
                 found = self._made.get(shapes)
                 if found is None:
@@ -173,7 +172,7 @@ class SpecializingExecutable(Recompiled):
 
     @property
     def last(self) -> Executable:
-        """What was compiled last; ArgumentError before the first call."""
+        """The last compiled code; ArgumentError before the first call."""
         if self._last is None:
             raise ArgumentError(
                 f"{self.name}: nothing is compiled before the first call, which says the shapes"

@@ -1,6 +1,6 @@
 """gradir-gradient where plans are measured: compiled down to the memory plan, for this machine.
 
-`import gradir` loads this module, so that the stages are imported when there is a plan to measure.
+`import gradir` loads this module, so the stages are imported only for a plan to measure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ArenaBytes:
 
 
 def measure_here() -> ArenaBytes:
-    """The measure on this machine, which is the machine that the code is for."""
+    """The measure for this machine."""
     from gradir.compiler.pipeline import Machine
 
     return ArenaBytes(Machine.here())
@@ -43,7 +43,7 @@ apply_gradient = partial(gradient_pass.apply_gradient, measuring=measure_here)
 
 
 @dataclass(frozen=True)
-class GradientPass(gradient_pass.GradientPass):
+class MeasuredGradientPass(gradient_pass.GradientPass):
     """Differentiate a function: into forward and backward functions, or into its jvp."""
 
     def measure(self) -> ArenaBytes:

@@ -1,8 +1,8 @@
-"""The stages from a program to what code generation reads, as one list.
+"""The stages from a program to the input of code generation, as one list.
 
-Each line says what the stage needs and what it leaves true; `check` makes the verifier hold it to
-that. Every stage is a pass of the same name, and `gradir-opt -p "gradir-stages{until=NAME}"` runs
-the list up to one of them and shows what that leaves.
+Each line has the precondition and the postcondition of a stage; `check` verifies the latter. Every
+stage is a pass of the same name, and `gradir-opt -p "gradir-stages{until=NAME}"` shows the program
+after one of them.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ from gradir.passes.verify.verify import verify
 from gradir.runtime.threads import thread_count
 
 Plans: TypeAlias = dict[str, MemoryPlan]
-"""The memory of each function, by its name."""
+"""The memory plans by function name."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What native code is for: a processor, and the number of threads that probably share work."""
+    """The target of native code: a processor, and the planned number of threads."""
 
     target: MachineTarget
     threads: int
 
     @staticmethod
     def here(threads: int | None = None) -> Machine:
-        """This machine, or what the environment says of it; `threads` as in `thread_count`."""
+        """This machine, or the one of the environment; `threads` as in `thread_count`."""
         return Machine(host(), thread_count(threads))
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A step on a whole module, and what holds of every op afterwards.
+    """A step on a whole module, and a property of every op after it.
 
-    `transform` may look at the machine; that of the last stage gives the plans of memory.
+    `transform` may read the machine; that of the last stage returns the memory plans.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Stage:
     leaves: Callable[[Operation], bool] = lambda op: True
 
     def run(self, module: ModuleOp, machine: Machine, check: bool = False) -> Plans | None:
-        """Run it; with `check`, verify the module and the promise afterwards."""
+        """Run it; with `check`, then verify the module and the property."""
         plans = self.transform(module, machine)
         if check:
             verify(module)
@@ -86,7 +86,7 @@ def _stage(
     transform: Callable[[ModuleOp], object],
     leaves: Callable[[Operation], bool] = lambda op: True,
 ) -> Stage:
-    """A stage that is the same for every machine."""
+    """A stage without a target machine."""
 
     def on_any_machine(module: ModuleOp, machine: Machine) -> None:
         del machine
@@ -147,7 +147,7 @@ STAGES: tuple[Stage, ...] = (
     _stage("gradir-simplify", simplify),
     # needs: nothing;                 leaves: each pure value computed once, barriers respected
     _stage("cse", cse),
-    # needs: nothing;                 leaves: no value that nobody reads
+    # needs: nothing;                 leaves: no dead value
     _stage("gradir-dce", dce),
     # needs: nothing;                 leaves: loop invariants outside of their loops
     _stage("gradir-hoist", hoist),
@@ -163,7 +163,7 @@ STAGES: tuple[Stage, ...] = (
     _stage("gradir-schedule", schedule),
     # needs: one block a function;    leaves: buffers, no tensors; results in the caller's memory
     _stage("gradir-bufferize", bufferize, _is_on_buffers),
-    # needs: all other buffers;       leaves: scratch, and what each contraction is split for
+    # needs: all other buffers;       leaves: scratch, and the threads each contraction is split for
     Stage("gradir-allocate-scratch", _allocate_scratch, _is_split),
     # needs: static buffers, all;     leaves: one arena a function, with its plan
     Stage("gradir-plan-memory", _plan_memory, _is_placed),
@@ -173,9 +173,9 @@ STAGES: tuple[Stage, ...] = (
 def run_stages(
     module: ModuleOp, machine: Machine, check: bool = False, stages: Sequence[Stage] = STAGES
 ) -> Plans:
-    """Run all stages, or those that are given; returns the plans of memory.
+    """Run all stages, or the given ones; returns the memory plans.
 
-    With `check`, the module and each stage's promise are verified after it.
+    With `check`, the module and each stage's property are verified after it.
     """
     plans = None
     for stage in stages:
@@ -184,6 +184,6 @@ def run_stages(
 
 
 def stages_until(name: str) -> Sequence[Stage] | None:
-    """The stages up to the last one of a name, with it; None where there is none."""
+    """The stages up to and with the last one of a name; None where there is none."""
     last = max((k for k, stage in enumerate(STAGES) if stage.name == name), default=None)
     return None if last is None else STAGES[: last + 1]

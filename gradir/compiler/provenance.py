@@ -1,8 +1,8 @@
-"""Where a module is from, as far as that decides whether native code may be made of it.
+"""The provenance of a module, which decides whether it may become native code.
 
-Text at loop-nest or buffer level could read and write outside of its tensors. What is not proven of
-a text is kept beside the module that was read from it, and beside all that passes make of that:
-never in the program, where text could say anything.
+Text at loop-nest or buffer level could read and write outside of its tensors. The doubts about a
+text are kept beside the module parsed from it, and beside the results of passes: never in the
+program, where text could claim anything.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from gradir.passes.analysis.call_graph import called_name, calls_in, functions_b
 from gradir.passes.verify.prove_bounds import doubts_of
 
 _KNOWN = ("cse", "canonicalize", "dce", "licm")
-"""Passes of xDSL that change no access, and take nothing from one function to another."""
+"""Passes of xDSL that change no access, and move no code between functions."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What is not proven: of single functions, and of all of them. Nothing, of what gradir made.
+    """The doubts: about single functions, and about all. gradir's own programs have none.
 
-    `is_text`: it began as text that nobody vouches for.
+    `is_text`: it began as untrusted text.
     """
 
     doubts: Mapping[str, PassError] = field(default_factory=dict[str, PassError])
@@ -35,7 +35,7 @@ class Provenance:
 
     @staticmethod
     def of_text(module: ModuleOp) -> Provenance:
-        """That of a verified module that was read from text which nobody vouches for."""
+        """The provenance of a verified module parsed from untrusted text."""
         doubts: dict[str, PassError] = {}
         for op in module.ops:
             found = next(doubts_of(op), None)
@@ -47,18 +47,18 @@ class Provenance:
 
     @property
     def is_trusted(self) -> bool:
-        """Nothing is left to prove."""
+        """Whether there is no doubt."""
         return self._first() is None
 
     def derived(self) -> Provenance:
-        """That of what passes make of the module: a function may end up in any other one."""
+        """The provenance after passes: a function may be inlined in any other one."""
         return Provenance(doubt=self._first(), is_text=self.is_text)
 
     def of_gradient(self, module: ModuleOp, function: str) -> Provenance:
-        """That of a module with the derivative of a function beside it.
+        """The provenance with the derivative of a function added.
 
-        What is made comes from the function and what that calls. If nothing of these is doubted,
-        only the others that are, and those that call them, stay so: they may be inlined there.
+        The derivative comes from the function and its callees. If there is no doubt about these,
+        only other functions with doubts, and their callers, keep them: they may be inlined there.
         """
         if self.is_trusted or self.doubt is not None or _refers_elsewhere(module, function):
             return self.derived()
@@ -69,8 +69,8 @@ class Provenance:
         return Provenance(kept, is_text=self.is_text)
 
     def after(self, passes: Iterable[str], made: ModuleOp) -> Provenance:
-        """That of what passes of these names made: what other passes than gradir's make of text is
-        text again, since some run rewrites that the text itself holds."""
+        """The provenance after passes of these names. Results of others than gradir's passes on
+        text are text again, since some run rewrites contained in the text."""
         if all(n in _KNOWN for n in passes):
             return self
         if not self.is_text or all(n.startswith("gradir-") or n in _KNOWN for n in passes):
@@ -78,7 +78,7 @@ class Provenance:
         return Provenance(doubt=self._first() or Provenance.of_text(made)._first(), is_text=True)
 
     def check(self, module: ModuleOp, function: str) -> None:
-        """PassError where a function may run code that is not proven to be safe."""
+        """PassError where a function may run code without a proof of safety."""
         doubt = self.doubt if self.doubt or not self.doubts else self._of(module, function)
         if doubt is not None:
             raise doubt
@@ -88,7 +88,7 @@ class Provenance:
             if function.sym_name.data in self.doubts:
                 return self.doubts[function.sym_name.data]
             if any(isinstance(op, DerivativeOp) for op in function.walk()):
-                # it runs what others are differentiated to
+                # it runs derivatives of other functions
                 return self._first()
         return None
 
@@ -97,7 +97,7 @@ class Provenance:
 
 
 def _reached(module: ModuleOp, name: str) -> Iterator[FuncOp]:
-    """A function and those that it may call."""
+    """A function and its callees."""
     functions = functions_by_name(module)
     pending, seen = [name], {name}
     while pending:
@@ -112,14 +112,14 @@ def _reached(module: ModuleOp, name: str) -> Iterator[FuncOp]:
 
 
 def _refers_elsewhere(module: ModuleOp, name: str) -> bool:
-    """The derivative of a function may hold code of others than those that it calls.
+    """Whether the derivative of a function may contain code of others than its callees.
 
-    Ops beside functions declare such, and ops that hold symbols may.
+    Ops beside functions declare it, and so may ops that hold symbols.
     """
     if not all(isinstance(op, FuncOp) for op in module.ops):
         return True
     return any(
-        "@" in str(attribute)  # as symbols are written, in whatever attribute they are
+        "@" in str(attribute)  # symbols as text, in any attribute
         for function in _reached(module, name)
         for op in function.walk()
         if not isinstance(op, CallOp)

@@ -1,7 +1,7 @@
-"""gradir-specialize as a pass, and functions that are specialized for the arrays they are given.
+"""gradir-specialize as a pass, and as a function of given shapes.
 
-What stands in the place of a grad.derivative may have a policy or a memory limit, so that the pass
-stands beside the measured gradir-gradient.
+The replacement of a grad.derivative may have a policy or a memory limit, so the pass is beside the
+measured gradir-gradient.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from gradir.passes.shapes.specialize import Shape
 def specialize(
     module: ModuleOp, name: str, shapes: Sequence[Shape], observe: Observer | None = None
 ) -> FuncOp:
-    """Give the arguments of `@name` these shapes (None: the type says it), and all that follows.
+    """Specialize `@name` to these shapes of its arguments (None: that of the type).
 
-    `observe` is shown the derivatives that waited for shapes. PassError, located, where shapes do
-    not fit or cannot be found.
+    `observe` is called with the deferred derivatives. Raises a located PassError where shapes do
+    not fit or stay unknown.
     """
     return passes_specialize.specialize(module, name, shapes, partial(_differentiate, observe))
 
@@ -55,7 +55,7 @@ def _differentiate(
 
 @dataclass(frozen=True)
 class SpecializePass(ModulePass):
-    """Give the arguments of a function static shapes: shapes=4x3,_,8, `_` for what is static."""
+    """Give the arguments of a function static shapes: shapes=4x3,_,8, `_` for static ones."""
 
     name = "gradir-specialize"
 
@@ -66,13 +66,13 @@ class SpecializePass(ModulePass):
         self.run(op)
 
     def run(self, module: ModuleOp, observe: Observer | None = None) -> None:
-        """Apply the pass; `observe` is shown the derivatives that waited for shapes."""
+        """Apply the pass; `observe` is called with the deferred derivatives."""
         shapes = [_shape(entry, module) for entry in self.shapes]
         specialize(module, self.function, shapes, observe)
 
 
 def _shape(entry: int | str, place: ModuleOp) -> Shape:
-    """`4x3` or `8`; `_` for what the type says."""
+    """`4x3` or `8`; `_` for the shape of the type."""
     if entry == "_":
         return None
     extents = str(entry).split("x")

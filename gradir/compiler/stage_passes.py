@@ -1,4 +1,4 @@
-"""Passes that ask which machine they run on: gradir-allocate-scratch, and gradir-stages."""
+"""Passes with a target machine: gradir-allocate-scratch and gradir-stages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradir.dialects.base.diagnostics import PassError
 
 @dataclass(frozen=True)
 class AllocateScratchPass(ModulePass):
-    """Allocate the scratch buffers that native code for this machine needs."""
+    """Allocate the scratch buffers of native code for this machine."""
 
     name = "gradir-allocate-scratch"
 

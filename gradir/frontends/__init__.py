@@ -1,4 +1,4 @@
-"""Programs from Python functions. Loading it registers what the operators of traced arrays call."""
+"""Programs from Python functions. Loading it registers the operators of traced arrays."""
 
 from gradir.frontends.functions import numpy
 

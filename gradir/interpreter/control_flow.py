@@ -1,9 +1,9 @@
 """Control flow and the `tensor` ops of the interpreter.
 
-`REGION_OPS` gives each op with regions as a generator: it yields the block that is to run next and
-its arguments, is sent what the block's terminator hands back, and returns the op's results. So the
-interpreter needs no Python recursion, however deep the regions nest. `TENSOR_OPS` gives the meaning
-of the ops of the `tensor` dialect on arrays, and of views.
+`REGION_OPS` maps each op with regions to a generator: it yields the next block and its arguments,
+is sent the operands of the block's terminator, and returns the op's results. So the interpreter
+needs no Python recursion for nested regions. `TENSOR_OPS` has the meanings of views and of the ops
+of the `tensor` dialect on arrays.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gradir.runtime.arrays import dtype_of
 Array = np.ndarray[Any, np.dtype[Any]]
 Values: TypeAlias = Sequence[Any]
 Steps: TypeAlias = Generator[tuple[Block, Values], Values, Values]
-"""A region op that runs: yields a block and its arguments, gets the terminator's operands."""
+"""A running region op: yields a block and its arguments, gets the terminator's operands."""
 
 
 def _only_block(region: Region, op: Operation) -> Block:
@@ -97,11 +97,11 @@ REGION_OPS: dict[type[Operation], Callable[[Any, Values], Steps]] = {
 }
 
 
-# The `tensor` dialect. What MLIR leaves undefined, an index out of range, is an error.
+# The `tensor` dialect. An index out of range, undefined in MLIR, is an error.
 
 
 def _subscripts(op: Operation, shape: Sequence[int], indices: Values) -> tuple[int, ...]:
-    """The indices as numbers, each of which must be in range."""
+    """The indices as numbers; IndexOutOfRange for one out of range."""
     numbers = tuple(int(i) for i in indices)
     if len(numbers) != len(shape):
         raise LocatedError(f"{op.name}: {len(shape)} indices expected, got {len(numbers)}", op)
@@ -133,7 +133,7 @@ def _mixed(static: DenseArrayBase[Any], dynamic: Values) -> list[int]:
 def _slices(
     op: tensor.ExtractSliceOp | tensor.InsertSliceOp, shape: Sequence[int], operands: Values
 ) -> tuple[slice, ...]:
-    """The part of a tensor that a slice op names; all of it must be inside."""
+    """The part of a tensor in a slice op; all of it must be inside."""
     first, second = len(op.offsets), len(op.offsets) + len(op.sizes)
     offsets = _mixed(op.static_offsets, operands[:first])
     sizes = _mixed(op.static_sizes, operands[first:second])
@@ -167,7 +167,7 @@ def _insert_slice(op: tensor.InsertSliceOp, operands: Values) -> Any:
 
 
 def _empty(op: tensor.EmptyOp, operands: Values) -> Any:
-    """What shows when somebody reads it: nan, no index of anything, or true."""
+    """Values that are conspicuous when read: nan, an index out of range, or true."""
     del operands
     dtype = dtype_of(element_of(op.tensor.type))
     if dtype.kind in "iu":
@@ -190,7 +190,7 @@ def _dim(op: tensor.DimOp, operands: Values) -> Any:
 
 
 def _cast(op: tensor.CastOp, operands: Values) -> Any:
-    # extents have been found to be those declared, where they were open
+    # dynamic extents are checked against the declared ones
     return operands[0]
 
 

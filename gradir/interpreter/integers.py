@@ -1,8 +1,8 @@
 """The integer ops of arith and math in the interpreter, on numbers and on elements of tensors.
 
-An integer is held signed, at its width; i1 in 8 bits, as 0 and -1. What would trap on a machine is
-what native code makes of it: by 0, quotient and remainder are 0; a shift by the width or more
-leaves the sign or nothing.
+An integer is held signed, at its width; i1 in 8 bits, as 0 and -1. Operations that would trap have
+native code's results: by 0, quotient and remainder are 0; a shift by the width or more leaves the
+sign or nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def as_signed(x: Any) -> Array:
 
 
 def as_unsigned(x: Any) -> Array:
-    """Integers without a sign; true is 1."""
+    """Integers as unsigned ones; true is 1."""
     array = np.asarray(x)
     if array.dtype.kind == "b":
         return array.astype(np.uint8)
@@ -56,7 +56,7 @@ def integers_of_floats(x: Array, element: Attribute, signed: bool) -> Array:
     bits = bits_of(element)
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     dtype = np.dtype(np.int64 if signed else np.uint64)
-    # 2**63 is a float, the largest i64 is not: what reaches it is replaced behind the cast
+    # 2**63 is a float, the largest i64 is not: values from it on are replaced behind the cast
     above, below = x >= float(high), x <= float(low)
     inside = np.where(above | below | np.isnan(x), 0, x).astype(dtype)
     ends = np.asarray(high, dtype), np.asarray(low, dtype)
@@ -71,7 +71,7 @@ def _divided(x: Array, y: Array) -> tuple[Any, Any]:
     safe = np.where(y == 0, np.asarray(1, y.dtype), y)
     quotient = np.floor_divide(x, safe)
     rest = x - quotient * safe
-    # numpy rounds down; where that is not towards zero, one is missing
+    # numpy rounds down; where that is not towards zero, add one
     is_low = ((rest != 0) & ((x < 0) != (safe < 0))).astype(x.dtype)
     zero = np.asarray(0, x.dtype)
     return np.where(y == 0, zero, quotient + is_low), np.where(y == 0, zero, rest - is_low * safe)
@@ -95,7 +95,7 @@ def _ceil(x: Array, y: Array) -> Any:
     return quotient + ((rest != 0) & (y != 0) & ((rest < 0) == (y < 0))).astype(x.dtype)
 
 
-# Shifts; the amount has no sign.
+# Shifts; the amount is unsigned.
 
 
 def _shift(function: Callable[..., Any], fill: Callable[[Array], Any]) -> Callable[..., Any]:
@@ -183,6 +183,7 @@ _COMPARISONS: tuple[Callable[[Any, Any], Any], ...] = (
     np.not_equal,
     *(np.less, np.less_equal, np.greater, np.greater_equal) * 2,
 )
+# The number of arith.cmpi's first unsigned predicate, ult.
 _FIRST_UNSIGNED = 6
 
 INTEGER_OPS: frozenset[type[Operation]] = frozenset(

@@ -90,12 +90,12 @@ def check_arguments(function: func.FuncOp, arguments: Sequence[Any]) -> list[Arr
 
 
 def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute]:
-    """Of a tensor; a scalar is like a tensor of rank 0."""
+    """The shape and the element type of a tensor; a scalar has rank 0."""
     return (shape_of(type_), element_of(type_)) if is_tensor(type_) else ((), type_)
 
 
 class _Frame:
-    """A block that runs: the values of its function, the op that is next, and who wants the end.
+    """A running block: the values of its function, the next op, and the receiver of its results.
 
     `asker` is the region op that runs the block; None for the body of a function.
     """
@@ -124,7 +124,7 @@ class _Interpreter:
         self.functions = functions
 
     def call(self, function: func.FuncOp, arguments: Sequence[Array]) -> tuple[Array, ...]:
-        """What a function returns; an explicit stack, so that calls and regions may nest deep."""
+        """The results of a function; an explicit stack, so that calls and regions may nest deep."""
         frames = [_Frame(only_block(function), arguments, {})]
         while True:
             frame = frames[-1]
@@ -160,7 +160,7 @@ class _Interpreter:
 
 
 def _advance(frames: list[_Frame], asker: Steps, sent: Sequence[Array] | None) -> None:
-    """Go on with a region op: run the block that it asks for, or store its results."""
+    """Advance a region op: run its next block, or store its results."""
     values = frames[-1].values
     try:
         block, arguments = next(asker) if sent is None else asker.send(sent)
@@ -172,11 +172,11 @@ def _advance(frames: list[_Frame], asker: Steps, sent: Sequence[Array] | None) -
 
 @contextmanager
 def _memory_errors(op: Operation) -> Generator[None]:
-    """Say of which op the arrays are too large."""
+    """Locate errors of arrays that are too large at the op."""
     try:
         yield
     except (MemoryError, ValueError) as error:
-        # numpy's words for an array whose size overflows
+        # numpy's message for an array whose size overflows
         texts = ("array is too big", "Maximum allowed size", "Maximum allowed dimension")
         if isinstance(error, ValueError) and not str(error).startswith(texts):
             raise
@@ -231,14 +231,14 @@ def cast_to(value: Any, type_: Attribute) -> Array:
 
 def _saturated(array: Array, dtype: np.dtype[Any]) -> Array:
     limits = np.iinfo(dtype)
-    # 2**63 is a float, the largest i64 is not: what reaches it is replaced behind the cast
+    # 2**63 is a float, the largest i64 is not: values from it on are replaced behind the cast
     above, below = array >= float(limits.max), array <= float(limits.min)
     inside = np.where(above | below | np.isnan(array), 0, array).astype(dtype)
     return np.where(above, limits.max, np.where(below, limits.min, inside)).astype(dtype)
 
 
 def _rounded_to_odd(array: Array) -> Array:
-    """f64 or i64 as f32 such that rounding the result to bf16 gives what one rounding would."""
+    """f64 or i64 as f32, rounded to odd: a second rounding to bf16 equals a direct one."""
     exact = array.astype(np.float64)
     single = exact.astype(np.float32)
     back = single.astype(np.float64)

@@ -1,7 +1,7 @@
-"""What programs are made of, for native code and the interpreter alike: known ops, known values.
+"""The known ops and values of programs, for native code and the interpreter.
 
-Both ask here first, so that they refuse the same programs with the same words; code that nobody
-reads, which native code drops, is no exception. Loop nests and buffers run natively only.
+Both check here first, so that they refuse the same programs with the same messages, dead code
+included. Loop nests and buffers run natively only.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _BELOW = ("loopnest", "memref")
 """Dialects of code that has been lowered."""
 
 _WIDTHS = (1, 8, 16, 32, 64)
-"""Of the integers that programs compute with."""
+"""The widths of integers in programs."""
 
 
 def check_program(functions: Iterable[func.FuncOp]) -> None:
-    """LocatedError at an op or a value that neither native code nor the interpreter knows."""
+    """LocatedError at an unknown op or value."""
     for function in functions:
         for op in function.walk():
             _check_op(op)
@@ -61,8 +61,8 @@ def _check_op(op: Operation) -> None:
 
 
 def _check_held(type_: Attribute, what: str, place: Operation | SSAValue) -> None:
-    """LocatedError at a value of numbers that gradir does not have, such as i24 or f80: their size
-    in memory is no power of two, or more than a slot holds."""
+    """LocatedError at a value of unsupported numbers, such as i24 or f80: their size in memory is
+    no power of two, or more than a slot holds."""
     for part in _parts(type_):
         is_shaped = isinstance(part, TensorType | MemRefType)
         element = element_of(cast(Attribute, part)) if is_shaped else part
@@ -76,7 +76,7 @@ def _check_held(type_: Attribute, what: str, place: Operation | SSAValue) -> Non
 
 
 def _parts(type_: Attribute) -> Sequence[Attribute]:
-    """The types of what a value consists of."""
+    """The types of a value's parts."""
     match type_:
         case TapeType():
             return type_.columns.data

@@ -78,13 +78,13 @@ def _rounded_sum(x: float, y: float, z: float, dtype: np.dtype[Any]) -> float:
     nearest = exact.numerator / exact.denominator
     off = exact - Fraction(nearest)
     if dtype == np.float32 and off != 0:
-        # to odd, so that the second rounding gives what one would have
+        # to odd, so that the second rounding equals a direct one
         bits = int(np.float64(nearest).view(np.int64))
         return nearest if bits % 2 else nextafter(nearest, inf if off > 0 else -inf)
     return nearest
 
 
-# Those that convert have the identity, since each result is cast to its type.
+# Conversions are the identity, since each result is cast to its type.
 _FLOAT_OPS: dict[type[Operation], Callable[..., Any]] = {
     arith.AddfOp: np.add,
     arith.SubfOp: np.subtract,
@@ -152,7 +152,7 @@ def _integer_exponent(op: Any, xs: Sequence[Array], element: Attribute) -> Any:
 def _to_float(hold: Callable[[Any], Array]) -> Callable[..., Any]:
     def convert(op: Any, xs: Sequence[Array], element: Attribute) -> Any:
         number = hold(xs[0])
-        # by way of f64, as a cast by way of f32 would round twice
+        # through f64: a cast through f32 would round twice
         return number.astype(np.float64) if dtype_of(element).itemsize == 2 else number
 
     return convert

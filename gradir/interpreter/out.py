@@ -1,4 +1,4 @@
-"""`out` of the interpreter: arrays that results are written to, some of which are read before."""
+"""`out` of the interpreter: arrays for results, some of which are read first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradir.runtime.row_slices import RowSlices
 
 
 def all_arguments(function: FuncOp, arguments: Sequence[Any], out: object) -> list[Any]:
-    """The arguments, with what comes in by `out` in its places."""
+    """All arguments: the passed ones, and those in arrays of `out`."""
     in_out = in_out_results(function)
     if not in_out:
         return list(arguments)
@@ -41,7 +41,7 @@ def all_arguments(function: FuncOp, arguments: Sequence[Any], out: object) -> li
 
 
 def stored(function: FuncOp, results: Sequence[Any], out: object) -> tuple[Any, ...]:
-    """The results, written to the arrays of `out` where it has some."""
+    """The results, in the arrays of `out` where given."""
     if out is None:
         return tuple(results)
     entries = _entries(function, out)

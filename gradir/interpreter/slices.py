@@ -66,20 +66,7 @@ def _added(op: Operation, total: Array | None, slices: RowSlices) -> Array:
 
 
 def _coalesce(op: CoalesceOp, operands: Sequence[Any]) -> Any:
-    slices: RowSlices = operands[0]
-    rows = slices.shape[0]
-    indices = np.where(slices.indices < 0, slices.indices + rows, slices.indices)
-    count = len(indices)
-    found, place, occurs = np.unique(indices, return_inverse=True, return_counts=True)
-    sums = np.zeros_like(widened(slices.values))
-    np.add.at(sums, place, widened(slices.values))
-    if op.is_mean:
-        column = (len(found), *(1 for _ in slices.shape[1:]))
-        sums[: len(found)] /= occurs.astype(sums.dtype).reshape(column)
-    left = np.repeat(found[-1:], count - len(found))
-    return RowSlices(
-        np.concatenate([found, left]), sums.astype(slices.dtype, copy=False), slices.shape
-    )
+    return operands[0].coalesce("mean" if op.is_mean else "sum")
 
 
 def _indices(op: SliceIndicesOp, operands: Sequence[Any]) -> Any:
@@ -97,7 +84,7 @@ SLICES_OPS: dict[type[Operation], Callable[[Any, Sequence[Any]], Any]] = {
 
 
 def slices_value(op: Operation, operands: Sequence[Any]) -> Any:
-    """The result of an op on row slices, or one that makes them; None for other ops."""
+    """The result of an op on row slices, or of one that makes them; None for other ops."""
     function = SLICES_OPS.get(type(op))
     if function is None:
         return None
@@ -107,7 +94,7 @@ def slices_value(op: Operation, operands: Sequence[Any]) -> Any:
 
 
 def as_slices(value: object, type_: SlicesType, label: str, place: str) -> RowSlices:
-    """An argument that is row slices: its arrays have exactly the types."""
+    """An argument as row slices; ArgumentError unless its arrays have exactly the types."""
     if not isinstance(value, RowSlices):
         raise ArgumentTypeError(f"{place}: expected RowSlices, got {type(value).__name__}")
     shape = shape_of(type_.dense)

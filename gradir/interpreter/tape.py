@@ -1,7 +1,7 @@
-"""Tapes in the interpreter: linked records, so that a tape is a value which no push or pop changes.
+"""Tapes in the interpreter: linked records, so that a tape is an immutable value.
 
-A function may return a tape; to the caller it is an opaque object, good for the function that
-takes it.
+A function may return a tape; to the caller it is an opaque object, an argument for the function
+that takes it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _new(op: TapeNewOp, operands: Sequence[Any]) -> Sequence[Any]:
 
 
 def require_room(op: TapePushOp, tape: Tape, more: int) -> None:
-    """ExecutionError where a tape is not to hold so many more records, which are pushed by `op`."""
+    """ExecutionError where `more` further records, pushed by `op`, exceed a tape's bounds."""
     size, capacity, limit = tape.size + more, tape.type.records, tape.type.byte_limit
     if capacity is not None and size > capacity:
         raise ExecutionError(

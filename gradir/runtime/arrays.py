@@ -1,4 +1,4 @@
-"""What calls take and give: specifications of arrays, and the checks of arguments.
+"""Arrays of calls: their specifications, and the checks of arguments.
 
 Element types map to NumPy's: f32 is float32, bf16 is ml_dtypes.bfloat16, i1 is bool, i32 and si32
 are int32, ui8 is uint8, index is int64. Nothing is converted: dtype and shape must be exactly those
@@ -51,7 +51,7 @@ class ArraySpec:
         object.__setattr__(self, "nbytes", int(np.prod(self.shape)) * self.dtype.itemsize)
 
     def __str__(self) -> str:
-        # an extent that is not known is shown as the program writes it
+        # a dynamic extent is shown as in the program
         return f"{self.dtype} array of shape {self.shape}".replace(str(DYNAMIC), "?")
 
 
@@ -84,7 +84,7 @@ def dtype_of(element: Attribute) -> np.dtype[Any]:
 
 
 def widened(array: Array) -> Array:
-    """f16 and bf16 as f32, in which they are computed; others as they are."""
+    """f16 and bf16 as f32, their compute type; others unchanged."""
     is_half = array.dtype.itemsize == 2 and array.dtype.kind not in "iub"
     return array.astype(np.float32) if is_half else array
 
@@ -99,9 +99,9 @@ def address_of(array: Array) -> int:
 
 
 def as_input(value: object, spec: ArraySpec, place: str) -> Array:
-    """`value` as an array that the code can read in place; `place` names it in messages.
+    """`value` as an array that native code can read in place; `place` names it in messages.
 
-    A non-contiguous or misaligned array is copied; anything else that does not fit is refused.
+    A non-contiguous or misaligned array is copied. ArgumentError for other misfits.
     """
     array = _as_array(value, spec, place)
     if array.dtype != spec.dtype or array.shape != spec.shape:
@@ -112,12 +112,12 @@ def as_input(value: object, spec: ArraySpec, place: str) -> Array:
 
 
 def as_output(value: object, spec: ArraySpec, place: str) -> Array:
-    """`value` as an array that the code can write to in place; of a subclass, what it really is."""
+    """`value` as an array that native code can write in place; of a subclass, its base array."""
     if not isinstance(value, np.ndarray):
         raise ArgumentTypeError(
             f"{place}: expected a NumPy {spec} to write to, got {type(value).__name__}"
         )
-    # attributes of a subclass can say anything
+    # attributes of a subclass may lie
     array = np.asarray(cast(Array, value))
     if array.dtype != spec.dtype or array.shape != spec.shape:
         raise _mismatch(array, spec, place)
@@ -130,7 +130,7 @@ def as_output(value: object, spec: ArraySpec, place: str) -> Array:
 
 
 def require_unchanged(array: Array, spec: ArraySpec, place: str) -> None:
-    """ArgumentError for an array that was right before, if code of others has changed it since."""
+    """ArgumentError for a checked array that user code has changed since."""
     if array.dtype != spec.dtype or array.shape != spec.shape or not array.flags.c_contiguous:
         raise ArgumentError(f"{place}: changed while the arguments were read")
 
@@ -153,7 +153,7 @@ def _as_array(value: object, spec: ArraySpec, place: str) -> Array:
 
 
 def _scalar(value: bool | int | float, spec: ArraySpec, place: str) -> Array:
-    """A Python number as a rank-0 array: an int also where floats are wanted, else its own kind."""
+    """A Python number as a rank-0 array; an int fits floats too, other numbers fit their kind."""
     kind = "f" if spec.dtype.name == "bfloat16" else spec.dtype.kind
     if isinstance(value, bool):
         fits = kind == "b"
@@ -166,12 +166,12 @@ def _scalar(value: bool | int | float, spec: ArraySpec, place: str) -> Array:
             f"{place}: expected a {spec.dtype} number, got {type(value).__name__} {value}"
         )
     if spec.dtype.kind in "iu":
-        # NumPy 1 would take the last bits of it
+        # NumPy 1 would truncate it
         limits = np.iinfo(spec.dtype)
         if not limits.min <= value <= limits.max:
             raise ArgumentError(f"{place}: {value} does not fit {spec.dtype}")
     try:
-        # an overflow to infinity is what the same number means in an array expression
+        # an overflow to infinity, as in an array expression
         with np.errstate(over="ignore"):
             return np.array(value, spec.dtype)
     except OverflowError:
@@ -180,6 +180,7 @@ def _scalar(value: bool | int | float, spec: ArraySpec, place: str) -> Array:
 
 # DLPack.
 
+# kDLCPU and kDLBfloat.
 _DLPACK_CPU = 1
 _DLPACK_BFLOAT = 4
 

@@ -1,4 +1,4 @@
-"""What a running call owns: its table of addresses, and memory that lives as long as that."""
+"""The table of addresses of a running call, and the memory with its lifetime."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gradir.runtime.native_call import NativeCall
 
 
 class CallTable:
-    """What a running call owns: the table, and an arena if a small one does.
+    """The table of a running call, and its arena if that is small.
 
-    `run` makes the whole call natively, if it can.
+    `run` makes the whole call natively, if possible.
     """
 
     __slots__ = ("address", "block", "growing", "run", "table")
@@ -31,19 +31,19 @@ class CallTable:
         self.prepare()
 
     def prepare(self) -> None:
-        """Give memory that grows an address, though there is room for no record yet."""
+        """Set the addresses of growing memory, without room for a record."""
         for word, stride, _ in self.growing:
             if not self.table[word + POINTER]:
                 self.table[word + POINTER] = threads.allocate(stride)
 
     def free(self) -> None:
-        """Free what the table holds; it has no further use."""
+        """Free the memory of the table, after its last use."""
         take_raised(self.table)
         for word, _, _ in self.growing:
             threads.free(self.table[word + POINTER])
             self.table[word + POINTER] = 0
 
     def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        # at the end of the process the system frees everything, and what frees here may be gone
+        # at the end of the process the system frees everything, and `free` may be gone
         if not is_ending():
             self.free()

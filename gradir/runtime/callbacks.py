@@ -1,6 +1,6 @@
-"""The functions through which running code comes back to Python: signals, and host functions.
+"""The callbacks from running code to Python: signals, and host functions.
 
-They are compiled once in a process; `codegen/text/callback_functions.py` says what they do.
+They are compiled once in a process; `codegen/text/callback_functions.py` has their code.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _python_function(name: str) -> int:
 
 
 def take_raised(table: Any) -> BaseException | None:
-    """The exception in a table, which it has no more."""
+    """The exception in a table, removed from it."""
     address = table[TABLE_RAISED]
     if not address:
         return None

@@ -1,4 +1,4 @@
-"""Calls that native code leaves to Python: arguments of any kind, and everything that is wrong."""
+"""Calls that native code leaves to Python: other kinds of arguments, and errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gradir.runtime.messages import Messages, entries_of
 
 
 class CheckedCall:
-    """How Python makes a call of one function, whose table has its inputs from `first` on."""
+    """A call of one function by Python; its table has inputs from the word `first` on."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class CheckedCall:
         self._first_input, self._first_result = first, first + len(inputs)
 
     def __call__(self, call: CallTable, arrays: Sequence[object], out: object) -> Any:
-        """A run with arguments of any kind: the results, or False after an error."""
+        """Run with arguments of any kind; returns the results, or False after an error."""
         if len(arrays) != len(self._inputs):
             raise self._messages.wrong_count(len(arrays))
         table = call.table
@@ -47,7 +47,7 @@ class CheckedCall:
             array if _fits(array, spec) else as_input(array, spec, self._messages.input_place(k))
             for k, (array, spec) in enumerate(zip(arrays, self._inputs, strict=True))
         ]
-        # methods of foreign arrays ran above; from here on no code but gradir's does
+        # methods of foreign arrays ran above; from here on only gradir's code runs
         for k, (array, spec) in enumerate(zip(read, self._inputs, strict=True)):
             if array is arrays[k]:
                 require_unchanged(array, spec, self._messages.input_place(k))
@@ -68,7 +68,7 @@ class CheckedCall:
         return tuple(results)
 
     def _given_results(self, table: Any, entries: Sequence[object]) -> tuple[Array, ...]:
-        """Results in the arrays of `out`, new ones where it says None."""
+        """The result arrays: those of `out`, or new ones for None."""
         taken = [
             (table[word], table[word] + spec.nbytes)
             for word, spec in enumerate(self._inputs, self._first_input)
@@ -96,7 +96,7 @@ class CheckedCall:
         return as_output(entry, spec, self._messages.out_place(index))
 
     def require_given(self, out: object, read: Sequence[int]) -> None:
-        """ArgumentError if an array is not given that is read before it is written."""
+        """ArgumentError for a missing array in `out` that is read before it is written."""
         entries = (None,) * len(self._results) if out is None else self._entries(out)
         for k in read:
             if entries[k] is None:
@@ -110,7 +110,7 @@ class CheckedCall:
 
 
 def _fits(array: object, spec: ArraySpec) -> TypeGuard[Array]:
-    """The common case, quickly: an array that the code can read and write in place."""
+    """A quick test of the common case: an array that native code can read and write in place."""
     return (
         type(array) is np.ndarray
         and array.dtype is spec.dtype

@@ -1,10 +1,10 @@
-"""A compiled function that is called with arrays.
+"""Compiled functions on arrays.
 
-A call checks its arguments, fills a table of addresses, and runs native code with the GIL released.
-A native function does all of that (`native_call.py`) where each argument is an array that can be
-read in place or a plain number; any other call is made in Python (`checked_call.py`), and so is
-every message (`messages.py`). Calls are re-entrant: each takes a table (`call_table.py`) and an
-arena of its own. Results are new arrays, large ones on pooled memory, or the arrays given as `out`.
+A call checks its arguments, fills a table of addresses, and runs native code without the GIL. A
+native function does all of that (`native_call.py`) for arrays that can be read in place and plain
+numbers; any other call is made in Python (`checked_call.py`), and so is every message
+(`messages.py`). Calls are re-entrant: each takes a table (`call_table.py`) and an arena of its own.
+Results are new arrays, large ones on pooled memory, or the arrays given as `out`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from gradir.runtime.native_call import NativeCall
 from gradir.runtime.recompiled import Recompiled
 from gradir.runtime.tape_boxes import TapeBoxes
 
-# From this size on a result is placed on pooled memory: the system would give fresh pages for it.
+# The least size of results on pooled memory: malloc would map fresh pages for them.
 POOLED_RESULT_BYTES = 1 << 16
-# Up to this size the arena of an idle call is kept with its table.
+# The largest arena that an idle call's table keeps.
 KEPT_ARENA_BYTES = 1 << 16
-# An arena may lie in a free block so many times as large.
+# The most slack of an arena: its block may be this many times as large.
 ARENA_SLACK = 8
 
 
@@ -76,10 +76,10 @@ class Executable(Recompiled):
         self._constants = [np.frombuffer(c.data or b"\0", np.uint8) for c in program.constants]
         self._arena_bytes = program.arena_bytes or 0
         first = TABLE_ARGUMENTS + (program.arena_bytes is not None)
-        # whether the table of each run is told the arena, or how many threads there are
+        # whether each run writes its arena, or its number of threads, to the table
         self._is_lent = self._arena_bytes > KEPT_ARENA_BYTES or program.is_parallel
         self.host: HostCalls | None = None
-        # results that are added to, so that their arrays must be given
+        # results that are added to: their arrays must be given
         self.read_results: tuple[int, ...] = ()
         makers = [_pooled_maker(spec) for spec in self.results]
         self._native = NativeCall(
@@ -98,7 +98,7 @@ class Executable(Recompiled):
 
     @property
     def threads(self) -> int:
-        """How many threads a call uses at most: one in a forked child."""
+        """The most threads of a call: one in a forked child."""
         return threads.usable(self._threads)
 
     @property
@@ -126,7 +126,7 @@ class Executable(Recompiled):
         return self._call(arrays, out, self._checked)
 
     def attempt(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
-        """The call, if it can be made without a look at the arguments in Python, else None."""
+        """The results of a native call; None where Python must look at the arguments."""
         if self.read_results or self.program.input_tapes or self.program.result_tapes:
             return None
         return self._call(arrays, out, None)
@@ -134,7 +134,7 @@ class Executable(Recompiled):
     def _call(
         self, arrays: tuple[object, ...], out: object, checked: Callable[..., Any] | None
     ) -> Any:
-        """The native call, else what `checked` makes of it."""
+        """The native call, or else the call of `checked`."""
         try:
             call = self._idle.pop()
         except IndexError:
@@ -157,7 +157,7 @@ class Executable(Recompiled):
         return results
 
     def _lend(self, call: CallTable) -> Block | None:
-        """Give a run its threads, and an arena if the table has none of its own."""
+        """Set a run's threads, and its arena if the table has none of its own."""
         call.table[TABLE_THREADS] = self.threads
         if self._arena_bytes <= KEPT_ARENA_BYTES:
             return None
@@ -186,7 +186,7 @@ def compile_function(
     plan: Any = None,
     kind: type[ExecutableT] = Executable,
 ) -> ExecutableT:
-    """Native code for a function at buffer level, for the given number of threads at most."""
+    """Native code for a function at buffer level, for at most `thread_count` threads."""
     target = runnable(target or host())
     count = threads.thread_count(thread_count)
     program = emit_program(function, target, count)
@@ -204,7 +204,7 @@ def compile_function(
 
 
 def runnable(target: MachineTarget) -> MachineTarget:
-    """The target; CompileError where this machine lacks what its code needs."""
+    """The target; CompileError where this machine lacks its instructions."""
     if target.lacking:
         raise CompileError(
             f"code for {target.level} cannot run on this machine, which lacks "
@@ -231,7 +231,7 @@ def symbols_of(program: CompiledProgram) -> dict[str, int]:
 
 
 def _pooled_maker(spec: ArraySpec) -> Callable[[], Array] | None:
-    """What makes new arrays for a result on pooled memory; None where it is small."""
+    """The maker of arrays on pooled memory for a result; None for small ones."""
     if spec.nbytes < POOLED_RESULT_BYTES:
         return None
     return ResultBuffer(shared_pool(), spec.shape, spec.dtype, spec.nbytes).make

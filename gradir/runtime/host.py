@@ -1,7 +1,7 @@
-"""Host calls of native code: what runs registered Python functions.
+"""Host calls of native code: calls of registered Python functions.
 
 Native code runs without the GIL; `gradir_host` takes it, on the thread that made the call, and
-keeps what is raised.
+stores exceptions.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from gradir.runtime.stack import has_room
 
 
 class HostCalls:
-    """The host calls of one program, whose code calls this object: it must outlive the code."""
+    """The host calls of one program; its code calls this object, which must outlive the code."""
 
     def __init__(self, program: CompiledProgram):
         self._calls = [_resolved(site) for site in program.host_calls]
 
     def __call__(self, number: int, buffers: int, table: int) -> None:
-        """Run one call, on the arrays whose addresses are at `buffers`, on the stack."""
+        """Run one call on the arrays with the addresses at `buffers`, on the stack."""
         del table
         call = self._calls[number]
         if not has_room(buffers):

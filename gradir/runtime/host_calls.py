@@ -1,6 +1,6 @@
 """Calls of registered Python functions, by the interpreter and by native code.
 
-The contract is checked here: which function, what it may be given and what it must return.
+Checks the contract: the function, its arguments and its results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class HostCall:
-    """One call in a program: the function, how errors name it, and what it takes and gives."""
+    """One call in a program: the function, its name in errors, its arguments and results."""
 
     function: HostFunction
     place: str
@@ -35,7 +35,7 @@ class HostCall:
 
 
 def host_call_of(op: HostCallOp) -> HostCall:
-    """What an op calls; a LocatedError where that does not fit what is registered."""
+    """The call of an op; LocatedError where it does not fit the registered function."""
     name = op.callee.data
     function = host_function(name)
     if function is None:
@@ -71,12 +71,12 @@ def _spec(op: HostCallOp, type_: Attribute, k: int) -> ArraySpec:
 
 
 def called(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
-    """The results of a call on copies of the arrays; HostCallError where it fails."""
+    """The results of a call on copies of the arrays; HostCallError for a failure."""
     copies = [np.array(array, order="C") for array in arrays]
     try:
         returned: Any = call.function.function(*copies)
     except HostCallError:
-        raise  # it says all; each of many calls in calls would say it twice
+        raise  # its message is complete; nested calls would repeat it
     except Exception as error:
         if _is_recursion(error):
             limit = sys.getrecursionlimit()
@@ -101,7 +101,7 @@ def _is_recursion(error: Exception) -> bool:
 
 
 def _checked(call: HostCall, k: int, value: Any) -> Array:
-    """A result, which has exactly the declared type."""
+    """A result; HostCallError unless it has exactly the declared type."""
     array, spec = np.asarray(value), call.outputs[k]
     if array.shape != spec.shape or array.dtype != spec.dtype:
         raise HostCallError(
@@ -112,7 +112,7 @@ def _checked(call: HostCall, k: int, value: Any) -> Array:
 
 
 def _trace(error: BaseException) -> str:
-    """What was raised, and the traceback from the host function on."""
+    """The text of an exception, with the traceback from the host function on."""
     frames = error.__traceback__.tb_next if error.__traceback__ is not None else None
     lines = traceback.format_exception(type(error), error, frames)
     return f"{type(error).__name__}: {error}\n{''.join(lines).rstrip()}"

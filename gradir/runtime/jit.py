@@ -21,11 +21,11 @@ from gradir.forking import compiler_lock
 from gradir.runtime.object_file import undefined_symbols
 from gradir.runtime.threads import library_function
 
+# LLVM's -O2.
 SPEED_LEVEL = 2
 
-# The lowering writes vectors, tiles and unrolled loops itself. What is left to do takes LLVM's
-# default pipeline ten times as long, for code that is no faster (measured on networks and on
-# fused elementwise functions).
+# gradir writes vectors, tiles and unrolled loops itself. LLVM's default pipeline takes ten times as
+# long, for code that is no faster (measured on networks and on fused elementwise functions).
 PASSES = (
     "always_inliner",
     "sroa",
@@ -51,7 +51,7 @@ _llvm_lock = compiler_lock()
 
 @dataclass(frozen=True)
 class CompileTimes:
-    """Where the time of one compilation went, in microseconds."""
+    """The times of one compilation's steps, in microseconds."""
 
     parse: float
     optimize: float
@@ -60,18 +60,18 @@ class CompileTimes:
 
 @dataclass(frozen=True)
 class CompiledObject:
-    """An object file, and how long LLVM took to make it."""
+    """An object file, and LLVM's times."""
 
     data: bytes
     times: CompileTimes
 
 
 class _Linker:
-    """An LLVM linker for a few libraries, which is closed when it has been left and they are gone.
+    """An LLVM linker for a few libraries; closed after `leave` and the last `unload`.
 
     LLVM keeps some kilobytes of each library until its linker is closed, and a linker takes
-    longer to make than a library. What gives back takes no lock: it may run in the middle of
-    anything, when an object is collected.
+    longer to make than a library. `unload` takes no lock: it may run at any point, when an object
+    is collected.
     """
 
     LIBRARIES = 16
@@ -81,14 +81,14 @@ class _Linker:
         # the older linker asks for them one by one, which fails in a process that has mapped
         # gigabytes
         self._linker = _llvm().create_lljit_compiler(use_jit_link=True)
-        # empty when the linker is closed or being closed: whoever takes the entry closes it
+        # empty when the linker is closed or being closed: the taker of the entry closes it
         self._open = [self._linker]
         self._live: set[int] = set()
         self._free_places = self.LIBRARIES
         self._is_left = False
 
     def link(self, library: Any) -> tuple[Any, int]:
-        """What keeps a library in memory, and its number, for `unload`."""
+        """Load a library; returns its tracker and number, for `unload`."""
         number = next(_library_numbers)
         self._free_places -= 1
         self._live.add(number)
@@ -108,7 +108,7 @@ class _Linker:
         return self._free_places <= 0
 
     def leave(self) -> None:
-        """No library follows."""
+        """Close the linker after its last library."""
         self._is_left = True
         self._close_if_unused()
 
@@ -123,7 +123,7 @@ class _Linker:
 
 
 class LoadedCode:
-    """Native code in memory, which lives as long as this object."""
+    """Native code in memory with the lifetime of this object."""
 
     def __init__(self, data: bytes, entries: Sequence[str], symbols: Mapping[str, int]):
         """Load an object file; `symbols` are the addresses of the functions that it calls.
@@ -160,11 +160,11 @@ class LoadedCode:
 
 
 def _imported(data: bytes, symbols: Mapping[str, int]) -> dict[str, int] | None:
-    """Where all that an object calls is; None where its format is not read here.
+    """The addresses of an object's undefined symbols; None for an unknown format.
 
-    Whatever is not of the C library's functions that code may call is refused: of the same name in
-    a library that happens to be loaded nobody knows what it does. LLVM's linker would print what
-    it misses, and stop.
+    CompileError for a symbol that is none of the allowed functions of the C library: a loaded
+    library may define the name with another meaning. LLVM's linker would print a missing symbol,
+    and stop.
     """
     undefined = undefined_symbols(data)
     if undefined is None:
@@ -224,7 +224,7 @@ _linkers: list[_Linker] = []
 
 
 def _linker() -> _Linker:
-    """The one for the next library; the lock is held."""
+    """The linker for the next library; the lock is held."""
     if _linkers and _linkers[0].is_full():
         _linkers.pop().leave()
     if not _linkers:
@@ -233,7 +233,7 @@ def _linker() -> _Linker:
 
 
 def _triple(target: MachineTarget) -> str:
-    """The triple of a target, whose code generator is there from then on."""
+    """The triple of a target; initializes its code generator."""
     global _all_initialized
     llvm = _llvm()
     if target.triple is None:
@@ -269,7 +269,7 @@ def _parse(text: str, target: MachineTarget) -> Any:
         module.data_layout = str(_machine(target).target_data)
         module.verify()
     except RuntimeError as error:
-        # llvmlite's error for whatever LLVM refuses
+        # llvmlite's error for all refusals of LLVM
         raise CompileError(f"LLVM does not take the code that gradir wrote: {error}") from None
     return module
 
@@ -287,7 +287,7 @@ def _optimize(module: Any, machine: Any) -> None:
 
 
 def _dispose(passes: Any) -> None:
-    """Free a pass manager: llvmlite's classes inherit an empty method before the one that does."""
+    """Free a pass manager: llvmlite's classes inherit an empty method before the real one."""
     methods = [c.__dict__["_dispose"] for c in type(passes).__mro__ if "_dispose" in c.__dict__]
     if len(methods) > 1 and methods[0].__module__.endswith(".ffi"):
         methods[1](passes)

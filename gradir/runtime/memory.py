@@ -1,7 +1,7 @@
 """Memory that outlives calls: a pool of page-aligned blocks for arenas and for large results.
 
-Fresh pages cost more than the arithmetic on them, so blocks are kept and handed out again. A block
-that backs a result array comes back when the last array that shows it is gone.
+Fresh pages cost more than the arithmetic on them, so blocks are reused. The block of a result array
+comes back with the end of the last array on it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from gradir.forking import short_lock
 
 POOL_BYTES_VARIABLE = "GRADIR_POOL_BYTES"
 DEFAULT_POOL_BYTES = 1 << 30
+# The size of x86-64's and aarch64's huge pages, and that to which smaller blocks are rounded up.
 HUGE_PAGE_BYTES = 1 << 21
 GRANULE_BYTES = 1 << 16
 
@@ -32,13 +33,13 @@ class Block:
 
     def __init__(self, size: int):
         huge = size >= HUGE_PAGE_BYTES
-        # the extra room is address space only: pages that are never touched cost nothing
+        # the extra room is address space only: untouched pages cost nothing
         pages = mmap.mmap(-1, size + HUGE_PAGE_BYTES if huge else size)
         if huge and hasattr(mmap, "MADV_HUGEPAGE"):
             _advise_huge_pages(pages)
         self._pages = pages
         self.size = size
-        self.returned = 0  # when it came back to its pool, counted in blocks
+        self.returned = 0  # the time of its return to the pool, in returned blocks
         start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
         self.address = -(-start // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES if huge else start
 
@@ -69,8 +70,8 @@ class Pool:
     def take(self, nbytes: int, slack: int = 1) -> Block:
         """A block of at least `nbytes` with undefined contents.
 
-        A free one may be up to `slack` times as large: for what comes back soon, so that functions
-        that run in turns share memory that is warm, whatever the sizes of their arenas.
+        A free one may be up to `slack` times as large: for short uses, so that functions that run
+        in turns share warm memory for arenas of different sizes.
         """
         granule = HUGE_PAGE_BYTES if nbytes >= HUGE_PAGE_BYTES else GRANULE_BYTES
         size = max(1, -(-nbytes // granule)) * granule

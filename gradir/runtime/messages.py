@@ -1,6 +1,6 @@
-"""What calls of a compiled function say that is wrong, in the words of its arguments and results.
+"""Error messages of calls, in terms of arguments and results.
 
-Code counts buffers, of which a tape or row slices have several; messages count what a caller gives.
+Code numbers buffers, several for a tape or row slices; messages number the caller's arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gradir.runtime.tapes import NativeTape
 
 
 class Messages:
-    """The messages of one function, whose table has its inputs from the word `first` on."""
+    """The messages of one function; its table has inputs from the word `first` on."""
 
     def __init__(
         self,
@@ -35,22 +35,22 @@ class Messages:
         self._groupings: list[Sequence[int]] = []
 
     def group_results(self, sizes: Sequence[int]) -> None:
-        """Say that of what results were counted so far, each of these has so many."""
+        """Group the counted results: the next entry has `sizes[0]` of them, and so on."""
         self._groupings.append(sizes)
 
     def input_place(self, index: int) -> str:
-        """An argument by one of its buffers."""
+        """The name of an argument, by one of its buffers."""
         place = place_of(index, self._input_sizes) if self._input_sizes else index
         return f"{self.name}: argument {place} (%{self._inputs[index].name})"
 
     def out_place(self, index: int) -> str:
-        """An entry of `out` by one of its buffers."""
+        """The name of an entry of `out`, by one of its buffers."""
         for sizes in self._groupings:
             index = place_of(index, sizes)
         return f"{self.name}: out[{index}]"
 
     def overlap(self, table: Any, word: int, address: int, spec: ArraySpec) -> ArgumentError:
-        """Of a result at an address, for a word of the table whose words before are filled in."""
+        """The error for a result that overlaps an argument or an earlier result."""
         places = [f"argument {k} (%{s.name})" for k, s in enumerate(self._inputs)]
         places += [f"out[{k}]" for k in range(len(self._results))]
         specs = (*self._inputs, *self._results)
@@ -62,14 +62,14 @@ class Messages:
         raise AssertionError("no overlap")
 
     def wrong_count(self, count: int) -> ArgumentError:
-        """Of so many arguments."""
+        """The error for a wrong number of arguments."""
         names = ", ".join(f"%{spec.name}" for spec in self._inputs)
         return ArgumentTypeError(
             f"{self.name}: expected {len(self._inputs)} arguments ({names}), got {count}"
         )
 
     def failure(self, table: Any) -> ExecutionError:
-        """What the error record of a run says."""
+        """The error in a run's error record."""
         words = (ERROR_CODE, ERROR_INDEX, ERROR_BOUND)
         code, index, bound = (int(table[TABLE_ERROR + word]) for word in words)
         message = self._texts[code - 1]
@@ -79,7 +79,7 @@ class Messages:
 
 
 def entries_of(out: object, count: int, name: str) -> Sequence[object]:
-    """The entries of `out` of a function, one for each of `count` results."""
+    """The entries of `out`, one for each of `count` results."""
     entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)
     if len(entries) != count:
         raise ArgumentError(
@@ -89,12 +89,12 @@ def entries_of(out: object, count: int, name: str) -> Sequence[object]:
 
 
 def place_of(buffer: int, sizes: Sequence[int]) -> int:
-    """Of entries of so many buffers each, the one that has the buffer."""
+    """The number of the entry with a buffer, for entries of `sizes` buffers."""
     return next(k for k in range(len(sizes)) if buffer < sum(sizes[: k + 1]))
 
 
 def _failure(message: str, number: int, bound: int) -> str:
-    """What went wrong, where no index is out of range."""
+    """The error of other failures than an index out of range."""
     if bound == PLAIN:
         return message
     if bound == NO_BOUND:

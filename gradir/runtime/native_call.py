@@ -1,8 +1,7 @@
-"""Calls of native code without Python in between: what codegen/driver/call_function.py needs.
+"""Calls of native code without Python in between, by codegen/driver/call_function.py.
 
 The function is compiled once in a process. It reads NumPy's arrays as extension modules do, so it
-is used on those versions of CPython and NumPy alone whose layout is known; on others Python makes
-the call.
+is used only on versions of CPython and NumPy of known layout; on others Python makes the call.
 """
 
 from __future__ import annotations
@@ -22,18 +21,19 @@ from gradir.runtime import jit
 from gradir.runtime.arrays import Array, ArraySpec
 
 Runner = Callable[[tuple[object, ...], object], Any]
-"""Takes the arguments and `out`; gives the results, False after an error, None before a run."""
+"""Takes the arguments and `out`; returns the results, False after an error, None before a run."""
 
-# Where the interface is tested. PyObject's header is 16 bytes in these, if the GIL is there.
+# The tested versions. PyObject's header has 16 bytes in these, in builds with the GIL.
 PYTHONS = ((3, 11), (3, 12), (3, 13))
 HEADER_BYTES = 16
-# Of NumPy 1 and 2: what PyArray_GetNDArrayCVersion gives.
+# PyArray_GetNDArrayCVersion of NumPy 1 and 2.
 NUMPY_INTERFACES = (0x01000009, 0x02000000)
 
 # Places in NumPy's table of functions, the same in all its versions.
 NUMPY_VERSION, NUMPY_ARRAY_TYPE = 0, 2
 NUMPY_PLACES = {"PyArray_ScalarAsCtype": 62, "PyArray_NewFromDescr": 94}
 
+# METH_FASTCALL.
 FASTCALL = 0x80
 _C_TYPES = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
 
@@ -58,10 +58,10 @@ _NdArray, _Array, _Program, _Call = map(_structure, ("ndarray", "array", "progra
 
 
 class NativeCall:
-    """How one program is called: makes a `Runner` for each table. Must outlive its runners.
+    """The native calls of one program: makes a `Runner` per table. Must outlive its runners.
 
-    `first` is the word of a table for the first input, and from `numbers` on a table has a word
-    for each input. A result that has a maker is what that returns, others are new arrays.
+    `first` is the word of a table for the first input; from `numbers` on a table has a word
+    per input. A maker returns its result's array; other results are new arrays.
     """
 
     def __init__(
@@ -83,12 +83,12 @@ class NativeCall:
         self._kept.append(table)
 
     def runner(self, table: int) -> Runner:
-        """What runs the program with the table at an address."""
+        """The runner of the program with the table at an address."""
         definition = _definition()
         if definition is None:
             return _decline
         call = _Call(ctypes.addressof(self._program), table)
-        # in the place of its module, what the function points to lives as long as it does
+        # as the function's module, so that it lives as long as the function
         kept = (call, definition)
         return _new_function(ctypes.addressof(definition), ctypes.addressof(call), kept)
 
@@ -104,7 +104,7 @@ class NativeCall:
 
 
 def _numbers(spec: ArraySpec) -> tuple[type | None, int, int, int]:
-    """Which numbers stand for an array: a type of NumPy's, a kind of Python's, from, to."""
+    """The numbers that fit an array: NumPy's type, Python's kind, least and greatest."""
     dtype = spec.dtype
     if spec.shape != () or dtype.isbuiltin != 1:
         return None, text.NO_NUMBER, 0, 0
@@ -116,12 +116,12 @@ def _numbers(spec: ArraySpec) -> tuple[type | None, int, int, int]:
 
 
 def _decline(arguments: tuple[object, ...], out: object) -> None:
-    """The runner where the layout of arrays is not known."""
+    """The runner for an unknown layout of arrays."""
 
 
 @cache
 def _definition() -> _MethodDefinition | None:
-    """What makes functions of Python's of the compiled one; None where it must not be used."""
+    """The definition of the compiled function for Python; None where it must not be used."""
     if not is_supported():
         return None
     code = _code()
@@ -142,11 +142,11 @@ def _code() -> jit.LoadedCode:
 
 
 def is_supported() -> bool:
-    """Whether this is a Python and a NumPy whose arrays are laid out as the code assumes."""
+    """Whether the code knows this Python's and this NumPy's layout of arrays."""
     return (
         sys.implementation.name == "cpython"
         and sys.version_info[:2] in PYTHONS
-        and object.__basicsize__ == HEADER_BYTES  # not so without the GIL, or in a tracing build
+        and object.__basicsize__ == HEADER_BYTES  # not in builds without the GIL, or with tracing
         and sys.byteorder == "little"
         and ctypes.sizeof(ctypes.c_void_p) == 8
         and _numpy_interface() in NUMPY_INTERFACES

@@ -1,6 +1,6 @@
-"""The names that an object file leaves to others, read from its symbol table (ELF, 64 bits).
+"""The undefined symbols of an object file, from its symbol table (ELF, 64 bits).
 
-LLVM decides while it emits code which library functions it calls; they are in no text before.
+LLVM chooses library functions during code emission; no earlier text names them.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import struct
 from collections.abc import Iterator
 
 MAGIC = b"\x7fELF\x02\x01"  # 64 bits, little endian
+# SHT_SYMTAB, SHN_UNDEF, and the size of an Elf64_Sym.
 SYMBOL_TABLE = 2
 UNDEFINED_SECTION = 0
 SYMBOL_BYTES = 24
-# What position-independent code refers to; the linker makes it.
+# The symbol in position-independent code that the linker defines.
 LINKERS_OWN = ("_GLOBAL_OFFSET_TABLE_",)
 
 
@@ -25,7 +26,7 @@ def undefined_symbols(data: bytes) -> tuple[str, ...] | None:
 
 
 def _symbol_tables(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Of each symbol table: where its global part begins, where it ends, where its names are."""
+    """Of each symbol table: the start of its global part, its end, the offset of its names."""
     (headers,) = struct.unpack_from("<Q", data, 40)
     size, count = struct.unpack_from("<HH", data, 58)
     sections = [struct.unpack_from("<IIQQQQIIQQ", data, headers + k * size) for k in range(count)]

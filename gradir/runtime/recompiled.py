@@ -1,4 +1,4 @@
-"""How compiled functions are copied and pickled."""
+"""Copies and pickles of compiled functions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from gradir.errors import ArgumentError
 
 
 class Recompiled:
-    """A compiled function: it never changes, so that a copy is the function itself.
+    """A compiled function: immutable, so that a copy is the function itself.
 
-    It pickles as the call in `source`, which makes it again: native code is for one machine.
+    It pickles as the call in `source`, which compiles it again: native code is for one machine.
     """
 
     source: tuple[Callable[..., Any], tuple[Any, ...]] | None = None

@@ -1,4 +1,4 @@
-"""Row slices as calls and traced functions take and give them: `RowSlices`."""
+"""Row slices as arguments and results of calls and traced functions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ class RowSlices:
 
     `indices` are int64 of shape (n,), `values` of shape (n, *shape[1:]), both NumPy arrays or both
     traced. Indices may repeat, in which case their rows add up, and count from the end where they
-    are negative. What a gradient that was asked for as slices is given as. Times and divided by a
-    number, negated, converted, and added to others of the shape, they stay slices; an array of the
-    shape plus slices is an array.
+    are negative. The form of gradients requested as slices. Products with a number, quotients by
+    one, negation, conversion and sums of slices are slices; an array plus slices is an array.
     """
 
     indices: Any
@@ -137,15 +136,14 @@ def _coalesced(slices: RowSlices, mode: str) -> RowSlices:
 
     from gradir.runtime.arrays import widened
 
-    rows = np.asarray(slices.indices)
-    found, places, counts = np.unique(
-        np.where(rows < 0, rows + slices.shape[0], rows), return_inverse=True, return_counts=True
-    )
+    given: Array = slices.indices
+    rows = np.where(given < 0, given + slices.shape[0], given)
+    found, places, counts = np.unique(rows, return_inverse=True, return_counts=True)
     wide = widened(slices.values)
     sums = np.zeros_like(wide)
     np.add.at(sums, places, wide)
     if mode == "mean":
-        sums[: len(found)] /= counts.reshape(-1, *[1] * (wide.ndim - 1))
-    indices = np.full_like(rows, found[-1] if len(found) else 0)
-    indices[: len(found)] = found
+        sums[: len(found)] /= counts.astype(wide.dtype).reshape(-1, *[1] * (wide.ndim - 1))
+    left = np.repeat(found[-1:], len(rows) - len(found))
+    indices = np.concatenate([found, left])
     return RowSlices(indices, sums.astype(slices.dtype, copy=False), slices.shape)

@@ -1,4 +1,4 @@
-"""Calls of native code that takes or gives row slices, each of which is two buffers."""
+"""Calls of native code with row slices, two buffers each."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gradir.runtime.messages import entries_of
 from gradir.runtime.row_slices import RowSlices
 
 Shapes = tuple[tuple[int, ...] | None, ...]
-"""Of each argument or result: the shape of the whole where it is slices, else None."""
+"""Per argument or result: the shape of the whole for slices, else None."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which arguments and which results of a function are slices."""
+    """The arguments and the results of a function that are slices."""
 
     inputs: Shapes
     results: Shapes
@@ -64,11 +64,11 @@ class SlicesExecutable(Executable):
         )
 
     def attempt(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
-        """None: the arrays of slices are found in Python."""
+        """None: Python unpacks the arrays of slices."""
         return None
 
     def lay_out(self, layout: Layout) -> None:
-        """Say which arguments and results are slices, before the first call."""
+        """Set the layout of slices, before the first call."""
         self.layout = layout
         self._messages.group_results([1 if shape is None else 2 for shape in layout.results])
 

@@ -1,7 +1,7 @@
-"""How much room the running thread has left on its stack.
+"""The free room on the running thread's stack.
 
-Python counts its own calls, but not the stack that native code between them takes, and threads may
-have little.
+Python counts its own calls, but not the stack of native code between them, and threads may have
+little.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import ctypes
 import threading
 
-# What a host function and all that it calls are given at least.
+# The least bytes for a host function and its calls.
 LEAST_ROOM = 96 << 10
 
-# More than pthread_attr_t takes on any system.
+# More bytes than pthread_attr_t has on any system.
 _ATTRIBUTES_BYTES = 512
 
 _of_thread = threading.local()
 
 
 def has_room(address: int) -> bool:
-    """Whether there is room below an address on the running thread's stack, as far as is known."""
+    """Whether there is room below an address on the running thread's stack; True if unknown."""
     end: int | None = getattr(_of_thread, "end", None)
     if end is None:
         end = _of_thread.end = _stack_end()

@@ -18,15 +18,15 @@ from gradir.runtime.tapes import GrownMemory, NativeTape, unboxed
 class TapeBoxes:
     """The tapes among the arguments and results of one function.
 
-    The lists of types have None for arrays; without any tape they are empty.
+    The lists of types have None for arrays; without tapes they are empty.
     """
 
     def __init__(self, program: CompiledProgram, messages: Messages):
         self._messages, self._name = messages, program.name
         self._inputs, self._results = program.input_tapes, program.result_tapes
-        # the words of memory that grows and belongs to a result
+        # the words of the growing memory of results
         self._grown = {kept: word for word, _, kept in program.growing if kept >= 0}
-        # how many arrays stand for each result
+        # the number of arrays of each result
         self._sizes = [
             NativeTape.slots(type_, k in self._grown) for k, type_ in enumerate(self._results)
         ]
@@ -42,7 +42,7 @@ class TapeBoxes:
         return tuple(unboxed(arguments, self._inputs, self._name))
 
     def unboxed_out(self, out: object) -> list[object]:
-        """An entry of `out` for each buffer. A tape is always new."""
+        """The entries of `out` by buffer. A tape is always new."""
         flat: list[object] = []
         entries = entries_of(out, len(self._sizes), self._name)
         for entry, size, type_ in zip(entries, self._sizes, self._results, strict=True):

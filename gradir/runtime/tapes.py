@@ -1,7 +1,7 @@
-"""Tapes that a native function returns: objects that are good for the function that takes them.
+"""Tapes returned by native functions: opaque objects, arguments for the function that takes them.
 
-A tape with a capacity is one array a column, and the number of its records; any other one is the
-memory that the call let grow, which is freed with the last object that refers to it.
+A tape with a capacity is one array per column, and the number of its records; any other one is
+memory that grew during the call, freed with the last reference to it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class GrownMemory:
         self.address, self.records = address, records
 
     def __reduce__(self) -> NoReturn:
-        # a copy would free the memory again
+        # a copy would free the memory twice
         raise ArgumentTypeError("a tape cannot be copied or pickled: its memory is native")
 
     def __del__(self) -> None:
@@ -36,7 +36,7 @@ class GrownMemory:
 
 @dataclass(frozen=True, eq=False)
 class NativeTape:
-    """What a function gets for a tape: `arrays`, of which the last is the number of records."""
+    """A tape as an argument: `arrays`, the last one with the number of records."""
 
     type: TapeType
     arrays: Sequence[Array]
@@ -49,15 +49,15 @@ class NativeTape:
 
     @property
     def handed_over(self) -> Sequence[Array]:
-        """The arrays for native code, which believes the address and the number of records."""
+        """The arrays for native code, which trusts the address and the number of records."""
         if self.memory is None:
             return self.arrays
         return [np.array(n, np.int64) for n in (self.memory.address, self.memory.records)]
 
     @staticmethod
     def slots(type_: TapeType | None, grows: bool = False) -> int:
-        """How many arrays stand for a tape of the type, for an array where that is None. A result
-        that grows has one: the call finds its memory itself."""
+        """The number of arrays of a tape of the type; 1 for None, an array. A growing result has
+        one: the call finds its memory itself."""
         if type_ is None or grows:
             return 1
         return 2 if type_.records is None else len(type_.columns) + 1

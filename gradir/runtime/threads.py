@@ -1,7 +1,7 @@
-"""Where parallel regions run: an OpenMP runtime found at run time, and how many threads to use.
+"""The threads of parallel regions: an OpenMP runtime found at run time, and their number.
 
-A runtime that the process has loaded already is preferred, so that there is one thread pool.
-Without any, functions run on the calling thread.
+A runtime already loaded in the process is preferred, so that there is one thread pool. Without
+any, functions run on the calling thread.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ WHEEL_PATTERNS = (
 FUNCTIONS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")
 MAX_THREADS = 1024
 
-# Threads that wait in the runtime spin before they sleep, by default for milliseconds: time that
-# they take from whatever else wants the core. A third of a millisecond covers the time from call
-# to call. A runtime reads this when it is loaded.
+# Waiting threads of the runtime spin before they sleep, by default for milliseconds, which other
+# work on the core loses. A third of a millisecond covers the time from call to call. A runtime
+# reads this when it is loaded.
 SPIN_SETTINGS = {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}
 SPIN_OVERRIDE = "OMP_WAIT_POLICY"
 
@@ -60,7 +60,7 @@ def openmp() -> OpenMP | None:
 
 
 def thread_count(requested: int | None = None) -> int:
-    """How many threads to use: the argument, the environment, or the number of physical cores.
+    """The number of threads: the argument, the environment, or the number of physical cores.
 
     It is 1 where there is no OpenMP runtime, and in a forked child.
     """
@@ -192,7 +192,7 @@ def _loaded_libraries() -> list[str]:
 
 @contextmanager
 def _spin_settings() -> Generator[None]:
-    """The settings in the environment, where the user has none of his own."""
+    """A context with the spin time in the environment, unless the user has set it."""
     mine = {} if SPIN_OVERRIDE in os.environ else SPIN_SETTINGS
     mine = {name: value for name, value in mine.items() if name not in os.environ}
     os.environ.update(mine)

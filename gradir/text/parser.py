@@ -54,7 +54,7 @@ MAX_DIMENSION = (1 << 63) - 1
 """The largest size of one dimension of a shaped type."""
 
 MAX_ALIAS_SIZE = 1 << 16
-"""Words that an alias may stand for once the aliases inside it are written out."""
+"""The most words of an alias after expansion."""
 
 _TOP_LEVEL_ALIAS = (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.EXCLAMATION_IDENT)
 _OPERATION_START = (
@@ -75,12 +75,12 @@ def parse_module(
     allow_empty: bool = False,
     bounded: bool = True,
 ) -> ModuleOp:
-    """The module that `text` spells; not verified.
+    """The module of a text; not verified.
 
     Every operation and block argument gets the location of its first character, unless the text
-    gives one. Whatever is wrong with the text is a `gradir.errors.ParseError`. Several operations,
-    or one that is no module, are put into a module unless `implicit_module` is false. Constants may
-    have so many elements unless `bounded` is false.
+    gives one. Raises `gradir.errors.ParseError` for any fault of the text. Several operations, or
+    one that is no module, are put into a module unless `implicit_module` is false. The numbers of
+    elements in constants are limited unless `bounded` is false.
     """
     if context is None:
         from gradir.registry import make_context
@@ -95,7 +95,7 @@ def parse_module(
 
 
 class LocatingParser(Parser):
-    """xDSL's parser, which locates what it builds and raises nothing but located ParseErrors."""
+    """xDSL's parser with locations on all IR, and located ParseErrors as its only errors."""
 
     def __init__(
         self, context: Context, text: str, filename: str, *, allow_empty: bool = False
@@ -157,7 +157,7 @@ class LocatingParser(Parser):
         if isinstance(op.location, UnknownLoc):
             op.location = self._location_at(start.start)
         if self.forward_ssa_references and op.has_trait(IsolatedFromAbove):
-            # a later function must not define what this one uses
+            # a later function must not define this one's forward references
             self._refuse_undefined_values(start.start)
         return op
 
@@ -191,7 +191,7 @@ class LocatingParser(Parser):
     # Values
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> SSAValue[Any]:
-        """The value an operand names; remembers where one that is not defined yet is used."""
+        """The value of an operand's name; remembers the places of forward references."""
         name = operand.operand_name
         if name in self.ssa_values:
             return super().resolve_operand(operand, type)
@@ -214,7 +214,7 @@ class LocatingParser(Parser):
                 value.location = self._location_at(span.start)
 
     def _refuse_undefined_values(self, start: int) -> None:
-        """Refuse values used at or after `start` that nothing has defined."""
+        """ParseError for undefined values used at or after `start`."""
         uses = [self._first_uses[name] for name in self.forward_ssa_references]
         late = [span for span in uses if span.start >= start]
         if late:
@@ -222,9 +222,9 @@ class LocatingParser(Parser):
             self.raise_error(f"{span.text} is used but not defined", span)
 
     def _refuse_forward_values(self) -> None:
-        """Refuse placeholders that are left: a value used by the operation that defines it inside.
+        """ParseError for remaining placeholders: an operation uses a value defined inside of it.
 
-        xDSL replaces their uses when it meets the definition; that operation did not exist then.
+        xDSL replaces placeholders at the definition, before that operation exists.
         """
         for value, span in self._forward_values:
             if value.first_use is not None:
@@ -331,7 +331,7 @@ class LocatingParser(Parser):
         at_position: Span | int | None = None,
         end_position: int | None = None,
     ) -> NoReturn:
-        """Raise a ParseError; one that misses something points behind what came before."""
+        """Raise a ParseError; for a missing token, behind the previous one."""
         if at_position is None or at_position is self._current_token.span:
             at_position = self._end_of_previous_line()
         if isinstance(at_position, int):
@@ -340,7 +340,7 @@ class LocatingParser(Parser):
         raise ParseError(at_position, msg)
 
     def _unexpected(self, message: str) -> NoReturn:
-        """Raise a ParseError at the current token, wherever it stands."""
+        """Raise a ParseError at the current token."""
         token = self._current_token
         got = "the end of the file" if token.kind == MLIRTokenKind.EOF else f"'{token.text}'"
         span = Span(token.span.start, token.span.end, self.lexer.input)
@@ -383,7 +383,7 @@ class _TensorLiteral(Parser._TensorLiteralElement):  # pyright: ignore[reportPri
 
 
 def _located(error: Exception, span: Span) -> ParseError:
-    """A ParseError for what xDSL raises on malformed text: ValueErrors, assertions and the like."""
+    """A ParseError from xDSL's errors on malformed text: ValueErrors, assertions and the like."""
     if isinstance(error, ParseError):
         return error
     if isinstance(error, RecursionError):
@@ -401,16 +401,17 @@ def _located(error: Exception, span: Span) -> ParseError:
 _recursion_lock = short_lock()
 _recursion_users = 0
 _recursion_limit = 0
+# Four times the depth of the deepest accepted text.
 _RECURSION_NEEDED = 10_000
 
 
-class _Own(threading.local):
-    """Of `_recursion_users`, those in this thread."""
+class _ThreadUsers(threading.local):
+    """This thread's share of `_recursion_users`."""
 
     users = 0
 
 
-_own = _Own()
+_own = _ThreadUsers()
 
 
 @contextmanager
@@ -438,7 +439,7 @@ def _room_to_recurse() -> Generator[None]:
 
 @in_child
 def _forget_other_threads() -> None:
-    """What other threads were parsing ends with them."""
+    """Drop the users of other threads in a forked child."""
     global _recursion_users
     is_left = _recursion_users > 0 and _own.users == 0
     _recursion_users = _own.users

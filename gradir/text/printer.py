@@ -1,7 +1,7 @@
 """IR to program text that parses back to the same IR, to the bit.
 
-xDSL's printer but for what its text leaves out: the terminator of a `scf.execute_region` without
-results; of dense constants the signs of zeros, where there are both, and bits of nans.
+xDSL's printer, plus details that its text loses: the terminator of a `scf.execute_region` without
+results; in dense constants the signs of mixed zeros, and the bits of nans.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def program_text(op: Operation) -> str:
 
 
 class FaithfulPrinter(Printer):
-    """A printer of text from which parsing makes the same program."""
+    """A printer of text that parses back to the same program."""
 
     def print_region(
         self,
@@ -38,7 +38,7 @@ class FaithfulPrinter(Printer):
         print_empty_block: bool = True,
         print_block_terminators: bool = True,
     ) -> None:
-        """Print a region; of an op whose parser adds no terminator, with the one that it has."""
+        """Print a region, with its terminator unless the op's parser adds it."""
         super().print_region(
             region,
             print_entry_block_args,
@@ -56,8 +56,8 @@ class FaithfulPrinter(Printer):
 
 
 def _is_said(constant: DenseIntOrFPElementsAttr) -> bool:
-    """The text that xDSL has for a constant gives its bits: it is no splat by == alone, and what
-    nans carry fits into Python's."""
+    """Whether xDSL's text of a constant gives its bits: it is no splat by == alone, and its nans
+    are Python's."""
     element, data = constant.get_element_type(), constant.data.data
     if not isinstance(element, AnyFloat) or not data:
         return True

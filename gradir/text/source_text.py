@@ -1,7 +1,7 @@
 """Checks of program text before it is parsed: encoding, characters, strings, nesting.
 
-One linear scan that bounds what the recursive parser may meet. It also shields the lexer, whose
-pattern for strings takes exponential time on a string that is not closed.
+One linear scan that bounds the input of the recursive parser. It also protects the lexer, whose
+pattern for strings takes exponential time on an unclosed string.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def decode(data: bytes, filename: str) -> str:
 
 
 def check(text: str, filename: str) -> None:
-    """Raise a ParseError if `text` has a character, a string or nesting the parser must not see."""
+    """Raise a ParseError for a character, a string or nesting that the parser must not see."""
     if (position := text.find("\0")) >= 0:
         message = "expected program text, got a NUL character; is this a binary file?"
         _refuse(text, filename, position, message)

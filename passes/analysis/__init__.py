@@ -1,1 +1,1 @@
-"""What passes ask of a program and do not change: calls, regions, liveness, effects, activity."""
+"""Analyses of programs: calls, regions, liveness, effects, activity."""

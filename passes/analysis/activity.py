@@ -1,4 +1,4 @@
-"""Activity: which values depend on what is differentiated and reach a differentiated result."""
+"""Activity: the values that depend on `wrt` and reach a differentiated result."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from gradir.passes.analysis.regions import values_read
 
 _INACTIVE_TYPES = (IntegerType, IndexType)
 
-# Of the results of an op with an own notion of dependence (a call): those that depend on the
-# operands for which the flags are set.
+# For an op with its own dependences (a call): whether each result depends on the flagged operands.
 Dependence = Callable[[Operation, Sequence[bool]], Sequence[bool]]
 
 
@@ -31,7 +30,7 @@ class Activity:
     via: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def is_active(self, value: SSAValue) -> bool:
-        """A cotangent flows to this value."""
+        """Whether a cotangent flows to this value."""
         return value in self.varied and value in self.useful
 
     def path_to(self, value: SSAValue) -> list[SSAValue]:
@@ -43,10 +42,10 @@ class Activity:
 
 
 def carries_cotangent(value: SSAValue) -> bool:
-    """Floating tensors, scalars and tapes do; integers, bools and indices never.
+    """Whether a value's type has cotangents: floats and tapes do; integers, bools, indices do not.
 
-    Other types (vectors, complex numbers) count as if they did, so that what depends on `wrt`
-    through them is refused, not left out.
+    Other types (vectors, complex numbers) count as if they had one, so that a dependence on `wrt`
+    through them is refused, not ignored.
     """
     type_ = value.type
     if is_tape(type_) or is_slices(type_):
@@ -62,7 +61,7 @@ def analyze(
 ) -> Activity:
     """One walk forward from `wrt` and one backward from `of`, also through regions.
 
-    The body of a loop is walked until no more of its arguments become active.
+    The body of a loop is walked to a fixed point of its active arguments.
     """
     activity = Activity()
     activity.varied.update(wrt)
@@ -89,7 +88,7 @@ def _vary_block(
 
 
 def _vary_along(flow: RegionFlow, activity: Activity) -> bool:
-    """Follow the edges once; whether they led to a new value."""
+    """Follow the edges once; returns whether a new value became varied."""
     found = False
     for source, target in flow.edges:
         if source in activity.varied and target not in activity.varied:
@@ -134,8 +133,8 @@ def _use_block(
 def _used(op: Operation, activity: Activity, own: Dependence | None) -> Sequence[SSAValue]:
     """The operands that a useful result depends on.
 
-    Of a tape this has to be exact: nobody pushes cotangents for records that are popped in vain,
-    or for their integers only.
+    For a tape this has to be exact: no cotangents are pushed for records whose popped values are
+    unused, or are integers.
     """
     useful = [r in activity.useful and carries_cotangent(r) for r in op.results]
     if not any(useful):
@@ -148,13 +147,13 @@ def _used(op: Operation, activity: Activity, own: Dependence | None) -> Sequence
 
 
 def _depends(own: Dependence, op: Operation, place: int, useful: Sequence[bool]) -> Iterator[bool]:
-    """Of each useful result: does it depend on the operand at a place?"""
+    """For each useful result, whether it depends on the operand at a place."""
     flags = [k == place for k in range(len(values_read(op)))]
     return (one and other for one, other in zip(own(op, flags), useful, strict=True))
 
 
 def _use_along(flow: RegionFlow, activity: Activity) -> bool:
-    """Follow the edges once, backward; whether they led to a new value."""
+    """Follow the edges once, backward; returns whether a new value became useful."""
     found = False
     for source, target in flow.edges:
         if target in activity.useful and source not in activity.useful:

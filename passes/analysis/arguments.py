@@ -1,7 +1,7 @@
-"""Arguments that come in, in the buffer of a result: what a gradient is added to.
+"""Arguments in the buffer of a result: the given gradients to which others are added.
 
-An argument with the attribute {grad.in_out = 2} is, to the function, an argument like any other.
-To a caller it is what the array given in `out` for result 2 holds before; it is not passed.
+Inside of the function, an argument with the attribute {grad.in_out = 2} is like any other. For a
+caller it is the initial contents of the array given in `out` for result 2; it is not passed.
 """
 
 from __future__ import annotations
@@ -15,23 +15,22 @@ from xdsl.ir import Attribute
 
 from gradir.dialects.base.attribute_names import IN_OUT
 from gradir.dialects.base.diagnostics import VerifyError
+from gradir.passes.analysis.signature import argument_attributes
 
 READ_RESULTS = "gradir.read_results"
-"""Of a function on buffers: which of the buffers for results are read, too."""
+"""On a function on buffers: the result buffers that are read, too."""
 
 
 def in_out_attribute(result: int) -> dict[str, Attribute]:
-    """The attributes of an argument that comes in the buffer of a result."""
+    """The attributes of an argument in the buffer of a result."""
     return {IN_OUT: IntegerAttr(result, i64)}
 
 
 def in_out_results(function: FuncOp) -> Mapping[int, int]:
-    """The result of each such argument, by their indices; VerifyError where that is no result."""
-    if function.arg_attrs is None:
-        return {}
+    """The result index of each such argument index; VerifyError where there is no such result."""
     found: dict[int, int] = {}
-    for k, given in enumerate(function.arg_attrs):
-        if (attribute := given.data.get(IN_OUT)) is None:
+    for k, given in enumerate(argument_attributes(function)):
+        if (attribute := given.get(IN_OUT)) is None:
             continue
         result = _result_of(attribute, k, function)
         if result in found.values():
@@ -41,7 +40,7 @@ def in_out_results(function: FuncOp) -> Mapping[int, int]:
 
 
 def _result_of(attribute: Attribute, argument: int, function: FuncOp) -> int:
-    """The result that an attribute names, which has the type of the argument."""
+    """The result index in an attribute; VerifyError unless that result has the argument's type."""
     if not isinstance(attribute, IntegerAttr):
         raise _wrong(f"must be the index of a result, got {attribute}", argument, function)
     result = cast(IntegerAttr[Any], attribute).value.data

@@ -1,4 +1,4 @@
-"""The call graph: which functions a function calls, in an order in which each comes after those."""
+"""The call graph: functions in an order of callees before callers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradir.dialects.base.diagnostics import PassError
 
 
 def functions_by_name(module: ModuleOp) -> dict[str, FuncOp]:
-    """The functions at the top of a module, by name, in order."""
+    """The top-level functions of a module by name, in order."""
     return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
 
 
@@ -28,7 +28,7 @@ def called_name(call: CallOp) -> str:
 def callees_first(
     functions: dict[str, FuncOp], roots: Iterable[FuncOp], left: Container[str] = ()
 ) -> list[FuncOp]:
-    """The roots and all that they may call, callees before callers; calls that are `left` aside.
+    """The roots and all their callees, callees before callers; calls that are `left` are ignored.
 
     PassError at a call of a function that is missing, has no body, has several blocks, or is
     recursive. No Python recursion, so that chains of calls may be long.
@@ -58,7 +58,7 @@ def callees_first(
 
 
 def callee_of(functions: dict[str, FuncOp], call: CallOp) -> FuncOp:
-    """The function that a call calls, which has one block; PassError at the call otherwise."""
+    """The callee of a call; PassError at the call unless it has one block."""
     name = called_name(call)
     callee = functions.get(name)
     if callee is None:

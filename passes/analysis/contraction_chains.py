@@ -1,5 +1,5 @@
-"""What types, bounds and accesses alone say about the code of a contraction: whether each element
-is one chain of multiply-adds, and which factors are copied before anything is written.
+"""Properties of a contraction's code by its types, bounds and accesses: whether each element is one
+chain of multiply-adds, and the factors that are copied before a write.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LONG_SUM = 32
 
 
 def is_single_chain(op: ContractOp) -> bool:
-    """Whether the elements are single chains, which the tiled kernel computes."""
+    """Whether the elements are single chains: those of the tiled kernel."""
     kinds = [cast(ShapedType, v.type).element_type for v in op.inputs[:2]]
     accumulator = op.accumulator_type
     if not isinstance(accumulator, Float32Type | Float64Type):
@@ -40,7 +40,7 @@ def _widens(kind: Attribute, accumulator: Float32Type | Float64Type) -> bool:
 
 
 def copied_factors(op: ContractOp) -> list[int]:
-    """The factors with padding, which the tiled kernel cannot read where they lie."""
+    """The factors with padding, which the tiled kernel cannot read in place."""
     return [index for index in range(2) if not _is_strided(op, index)]
 
 
@@ -57,8 +57,8 @@ def _is_strided(op: ContractOp, index: int) -> bool:
 def may_overwrite(op: ContractOp, index: int, access: Access) -> bool:
     """Whether a result of a factor's type, with this access, may be written over the factor.
 
-    Code generation copies a factor with padding as a whole before it computes; or, where the first
-    dimension leads in all that varies along it, by parts, each before that part of the result.
+    Code generation copies a padded factor as a whole first; or, where the first dimension is the
+    outermost one of all operands along it, by parts, each before the same part of the result.
     """
     return (
         index in copied_factors(op)

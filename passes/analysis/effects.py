@@ -1,7 +1,7 @@
-"""What carries a value past its users: ops with effects, and arguments that are buffers.
+"""Ops with effects, and arguments that are buffers: both hide dependences from activity.
 
-Activity follows results only. What is written to memory would come back without a cotangent, so
-that such programs are refused rather than given a wrong gradient.
+Activity follows results only. A value read back from memory would have no cotangent, so such
+programs are refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How much memory the tensors of a block take, op by op, before buffers are made of them.
+"""The memory of a block's tensors, op by op, before bufferization.
 
-An estimate that looks at values only: views share the memory of what they show, what is returned
-or comes in lies outside, and an op may write where an operand dies that it reads first.
+An estimate on values: views share the memory of their sources, arguments and results lie outside,
+and an op may write its result over an operand that dies there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gradir.passes.analysis.regions import values_read
 
 
 class Memory:
-    """The bytes of the values of a block, and who reads them."""
+    """The bytes of the values of a block, and their readers."""
 
     def __init__(self, block: Block):
         self.block = block
@@ -45,13 +45,13 @@ class Memory:
                     self._size[result] = 0 if has_trait(op, ConstantLike) else bytes_of(result)
 
     def root(self, value: SSAValue) -> SSAValue:
-        """What a view shows."""
+        """The source of a view, or the value itself."""
         while isinstance(owner := value.owner, ViewOp):
             value = owner.operand
         return value
 
     def size(self, value: SSAValue) -> int:
-        """The bytes that a value takes here; 0 for what lies outside, and for views."""
+        """The bytes of a value in the block; 0 for arguments, results and views."""
         return self._size.get(value, 0)
 
     def made(self, op: Operation) -> int:
@@ -59,15 +59,15 @@ class Memory:
         return sum(map(self.size, op.results))
 
     def read(self, op: Operation) -> Sequence[SSAValue]:
-        """What an op reads, through views."""
+        """The values that an op reads, through views."""
         return self._reads[op]
 
     def operands(self, op: Operation) -> Sequence[SSAValue]:
-        """What an op reads, views as themselves."""
+        """The values that an op reads, views included."""
         return values_read(op)
 
     def outermost(self, op: Operation) -> Operation:
-        """The op of the block that an op is, or is in a region of."""
+        """The op of the block that is, or contains, an op."""
         while op.parent is not self.block:
             around = op.parent_op()
             assert around is not None
@@ -75,7 +75,7 @@ class Memory:
         return op
 
     def peak(self, order: Sequence[Operation]) -> int:
-        """The most bytes that are alive at a time, if the ops run in this order."""
+        """The most live bytes at a time, for an order of the ops."""
         left = {value: len(readers) for value, readers in self.readers.items()}
         live = peak = 0
         for op in order:
@@ -91,7 +91,7 @@ class Memory:
         return peak
 
     def _handed_over(self, op: Operation, dying: Sequence[SSAValue]) -> int:
-        """The bytes of results that are written over operands which die."""
+        """The bytes of results written over dying operands."""
         if not isinstance(op, LoopOp) or set(op.output_combiners) != {"none"}:
             return 0
         inputs = [self.root(v) for v in op.inputs]
@@ -108,20 +108,20 @@ class Memory:
 
 
 def _may_overwrite(op: LoopOp, read: int, access: Access) -> bool:
-    """Whether a result with this access may be written over an input that dies."""
+    """Whether a result with this access may be written over a dying input."""
     if isinstance(op, ContractOp) and read < op.HIDDEN_INPUTS:
         return may_overwrite(op, read, access)
     return op.input_accesses[read] == access and op.input_pads[read] is None
 
 
 def bytes_of(value: SSAValue) -> int:
-    """The bytes of a tensor of static shape, or of row slices; 0 of anything else."""
+    """The bytes of a tensor of static shape, or of row slices; 0 for others."""
     return bytes_of_type(value.type)
 
 
 def bytes_of_type(type_: Attribute) -> int:
-    """The bytes of a tensor type of static shape, or of both tensors of row slices; 0 of any other
-    type."""
+    """The bytes of a tensor type of static shape, or of both tensors of row slices; 0 for other
+    types."""
     if is_slices(type_):
         return bytes_of_type(type_.indices) + bytes_of_type(type_.values)
     if not is_tensor(type_) or not is_static(type_):
@@ -130,13 +130,13 @@ def bytes_of_type(type_: Attribute) -> int:
 
 
 def held_bytes(value: SSAValue) -> int:
-    """The bytes that a value takes from where it is made to where it is read; of a tape those of
-    all its records, 0 of one that grows, or has none yet."""
+    """The bytes of a value during its life; of a tape those of its capacity, 0 for a growing or new
+    one."""
     return 0 if isinstance(value.owner, TapeNewOp) else held_bytes_of_type(value.type)
 
 
 def held_bytes_of_type(type_: Attribute) -> int:
-    """As `held_bytes`, of a value of a type."""
+    """As `held_bytes`, for a value of a type."""
     if isinstance(type_, TapeType):
         return record_bytes(type_) * (type_.records or 0)
     return bytes_of_type(type_)

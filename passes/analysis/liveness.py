@@ -1,4 +1,4 @@
-"""Which values are read after an op, in a function with structured control flow."""
+"""Liveness: the values read after an op, in structured control flow."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gradir.passes.analysis.regions import defining_block
 
 
 class Liveness:
-    """Positions of all ops of a block and of the regions in it, as they were when it was made."""
+    """The positions of all ops of a block and of its regions, at the time of the analysis."""
 
     def __init__(self, block: Block):
         self._first: dict[Operation, int] = {}
-        # of an op with regions: the position of the last op inside
+        # the position of the last op inside of each op with regions
         self._last: dict[Operation, int] = {}
         self._done: set[Use] = set()
         pending: list[Operation | tuple[Operation]] = list(reversed(list(block.ops)))
@@ -32,7 +32,7 @@ class Liveness:
                     pending.append(inner)
 
     def forget(self, use: Use) -> None:
-        """What an op reads there was read before: the use no longer counts."""
+        """Ignore a use."""
         self._done.add(use)
 
     def first(self, op: Operation) -> int:
@@ -40,13 +40,13 @@ class Liveness:
         return self._first[op]
 
     def last(self, op: Operation) -> int:
-        """The position of the last op in an op, itself if it has none."""
+        """The position of the last op inside of an op, or its own."""
         return self._last.get(op, self._first[op])
 
     def dies(self, value: SSAValue, op: Operation, inside: bool = True) -> bool:
-        """Nothing reads `value` after `op`; without `inside`, nothing in regions of `op` either.
+        """Whether nothing reads `value` after `op`; without `inside`, nor in the regions of `op`.
 
-        A value that is defined outside of a loop is read by all of the loop if by a part of it.
+        A read inside of a loop, of a value from outside of it, counts as a read by all of the loop.
         """
         users = {
             use.operation
@@ -57,7 +57,7 @@ class Liveness:
             return True
         path = _path(op, value)
         if path is None:
-            # defined in a region that `op` is not in: no longer visible
+            # defined in a region without `op`: no longer visible
             return True
         loops = [o for o in path[1:] if is_loop(o)]
         if loops:
@@ -68,8 +68,8 @@ class Liveness:
 
 
 def interval(live: Liveness, user: Operation, home: Block | None) -> tuple[int, int]:
-    """From when to when a use in or below the block `home` needs a value of that block: all of a
-    loop that the use is in."""
+    """The positions for which a use needs a value of the block `home`: all of a loop around the
+    use."""
     found = (live.first(user), live.last(user))
     place: Operation | None = user
     while place is not None and place.parent is not home:
@@ -80,19 +80,19 @@ def interval(live: Liveness, user: Operation, home: Block | None) -> tuple[int, 
 
 
 def is_control_flow(op: Operation) -> bool:
-    """A region op that native code runs: stages are inlined before."""
+    """Whether native code has an op with regions as such: all but stages, which are inlined."""
     return is_region_op(op) and not isinstance(op, CheckpointOp)
 
 
 def all_operands(op: Operation) -> list[SSAValue]:
-    """The operands of an op and, of control flow and stages, those of the ops in its regions."""
+    """The operands of an op and, for control flow and stages, of the ops in its regions."""
     if not is_region_op(op):
         return list(op.operands)
     return [operand for inner in op.walk() for operand in inner.operands]
 
 
 def flow_blocks(block: Block) -> list[Block]:
-    """A block and those of control flow in it, inner ones before those around them."""
+    """A block and the blocks of control flow in it, inner ones first."""
     found, pending = list[Block](), [block]
     while pending:
         here = pending.pop()
@@ -104,7 +104,7 @@ def flow_blocks(block: Block) -> list[Block]:
 
 
 def _path(op: Operation, value: SSAValue) -> list[Operation] | None:
-    """`op` and the ops around it, up to the one in the block that defines `value`."""
+    """`op` and the ops around it, up to the block that defines `value`."""
     home = defining_block(value)
     path = [op]
     while path[-1].parent is not home:
@@ -116,7 +116,7 @@ def _path(op: Operation, value: SSAValue) -> list[Operation] | None:
 
 
 def _excludes(path: list[Operation], user: Operation) -> bool:
-    """`user` is in another branch than the first op of the path."""
+    """Whether `user` is in another branch than the first op of the path."""
     regions: dict[Operation, Region | None] = {
         op: inner.parent_region() for inner, op in pairwise(path)
     }

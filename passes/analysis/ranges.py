@@ -1,7 +1,7 @@
-"""Ranges of the integers in scalar code: from which number to which one each value can be.
+"""Ranges of the integers in scalar code: the least and the greatest number of each value.
 
-`Ranges` is told of ops in the order in which they run; what it has not been told is any number of
-its type. Arithmetic wraps, so that a result which might overflow is any number. i1 is 0 or -1.
+`Ranges` learns ops in the order in which they run; an unlearned value is any number of its type.
+Arithmetic wraps, so a result that might overflow is any number. i1 is 0 or -1.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Range: TypeAlias = tuple[int, int]
 """The smallest and the largest number."""
 
 Facts: TypeAlias = Mapping[SSAValue, Range]
-"""What holds of some values at a place, beside what is known of them anyway."""
+"""Tighter ranges of some values at a place."""
 
 
 def whole_range(type_: Attribute) -> Range | None:
-    """All numbers of an integer type, with a sign; None of other types."""
+    """All numbers of an integer type, read as signed; None for other types."""
     if isinstance(type_, IndexType):
         return -(1 << 63), (1 << 63) - 1
     if not isinstance(type_, IntegerType):
@@ -34,24 +34,24 @@ def whole_range(type_: Attribute) -> Range | None:
 
 
 class Ranges:
-    """What is known of the values of one body. `facts` hold while a region is walked."""
+    """The ranges of the values of one body. `facts` hold while a region is walked."""
 
     def __init__(self) -> None:
         self._known: dict[SSAValue, Range] = {}
 
     def of(self, value: SSAValue) -> Range | None:
-        """The range of an integer; None for what is no integer."""
+        """The range of an integer; None for other values."""
         found = self._known.get(value)
         return whole_range(value.type) if found is None else found
 
     def set(self, value: SSAValue, found: Range | None) -> None:
-        """Learn the range of a value, unless numbers of its type might be outside."""
+        """Learn the range of a value, unless it exceeds the value's type."""
         whole = whole_range(value.type)
         if found is not None and whole is not None and whole[0] <= found[0] <= found[1] <= whole[1]:
             self._known[value] = found
 
     def learn(self, op: Operation) -> None:
-        """Learn the result of an op, where there is a rule for it."""
+        """Learn the result of an op with a rule."""
         rule = _RULES.get(type(op))
         if rule is not None:
             operands = [self.of(v) for v in op.operands]
@@ -60,7 +60,7 @@ class Ranges:
 
     @contextmanager
     def given(self, facts: Facts) -> Generator[None]:
-        """Facts that hold while this is entered."""
+        """A context in which facts hold."""
         before = {value: self._known.get(value) for value in facts}
         self._known.update(facts)
         yield
@@ -71,7 +71,7 @@ class Ranges:
                 self._known[value] = old
 
     def when(self, condition: SSAValue, holds: bool) -> Facts:
-        """What holds of values where a condition does, or does not."""
+        """The facts implied by a condition, or by its negation."""
         op = condition.owner
         if isinstance(op, arith.AndIOp | arith.OrIOp) and isinstance(op, arith.AndIOp) is holds:
             facts = self.when(op.lhs, holds)
@@ -86,11 +86,11 @@ class Ranges:
         predicate = number if holds else _NEGATED[number]
         found = {op.lhs: _limited(predicate, left, right)}
         found[op.rhs] = _limited(_MIRRORED[predicate], right, found[op.lhs])
-        # what is empty is never reached; what was known stays true there
+        # an empty range is never reached; earlier facts stay true there
         return {value: r for value, r in found.items() if r[0] <= r[1]}
 
 
-# Conditions, by the numbers that arith.cmpi has for them.
+# Conditions, by arith.cmpi's numbers of predicates.
 
 _EQ, _NE, _SLT, _SLE, _SGT, _SGE, _ULT, _ULE, _UGT, _UGE = range(10)
 _NEGATED = (_NE, _EQ, _SGE, _SGT, _SLE, _SLT, _UGE, _UGT, _ULE, _ULT)
@@ -98,7 +98,7 @@ _MIRRORED = (_EQ, _NE, _SGT, _SGE, _SLT, _SLE, _UGT, _UGE, _ULT, _ULE)
 
 
 def _limited(predicate: int, x: Range, y: Range) -> Range:
-    """What of `x` can be in this relation to a number of `y`."""
+    """The part of `x` that can be in this relation to a number of `y`."""
     if predicate == _EQ:
         return max(x[0], y[0]), min(x[1], y[1])
     if predicate in (_SLT, _SLE):
@@ -106,7 +106,7 @@ def _limited(predicate: int, x: Range, y: Range) -> Range:
     if predicate in (_SGT, _SGE):
         return max(x[0], y[0] + (predicate == _SGT)), x[1]
     if predicate in (_ULT, _ULE) and y[0] >= 0:
-        # below a number that is not negative: not negative itself
+        # unsigned below a non-negative number: not negative
         return max(x[0], 0), min(x[1], y[1] - (predicate == _ULT))
     return x
 
@@ -127,7 +127,7 @@ def _number(ranges: Ranges, op: arith.ConstantOp) -> Range | None:
 
 
 def _combined(combine: Callable[[int, int], int]) -> Rule:
-    """Of what is monotone in each operand, as seen from any place: its extremes are at the ends."""
+    """A rule for functions monotone in each operand: the extremes are at the ends."""
 
     def rule(ranges: Ranges, op: Operation, x: Range, y: Range) -> Range:
         ends = [combine(a, b) for a in x for b in y]
@@ -146,7 +146,7 @@ def _unsigned_maximum(ranges: Ranges, op: Operation, x: Range, y: Range) -> Rang
 
 
 def _remainder(ranges: Ranges, op: Operation, x: Range, y: Range) -> Range | None:
-    """Of a division by zero 0."""
+    """The remainder of a division by 0 is 0."""
     if isinstance(op, arith.RemUIOp) and (x[0] < 0 or y[0] < 0):
         return (0, max(y[1] - 1, 0)) if y[0] >= 0 else None
     last = max(abs(y[0]), abs(y[1]), 1) - 1
@@ -154,7 +154,7 @@ def _remainder(ranges: Ranges, op: Operation, x: Range, y: Range) -> Range | Non
 
 
 def _quotient(ranges: Ranges, op: Operation, x: Range, y: Range) -> Range | None:
-    """Of a division by zero 0."""
+    """The quotient of a division by 0 is 0."""
     if x[0] < 0 or y[0] < 0:
         return None
     return x[0] // y[1] if y[0] > 0 else 0, x[1] // max(y[0], 1)
@@ -169,7 +169,7 @@ def _shifted_right(ranges: Ranges, op: Operation, x: Range, y: Range) -> Range |
 
 
 def _as_signed(ranges: Ranges, op: Operation, x: Range) -> Range:
-    # `set` refuses what the type cannot hold
+    # `set` refuses numbers outside of the type
     return x
 
 
@@ -182,7 +182,7 @@ def _as_unsigned(ranges: Ranges, op: Operation, x: Range) -> Range:
 
 
 def _selected(ranges: Ranges, op: arith.SelectOp, *operands: Range) -> Range:
-    """One of two numbers, each as what the condition says of it leaves it."""
+    """The union of both numbers' ranges, each under the condition or its negation."""
     ends: list[Range] = []
     for value, holds in ((op.lhs, True), (op.rhs, False)):
         with ranges.given(ranges.when(op.cond, holds)):

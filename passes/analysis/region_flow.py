@@ -1,4 +1,4 @@
-"""How often the regions of an op run, and what that says of tapes and snapshots."""
+"""Bounds on the runs of regions, and on the sizes of tapes and snapshots."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from gradir.passes.analysis.region_ops import Runs, fixed_value, slot_of, sole_s
 from gradir.passes.analysis.region_ops import region_flow as region_flow
 
 MOST_EXECUTIONS = 1 << 63
-"""So many and more are as good as not known: no tape counts them."""
+"""From this number on executions count as unknown: no tape has so many records."""
 
 
 def yielded(block: Block) -> Sequence[SSAValue]:
-    """What the terminator of a region hands back; of scf.condition, what it passes on."""
+    """The values of a region's terminator; of scf.condition, the forwarded ones."""
     last = block.last_op
     assert last is not None
     return last.args if isinstance(last, scf.ConditionOp) else last.operands
 
 
 def handed_through(result: OpResult) -> SSAValue | None:
-    """The value that a result of a region op is without doubt: what a region that runs once hands
-    back, what a loop carries and never changes; None if there is none."""
+    """The value that a result of a region op equals: that of a region that runs once, or one that
+    a loop carries unchanged; None if there is none."""
     flow, slot = region_flow(result.op), slot_of(result)
     if flow is None or slot is None or flow.runs is Runs.ONE_OF:
         return None
@@ -36,7 +36,7 @@ def handed_through(result: OpResult) -> SSAValue | None:
 
 
 def ops_within(block: Block) -> Iterator[Operation]:
-    """The ops of a block and of the regions that are part of it, in program order."""
+    """The ops of a block and of its regions, in program order."""
     for op in block.ops:
         yield op
         if (flow := region_flow(op)) is not None:
@@ -45,7 +45,7 @@ def ops_within(block: Block) -> Iterator[Operation]:
 
 
 def trips(op: Operation) -> int | None:
-    """At most so often an op runs a block of its regions; None where that is not known."""
+    """A bound on the runs of each block in an op's regions; None where it is unknown."""
     if isinstance(op, scf.WhileOp):
         return None
     if not isinstance(op, scf.ForOp):
@@ -58,7 +58,7 @@ def trips(op: Operation) -> int | None:
 
 
 def _distance(low: SSAValue, high: SSAValue) -> int | None:
-    """At most so far is a bound from another: `high` is `low + length`, or less."""
+    """A bound on `high - low`, from `high` = `low + length` or a minimum of it."""
     match high.owner:
         case arith.MinSIOp(lhs=one, rhs=other):
             return _least(_distance(low, v) for v in (one, other))
@@ -69,7 +69,7 @@ def _distance(low: SSAValue, high: SSAValue) -> int | None:
 
 
 def _most(length: SSAValue) -> int | None:
-    """A length is at most so much."""
+    """An upper bound of a length."""
     if isinstance(owner := length.owner, arith.MinUIOp):
         numbers = (constant_integer(v) for v in (owner.lhs, owner.rhs))
         return _least(n for n in numbers if n is not None and n >= 0)
@@ -81,8 +81,8 @@ def _least(numbers: Iterable[int | None]) -> int | None:
 
 
 def records_made(loop: scf.ForOp) -> Iterator[tuple[int, TapePushOp]]:
-    """The carried tapes on which each iteration leaves one more record, and how it is pushed; none
-    where the number of trips is constant, since the tape is as large as that needs."""
+    """The carried tapes to which each iteration adds one record, with the push; none where the
+    number of trips is constant, since then the capacity suffices."""
     block = loop.body.block
     if trips(loop) is not None:
         return
@@ -92,8 +92,8 @@ def records_made(loop: scf.ForOp) -> Iterator[tuple[int, TapePushOp]]:
 
 
 def segment_size(op: Operation) -> int:
-    """How many iterations of a loop `every = k` runs again together, if its step is constant: k,
-    or as many as the loop's integers can count through, which is as good."""
+    """The number of iterations in a segment of `every = k`, for a constant step: k, or fewer where
+    the loop's integers cannot count k steps."""
     size = loop_policy(op).count
     if not isinstance(op, scf.ForOp):
         return size
@@ -101,15 +101,15 @@ def segment_size(op: Operation) -> int:
 
 
 def slot_count(op: Operation) -> int:
-    """How many snapshots a loop may keep: what its policy says, but none more than iterations."""
+    """The number of snapshots of a loop: its policy's, but no more than iterations."""
     most = trips(op)
     slots = loop_policy(op).count
     return slots if most is None else max(min(slots, most), 1)
 
 
 def executions_within(executions: int | None, op: Operation) -> int | None:
-    """At most so often a block in an op runs while a tape lives that it pushes on, if the op runs
-    `executions` times. Where iterations run again, with a tape of their own, those count."""
+    """A bound on the runs of a block in an op during the life of the block's tapes, if the op runs
+    `executions` times. Repeated iterations have tapes of their own: one segment counts."""
     policy = loop_policy(op)
     match policy.kind.data:
         case "every":
@@ -122,10 +122,10 @@ def executions_within(executions: int | None, op: Operation) -> int | None:
 
 
 def times(a: int | None, b: int | None) -> int | None:
-    """The product of numbers that may not be known."""
+    """The product of two numbers; None where one is unknown."""
     return None if a is None or b is None else _counted(a * b)
 
 
 def _counted(number: int) -> int | None:
-    """A number of executions; None where it is too large."""
+    """A number of executions; None from the limit on."""
     return number if number < MOST_EXECUTIONS else None

@@ -1,7 +1,7 @@
-"""Region ops: ops whose regions run as part of them. `_KINDS` says all that passes ask of them.
+"""Region ops: ops whose regions run as part of them. `_KINDS` describes them for all passes.
 
-What such an op carries or hands out is a row of slots. A slot is a variable: its entries are the
-operand places that give it a value, its values are the block arguments and results that read it.
+The values that such an op carries or returns are slots. A slot is a variable: its entries are the
+operands that set it, its values are the block arguments and results that read it.
 
     op and its text                                                entries        values
     %r = scf.for ... iter_args(%a = %i) { ... scf.yield %y }       %i, %y         %a, %r
@@ -9,8 +9,8 @@ operand places that give it a value, its values are the block arguments and resu
          do { ^(%b): ... scf.yield %y }                            %p             %b, %r
     %r = scf.if %c { ... scf.yield %y } else { ... scf.yield %z }  %y, %z         %r
 
-All values of a slot have one type. What a region reads from outside needs no slot: the ops inside
-name it. To add a region op: a row in `_KINDS`, and what CONTRIBUTING.md lists beside it.
+All values of a slot have one type. Values captured from outside need no slot. To add a region op:
+a row in `_KINDS`, and the list in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from gradir.dialects.base.interfaces import is_terminator
-from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
 from gradir.passes.analysis.regions import is_defined_in
 
 Edge = tuple[SSAValue, SSAValue]
@@ -41,7 +41,7 @@ class Runs(Enum):
 
 @dataclass(frozen=True)
 class Entry:
-    """An operand of a region op or of a terminator in it, which sets a slot."""
+    """An operand, of a region op or of a terminator in it, that sets a slot."""
 
     reader: Operation
     index: int
@@ -63,13 +63,13 @@ class Slot:
 
     @property
     def start(self) -> SSAValue:
-        """What it is before the first iteration."""
+        """The entry before the first iteration."""
         (value,) = (e.value for e in self.entries if not is_terminator(e.reader))
         return value
 
     @property
     def handed_on(self) -> SSAValue:
-        """What the end of a region sets it to."""
+        """The entry at the end of a region."""
         (value,) = (e.value for e in self.entries if is_terminator(e.reader))
         return value
 
@@ -88,10 +88,10 @@ class Slot:
 
 @dataclass(frozen=True)
 class Side:
-    """One place for each slot of a group, in order.
+    """One place per slot of a group, in order.
 
-    The places are the operands of `reader` from number `first` on, or `values` where no op reads.
-    `where` names the places in messages.
+    The places are the operands of `reader` from number `first` on, or else `values`. `where` names
+    the places in messages.
     """
 
     where: str
@@ -123,9 +123,9 @@ class Group:
 
 @dataclass(frozen=True)
 class RegionFlow:
-    """How values flow into, around and out of the regions of one op, as the op is now.
+    """The flow of values into, around and out of the regions of one op in its current state.
 
-    `deciding` are the values that say which region runs, or how often.
+    `deciding` are the values that choose the region, or the number of runs.
     """
 
     op: Operation
@@ -145,12 +145,12 @@ class RegionFlow:
 
     @cached_property
     def reads(self) -> dict[SSAValue, Slot]:
-        """The slot of each value that reads one."""
+        """The slot of each value."""
         return {value: slot for slot in self.slots for value in slot.values}
 
     @property
     def edges(self) -> list[Edge]:
-        """Each value that enters a slot, with each value that reads the slot."""
+        """Pairs of a value that enters a slot and a value that reads the slot."""
         return [
             (entry.value, target)
             for slot in self.slots
@@ -166,9 +166,9 @@ class RegionFlow:
 class _Kind:
     runs: Runs
     flow: Callable[[Any], tuple[Sequence[Group], Sequence[SSAValue]]]
-    # the classes of the ops that end the regions, in order; the last stands for all others too
+    # the classes of the regions' terminators, in order; the last applies to further regions
     terminators: tuple[type[Operation], ...] = (scf.YieldOp,)
-    # the class of the op verifies its regions itself, which those of xDSL do in part only
+    # the op's class verifies its regions itself; xDSL's classes do so in part
     verifies_itself: bool = False
 
 
@@ -222,15 +222,15 @@ _KINDS: dict[type[Operation], _Kind] = {
     scf.IfOp: _Kind(Runs.ONE_OF, _branches),
     scf.IndexSwitchOp: _Kind(Runs.ONE_OF, _branches),
     scf.ExecuteRegionOp: _Kind(Runs.ONCE, _branches),
-    CheckpointOp: _Kind(Runs.ONCE, _branches, (YieldOp,), verifies_itself=True),
+    CheckpointOp: _Kind(Runs.ONCE, _branches, (CheckpointYieldOp,), verifies_itself=True),
 }
 
 
-# Questions.
+# Queries.
 
 
 def region_flow(op: Operation) -> RegionFlow | None:
-    """The flow through a region op; None for any other op."""
+    """The flow through a region op; None for other ops."""
     if not op.regions or (kind := _KINDS.get(type(op))) is None:
         return None
     groups, deciding = kind.flow(op)
@@ -242,24 +242,24 @@ def is_region_op(op: Operation | None) -> TypeGuard[Operation]:
 
 
 def runs(op: Operation | None) -> Runs | None:
-    """How often a region op runs its regions; None for any other op."""
+    """How often a region op runs its regions; None for other ops."""
     kind = None if op is None else _KINDS.get(type(op))
     return None if kind is None else kind.runs
 
 
 def is_loop(op: Operation | None) -> TypeGuard[Operation]:
-    """A region op that may run its regions again."""
+    """Whether a region op may repeat its regions."""
     return runs(op) is Runs.REPEATEDLY
 
 
 def is_branch(op: Operation | None) -> TypeGuard[Operation]:
-    """A region op that runs one of its regions."""
+    """Whether a region op runs one of its regions."""
     return runs(op) is Runs.ONE_OF
 
 
 def unverified_ends(op: Operation) -> list[tuple[Region, type[Operation]]] | None:
-    """The regions of an op, each with the class of the op that must end it; None for an op that is
-    no region op, or verifies its regions itself."""
+    """The regions of a region op, each with the class of its terminator; None for other ops, and
+    for those that verify their regions themselves."""
     kind = _KINDS.get(type(op))
     if kind is None or kind.verifies_itself:
         return None
@@ -273,12 +273,12 @@ def blocks_of(op: Operation) -> list[Block]:
 
 
 def is_carrier(op: Operation) -> bool:
-    """A region op, or the terminator of one."""
+    """Whether an op is a region op or the terminator of one."""
     return is_region_op(op) or any(isinstance(op, kind.terminators) for kind in _KINDS.values())
 
 
 def slot_of(value: SSAValue) -> Slot | None:
-    """The slot that a block argument or a result reads; None where it reads none."""
+    """The slot of a block argument or a result; None where it has none."""
     op = value.block.parent_op() if isinstance(value, BlockArgument) else value.owner
     if not isinstance(op, Operation) or (flow := region_flow(op)) is None:
         return None
@@ -286,8 +286,8 @@ def slot_of(value: SSAValue) -> Slot | None:
 
 
 def unwrapped(value: SSAValue, within: Operation | None = None) -> SSAValue:
-    """What a value is behind region ops that run once, those in an op or all: loops look the same
-    with and without stages."""
+    """The source of a value through region ops that run once (those in an op, or all): loops look
+    the same with and without stages."""
     while isinstance(value, OpResult) and runs(value.op) is Runs.ONCE:
         if within is not None and not within.is_ancestor(value.op):
             break
@@ -296,12 +296,12 @@ def unwrapped(value: SSAValue, within: Operation | None = None) -> SSAValue:
 
 
 def sole_source(flow: RegionFlow, slot: Slot) -> SSAValue | None:
-    """The one value that enters a slot, also by way of other slots of its op and of regions in it
-    that run once; None if several do.
+    """The only value that enters a slot, directly or through other slots of its op and through
+    regions in it that run once; None if there are several.
 
     A slot that a loop never changes has one, which is defined outside of the loop.
     """
-    # by what they are behind regions around the op as well: a stage makes no other value of one
+    # by their sources outside of the op as well: a stage does not change a value
     found: dict[SSAValue, SSAValue] = {}
     seen, pending = {slot}, [slot]
     while pending and len(found) < 2:
@@ -317,8 +317,8 @@ def sole_source(flow: RegionFlow, slot: Slot) -> SSAValue | None:
 
 
 def fixed_value(flow: RegionFlow, slot: Slot) -> SSAValue | None:
-    """The value from outside of its op that a slot has whenever it is read; None where the op sets
-    it. In a loop: what every iteration starts from and hands on."""
+    """The constant value, from outside of its op, of a slot; None where the op changes it. In a
+    loop: the value that every iteration starts from and hands on."""
     source = sole_source(flow, slot)
     return None if source is None or is_defined_in(source, flow.op) else source
 
@@ -329,10 +329,10 @@ def fixed_value(flow: RegionFlow, slot: Slot) -> SSAValue | None:
 def drop_slots(
     op: Operation, dropped: Sequence[Slot], between: Callable[[Block], object] | None = None
 ) -> Sequence[SSAValue]:
-    """Take slots out of a region op, entries first.
+    """Remove slots from a region op, entries first.
 
-    `between` then takes out of each block what reads them, and nothing may read them any more.
-    Returns the results that are left, of a new op if some are gone.
+    `between` then removes their readers from each block; none may be left. Returns the remaining
+    results, of a new op if some are removed.
     """
     _drop_operands([entry for slot in dropped for entry in slot.entries])
     values = {value for slot in dropped for value in slot.values}
@@ -379,6 +379,6 @@ def rebuilt(op: Operation, types: Sequence[Attribute]) -> Operation:
 
 
 def erase(op: Operation) -> None:
-    """Take an op that nobody reads out of its block."""
+    """Remove an op without readers from its block."""
     op.detach()
     op.erase()

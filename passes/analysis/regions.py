@@ -1,4 +1,4 @@
-"""Where values are defined, and what an op with regions reads from around it."""
+"""The blocks of definitions, and the values captured by regions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from xdsl.ir import Block, Operation, SSAValue
 
 MAX_REGION_DEPTH = 128
-"""How many regions may stand in each other: what text that is parsed may have, and xDSL's recursive
-walks can take."""
+"""The most nested regions: the parser's limit, and safe for xDSL's recursive walks."""
 
 
 def region_depth(block: Block) -> int:
-    """In how many regions the ops of a block stand."""
+    """The number of regions around the ops of a block."""
     depth, op = 0, block.parent_op()
     while op is not None:
         depth, op = depth + 1, op.parent_op()
@@ -20,13 +19,13 @@ def region_depth(block: Block) -> int:
 
 
 def defining_block(value: SSAValue) -> Block | None:
-    """The block that a value is an argument of, or is computed in."""
+    """The block of an argument, or of the op of a result."""
     owner = value.owner
     return owner if isinstance(owner, Block) else owner.parent
 
 
 def is_defined_in(value: SSAValue, op: Operation) -> bool:
-    """A value is from a region of an op."""
+    """Whether a value is defined in a region of an op."""
     block = defining_block(value)
     return block is not None and op.is_ancestor(block)
 
@@ -44,14 +43,14 @@ def values_read_inside(op: Operation) -> list[SSAValue]:
 
 
 def captured(op: Operation) -> list[SSAValue]:
-    """What an op and its regions read of the values from outside of it, each once."""
+    """The values from outside that an op and its regions read, each once."""
     if not op.regions:
         return list(dict.fromkeys(op.operands))
     return _from_outside(op, values_read(op))
 
 
 def captured_inside(op: Operation) -> list[SSAValue]:
-    """What the regions of an op read of the values from outside of it, each once."""
+    """The values from outside that the regions of an op read, each once."""
     return _from_outside(op, values_read_inside(op))
 
 
@@ -61,7 +60,7 @@ def _from_outside(op: Operation, read: Sequence[SSAValue]) -> list[SSAValue]:
 
 
 def defined_inside(op: Operation) -> set[SSAValue]:
-    """The results of the ops in the regions of an op, and the arguments of their blocks."""
+    """The results of the ops, and the block arguments, in the regions of an op."""
     found: set[SSAValue] = set()
     for inner in op.walk():
         if inner is not op:

@@ -15,14 +15,14 @@ Slice: TypeAlias = tensor.ExtractSliceOp | tensor.InsertSliceOp
 
 
 def whole_and_part(op: Slice) -> tuple[Attribute, Attribute]:
-    """The type of the tensor that has the slice, and of the slice."""
+    """The types of the whole tensor and of the slice."""
     if isinstance(op, tensor.ExtractSliceOp):
         return op.source.type, op.result.type
     return op.dest.type, op.source.type
 
 
 def kept_dims(op: Slice) -> dict[int, int]:
-    """The dimension of the part for each of the whole, but those of size 1 that are left out."""
+    """The part's dimension for each of the whole's; dropped ones of size 1 are absent."""
     _, part = whole_and_part(op)
     shape, kept = shape_of(part), dict[int, int]()
     for axis, size in enumerate(integers_of(op.static_sizes)):
@@ -32,7 +32,7 @@ def kept_dims(op: Slice) -> dict[int, int]:
 
 
 def is_contiguous(op: Slice) -> bool:
-    """The elements lie together: ones, then one part of a dimension, then whole dimensions."""
+    """Whether the elements are contiguous: ones, then a part of a dimension, then whole ones."""
     whole, _ = whole_and_part(op)
     offsets, sizes, strides = (
         integers_of(p) for p in (op.static_offsets, op.static_sizes, op.static_strides)

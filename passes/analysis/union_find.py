@@ -1,4 +1,4 @@
-"""Families of values: which belong together, as versions of one tape do."""
+"""Families of values, as the versions of one tape: union-find."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Families:
         return root
 
     def join(self, one: SSAValue, other: SSAValue) -> None:
-        """Make one family of two; its root is that of the other."""
+        """Merge two families; the root is that of `other`."""
         self.above[self.of(one)] = self.of(other)
 
 
 def tape_families(blocks: Iterable[Block]) -> Families:
-    """Tapes that are the same tape at different times, in blocks and their regions."""
+    """The families of the versions of each tape, in blocks and their regions."""
     families = Families()
     for op in (op for block in blocks for op in ops_within(block)):
         flow = region_flow(op)

@@ -1,1 +1,1 @@
-"""Smaller programs of the same meaning: simplify, hoist, inline, decompose, drop what is dead."""
+"""Smaller programs of the same meaning: simplify, hoist, inline, decompose, remove dead code."""

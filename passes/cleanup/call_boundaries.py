@@ -1,4 +1,4 @@
-"""The boundaries of inlined calls, which a derivative keeps only while it is made."""
+"""The boundaries of inlined calls, which exist only during differentiation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradir.dialects.grad.join import JoinOp
 
 
 def remove_joins(block: Block) -> None:
-    """Replace the joins in a block and its regions by what they read."""
+    """Replace the joins in a block and its regions by their operands."""
     for op in list(block.walk()):
         if isinstance(op, JoinOp):
             op.y.replace_all_uses_with(op.x)

@@ -1,4 +1,4 @@
-"""gradir-dce: remove ops whose results nobody reads, dead barriers and values of loops too."""
+"""gradir-dce: remove ops without readers, dead barriers, and dead values of loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradir.passes.cleanup.dead_region_values import prune_flow
 
 
 def dce(module: ModuleOp) -> None:
-    """Remove dead ops from every block, then what only unread results of regions need."""
+    """Remove dead ops from every block, then dead slots of regions and the ops behind them."""
     for block in blocks_inside_out(module):
         remove_dead_ops(block)
     for function in functions_by_name(module).values():
@@ -25,7 +25,7 @@ def dce(module: ModuleOp) -> None:
 
 @dataclass(frozen=True)
 class DcePass(ModulePass):
-    """Remove ops whose results nobody reads, dead barriers among them."""
+    """Remove ops without readers, dead barriers among them."""
 
     name = "gradir-dce"
 

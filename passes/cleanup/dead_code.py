@@ -1,4 +1,4 @@
-"""Dead code removal that knows which ops are gradir's own to drop, and a walk over all blocks."""
+"""Dead code removal, gradir's own ops with declared effects included, and a walk over blocks."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from gradir.dialects.loopnest.loopnest import BarrierOp
 from gradir.passes.analysis.region_ops import is_region_op
 
 _UNDECLARED = arith.RemUIOp | arith.ExtSIOp
-"""Ops without effects of which xDSL does not say so."""
+"""Ops without effects that xDSL does not declare as such."""
 
 
 def remove_dead_ops(
     block: Block, behind: Operation | None = None, kept: Set[SSAValue] = frozenset()
 ) -> None:
-    """Erase the ops of a block (not of regions in it) whose results nobody reads.
+    """Erase the ops of a block (not of regions in it) without readers.
 
-    Only those behind an op, if one is given, and not those with a result in `kept`. Every tensor op
-    is free of effects as far as its value goes, a barrier too.
+    Only those behind the op `behind`, if given, and none with a result in `kept`. No tensor op has
+    real effects, barriers included.
     """
     op = block.last_op
     while op is not None and op is not behind:
@@ -37,7 +37,7 @@ def remove_dead_ops(
 
 
 def require_static_shapes(op: Operation) -> None:
-    """PassError where a tensor that an op reads or makes has an extent that is not known."""
+    """PassError for an operand or result of an op with a dynamic extent."""
     for value in (*op.operands, *op.results):
         if is_tensor(value.type) and not is_static(value.type):
             raise PassError(
@@ -48,7 +48,7 @@ def require_static_shapes(op: Operation) -> None:
 
 
 def is_dead(op: Operation) -> bool:
-    """No result is read and no effect is lost."""
+    """Whether no result is read and no effect would be lost."""
     if not (op.results or is_region_op(op)):
         return False
     if any(r.first_use is not None for r in op.results):
@@ -57,9 +57,9 @@ def is_dead(op: Operation) -> bool:
 
 
 def has_no_effect(op: Operation) -> bool:
-    """Whether an op, with all that is in its regions, only gives its results.
+    """Whether an op and the ops in its regions have no effects.
 
-    Barriers only seem to have effects.
+    The declared effects of barriers are ignored.
     """
     if is_region_op(op):
         return all(is_region_op(inner) or has_no_effect(inner) for inner in op.walk())
@@ -67,12 +67,12 @@ def has_no_effect(op: Operation) -> bool:
 
 
 def is_only_block(block: Block) -> bool:
-    """A block is the one of its region: only it, and regions in it, read what it makes."""
+    """Whether a block is alone in its region: only it and its regions read its values."""
     return block.parent is None or block.parent.first_block is block.parent.last_block
 
 
 def blocks_inside_out(root: Operation) -> Iterator[Block]:
-    """Every block in an op, inner ones before those around them; no recursion."""
+    """Every block in an op, inner ones first; no recursion."""
     found: list[Block] = []
     pending = [root]
     while pending:

@@ -1,8 +1,8 @@
-"""Remove what nobody reads across regions: results of branches and loops, carried values, the ops
-that only these need, and columns of tapes that are pushed but never read after they are popped.
+"""Remove dead values across regions: results of branches and loops, carried values, the ops that
+only these need, and columns of tapes whose popped values are unread.
 
-One walk marks values from the roots (what functions return, ops with effects) against the flow of
-data, through `region_flow` and tapes; one sweep rebuilds the ops that have unmarked parts.
+One walk marks values from the roots (results of functions, ops with effects) against the flow of
+data, through `region_flow` and tapes; one sweep rebuilds the ops with unmarked parts.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from gradir.passes.cleanup.dead_code import has_no_effect
 
 
 def prune_flow(blocks: Sequence[Block]) -> None:
-    """Prune blocks of which later ones may read the values of earlier ones."""
+    """Prune blocks; later ones may read values of earlier ones."""
     if not any(region_flow(op) is not None for block in blocks for op in block.ops):
         return
     marks = _Marks(blocks)
-    # before the sweep, since a push would hold on to columns that go
+    # before the sweep: pushes would keep dead columns alive
     for push in (push for pushes in marks.pushes.values() for push in pushes):
         if (columns := _needed_columns(push.result, marks)) is not None:
             push.operands = [push.tape, *(push.columns[k] for k in columns)]
@@ -42,7 +42,7 @@ def prune_flow(blocks: Sequence[Block]) -> None:
 
 
 class _Marks:
-    """The values and ops that are needed, and the columns of each family of tapes."""
+    """The needed values and ops, and the needed columns of each family of tapes."""
 
     def __init__(self, blocks: Sequence[Block]):
         self.blocks = set(blocks)
@@ -50,7 +50,7 @@ class _Marks:
         self.ops: set[Operation] = set()
         self.columns: dict[SSAValue, set[int]] = {}
         self.pushes: dict[SSAValue, list[TapePushOp]] = {}
-        # what is pushed on one tape of a family is popped from another
+        # a record pushed on one tape of a family is popped from another
         self.families = Families()
         self.sources: dict[SSAValue, list[SSAValue]] = {}
         self.pending: list[SSAValue] = []
@@ -91,7 +91,7 @@ class _Marks:
                 self.pending.append(value)
 
     def _mark_op(self, op: Operation) -> None:
-        """The op runs: what decides that, and what it reads, is needed."""
+        """Mark an op: its operands, and the values that decide whether it runs."""
         if op in self.ops:
             return
         self.ops.add(op)
@@ -112,7 +112,7 @@ class _Marks:
                 self._let_escape(op)
 
     def _let_escape(self, op: Operation) -> None:
-        """What is done elsewhere with a tape is not known: all of its columns are needed."""
+        """Mark all columns of a tape with unknown uses elsewhere."""
         for value in (*op.operands, *op.results):
             if isinstance(value.type, TapeType):
                 for column in range(len(value.type.columns)):
@@ -155,7 +155,7 @@ def _sweep(block: Block, marks: _Marks) -> None:
 
 
 def _prune(op: Operation, marks: _Marks) -> None:
-    """Take the slots that nobody needs out of a region op, and what only these need inside."""
+    """Remove unmarked slots from a region op, and unmarked ops from its regions."""
     flow = region_flow(op)
     assert flow is not None
     dropped = [slot for slot in flow.slots if not any(map(marks.is_needed, slot.values))]
@@ -171,7 +171,7 @@ def _prune(op: Operation, marks: _Marks) -> None:
 
 
 def _narrow_tapes(blocks: Sequence[Block], marks: _Marks) -> None:
-    """Leave the columns that nobody reads out of the types, and of what is popped."""
+    """Remove unmarked columns from the types of tapes, and from pops."""
     kept: dict[SSAValue, list[int]] = {}
     pops: list[tuple[TapePopOp, list[int]]] = []
     for op in (op for block in blocks for op in ops_within(block)):
@@ -206,7 +206,7 @@ def _replace_pop(op: TapePopOp, columns: Sequence[int]) -> None:
 
 
 def _needed_columns(tape: SSAValue, marks: _Marks) -> list[int] | None:
-    """The columns that are needed of a tape; None for all."""
+    """The needed columns of a tape; None for all."""
     assert isinstance(tape.type, TapeType)
     found = sorted(marks.columns.get(marks.families.of(tape), ()))
     return None if not found or len(found) == len(tape.type.columns) else found

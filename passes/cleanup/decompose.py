@@ -16,7 +16,7 @@ from gradir.passes.cleanup.dead_code import blocks_inside_out, require_static_sh
 
 
 def decompose(module: ModuleOp) -> None:
-    """Leaves no op that has a decomposition."""
+    """Replace all ops with a decomposition."""
     for block in blocks_inside_out(module):
         decompose_block(block)
 
@@ -26,9 +26,9 @@ def decompose_block(
     wanted: Callable[[Operation], bool] = lambda op: True,
     behind: Operation | None = None,
 ) -> None:
-    """Leaves no op of the block (regions in it aside) that has a decomposition and is wanted.
+    """Replace the wanted ops of a block (not of regions in it) that have a decomposition.
 
-    With `behind`, only ops behind that one are looked at.
+    With `behind`, only ops behind that one.
     """
     op = block.first_op if behind is None else behind.next_op
     while op is not None:
@@ -39,7 +39,7 @@ def decompose_block(
 
 
 def _decompose_op(block: Block, op: TensorOp) -> Operation | None:
-    """Replace one op; returns the first of its replacements, which may be compound too."""
+    """Replace one op; returns its first replacement, which may be compound too."""
     require_static_shapes(op)
     emitter = Emitter(block, op.location, before=op, source=op.source_name)
     previous = op.prev_op

@@ -1,7 +1,7 @@
-"""gradir-hoist: ops in loops that compute the same in every iteration move out of the loop.
+"""gradir-hoist: loop-invariant ops move out of their loops.
 
-What may fail at run time (an index check) and what has effects stays, and so do checkpoint stages
-and what is free inside: constants of one number.
+Ops that may fail at run time (index checks) or have effects stay, and so do checkpoint stages and
+constants of one number, which are free inside.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _hoist_from(loop: Operation) -> None:
         for op in list(block.ops):
             if _may_move(op) and not _reads(op, inside):
                 for operand in all_operands(op):
-                    # a constant stays where it is, and is made again where it is needed
+                    # a constant stays, and is copied for hoisted readers
                     _bring_out(operand, op, loop)
                 op.detach()
                 home.insert_op_before(op, loop)
@@ -95,12 +95,12 @@ def _reads(op: Operation, values: set[SSAValue]) -> bool:
 
 
 def _may_move(op: Operation) -> bool:
-    """Runs as well outside, where it may run though the loop does not, and gains by it."""
+    """Whether a move pays, and is safe where the loop never runs."""
     if _is_number(op) or isinstance(op, CheckpointOp) or is_terminator(op):
         return False
     inner = list(op.walk()) if is_control_flow(op) else [op]
     if any(is_loop(each) for each in inner):
-        # might not end
+        # it might not end
         return False
     return all(map(_is_harmless, inner))
 

@@ -1,4 +1,4 @@
-"""gradir-inline: replace each func.call by the body of the function it calls."""
+"""gradir-inline: replace each func.call by the callee's body."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from gradir.passes.analysis.call_graph import (
 def inline(module: ModuleOp, function: str | None = None, every: bool = False) -> None:
     """Inline all calls in `@function` (all functions where None); PassError at recursion.
 
-    Calls of a function that has a vjp of its own stay, since their derivative would be lost, but
-    where `every` call is to be inlined.
+    Calls of a function with a custom vjp stay, since their derivative would be lost, unless
+    `every` call is inlined.
     """
     functions = functions_by_name(module)
     kept = (
@@ -42,7 +42,7 @@ def inline(module: ModuleOp, function: str | None = None, every: bool = False) -
         inline_calls(functions, functions[function], kept)
         return
     defined = [f for f in functions.values() if not f.is_declaration]
-    # so that a callee, where it is inlined itself, is flat before it is copied
+    # callees first: a callee is flat before it is copied
     for caller in callees_first(functions, defined, kept):
         _flatten(functions, caller, kept, joined=False)
 
@@ -50,11 +50,11 @@ def inline(module: ModuleOp, function: str | None = None, every: bool = False) -
 def inline_calls(
     functions: dict[str, FuncOp], caller: FuncOp, kept: Container[str], joined: bool = False
 ) -> None:
-    """Inline the calls in a function, but for those that are `kept`; PassError at recursion.
+    """Inline the calls in a function, but for `kept` ones; PassError at recursion.
 
     `joined`: as for `inline_call`.
     """
-    # refuses what cannot be inlined before anything is
+    # checks all callees before the first change
     callees_first(functions, [caller], kept)
     _flatten(functions, caller, kept, joined)
 
@@ -71,7 +71,7 @@ def _flatten(
 
 
 def inline_call(call: CallOp, callee: FuncOp, joined: bool = False) -> list[CallOp]:
-    """Replace one call; returns the calls that this brought in.
+    """Replace one call; returns the calls in the inlined code.
 
     `joined`: for a derivative whose sums are those of the call (grad.join).
     """
@@ -99,7 +99,7 @@ def inline_call(call: CallOp, callee: FuncOp, joined: bool = False) -> list[Call
 
 
 def _handed_on(values: Sequence[SSAValue], call: CallOp, joined: bool) -> Sequence[SSAValue]:
-    """The values, or joins of them: the last one first, so that cotangents come in their order."""
+    """The values, or joins of them, last one first: cotangents come in their order."""
     if not joined:
         return values
     block = call.parent

@@ -1,4 +1,4 @@
-"""gradir-simplify: replace ops by cheaper equal ones, as each op's class says (`simplify`).
+"""gradir-simplify: replace ops by cheaper equal ones, by each op's `simplify`.
 
 A simplification never changes a bit of a result; x + 0 stays, since it turns -0 into 0.
 """
@@ -22,7 +22,7 @@ from gradir.passes.cleanup.simplify_flow import simplify_flow
 
 
 def simplify_block(block: Block) -> None:
-    """Simplify the ops of one block, merge equal constants, and remove what became dead."""
+    """Simplify the ops of one block, merge equal constants, and remove dead ops."""
     op = block.first_op
     while op is not None:
         op = _simplify_op(block, op) if len(op.results) == 1 else op.next_op
@@ -45,7 +45,7 @@ def _merge_equal_constants(block: Block) -> None:
 
 
 def _simplify_op(block: Block, op: Operation) -> Operation | None:
-    """Simplify one op; returns the op to look at next: the first of what it was replaced by."""
+    """Simplify one op; returns the next op to simplify: its first replacement, or the next one."""
     emitter = Emitter(block, op.location, before=op)
     previous, following = op.prev_op, op.next_op
     replacement = simplified(op, [emitter.value(o) for o in op.operands])

@@ -1,5 +1,5 @@
-"""gradir-simplify: control flow. Branches that are known are taken, a region that runs once is
-written out, and what a loop carries without changing it is the value that it starts from.
+"""gradir-simplify: control flow. Known branches are taken, a region that runs once is inlined, and
+an unchanged carried value of a loop becomes its initial value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradir.passes.analysis.region_ops import fixed_value, region_flow
 
 
 def simplify_flow(block: Block) -> None:
-    """Simplify the control flow in one block, whose inner blocks are simple already."""
+    """Simplify the control flow in one block, after its inner blocks."""
     for op in list(block.ops):
         _settle(op)
         rule = _RULES.get(type(op))
@@ -25,7 +25,7 @@ def simplify_flow(block: Block) -> None:
 
 
 def _settle(op: Operation) -> None:
-    """What reads a slot that takes one value only, from outside of the op, reads that value."""
+    """Replace the readers of slots with one constant value from outside of the op."""
     if (flow := region_flow(op)) is None:
         return
     for slot in flow.slots:
@@ -70,7 +70,7 @@ def _take(op: Operation, region: Region) -> None:
 
 
 def _write_out(op: Operation, region: Region, arguments: Sequence[SSAValue]) -> None:
-    """The ops of a region in place of the op."""
+    """Replace an op by the ops of one of its regions."""
     block, home = region.block, op.parent
     assert home is not None
     for argument, value in zip(block.args, arguments, strict=True):

@@ -1,1 +1,1 @@
-"""The reverse walk: what every rule is handed, and what it leaves to the backward function."""
+"""The reverse walk: contributions, rules, residuals, and the derived functions."""

@@ -1,4 +1,4 @@
-"""The forward and the backward code of one block, as they are made."""
+"""The forward and the backward code of one block, under construction."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gradir.passes.differentiate.tapes import TapeThread
 class BlockCode:
     """The forward and the backward code of a block of the source.
 
-    The backward code reads values of the forward code freely; what becomes of that is for the
-    function, or the op around a region, to decide. `tapes_are_arguments`: tapes come in as
-    arguments of the new blocks, which hand them back, rather than begin here.
+    The backward code reads values of the forward code freely; the function, or the op around a
+    region, turns these reads into residuals. `tapes_are_arguments`: tapes are arguments of the new
+    blocks, which hand them back; otherwise they begin here.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class BlockCode:
         return Emitter(self.forward, op.location)
 
     def add_argument(self, argument: SSAValue) -> SSAValue:
-        """An argument of the forward code for one of the source."""
+        """Add an argument of the forward code for one of the source."""
         ours = self.forward.insert_arg(argument.type, len(self.forward.args))
         ours.name_hint = argument.name_hint
         self.shared.primal[argument] = ours
@@ -54,13 +54,13 @@ class BlockCode:
         return self.shared.primal[value]
 
     def set_primal(self, results: Iterable[SSAValue], ours: Iterable[SSAValue]) -> None:
-        """Say what stands for results of the source, and name it like them."""
+        """Set the primal values of results of the source, and name them alike."""
         for result, value in zip(results, ours, strict=True):
             value.name_hint = result.name_hint
             self.shared.primal[result] = value
 
     def open_tape(self, type_: TapeType) -> TapeThread:
-        """A tape for an op of this block, or for this block itself."""
+        """Open a tape for an op of this block, or for this block itself."""
         if not self.tapes_are_arguments:
             tape = new_tape(type_, Emitter(self.forward, self.location))
             tape.name_hint = "tape"
@@ -73,7 +73,7 @@ class BlockCode:
 
 
 def copied(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
-    """A copy of an op that reads what stands for its operands; `values` gets its results."""
+    """A copy of an op on the mapped operands; maps the results in `values`."""
     copy = op.clone(values)
     for one, other in zip(op.walk(), copy.walk(), strict=True):
         other.location = one.location
@@ -81,7 +81,7 @@ def copied(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
 
 
 def splice(block: Block, arguments: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:
-    """Move the ops of a block to where an emitter is; returns what its terminator handed back."""
+    """Move the ops of a block to an emitter's place; returns the terminator's operands."""
     for argument, value in zip(block.args, arguments, strict=True):
         argument.replace_all_uses_with(value)
     last = block.last_op

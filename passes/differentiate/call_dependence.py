@@ -1,6 +1,6 @@
-"""Which results of a called function depend on which of its arguments, for activity.
+"""The dependences of a called function's results on its arguments, for activity.
 
-The `Flow` of a function is found once, callees first, by one walk with masks of arguments.
+The `Flow` of a function is computed once, callees first, by one walk with masks of arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gradir.passes.differentiate.program import Flow, Program
 
 
 def dependence(program: Program, call: CallOp, varied: Sequence[bool]) -> Sequence[bool]:
-    """Of each result of a call: does it depend on the operands that are flagged?"""
+    """For each result of a call, whether it depends on a varied operand."""
     given = sum(1 << k for k, flag in enumerate(varied) if flag)
     if called_name(call) in program.custom:
         return [bool(given)] * len(call.results)
@@ -33,7 +33,7 @@ def dependence(program: Program, call: CallOp, varied: Sequence[bool]) -> Sequen
 
 
 def callee_of(program: Program, call: CallOp) -> FuncOp:
-    """The function that a call calls; PassError where it has no body."""
+    """The callee of a call; PassError where it has no body."""
     callee = program.function(call.callee.root_reference.data, call)
     if callee.is_declaration:
         raise PassError(
@@ -43,8 +43,8 @@ def callee_of(program: Program, call: CallOp) -> FuncOp:
 
 
 def _flow(program: Program, function: FuncOp) -> Flow:
-    """The flow of a function, after those of what it calls; an explicit stack, since chains of
-    calls may be longer than Python's."""
+    """The flow of a function, after its callees'; an explicit stack, since chains of calls may be
+    longer than Python's."""
     stack = [] if function in program.flows else [(function, _callees(program, function))]
     underway = {function}
     while stack:
@@ -70,7 +70,7 @@ def _callees(program: Program, function: FuncOp) -> Iterator[FuncOp]:
 
 
 class _Walk:
-    """One walk over a function; `masks` says of which arguments a value is a function."""
+    """One walk over a function; `masks` gives the arguments on which each value depends."""
 
     def __init__(self, program: Program, function: FuncOp):
         self.program = program
@@ -105,7 +105,7 @@ class _Walk:
                 spreads = self._follow(flow)
 
     def _follow(self, flow: RegionFlow) -> bool:
-        """Follow the edges once; whether a mask has grown."""
+        """Follow the edges once; returns whether a mask has grown."""
         grown = False
         for source, target in flow.edges:
             before = self.masks.get(target, 0)
@@ -141,7 +141,7 @@ class _Walk:
             return [total] * len(op.results)
         flow = self.program.flows.get(callee)
         if flow is None:
-            # it is being looked at
+            # its walk is in progress
             self.refused[_recursive(op, callee)] = total
             return [total] * len(op.results)
         for error, mask in flow.refused.items():

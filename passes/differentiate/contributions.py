@@ -1,7 +1,7 @@
 """Cotangents of the values of a block, as sums of contributions.
 
-A value that is read several times gets a contribution from each reader. The walk back comes to all
-readers before it comes to the op that makes the value, which then takes the sum.
+Each reader of a value contributes to its cotangent. The walk back visits all readers before the op
+of the value, which takes the sum.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from gradir.passes.differentiate.shared import Shared
 class Contributions(dict[SSAValue, list[Value]]):
     """The contributions to each value so far, in reverse program order.
 
-    No contribution is lost without an AssertionError: a value that takes none is checked for a way
-    to a gradient (`takes`), and what is left over after the walk for a place that takes it
-    (`check_none_inside`, `check_none_left`). `sparse` are the values whose cotangents are summed as
-    row slices where ops offer these. `found` has the cotangents of the requested results of ops.
+    A lost contribution is an AssertionError: a value takes a contribution unless it has no way to
+    a gradient (`takes`), and each one left after the walk must have a taker (`check_none_inside`,
+    `check_none_left`). `sparse` are the values whose cotangents are summed as row slices where ops
+    offer these. `found` has the cotangents of the requested results of ops.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Contributions(dict[SSAValue, list[Value]]):
             self.setdefault(value, []).append(ct)
 
     def takes(self, value: SSAValue) -> bool:
-        """Whether a contribution to a value is of use: the value depends on a requested one."""
+        """Whether a contribution to a value reaches a gradient: it depends on a requested value."""
         value, activity = self.shared.origin(value), self.shared.activity
         if value not in activity.varied:
             return False
@@ -71,15 +71,15 @@ class Contributions(dict[SSAValue, list[Value]]):
     def reach(self, op: Operation) -> bool:
         """Whether cotangents flow through an op.
 
-        Each record that is taken from an active tape must get a cotangent, be it zeros, since the
-        tape of the cotangents has a record for each.
+        Each record popped from an active tape must get a cotangent, zeros included, since the tape
+        of the cotangents has a record for each.
         """
         if isinstance(op, TapePopOp) and self.shared.activity.is_active(op.tape):
             return True
         return any(result in self for result in op.results)
 
     def of_results(self, op: Operation) -> Cotangents:
-        """The cotangents of the results of an op, dense; those of requested ones are `found`."""
+        """The dense cotangents of the results of an op; stores requested ones in `found`."""
         cts = [self.cotangent(result) for result in op.results]
         for result, ct in zip(op.results, cts, strict=True):
             if ct is not None and result in self.requested:
@@ -87,7 +87,7 @@ class Contributions(dict[SSAValue, list[Value]]):
         return [None if ct is None else densified(ct) for ct in cts]
 
     def cotangent(self, value: SSAValue) -> Value | None:
-        """The sum of the contributions to a value, which are used up; None if there are none."""
+        """The sum of the contributions to a value, which are removed; None if there are none."""
         parts = self.pop(value, None)
         return None if parts is None else summed(value, parts)
 
@@ -96,9 +96,9 @@ class Contributions(dict[SSAValue, list[Value]]):
         return densified(zero_of(value, self.emitter) if ct is None else ct)
 
     def sum_so_far(self, value: SSAValue) -> Value:
-        """The sum for a captured value so far, for an op of this block to add to.
+        """The sum so far for a captured value; an op of this block adds to it.
 
-        So a loop in a loop goes on with the sum of the outer one, instead of adding to it.
+        So an inner loop continues the sum of the outer one, instead of adding a sum of its own.
         """
         return self.cotangent_or_zero(self.shared.origin(value))
 
@@ -110,8 +110,8 @@ class Contributions(dict[SSAValue, list[Value]]):
     # Checks.
 
     def check_none_inside(self, block: Block) -> None:
-        """AssertionError if a contribution to a value of an op in a block is left after the walk;
-        the rest is for arguments of the block and for values from outside."""
+        """AssertionError if a contribution to the result of an op in a block is left after the
+        walk; contributions to block arguments and to values from outside may be left."""
         for value in self:
             home = value.owner
             assert isinstance(home, Operation | Block)
@@ -119,13 +119,13 @@ class Contributions(dict[SSAValue, list[Value]]):
                 raise lost(value, "came after the walk back had passed it")
 
     def check_none_left(self) -> None:
-        """AssertionError if a contribution is left in a block that has nothing around it."""
+        """AssertionError if a contribution is left in a function's block."""
         for value in self:
             raise lost(value, "is left over")
 
 
 def lost(value: SSAValue, fact: str) -> AssertionError:
-    """A bug of gradir: a cotangent was contributed that no gradient would have."""
+    """The AssertionError for a contribution that would be in no gradient."""
     owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
     place = "" if owner is None else f"{location_text(owner)}{op_name(owner)}: "
     return AssertionError(f"{place}the cotangent of {value_name(value)} {fact}")
@@ -142,7 +142,7 @@ def summed(value: SSAValue, parts: Sequence[Value]) -> Value:
 
 
 def zero_of(value: SSAValue, emitter: Emitter) -> Value:
-    """The cotangent of a value to which nothing contributes."""
+    """The cotangent of a value without contributions."""
     return zero(value.type, emitter).named(cotangent_hint(value))
 
 

@@ -1,4 +1,4 @@
-"""The code of a derivative, and the functions that a mode makes of it."""
+"""The code of a derivative, and its functions by mode."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.dead_region_values import prune_flow
 from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.residuals import is_constant, replace_uses_within
-from gradir.passes.differentiate.selectors import argument_attributes
 from gradir.passes.differentiate.tapes import TapeThread
 
 
@@ -25,8 +25,8 @@ from gradir.passes.differentiate.tapes import TapeThread
 class DifferentiatedLoop:
     """A loop of the source through which cotangents flow, and its policy.
 
-    `state` are the types of the carried values that a snapshot has; None if no value changes.
-    `record_bytes` is what an iteration puts on a tape of the loop, loops in it aside.
+    `state` are the types of the carried values in a snapshot; None if no value changes.
+    `record_bytes` are those of an iteration's records on the loop's tapes, inner loops aside.
     """
 
     op: scf.ForOp | scf.WhileOp
@@ -39,9 +39,9 @@ class DifferentiatedLoop:
 class Derived:
     """The code of a differentiated function, not yet in functions.
 
-    `backward` reads values of `forward` freely; its arguments are the cotangents, then those that
-    gradients are added to: `added` gives them by the place of the gradient. `tapes` come in as the
-    last arguments of both. `loops` are those of the source, in program order.
+    `backward` reads values of `forward` freely; its arguments are the cotangents, then the given
+    gradients to add to: `added` maps places of gradients to these. `tapes` are the last arguments
+    of both. `loops` are those of the source, in program order.
     """
 
     source: FuncOp
@@ -57,7 +57,7 @@ class Derived:
     loops: Sequence[DifferentiatedLoop] = ()
 
     def copied(self, source: FuncOp) -> tuple[Derived, dict[SSAValue, SSAValue]]:
-        """A copy for a copy of the source, and where its values are; without tapes."""
+        """A copy for a copy of the source, and the map of its values; without tapes."""
         copies: dict[SSAValue, SSAValue] = {}
         blocks: list[Block] = []
         for block in (self.forward, self.backward):
@@ -77,7 +77,7 @@ class Derived:
         return made, copies
 
     def clean(self, simplify: Callable[[Block], None]) -> None:
-        """Simplify the backward code and prune both; a temporary use holds what is returned."""
+        """Simplify the backward code and prune both; a temporary use keeps the returned values."""
         ends = [e for t in self.tapes for e in (t.forward, t.in_backward())]
         returned = ReturnOp(*self.results, *self.grads, *ends)
         self.backward.add_op(returned)
@@ -95,7 +95,7 @@ class Derived:
         returned.erase()
 
     def add_return(self, block: Block, *values: SSAValue) -> None:
-        """End a block in a return that stands for the source's."""
+        """End a block in a copy of the source's return."""
         op = ReturnOp(*values)
         last = self.source.body.block.last_op
         assert last is not None
@@ -157,7 +157,7 @@ def split_functions(
 def _mark_added(
     attributes: list[dict[str, Attribute]], derived: Derived, first: int
 ) -> list[dict[str, Attribute]]:
-    """Say of the arguments that gradients are added to which results these are, from `first` on."""
+    """Mark arguments to which gradients are added with their results' indices, from `first` on."""
     for k, value in derived.added.items():
         assert isinstance(value, BlockArgument)
         attributes += [{} for _ in range(value.index + 1 - len(attributes))]
@@ -166,7 +166,7 @@ def _mark_added(
 
 
 def _clone_constants(derived: Derived) -> None:
-    """What is made without operands is made again in the backward code, not kept."""
+    """Copy constants, ops without operands, to the backward code; they are not kept."""
     copies: dict[SSAValue, SSAValue] = {}
     for top in list(derived.backward.ops):
         for op in top.walk():
@@ -185,7 +185,7 @@ def _clone_constants(derived: Derived) -> None:
 
 
 def _residuals(derived: Derived) -> list[SSAValue]:
-    """The forward values that the backward code reads, in the order of their definition."""
+    """The forward values that the backward code reads, in order of definition."""
     read = {o for op in derived.backward.walk() for o in op.operands} | set(derived.grads)
     in_order: list[SSAValue] = list(derived.forward.args)
     in_order += [r for op in derived.forward.ops for r in op.results]

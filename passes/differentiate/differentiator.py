@@ -1,7 +1,7 @@
 """Reverse mode on one block: of a function, or of a region in one.
 
-One walk forward copies the block; one walk back appends the derivative of each active op. What an
-op's derivative is, its rule knows (`rule.py`); what has flowed to a value so far, `contributions`.
+One walk forward copies the block; one walk back appends the derivative of each active op, by its
+rule (`rule.py`). `contributions` holds the cotangents so far.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gradir.passes.differentiate.shared import Shared
 class Differentiator(BlockCode):
     """Makes the forward and the backward code of one block.
 
-    `executions`: at most so often the block runs while its tapes live; None where unknown.
+    `executions`: a bound on the block's runs during the life of its tapes; None where unknown.
     `requested` and `sparse` are for `Contributions`.
     """
 
@@ -40,14 +40,14 @@ class Differentiator(BlockCode):
         self.contributions = Contributions(shared, self.emitter, requested, sparse)
 
     def region(self, block: Block, op: Operation) -> Differentiator:
-        """For a block of a region of an op of this block."""
+        """The differentiator of a block in a region of an op of this block."""
         within = executions_within(self.executions, op)
         return Differentiator(self.shared, block, op.location, within)
 
     # Forward.
 
     def copy_forward(self) -> None:
-        """Append the forward code of all ops but a terminator."""
+        """Append the forward code of all ops but the terminator."""
         self.copy_block(self.block)
 
     def copy_block(self, block: Block) -> None:
@@ -60,7 +60,7 @@ class Differentiator(BlockCode):
                 self.copy(op)
 
     def dissolve(self, op: Operation, block: Block, results: Iterable[SSAValue]) -> None:
-        """Make the ops of a region's block, which runs once, ops of this block."""
+        """Differentiate the ops of a region that runs once as ops of this block."""
         self.copy_block(block)
         self.shared.dissolved[op] = block
         for result, value in zip(op.results, results, strict=True):
@@ -70,9 +70,9 @@ class Differentiator(BlockCode):
     # Backward.
 
     def walk_back(self) -> None:
-        """Append the backward code, given the cotangents that were contributed so far.
+        """Append the backward code for the contributions so far.
 
-        What is left afterwards is for arguments and for values from outside.
+        The contributions to arguments and to values from outside are left.
         """
         self.walk_block_back(self.block)
         self.emitter.location = self.location
@@ -80,7 +80,7 @@ class Differentiator(BlockCode):
 
     def walk_block_back(self, block: Block) -> None:
         """Reverse mode: for each op, the last one first, sum the cotangents of its results, append
-        its derivative, and contribute the cotangents that come out to the values it reads."""
+        its derivative, and contribute the new cotangents to its operands and captured values."""
         shared, sums = self.shared, self.contributions
         for op in shared.ops_backward(block):
             if not sums.reach(op):
@@ -93,7 +93,7 @@ class Differentiator(BlockCode):
                     sums.add(value, ct.named(cotangent_hint(value)))
 
     def walk_region_back(self, block: Block) -> None:
-        """Append the backward code of a block that stands for a region: there, all rows count."""
+        """Append the backward code of a region's block; all its cotangents are dense."""
         sums = self.contributions
         sparse, sums.sparse = sums.sparse, set[SSAValue]()
         self.walk_block_back(block)

@@ -34,7 +34,7 @@ from gradir.passes.differentiate.shared import Shared
 class FunctionDifferentiator:
     """The forward and backward code of one function.
 
-    `executions` bounds how often the function is called while its tapes live.
+    `executions` is a bound on the calls of the function during the life of its tapes.
     `tapes_are_arguments` of a callee: its tapes are arguments and results of its halves, so that a
     call in a loop may push on the tapes of the caller.
     """
@@ -99,7 +99,7 @@ class FunctionDifferentiator:
         )  # fmt: skip
 
     def _check_effects(self) -> None:
-        """PassError at the first op with effects that reads what depends on `wrt`."""
+        """PassError at the first op with effects that reads an active value."""
         varied = self.activity.varied
         for op in ops_within(self.block):
             if isinstance(op, TensorOp) or region_flow(op) is not None:
@@ -110,7 +110,7 @@ class FunctionDifferentiator:
                     raise problem
 
     def dissolved_stages(self) -> set[Operation]:
-        """The stages around requested values: these need cotangents of the code around."""
+        """The stages around requested values, which need cotangents from outside of the stage."""
         found: set[Operation] = set()
         for target in (*self.wrt, *self.of):
             owner = target.value.owner
@@ -141,7 +141,7 @@ class FunctionDifferentiator:
 
 
 def gradient_of(work: Differentiator, target: Target) -> SSAValue:
-    """The gradient of a target after the walk, in the form that its request names."""
+    """The gradient of a target after the walk, in the requested form."""
     value, sums = target.value, work.contributions
     ct = sums.found.get(value) or sums.cotangent(value)
     if target.request == "slices":
@@ -156,7 +156,7 @@ def gradient_of(work: Differentiator, target: Target) -> SSAValue:
 def add_to_given(
     work: Differentiator, targets: Sequence[Target], grads: list[SSAValue]
 ) -> dict[int, SSAValue]:
-    """Add the gradients of `add` to arguments, which come behind the cotangents; returns those."""
+    """Add the gradients of `add` to new arguments behind the cotangents; returns these."""
     added: dict[int, SSAValue] = {}
     emitter, block = work.emitter, work.backward
     for k, target in enumerate(targets):
@@ -165,7 +165,7 @@ def add_to_given(
         before = block.insert_arg(grads[k].type, len(block.args))
         before.name_hint = f"{target.hint}_before"
         old, grad = emitter.value(before), emitter.value(grads[k])
-        # the whole gradient is one operand, so that the sum has the bits of before + gradient
+        # the whole gradient is one operand: the sum has the bits of before + gradient
         total = old + grad if isinstance(old, Scalar) else AccumulateOp.on(old, grad)
         grads[k] = total.named(cotangent_name(target.hint)).ssa
         added[k] = before
@@ -173,7 +173,7 @@ def add_to_given(
 
 
 def _as_slices(ct: Value | None, value: SSAValue, work: Differentiator) -> Value:
-    """Slices as they are; of a tensor all rows, since any may be anything; none of nothing."""
+    """A cotangent as slices: all rows of a tensor, no row without contributions."""
     if ct is None:
         return no_slices(value.type, work.emitter)
     return ct if is_slices(ct.ssa.type) else whole(ct)

@@ -1,4 +1,4 @@
-"""The functions of a module, and what differentiation has found and made of them so far."""
+"""The functions of a module, and the state of their differentiation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradir.passes.cleanup.dead_code import has_no_effect
 
 @dataclass(frozen=True)
 class Flow:
-    """Which arguments of a function each result depends on, as a mask of the arguments.
+    """The arguments on which each result of a function depends, as masks.
 
     `refused`: errors, each raised when an argument of its mask is active.
     """
@@ -32,7 +32,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Halves:
-    """The functions of mode split of a callee, and the tapes that both take and return, last."""
+    """A callee's functions of mode split, and the tapes that both take and return, last."""
 
     forward: FuncOp
     backward: FuncOp
@@ -40,10 +40,10 @@ class Halves:
 
 
 class Program:
-    """The functions of a module by name, and what differentiation has found and made of them.
+    """The functions of a module by name, and the state of their differentiation.
 
-    `functions` are what calls mean while the module is differentiated: prepared copies may stand
-    for functions of the module, which stays as it is but for the functions that are added.
+    `functions` resolve calls during differentiation: prepared copies may stand for functions of the
+    module, which is unchanged but for added functions.
     """
 
     def __init__(self, module: ModuleOp, functions: Mapping[str, FuncOp] | None = None):
@@ -57,7 +57,7 @@ class Program:
         self.effects: dict[FuncOp, bool] = {}
 
     def function(self, name: str, place: Operation | None = None) -> FuncOp:
-        """The function @name; PassError that names the candidates if there is none."""
+        """The function @name; PassError with the candidates if there is none."""
         if name not in self.functions:
             known = ", ".join(f"@{n}" for n in self.functions) or "none"
             raise PassError(f"no function @{name}; functions: {known}", place or self.module)
@@ -78,11 +78,11 @@ class Program:
         return first
 
     def has_effects(self, op: Operation) -> bool:
-        """Whether it would be noticed that an op, with all in its regions, runs again."""
+        """Whether a second run of an op, with its regions, would be observable."""
         return any(map(self.has_own_effect, op.walk()))
 
     def has_own_effect(self, op: Operation) -> bool:
-        """Whether that is so for an op without its regions; a call does what its callee does."""
+        """As `has_effects`, without the op's regions; a call has its callee's effects."""
         if isinstance(op, CallOp):
             return self._callee_has_effects(op)
         return not (op.regions or has_trait(op, IsTerminator) or has_no_effect(op))
@@ -96,7 +96,7 @@ class Program:
         return self.effects[callee]
 
     def results(self, function: FuncOp) -> Sequence[SSAValue]:
-        """The values that a function returns."""
+        """The returned values of a function."""
         last = self.block(function).last_op
         assert last is not None
         return last.operands
@@ -111,7 +111,7 @@ class Program:
         return self._insert(function, after)
 
     def share(self, function: FuncOp, after: FuncOp) -> FuncOp:
-        """Insert a function behind another, unless it is there, under a name that is free."""
+        """Insert a function behind another, unless it is there, under a free name."""
         name = wanted = function.sym_name.data
         copies = 0
         while (found := self.functions.get(name)) is not None:

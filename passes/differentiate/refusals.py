@@ -1,4 +1,4 @@
-"""What the gradient pass refuses before it begins: all offenders at once, with paths."""
+"""Refusals of the gradient pass in advance: all active ops without a derivative, with paths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_differentiable(
     activity: Activity,
     rules: Rules,
 ) -> None:
-    """PassError that lists every active op without a derivative, and how it is reached."""
+    """PassError that lists every active op without a derivative, and a path from `wrt` to it."""
     offenders: list[tuple[Operation, str, SSAValue | None]] = []
     for op in ops_within(block):
         if is_terminator(op):
@@ -40,9 +40,9 @@ def check_differentiable(
 
 
 def _problem(op: Operation, activity: Activity, rules: Rules) -> tuple[str, SSAValue | None] | None:
-    """What is wrong with an op, and the operand to blame if it is one."""
+    """The problem of an op, and the operand to blame, if any."""
     if isinstance(op, DerivativeOp) or (isinstance(op, tensor.CastOp) and _is_open(op)):
-        # what gradir-specialize takes away before anything is differentiated
+        # gradir-specialize removes these before differentiation
         return None
     if type(op) not in rules and vjp_rule(op) is None:
         what = "its regions cannot be differentiated" if op.regions else "it has no derivative"
@@ -62,7 +62,7 @@ def _is_open(op: tensor.CastOp) -> bool:
 
 
 def _path_text(op: Operation, cause: SSAValue | None, activity: Activity) -> str:
-    """The way from `wrt` to the op, through the operand that is the cause if there is one."""
+    """The path from `wrt` to the op, through the operand to blame if there is one."""
     result = next(r for r in op.results if activity.is_active(r))
     steps = activity.path_to(result) if cause is None else [*activity.path_to(cause), result]
     names = [value_name(v) for v in steps]

@@ -1,13 +1,13 @@
-"""What the backward code of a region reads of its forward code, and how it comes by each value.
+"""The residuals of a region, and the source of each in its backward code.
 
-The least that has to be kept is found per value:
-- made of constants, of the induction variable and of values from outside by cheap ops (scalar
-  arithmetic, views, fills): made again in the backward code
-- made of values from outside by other ops: the op moves out of the loop, and is read from there
+Per value, the cheapest source:
+- computed from constants, the induction variable and values from outside by cheap ops (scalar
+  arithmetic, views, fills): recomputed in the backward code
+- computed from values from outside by other ops: the op moves out of the loop
 - a part of a tensor from outside, if all parts together are no smaller: read again
-- a view of something no larger: that is kept, and the view made again; likewise what scalar
-  arithmetic makes of kept values
-- anything else is kept, on a tape or as a result of the forward op
+- a view of a value no larger: the value is kept, and the view recomputed; likewise scalar
+  arithmetic on kept values
+- any other value is kept, on a tape or as a result of the forward op
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from gradir.dialects.building.control_flow import named
 from gradir.passes.analysis.regions import defining_block
 
 Makers = Mapping[SSAValue, Callable[[Emitter], SSAValue]]
-"""How to make certain forward values (an induction variable) in the backward code."""
+"""Recipes of certain forward values (an induction variable) in the backward code."""
 
-# They trap where the divisor is 0, so that they must not run where the program does not run them.
+# They trap where the divisor is 0: they run only where the program runs them.
 _TRAPPING = (
     arith.DivSIOp, arith.DivUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp,
     arith.RemSIOp, arith.RemUIOp,
@@ -40,9 +40,9 @@ _TRAPPING = (
 class Residuals:
     """The values of `forward` that `backward` reads.
 
-    `kept` are those to store; then `restore` makes the backward code read what was stored. With
-    `outside`, where the loop will stand, what no iteration changes moves there. `trips`: so often
-    `forward` runs, if that is known.
+    `kept` are the values to store; then `restore` lets the backward code read the stored ones. With
+    `outside`, the place of the loop, loop invariants move there. `trips` is the number of runs of
+    `forward`, if known.
     """
 
     def __init__(
@@ -66,20 +66,20 @@ class Residuals:
         for value in self.kept:
             _check_static(value)
 
-    # What to do with a value.
+    # The source of a value.
 
     def _is_inner(self, value: SSAValue) -> bool:
         return defining_block(value) is self.forward
 
     def _is_cheap(self, value: SSAValue) -> bool:
-        """It can be made again from what the backward code sees anyway."""
+        """Whether cheap ops recompute it from values visible to the backward code."""
         return value in self.cheap or not self._is_inner(value)
 
     def _is_cheaply_made(self, op: Operation) -> bool:
         return _is_cheap_op(op) or self._is_part(op)
 
     def _is_part(self, op: Operation) -> bool:
-        """It reads a part of a tensor; to keep the tensor takes no more than to keep all parts."""
+        """Whether an op reads a part of a tensor, and the tensor is no larger than all parts."""
         if not isinstance(op, tensor.ExtractOp | tensor.ExtractSliceOp) or self.trips is None:
             return False
         source, part = op.operands[0], op.results[0]
@@ -90,7 +90,7 @@ class Residuals:
     def _made_by(
         self, allowed: Callable[[Operation], bool], given: Iterable[SSAValue]
     ) -> set[SSAValue]:
-        """What ops that are allowed make of values that are given, or from outside."""
+        """The values computed by allowed ops from given values, or from values from outside."""
         found = set(given)
         for op in self.forward.ops:
             if allowed(op) and all(o in found or not self._is_inner(o) for o in op.operands):
@@ -98,7 +98,7 @@ class Residuals:
         return found
 
     def _stored(self, value: SSAValue) -> SSAValue:
-        """What to store instead of a value: of a view, what is viewed."""
+        """The value to store for a value: the source of a view."""
         while self._is_inner(value) and isinstance(owner := value.owner, TensorOp):
             if not (owner.IS_VIEW and self._is_inner(owner.operands[0])):
                 break
@@ -108,7 +108,7 @@ class Residuals:
         return value
 
     def _without_derived(self, kept: dict[SSAValue, None]) -> list[SSAValue]:
-        """Leave out what scalar arithmetic makes of values that are kept as well."""
+        """Drop values that scalar arithmetic computes from other kept ones."""
         for value in reversed(list(kept)):
             op = value.owner
             if (
@@ -124,8 +124,8 @@ class Residuals:
     # Invariants.
 
     def _hoist(self, outside: Emitter) -> None:
-        """Move what no iteration changes out of the loop, unless it is as well made again; also
-        what that is of which cheap ops make what is read."""
+        """Move loop invariants out of the loop, unless they are recomputed as cheaply; also the
+        invariant operands of cheap ops that are recomputed."""
         invariant = self._made_by(_is_movable, ())
         pending, seen = list(self.read), set(self.read)
         moved: list[SSAValue] = []
@@ -146,7 +146,7 @@ class Residuals:
             self.cheap = self._made_by(self._is_cheaply_made, self.makers)
 
     def _needed(self, values: Iterable[SSAValue], given: Container[SSAValue]) -> list[Operation]:
-        """The ops of the forward code that make values of those that are given, in order."""
+        """The ops of the forward code between given values and `values`, in order."""
         found: set[Operation] = set()
         pending = list(values)
         while pending:
@@ -161,7 +161,7 @@ class Residuals:
     # Substitution.
 
     def restore(self, stored: Sequence[SSAValue], prologue: Emitter) -> None:
-        """Make the backward code read `stored` for `kept`; what is made again, in `prologue`."""
+        """Let the backward code read `stored` for `kept`; recomputed values are in `prologue`."""
         made = dict(zip(self.kept, stored, strict=True))
         again = self._needed(self.read, made)
         needed = {*self.read, *(o for op in again for o in op.operands)}
@@ -179,7 +179,7 @@ class Residuals:
 
 
 def values_read_of(forward: Block, backward: Block) -> list[SSAValue]:
-    """The values of one block that ops of another, or in their regions, read; as defined."""
+    """The values of one block that ops of another read, in regions too; in order of definition."""
     read = {o for op in backward.walk() for o in op.operands if defining_block(o) is forward}
     in_order: list[SSAValue] = [*forward.args, *(r for op in forward.ops for r in op.results)]
     return [v for v in in_order if v in read]
@@ -195,7 +195,7 @@ def replace_uses_within(block: Block, value: SSAValue, other: SSAValue) -> None:
 
 
 def _is_cheap_op(op: Operation) -> bool:
-    """Scalar arithmetic, a view, a tensor of scalars, or a constant."""
+    """Whether an op is scalar arithmetic, a view, a tensor of scalars, or a constant."""
     if op.regions:
         return False
     if isinstance(op, TensorOp) and op.IS_VIEW:
@@ -207,14 +207,14 @@ def _is_cheap_op(op: Operation) -> bool:
 
 
 def is_constant(op: Operation) -> bool:
-    """It makes its result of nothing, and always the same."""
+    """Whether an op has no operands, and always the same result."""
     if op.operands:
         return False
     return has_trait(op, ConstantLike) or (isinstance(op, TensorOp) and is_side_effect_free(op))
 
 
 def _is_movable(op: Operation) -> bool:
-    """It may run where the program does not run it: no effects, and nothing to go wrong."""
+    """Whether an op may run where the program does not run it: no effects, and no failure."""
     if op.regions or not is_side_effect_free(op) or isinstance(op, _TRAPPING):
         return False
     if isinstance(op, TensorOp):

@@ -1,8 +1,8 @@
-"""What a rule is: how ops of one class are differentiated, as part of a block.
+"""Rules: the differentiation of ops of one class, as part of a block.
 
 An ordinary op has a vjp that reads its operands and results; one rule serves all of them. A
 structural op (a call, an op with regions) has a rule of its own, since it is replaced in the
-forward code too, by one that also yields what its backward code reads.
+forward code too, by an op that also yields the residuals.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class StructuralRule(Protocol):
-    """How to differentiate ops of one class, as part of a block that is being differentiated."""
+    """The differentiation of ops of one class, as part of a differentiated block."""
 
     def forward(self, outer: Differentiator, op: Any) -> object:
-        """Append the forward code and say what stands for the results (`outer.set_primal`).
+        """Append the forward code and set the primals of the results (`outer.set_primal`).
 
-        Returns what `backward` is handed as `saved`.
+        Returns `saved` for `backward`.
         """
         ...
 
@@ -38,11 +38,11 @@ class StructuralRule(Protocol):
 
 
 Rules = Mapping[type[Operation], StructuralRule]
-"""The structural rule of each class of ops that has one."""
+"""The structural rules by class of op."""
 
 
 class OrdinaryRule:
-    """The rule of all ops that have a vjp: a copy forward, the vjp backward."""
+    """The rule of all ops with a vjp: a copy forward, the vjp backward."""
 
     def forward(self, outer: Differentiator, op: Operation) -> None:
         outer.copy(op)
@@ -53,7 +53,7 @@ class OrdinaryRule:
         if not any(map(outer.activity.is_active, op.operands)):
             return []
         vjp = vjp_rule(op)
-        assert vjp is not None  # check_differentiable has seen to it
+        assert vjp is not None  # check_differentiable ensures it
         results, operands = (
             [outer.emitter.value(outer.primal(v)) for v in values]
             for values in (op.results, op.operands)
@@ -63,7 +63,7 @@ class OrdinaryRule:
         if (rows := _row_slices(outer, op, cts, results, operands)) is not None:
             flowing[0] = op.operands[0], rows
         taken = [(v, ct) for v, ct in flowing if ct is not None and outer.contributions.takes(v)]
-        # a vjp computes the cotangents of all operands, also those that nobody takes
+        # a vjp computes the cotangents of all operands, unused ones too
         remove_dead_ops(outer.backward, before, {ct.ssa for _, ct in taken})
         return taken
 
@@ -75,7 +75,7 @@ def _row_slices(
     results: Sequence[Value],
     operands: Sequence[Value],
 ) -> Value | None:
-    """The cotangent of the first operand as row slices, if it is summed so and the op offers it."""
+    """The cotangent of the first operand as row slices, if its sum and the op allow it."""
     if not (op.operands and outer.contributions.sums_slices(op.operands[0])):
         return None
     if not (isinstance(op, TensorOp) and len(cts) == 1 and cts[0] is not None):

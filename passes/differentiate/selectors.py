@@ -1,4 +1,4 @@
-"""What a gradient is taken of and with respect to: indices and names to values of a function."""
+"""`wrt` and `of`: from indices and names to values of a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -18,26 +18,18 @@ from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.grad import NameOp
 from gradir.dialects.grad.tape import is_tape
 from gradir.passes.analysis.activity import carries_cotangent
+from gradir.passes.analysis.signature import argument_attributes
 
 Selector = int | str
 
 
 @dataclass(frozen=True)
 class Target:
-    """A requested value, its name in the derivative, and what is done with its gradient."""
+    """A requested value, its name in the derivative, and the form of its gradient."""
 
     value: SSAValue
     hint: str
     request: str = "write"
-
-
-def argument_attributes(function: FuncOp) -> list[dict[str, Attribute]]:
-    """The attribute dictionary of each argument."""
-    count = len(function.body.block.args)
-    if function.arg_attrs is None:
-        return [{} for _ in range(count)]
-    entries: ArrayAttr[DictionaryAttr] = function.arg_attrs
-    return [dict(entry.data) for entry in entries]
 
 
 def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[Target]:
@@ -58,7 +50,7 @@ def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[
 
 
 def resolve_requested(function: FuncOp, selectors: Sequence[Selector]) -> list[Target]:
-    """The values that `req` says something about, each once."""
+    """The values named by `req`, each once."""
     return _resolve("req", function, selectors)
 
 
@@ -118,7 +110,7 @@ def _argument_or_name(
 
 
 def _is_index(selector: Selector, function: FuncOp, what: str) -> TypeGuard[int]:
-    """An index rather than a name; PassError for anything else."""
+    """Whether a selector is an index, not a name; PassError for other types."""
     if isinstance(selector, bool) or not isinstance(selector, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PassError(f"{what}: expected an index or a name, got {selector!r}", function)
     return isinstance(selector, int)
@@ -127,7 +119,7 @@ def _is_index(selector: Selector, function: FuncOp, what: str) -> TypeGuard[int]
 def _named(
     function: FuncOp, name: str, attributes: Sequence[dict[str, Attribute]], what: str
 ) -> Target:
-    """The argument with attribute grad.name, or the result of the marker of that name."""
+    """The argument, or the marker's result, of a name."""
     names = named_values(function, attributes)
     if name not in names:
         _check_not_in_region(function, name, what)
@@ -141,8 +133,7 @@ def _named(
 
 
 def _check_not_in_region(function: FuncOp, name: str, what: str) -> None:
-    """PassError where a loop or a branch gives the name: there is such a value each time that the
-    region runs, and none if it does not."""
+    """PassError for a name in a loop or a branch, where it names one value per run, or none."""
     for op in function.walk():
         if not isinstance(op, NameOp) or op.label != name:
             continue
@@ -160,7 +151,7 @@ def _check_not_in_region(function: FuncOp, name: str, what: str) -> None:
 def named_values(
     function: FuncOp, attributes: Sequence[dict[str, Attribute]] | None = None
 ) -> dict[str, SSAValue]:
-    """All names of a function; PassError where one is given twice."""
+    """All named values of a function; PassError for a repeated name."""
     attributes = argument_attributes(function) if attributes is None else attributes
     found: dict[str, SSAValue] = {}
     for argument, given in zip(function.body.block.args, attributes, strict=True):
@@ -173,7 +164,7 @@ def named_values(
 
 
 def _ops_of(function: FuncOp) -> Iterator[Operation]:
-    """The ops of a function, those in checkpoint stages too, in program order."""
+    """The ops of a function and of its checkpoint stages, in program order."""
     pending = [iter(function.body.block.ops)]
     while pending:
         op = next(pending[-1], None)
@@ -186,7 +177,7 @@ def _ops_of(function: FuncOp) -> Iterator[Operation]:
 
 
 def _check_names(function: FuncOp, attributes: Sequence[dict[str, Attribute]]) -> None:
-    """PassError for an argument whose name is no string, whether it is requested or not."""
+    """PassError for an argument whose name is no string, requested or not."""
     for argument, given in zip(function.body.block.args, attributes, strict=True):
         label = given.get(NAME_ATTRIBUTE)
         if label is not None and not isinstance(label, StringAttr):
@@ -228,7 +219,7 @@ def _check_floating(
 
 
 def _check_type(what: str, function: FuncOp, value: SSAValue) -> None:
-    """Derivatives of vectors and the like are not there; to leave them out would be wrong."""
+    """PassError for types without derivatives, as vectors: ignoring them would be wrong."""
     type_ = value.type
     if not (is_tensor(type_) or is_scalar(type_) or is_tape(type_) or is_slices(type_)):
         raise PassError(

@@ -1,4 +1,4 @@
-"""What the blocks of one function share while it is differentiated."""
+"""The state shared by the blocks of one function during its differentiation."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from gradir.passes.differentiate.rule import ORDINARY, Rules, StructuralRule
 
 @dataclass
 class Shared:
-    """What the blocks of one function share.
+    """The state shared by the blocks of one function.
 
-    `rules` is the table of structural rules. `primal` gives the forward value of each source value.
-    `same` gives, of a carried value that never changes, the value that it starts from: cotangents
-    of the one are the other's. `saved` is what the forward half of an op's rule left for the
-    backward half. `dissolved` gives the block of an op whose ops became ops of the block around.
-    `loops` are those through which cotangents flow. `dissolved_stages` hold a requested value, so
-    that they are dissolved. `copy_of` gives the op of the source that an op stands for; its
-    operands may be others, active or not, but it calls what was made for the source. `scaffold` are
-    the blocks in which code is made: a block that is in no region in the end is code to which no
-    cotangent has come.
+    `rules` is the table of structural rules. `primal` maps source values to forward values. `same`
+    maps a carried value that never changes to its initial value: they share their cotangent.
+    `saved` maps an op to the data from its rule's forward half for the backward half. `dissolved`
+    maps an op to its block, whose ops became ops of the block around it. `loops` are those with
+    cotangents. `dissolved_stages` hold a requested value, and are therefore dissolved. `copy_of`
+    maps an op to its original in the source; their operands may differ, active or not, but both
+    call the functions made for the source. `scaffold` are the blocks under construction: one
+    without a region at the end is code without a cotangent.
     """
 
     program: Program
@@ -43,18 +42,18 @@ class Shared:
     scaffold: list[Block] = field(default_factory=list[Block])
 
     def rule(self, op: Operation) -> StructuralRule:
-        """The rule of an op: that of its class in the table, or the one around its vjp."""
+        """The rule of an op: its class's structural rule, or the ordinary one."""
         return self.rules.get(type(op), ORDINARY)
 
     def takes_part(self, op: Operation) -> bool:
         """Whether an op has a backward half: a cotangent may flow to a result.
 
-        A requested value in a stage may be all that is active of the stage.
+        A requested value inside of a stage may be its only active value.
         """
         return op in self.dissolved_stages or any(map(self.activity.is_active, op.results))
 
     def ops_backward(self, block: Block) -> Iterator[Operation]:
-        """The ops of a block, the last one first; in the place of a dissolved op those in it."""
+        """The ops of a block, the last one first; a dissolved op is replaced by its ops."""
         op = block.last_op
         while op is not None:
             if (inner := self.dissolved.get(op)) is not None:
@@ -64,7 +63,7 @@ class Shared:
             op = op.prev_op
 
     def identify(self, value: SSAValue, origin: SSAValue) -> None:
-        """Let the contributions to a value be those of another, which the walk back sees later."""
+        """Redirect contributions from a value to another one, which the walk back visits later."""
         self.same[value] = origin
 
     def origin(self, value: SSAValue) -> SSAValue:
@@ -73,7 +72,7 @@ class Shared:
         return value
 
     def take_down(self, *kept: Block) -> None:
-        """Erase the code that became part of nothing, so that nobody finds uses in it."""
+        """Erase the blocks without a region, so that values have no uses in them."""
         for block in self.scaffold:
             if block.parent is None and block not in kept:
                 block.drop_all_references()

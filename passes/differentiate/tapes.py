@@ -11,9 +11,9 @@ from gradir.dialects.grad.tape import TapeType
 
 @dataclass
 class TapeThread:
-    """A tape that passes through a block: what it is now, in the forward and in the backward code.
+    """A tape that passes through a block: its current value in the forward and the backward code.
 
-    Without a `backward` of its own, the backward code takes it up where the forward code left it.
+    Without a `backward` value, the backward code starts from the forward code's last one.
     """
 
     type: TapeType

@@ -1,1 +1,1 @@
-"""gradir-gradient: the forms of derivatives, reverse and forward, and the table of rules."""
+"""gradir-gradient: modes of derivatives, reverse and forward, and the table of rules."""

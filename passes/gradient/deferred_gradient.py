@@ -1,7 +1,7 @@
-"""Derivatives of functions whose shapes are not known: a function that waits for them.
+"""Derivatives of functions with dynamic shapes: a placeholder until the shapes are known.
 
 Its body is one grad.derivative, which gradir-specialize replaces. A derivative depends on extents
-(a mean's divides by their number), so that it is made when these are there, never before.
+(that of a mean divides by the number of elements), so that it is made when they are known.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from gradir.dialects.grad.derivative import MODES, DerivativeOp
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import ops_within
+from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.derived import function_around
 from gradir.passes.differentiate.program import Program
-from gradir.passes.differentiate.selectors import Selector, Target, argument_attributes
+from gradir.passes.differentiate.selectors import Selector, Target
 from gradir.passes.shapes.infer_shapes import is_open
 from gradir.passes.shapes.specialize import waits_for_shapes
 
@@ -27,9 +28,9 @@ from gradir.passes.shapes.specialize import waits_for_shapes
 def open_op(
     program: Program, source: FuncOp, activity: Activity, targets: Sequence[Target]
 ) -> Operation | None:
-    """The first op whose derivative needs shapes that are not known; the function, if its own do.
+    """The first op whose derivative needs unknown shapes; or the function, if its gradients do.
 
-    What does not contribute has zeros as its gradient, and how many must be known.
+    A value without contributions has a gradient of zeros, whose shape must be known.
     """
     for op in ops_within(program.block(source)):
         if any(map(activity.is_active, op.results)) and _waits(program, op):
@@ -51,7 +52,7 @@ def options(
     of: Sequence[Selector] | None,
     requests: Sequence[tuple[Selector, str]],
 ) -> dict[str, Attribute]:
-    """The requests, as the attributes of a grad.derivative."""
+    """The arguments of a gradient as attributes of a grad.derivative."""
     found: dict[str, Attribute] = {}
     for name, selectors in (("wrt", wrt), ("of", of)):
         if selectors is not None:
@@ -72,7 +73,7 @@ def deferred(
     attributes: Mapping[str, Attribute],
     place: Operation,
 ) -> FuncOp:
-    """Insert `@f_<mode>` that waits for shapes; PassError where the mode's types are not known."""
+    """Insert the placeholder `@f_<mode>`; PassError where the mode's types are unknown."""
     name = source.sym_name.data
     if mode not in MODES:
         raise PassError(

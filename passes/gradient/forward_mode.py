@@ -1,11 +1,11 @@
 """Forward mode: `@f_jvp(primals, tangents) -> (results, tangents of the results)`.
 
 One walk copies the function and puts behind each active op the code for its tangents. That code
-is the transpose of the op's vjp, so that one rule serves both modes: the vjp is emitted on
-cotangents that do not exist; what it computes from them is a linear program, and differentiating
-that program with respect to them, by the rules of its own ops, gives the tangents. What it computed
-from primal values alone stays, as the coefficients; the linear program itself is erased. Nothing is
-kept for later: loops carry tangents along and need no tapes, and checkpoints mean nothing.
+is the transpose of the op's vjp, so that one rule serves both modes: the vjp is emitted on dummy
+cotangents; its ops on them are a linear program, and the derivative of that program with respect
+to the dummies, by the rules of its own ops, gives the tangents. Its ops on primal values alone
+stay, as the coefficients; the linear program itself is erased. There are no residuals: loops carry
+tangents along without tapes, and checkpoints have no meaning.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from gradir.dialects.grad.join import JoinOp
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import region_flow, times, trips, yielded
+from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.decompose import decompose_block
@@ -34,7 +35,7 @@ from gradir.passes.differentiate.derived import function_around
 from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.rule import Rules
-from gradir.passes.differentiate.selectors import Target, argument_attributes
+from gradir.passes.differentiate.selectors import Target
 from gradir.passes.gradient.prepare import is_taken_apart
 from gradir.passes.rules.calls import Key, derive_callees, key_of, suffix
 from gradir.passes.rules.custom_vjp import refuse_forward_mode
@@ -45,7 +46,7 @@ Callees = dict[Key, FuncOp]
 def jvp_function(
     program: Program, rules: Rules, source: FuncOp, wrt: Sequence[Target], of: Sequence[Target]
 ) -> FuncOp:
-    """Insert `@f_jvp` behind `@f`; tangents come in the order of `wrt` and go in that of `of`."""
+    """Insert `@f_jvp` behind `@f`; tangents are in the orders of `wrt` and `of`."""
     analysis = FunctionDifferentiator(program, rules, source, wrt, of)
     callees: Callees = {}
 
@@ -87,8 +88,8 @@ def _function(
 class ForwardMode:
     """Copies ops into a block, with their tangents.
 
-    `primal` and `tangent` give what stands for a value of the source; a value without a tangent
-    has the tangent 0. `given` are tangents that are added to what flows to a value.
+    `primal` and `tangent` map values of the source to new ones; a value without a tangent has the
+    tangent 0. `given` are tangents that are added to the computed ones.
     """
 
     def __init__(
@@ -103,18 +104,18 @@ class ForwardMode:
         self.activity = activity
         self.callees = callees
         self.block = block
-        # at most so often the block runs; callees are told apart by that
+        # a bound on the block's runs, a part of the callees' keys
         self.executions = executions
         self.primal: dict[SSAValue, SSAValue] = {}
         self.tangent: dict[SSAValue, SSAValue] = {}
         self.given: dict[SSAValue, SSAValue] = {}
-        # stages that hold a requested value
+        # stages with a requested value inside
         self.dissolved_stages: set[Operation] = set()
 
     # Values.
 
     def add_argument(self, source: SSAValue | None, type_: Attribute, hint: str | None) -> SSAValue:
-        """An argument of the block, which stands for a value of the source if there is one."""
+        """Add an argument to the block, for a value of the source if there is one."""
         ours = self.block.insert_arg(type_, len(self.block.args))
         ours.name_hint = hint
         if source is not None:
@@ -124,7 +125,7 @@ class ForwardMode:
     def set_tangents(
         self, values: Sequence[SSAValue], tangents: Sequence[SSAValue | None], emitter: Emitter
     ) -> None:
-        """Say what the tangents of values are, but for what is given in addition."""
+        """Set the tangents of values; given ones are added."""
         for value, flowing in zip(values, tangents, strict=True):
             parts = [t for t in (self.given.get(value), flowing) if t is not None]
             if parts and self.activity.is_active(value):
@@ -141,7 +142,7 @@ class ForwardMode:
     # Ops.
 
     def ops(self, block: Block) -> None:
-        """Copy the ops of a block of the source, but for its terminator."""
+        """Copy the ops of a block of the source without its terminator."""
         for op in block.ops:
             if is_terminator(op):
                 continue
@@ -182,7 +183,7 @@ class ForwardMode:
         self.set_tangents(op.results, tangents, emitter)
 
     def _call(self, op: CallOp) -> None:
-        """A call of @g_jvp: tangents of the active arguments to those of the active results."""
+        """A call of @g_jvp, from tangents of active arguments to those of active results."""
         refuse_forward_mode(self.program, op)
         key = key_of(self.program, op, self.activity, self.executions)
         callee, emitter = self.callees[key], Emitter(self.block, op.location)
@@ -193,7 +194,7 @@ class ForwardMode:
         self._take_over(op, made, key.of)
 
     def _take_over(self, op: Operation, made: Operation, active: Sequence[int]) -> None:
-        """The results of `made` are those of `op`, and behind them tangents of the active ones."""
+        """Map the results of `op` to those of `made`; behind them are the active ones' tangents."""
         count = len(op.results)
         for result, ours in zip(op.results, made.results, strict=False):
             ours.name_hint = result.name_hint
@@ -202,12 +203,12 @@ class ForwardMode:
         values = [op.results[k] for k in active]
         self.set_tangents(values, made.results[count:], emitter)
 
-    # Ops with regions: what they carry and hand back gets tangents behind it.
+    # Ops with regions: tangents stand behind the carried values and results.
 
     def _region(
         self, op: Operation, block: Block, carried: Sequence[int], end: Sequence[int]
     ) -> Region:
-        """A block with tangents of these arguments and of these operands of its terminator."""
+        """A copy of a block with tangents for `carried` arguments and `end` operands."""
         executions = times(self.executions, trips(op))
         inner = ForwardMode(self.program, self.activity, self.callees, Block(), executions)
         inner.primal, inner.tangent, inner.given = self.primal, self.tangent, self.given
@@ -232,7 +233,7 @@ class ForwardMode:
     def _with_regions(
         self, op: Operation, tangents: Sequence[SSAValue], passed: Sequence[int], *regions: Region
     ) -> None:
-        """`op` with more operands, with results for these tangents, and with other regions."""
+        """A copy of `op` with tangents as further operands and results, and with other regions."""
         types = [cotangent_type(op.results[k].type) for k in passed]
         made = type(op).create(
             operands=[*(self.primal[o] for o in op.operands), *tangents],
@@ -289,7 +290,7 @@ def pushed_forward(
 ) -> Sequence[SSAValue | None]:
     """Append the tangents of the wanted results of an op, given those of its operands.
 
-    None is 0. The op stands in the emitter's block.
+    None is 0. The op is in the emitter's block.
     """
     rule = vjp_rule(op)
     assert rule is not None, f"{op.name} has no derivative"
@@ -309,7 +310,7 @@ def pushed_forward(
 
 
 def _in_parts(flowing: Cotangents, before: Operation | None, emitter: Emitter) -> Cotangents:
-    """What a rule has found, after what it emitted behind an op was taken apart."""
+    """The results of a rule after a decomposition of the ops it emitted behind `before`."""
     held = emitter.insert(ReturnOp(*(ct.ssa for ct in flowing if ct is not None)))
     decompose_block(emitter.block, is_taken_apart, before)
     found = iter(held.operands)
@@ -327,7 +328,7 @@ def _ops_behind(op: Operation | None, block: Block) -> Iterator[Operation]:
 
 
 def _linear_ops(ops: Iterator[Operation], dummies: Block) -> list[Operation]:
-    """The ops that depend on the cotangents that do not exist."""
+    """The ops that depend on the dummy cotangents."""
     dependent: set[SSAValue] = set(dummies.args)
     found: list[Operation] = []
     for op in ops:
@@ -343,7 +344,7 @@ def _transpose(
     contributions: dict[SSAValue, list[Value]],
     emitter: Emitter,
 ) -> None:
-    """Run a linear program backward, from what was contributed to its results."""
+    """Run a linear program backward, from the contributions to its results."""
     dependent = {*dummies.args, *(r for op in linear for r in op.results)}
     for op in reversed(linear):
         cts = [accumulated(p) if (p := contributions.pop(r, None)) else None for r in op.results]
@@ -367,7 +368,7 @@ def _transpose(
 
 
 def _erase(linear: Sequence[Operation], source: Operation) -> None:
-    """Erase the linear program, of which nobody may have read a value."""
+    """Erase the linear program; AssertionError where one of its values is read."""
     for op in reversed(linear):
         read = any(r.first_use is not None for r in op.results)
         assert not read, f"{op_name(source)}: its vjp is not linear in the cotangent, at {op.name}"

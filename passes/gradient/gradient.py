@@ -1,7 +1,7 @@
 """gradir-gradient: reverse-mode differentiation of a function into new functions beside it.
 
-What an op's derivative is, its class says; `differentiate/` puts the derivatives together, in a
-forward and a backward block. The mode decides how these become functions:
+Op classes define derivatives; `differentiate/` assembles them in a forward and a backward block.
+The mode decides the functions:
 
     mode=split   @f_fwd(primals) -> (results, residuals)   @f_bwd(residuals, cts) -> (grads)
     mode=vjp     @f_vjp(primals, cts) -> (results, grads)
@@ -37,10 +37,10 @@ from gradir.passes.shapes.specialize import waits_for_shapes
 
 Mode = Literal["split", "vjp", "grad", "jvp"]
 Choice: TypeAlias = "Callable[[Derivation], Derived]"
-"""Makes a derivative with recomputation in the place of what is not kept."""
+"""Makes a derivative that recomputes the residuals it does not keep."""
 
 Observer: TypeAlias = Callable[[Derived], None]
-"""Is shown a derivative before it becomes functions."""
+"""Called with a derivative before it becomes functions."""
 
 
 def gradient(
@@ -56,11 +56,11 @@ def gradient(
 ) -> list[FuncOp]:
     """Add the derivative functions of `@function` behind it; returns them.
 
-    `wrt` and `of` take indices or names. `requests` say of members of `wrt` what is done with their
-    gradients (`requests.py`). `keep` decides what is recomputed; without it, all that the backward
-    code reads is kept. Where shapes are not known, the function that is made waits for them
-    (`deferred_gradient.py`), and `settings` are what stands for `keep` there. `observe` is shown
-    the derivative that is made in reverse mode. PassError, located, where it cannot be done.
+    `wrt` and `of` take indices or names. `requests` are the forms of gradients of members of `wrt`
+    (`requests.py`). `keep` decides on recomputation; without it, all residuals are kept. With
+    dynamic shapes the function is a placeholder (`deferred_gradient.py`), with `settings` in place
+    of `keep`. `observe` is called with the derivative in reverse mode. Raises a located PassError
+    for refusals.
     """
     program, source = prepared(module, function, flat=keep is not None)
     results = list(program.results(source))
@@ -89,7 +89,7 @@ def gradient(
 
 
 def functions_of(program: Program, derived: Derived, mode: Mode) -> list[FuncOp]:
-    """The code of a derivative as the functions of a mode."""
+    """The functions of a mode from the code of a derivative."""
     if mode == "split":
         return list(split_functions(program, derived))
     return [joint_function(program, derived, mode)]
@@ -97,7 +97,7 @@ def functions_of(program: Program, derived: Derived, mode: Mode) -> list[FuncOp]
 
 @dataclass(frozen=True)
 class Derivation:
-    """The way to a function's derivative, which may be gone again under other loop policies."""
+    """A function's derivation; it can be repeated under other loop policies."""
 
     differentiator: FunctionDifferentiator
     mode: Mode
@@ -112,7 +112,7 @@ class Derivation:
         return self.differentiator.source
 
     def derived(self, policies: Mapping[Operation, LoopPolicyAttr] | None = None) -> Derived:
-        """The derivative without calls, with these policies for loops of the source."""
+        """The derivative with calls inlined, under these policies for loops of the source."""
         differentiator, with_ones = self.differentiator, self.mode == "grad"
         if policies:
             derived = _run_under(policies, differentiator, with_ones)

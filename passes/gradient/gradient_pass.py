@@ -1,7 +1,7 @@
 """gradir-gradient as a pass, with its policies and memory limits.
 
-What a plan for a memory limit needs to know, the size of the arena, comes out of the stages down to
-buffers. So the compiler hands in the measure, and the pass that has a name derives from this one
+A plan for a memory limit needs the size of the arena, a product of the stages down to buffers. So
+the compiler hands in the measure, and the registered pass derives from this one
 (`gradir/compiler/measured_gradient.py`).
 """
 
@@ -43,13 +43,13 @@ class GradientPass(ModulePass):
 
     @abstractmethod
     def measure(self) -> Measure:
-        """What says how large the arenas of functions are."""
+        """The measure of arenas: bytes by function."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self.run(op)
 
     def run(self, module: ModuleOp, observe: Observer | None = None) -> None:
-        """Apply the pass; `observe` is shown the derivative."""
+        """Apply the pass; `observe` is called with the derivative."""
         apply_gradient(
             module, self.function, self.wrt, self.of, self.mode, self.policy, self.memory_limit,
             parse_requests(self.req, module), self.measure, observe,
@@ -91,7 +91,7 @@ def apply_gradient(
 def _choice(
     module: ModuleOp, policy: str, memory_limit: int | None, measuring: Callable[[], Measure]
 ) -> Choice | None:
-    """What decides on recomputation; None where all is kept."""
+    """The decision on recomputation; None for all kept."""
     if policy not in POLICIES:
         known = ", ".join(POLICIES)
         raise PassError(f"gradir-gradient: policy must be one of {known}, got {policy!r}", module)

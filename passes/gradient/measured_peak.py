@@ -1,5 +1,5 @@
-"""What a derivative takes, as it is measured: the functions of a plan are made, and handed to what
-knows how large the arenas of functions are."""
+"""The measured memory of a derivative: a plan's functions are made and handed to the measure of
+arenas."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from gradir.passes.recompute.candidates import Candidate
 from gradir.passes.recompute.policies import recompute
 
 Measure: TypeAlias = Callable[[ModuleOp], Mapping[str, int]]
-"""The bytes of each function's arena; uses up the module. Those that are equal measure alike."""
+"""The bytes of each function's arena; uses up the module. Equal objects measure alike."""
 
 
 def measured_peak(
     measure: Measure, derived: Derived, candidate: Candidate | None, mode: Mode
 ) -> int:
-    """The bytes of the arena, and of residuals that go from one function to another; without a
-    candidate those of the derivative as it is."""
+    """The bytes of the arena, plus those of residuals between functions; without a candidate, for
+    the derivative as it is."""
     module, functions = made_functions(derived, candidate, mode)
     between = 0
     if mode == "split":
@@ -38,8 +38,7 @@ def measured_peak(
 
 
 def _handed_over(type_: Attribute) -> int:
-    """The bytes in which a residual goes from one function to another; a tape with the number of
-    its records."""
+    """The bytes of a residual between functions; a tape has the number of its records too."""
     if isinstance(type_, TapeType):
         return held_bytes_of_type(type_) + 8
     if is_tensor(type_) or is_slices(type_):

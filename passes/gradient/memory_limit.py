@@ -1,14 +1,14 @@
-"""Derivatives within a memory limit, and policies: plans that are measured, not estimated.
+"""Derivatives within a memory limit, and policies, by measured plans.
 
 A plan is a setting of loop policies (`loop_policy_search.py`) and a set of values to keep
 (`candidates.py`, both in `passes/recompute/`). Plans are measured, the cheapest first, until one
-fits; the compiler hands in the measure, which goes down to the memory plan. So the peak that is
-promised is the arena that the program gets; and as the plans do not depend on the limit, a larger
-limit never leads to a smaller peak than a smaller one, nor to more recomputation.
+fits; the compiler hands in the measure, which compiles down to the memory plan. So the promised
+peak is the program's arena; and as the plans do not depend on the limit, a larger limit never
+leads to more recomputation, nor to a smaller peak.
 
-What loops of unknown length leave on tapes that grow is outside of the arena. That is so only where
-a loop must not run again, or says store_all itself; such tapes share what the arena leaves of the
-limit, and a program that needs more stops with an error.
+Growing tapes, of loops of unknown length, are outside of the arena. They occur only where a loop
+must not run again, or has the policy store_all; they share the rest of the limit beside the arena,
+and a program that needs more stops with an error.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from gradir.passes.recompute.loop_policy_search import Setting, settings
 from gradir.passes.recompute.policies import policy_named, recompute, rematerialization
 from gradir.passes.recompute.tape_limits import has_growing, limit_tapes
 
-# Of a program of n ops, OPS_TO_MEASURE / n plans are measured.
+# For a program of n ops, OPS_TO_MEASURE / n plans are measured.
 OPS_TO_MEASURE = 24_000
 FEWEST, MOST = 6, 48
-# Where there are several settings of loops, each of which takes LOWERS times what the one before
-# does: so many plans in all; and of each setting, if straight-line code is no SMALL part of it.
+# With several settings of loops, each of which takes LOWERS times the memory of the one before: the
+# number of all plans; and of those per setting, if straight-line code is no SMALL part of it.
 MOST_WITH_LOOPS, FEWEST_OF_SETTING = 18, 3
 LOWERS, SMALL = 0.75, 0.05
 
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """A limit on the arena, in bytes; of the two halves of mode=split, on the larger arena and the
-    residuals between them.
+    """A limit in bytes on the arena; for mode=split, on the larger arena plus the residuals between
+    the halves.
     """
 
     bytes: int
@@ -81,7 +81,7 @@ class MemoryLimit:
 
 
 def keep_what_pays(measure: Measure, derivation: Derivation) -> Derived:
-    """The policy `auto`: of the plans that take hardly more time, that with the lowest peak."""
+    """The policy `auto`: the plan of the lowest peak among those of hardly more time."""
     derived, mode, costs = derivation.derived(), derivation.mode, derivation.costs
     found = nearly_free(derived, mode, costs, _how_many(derived))
     chosen = min(found, key=partial(measured_peak, measure, derived, mode=mode))
@@ -90,9 +90,9 @@ def keep_what_pays(measure: Measure, derivation: Derivation) -> Derived:
 
 
 def keep_by_name(policy: str, measure: Measure, derivation: Derivation) -> Derived:
-    """A policy that says which values are kept, unless keeping all of them takes less memory.
+    """A policy of kept values, unless keeping all takes less memory.
 
-    What no native code can be made of is left to the policy.
+    Without native code to measure, the policy decides.
     """
     derived, mode = derivation.derived(), derivation.mode
     keeps = policy_named(policy, derivation.costs)
@@ -111,7 +111,7 @@ def keep_by_name(policy: str, measure: Measure, derivation: Derivation) -> Deriv
 
 
 def check_limit(limit: Attribute | None, peak: int, function: FuncOp) -> None:
-    """PassError if a function takes more than the limit that it was differentiated for."""
+    """PassError if a function takes more than the limit of its derivation."""
     if isinstance(limit, IntegerAttr) and peak > (allowed := limit.value.data):
         raise PassError(
             f"@{function.sym_name.data}: was differentiated for a memory limit of {allowed} bytes, "
@@ -123,9 +123,9 @@ def check_limit(limit: Attribute | None, peak: int, function: FuncOp) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """A setting of the loops, by its place among them, and what is kept under it.
+    """A setting of the loops, by its number, and the kept values under it.
 
-    `number` is the plan's own place, from the cheapest on.
+    `number` is the plan's own number, from the cheapest on.
     """
 
     number: int
@@ -134,19 +134,19 @@ class Plan:
 
 
 class PeakCache:
-    """The peaks that plans were measured to have, for the last few derivatives.
+    """The measured peaks of plans, for the last few derivatives.
 
-    Where one limit is tried after another, each plan is compiled once.
+    For a series of limits, each plan is compiled once.
     """
 
-    # Limits are tried on one function at a time, perhaps on the few of a program in turn.
+    # Limits are tried on one function at a time, or on a few functions of a program in turn.
     DERIVATIVES = 8
 
     def __init__(self) -> None:
         self._peaks: dict[tuple[Measure, str], dict[int, int]] = {}
 
     def of(self, measure: Measure, text: str) -> dict[int, int]:
-        """The peaks by the numbers of the plans, to which new ones are added."""
+        """The peaks by plan number; new ones are added there."""
         peaks = self._peaks.pop((measure, text), {})
         self._peaks[measure, text] = peaks
         for oldest in list(self._peaks)[: -self.DERIVATIVES]:
@@ -158,7 +158,7 @@ PEAKS = PeakCache()
 
 
 class Plans:
-    """The plans for one derivative, the cheapest first, and the memory that each takes."""
+    """The plans for one derivative, the cheapest first, and their memory."""
 
     def __init__(self, derivation: Derivation, measure: Measure):
         self.derivation, self.measure = derivation, measure
@@ -175,7 +175,7 @@ class Plans:
         self._rest = self._in_order()
 
     def _in_order(self) -> Iterator[Plan]:
-        """The plans; what may be kept under a setting is found when no plan before is cheaper."""
+        """The plans; candidates of a setting are computed when no earlier plan is cheaper."""
         waiting: list[tuple[float, int, int, Candidate | None]] = [
             (setting.cost, k, 0, None) for k, setting in enumerate(self.settings)
         ]
@@ -209,7 +209,7 @@ class Plans:
         return self._derived[setting]
 
     def peak(self, plan: Plan) -> int:
-        """The bytes that the derivative takes, as compiled for this machine."""
+        """The bytes of the derivative, compiled for this machine."""
         if plan.number not in self._peaks:
             derived, mode = self.derived(plan.setting), self.mode
             self._peaks[plan.number] = measured_peak(self.measure, derived, plan.candidate, mode)
@@ -220,12 +220,12 @@ class Plans:
         possible = (plan for plan in self if plan.candidate.at_least <= limit)
         found = next((plan for plan in possible if self.peak(plan) <= limit), None)
         if found is None and self.peak(least := self.least()) <= limit:
-            # what later passes remove may count in `at_least`
+            # `at_least` may count values that later passes remove
             return least
         return found
 
     def least(self) -> Plan:
-        """The plan with the lowest peak; those that keep least are looked at first."""
+        """The plan with the lowest peak; those that keep least are tried first."""
         least: Plan | None = None
         for plan in sorted(self, key=lambda plan: plan.candidate.at_least):
             if least is None or plan.candidate.at_least < self.peak(least) > self.peak(plan):
@@ -234,34 +234,34 @@ class Plans:
         return least
 
     def applied(self, plan: Plan) -> Derived:
-        """The derivative that is planned."""
+        """The derivative under a plan."""
         derived, kept = self.derived(plan.setting), plan.candidate.kept
         recompute(derived, lambda value: value not in kept, self.mode)
         return derived
 
 
 def _storing_all(derivation: Derivation) -> tuple[Derived, bool]:
-    """The derivative if no loop had a policy, and whether one has."""
+    """The derivative without policies of loops, and whether a loop has one."""
     marked = [op for op in derivation.source.walk() if POLICY_ATTRIBUTE in op.attributes]
     return derivation.derived(dict.fromkeys(marked, LoopPolicyAttr.of("store_all"))), bool(marked)
 
 
 def _text(derivation: Derivation, stored: Derived) -> str:
-    """What the plans depend on, and with the measure their peaks."""
+    """The key of plans and, with the measure, of peaks."""
     _, functions = made_functions(stored, None, derivation.mode)
     return "\n".join(map(str, (derivation.source, *functions)))
 
 
 def _how_many(stored: Derived) -> int:
-    """How many plans may be measured."""
+    """The most plans to measure."""
     ops = sum(1 for block in (stored.forward, stored.backward) for _ in block.walk())
     return max(FEWEST, min(MOST, OPS_TO_MEASURE // max(ops, 1)))
 
 
 def _thinned(found: list[Setting], straight: int, count: int) -> tuple[list[Setting], int]:
-    """Those settings that lower the memory by a share of what it is, and how many plans to make
-    under each; `straight` are the bytes of residuals that no loop makes."""
-    # of these, recomputation leaves a part
+    """The settings of at most LOWERS times the memory of the one before, and the number of plans
+    per setting; `straight` are the bytes of residuals outside of loops."""
+    # recomputation leaves a part of these
     rest = straight / 4
     kept = found[:1]
     for setting in found[1:]:

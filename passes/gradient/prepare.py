@@ -1,9 +1,8 @@
-"""The form in which a function is differentiated, as a copy: the module stays as it is.
+"""Copies of functions in a form for differentiation; the module is unchanged.
 
-Checkpoint stages are regions; ops whose derivative is that of the simpler ops they consist of are
-these simpler ops, so that what the backward code reads of them is kept rather than computed again.
-Functions with effects that a stage calls are part of the stage, which keeps what must not be
-computed again.
+Checkpoint stages are regions. Ops differentiated by their decomposition are decomposed, so that
+the backward code keeps their residuals rather than recomputes them. Calls of functions with
+effects in a stage are inlined: the stage keeps values that must not be recomputed.
 """
 
 from __future__ import annotations
@@ -27,11 +26,10 @@ from gradir.passes.shapes.infer_shapes import is_open
 
 
 def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[Program, FuncOp]:
-    """The module as it is differentiated, and what stands for `@function` in it.
+    """The program to differentiate, and the prepared `@function` in it.
 
-    Prepared copies stand for `@function` and what it calls. Functions that are in that form already
-    stand for themselves. Where it is to be `flat`, calls are inlined too. PassError if there is no
-    `@function`.
+    Prepared copies stand for `@function` and its callees, unless these need no preparation. If
+    `flat`, calls are inlined too. PassError if there is no `@function`.
     """
     program = Program(module)
     written = program.function(function)
@@ -39,7 +37,7 @@ def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[Program, Func
     if function in program.custom:
         functions[function] = shell(written)
     copies: list[FuncOp] = []
-    # a module around them too, so that regions are as deep in them as in what was written
+    # in a module, so that their regions are as deep as in the source
     around = ModuleOp([]).body.block
     for original in _unprepared(functions, function, flat):
         copy = original.clone()
@@ -54,20 +52,20 @@ def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[Program, Func
     if flat:
         inline_calls(functions, source, program.custom, joined=True)
     if function in program.custom:
-        # what calls it calls the function itself, whose derivative is declared
+        # callers call the function itself, whose derivative is declared
         functions[function] = written
     return program, source
 
 
 def is_taken_apart(op: Operation) -> bool:
-    """Its derivative is that of its decomposition, which can be made: the shapes are known."""
+    """Whether an op is differentiated by its decomposition, and its shapes are known."""
     if not (isinstance(op, TensorOp) and op.IS_TAKEN_APART):
         return False
     return not any(is_open(v.type) for v in (*op.operands, *op.results))
 
 
 def _unprepared(functions: dict[str, FuncOp], name: str, anyway: bool) -> list[FuncOp]:
-    """A function (`anyway`, or if it needs work) and those it may call that need work."""
+    """A function and its callees that need preparation; itself always if `anyway`."""
     reached = [name]
     seen = set(reached)
     for caller in reached:
@@ -86,7 +84,7 @@ def _needs_work(function: FuncOp) -> bool:
 
 
 def _inline_effects(program: Program, functions: Sequence[FuncOp]) -> None:
-    """Inline what stages call that must not run twice, but for what has a vjp of its own."""
+    """Inline calls in stages of functions with effects, except those with a custom vjp."""
     for function in functions:
         stages = [op for op in function.walk() if isinstance(op, CheckpointOp)]
         pending = list(dict.fromkeys(call for stage in stages for call in calls_in(stage)))

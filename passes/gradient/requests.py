@@ -1,10 +1,10 @@
-"""What is done with each gradient: the requests of `gradir-gradient{req=...}`, one per target.
+"""Requests of gradients: the forms in `gradir-gradient{req=...}`, one per target.
 
 write    the gradient is a result (the default)
-null     it is not wanted: pruned before differentiation, it has no result
-add      the result is the sum of what the caller's buffer, given in `out`, held before and the
-         gradient, in this order
-slices   it is a result, as row slices (`!grad.slices`) of the rows that were read
+null     no gradient: pruned before differentiation, without a result
+add      the result is the sum of the initial contents of the caller's buffer, given in `out`, and
+         the gradient, in this order
+slices   the gradient is a result, as row slices (`!grad.slices`) of the rows that were read
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Requests = Sequence[tuple[Selector, str]]
 def requested(
     source: FuncOp, wanted: Sequence[Target], requests: Requests, mode: str
 ) -> list[Target]:
-    """What is left of `wrt`, each with its request.
+    """The targets of `wrt` without `null` ones, each with its request.
 
-    PassError for a request that is unknown, that does not fit, or of what is not in `wrt`.
+    PassError for a request that is unknown, does not fit, or has no target in `wrt`.
     """
     targets = resolve_requested(source, [selector for selector, _ in requests])
     members = {target.value for target in wanted}

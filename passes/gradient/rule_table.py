@@ -1,4 +1,4 @@
-"""The table of structural rules: which op classes change their forward code when differentiated."""
+"""The table of structural rules: those of op classes whose forward code changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradir.passes.rules.loops.while_rule import WhileRule
 
 
 def structural_rules(costs: Costs) -> Rules:
-    """The rule of each class of structural ops; `costs` is what policies of stages ask."""
+    """The rules of structural op classes; `costs` are for the policies of stages."""
     return {
         CallOp: CallRule(),
         scf.IfOp: BranchRule(),

@@ -1,7 +1,7 @@
 """gradir-expand-slices: row slices become pairs of tensors, their indices and their values.
 
-Arguments and results of functions, what calls pass, and what regions carry and hand back: each
-becomes two, in place. The ops on slices become ops on tensors.
+Arguments and results of functions and calls, carried values and results of regions: each becomes
+two, in place. The ops on slices become ops on tensors.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def expand_slices(module: ModuleOp) -> None:
 
 
 class _Expansion:
-    """`pairs` gives the two tensors of each slices value that was met."""
+    """One walk over a function; `pairs` maps slices values to their two tensors."""
 
     def __init__(self) -> None:
         self.pairs: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
@@ -115,7 +115,7 @@ class _Expansion:
         return emitter.value(indices), emitter.value(values)
 
     def _carrier(self, op: Operation, emitter: Emitter) -> None:
-        """The same op, which hands on two values for each of slices."""
+        """The same op with two values for each one of slices."""
         operands: list[SSAValue] = []
         for operand in op.operands:
             operands += self.pairs.get(operand, (operand,))
@@ -139,7 +139,7 @@ class _Expansion:
                 result.replace_all_uses_with(ours)
 
     def finish(self) -> None:
-        """Erase what has been replaced."""
+        """Erase the replaced ops."""
         for op in reversed(self.replaced):
             op.detach()
             op.erase()
@@ -148,7 +148,7 @@ class _Expansion:
 
 
 def _moved(given: DictionaryAttr, results: Mapping[int, int]) -> DictionaryAttr:
-    """The attributes of an argument, where results have moved to other places."""
+    """The attributes of an argument, with new places of results."""
     place = given.data.get(IN_OUT)
     if not isinstance(place, IntegerAttr):
         return given
@@ -157,14 +157,14 @@ def _moved(given: DictionaryAttr, results: Mapping[int, int]) -> DictionaryAttr:
 
 
 def expanded(types: Sequence[Attribute]) -> list[Attribute]:
-    """Types of values, of slices those of both parts."""
+    """The types of values; for slices those of both parts."""
     found: list[Attribute] = []
     for type_ in types:
         found += [type_.indices, type_.values] if is_slices(type_) else [type_]
     return found
 
 
-# Ops on slices; operands are values, or pairs where they are slices.
+# Ops on slices; operands are values, or pairs for slices.
 
 _Operands = Sequence[Any]
 

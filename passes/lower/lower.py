@@ -1,4 +1,4 @@
-"""gradir-lower: replace tensor ops by loop nests, as their classes say (`lower`)."""
+"""gradir-lower: replace tensor ops by loop nests, by each op's `lower`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """gradir-scalarize: in loops, tensors of one element become numbers.
 
-A nest of one iteration becomes arith and math on what tensor.extract reads, and a carried tensor of
-one element a carried number: native code then keeps them in registers, and a loop that has nothing
-else runs without any kernel. A value that a real nest makes stays in memory, and so does what is
-carried from it.
+A nest of one iteration becomes arith and math on extracted elements, and a carried tensor of one
+element a carried number: native code keeps them in registers, and a loop of numbers alone runs
+without a kernel. A result of a larger nest stays in memory, and so do values carried from it.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def scalarize(module: ModuleOp) -> None:
 
 
 def _retype_function(function: FuncOp) -> None:
-    """Tapes may come in and go out; where a function has several blocks, any of them may return."""
+    """Update a function's type for its tapes; any of several blocks may return."""
     first = function.body.first_block
     returns = (op for block in function.body.blocks if isinstance(op := block.last_op, ReturnOp))
     last = next(returns, None)
@@ -84,7 +83,7 @@ def _scalarize_block(block: Block) -> None:
 
 
 def scalarize_tapes(blocks: Sequence[Block]) -> None:
-    """Tapes hold numbers where they held tensors of one element."""
+    """Change tape columns from tensors of one element to numbers."""
     for block in blocks:
         for argument in block.args:
             if is_tape(argument.type):
@@ -106,16 +105,16 @@ def _narrow(tape: Attribute) -> TapeType:
 
 
 def is_single(type_: Attribute) -> bool:
-    """A tensor of one element that scalar code can hold."""
+    """Whether a type is a tensor of one element that scalar code can hold."""
     if not (is_tensor(type_) and is_static(type_)) or prod(shape_of(type_)) != 1:
         return False
     return scalar_type(element_of(type_)) == element_of(type_)
 
 
 class _Numbers:
-    """The tensors of one element in loops that can be numbers; what a loop carries, too.
+    """The tensors of one element in loops that can be numbers, carried ones included.
 
-    All are at first; then those go whose sources in the loop are none.
+    First all, then without those whose sources in the loop are not numbers: a fixed point.
     """
 
     def __init__(self, blocks: Sequence[Block], loops: set[Operation]):
@@ -147,7 +146,7 @@ class _Numbers:
                 pending += readers.get(value, [])
 
     def _may_be(self, source: SSAValue) -> bool:
-        """In a set of numbers still, or made outside of all loops: extracted there."""
+        """Whether a source is still a candidate, or from outside of all loops: extracted there."""
         if source in self.found:
             return True
         block = defining_block(source)
@@ -164,7 +163,7 @@ def _is_inside(block: Block, loops: set[Operation]) -> bool:
 
 
 def _op_sources(op: Operation, result: OpResult) -> list[SSAValue]:
-    """The tensors of one element that have to be numbers for a result to be one."""
+    """The tensors of one element that must be numbers for a result to be one."""
     if isinstance(op, NestOp) and _is_scalar_nest(op):
         return [v for v in op.inputs if is_single(v.type)]
     if isinstance(op, ViewOp):
@@ -178,7 +177,7 @@ _NEVER: SSAValue = arith.ConstantOp(IntegerAttr(0, i64)).result
 
 
 def _flow_sources(op: Operation, inside: bool, sources: dict[SSAValue, list[SSAValue]]) -> None:
-    """What a slot of one element takes in its op, and the values that share its type: all of a slot
+    """The entries of slots of one element, and the values that share a slot's type: all of a slot
     become numbers, or none."""
     if not (inside or is_loop(op)):
         return
@@ -195,7 +194,7 @@ def _flow_sources(op: Operation, inside: bool, sources: dict[SSAValue, list[SSAV
 
 
 def _is_scalar_nest(op: NestOp) -> bool:
-    """One iteration, which gives elements of the types of its body."""
+    """Whether a nest has one iteration, and outputs of its body's types."""
     if any(n != 1 for n in op.extents) or any(pad is not None for pad in op.input_pads):
         return False
     if op.inits or not all(is_single(r.type) for r in op.results):
@@ -252,7 +251,7 @@ def _copy_body_op(
 
 
 def _first_indices(access: Access) -> list[int]:
-    """The subscripts of the first, and only, iteration."""
+    """The subscripts of the only iteration."""
     return [row.constant for row in access.rows]
 
 
@@ -289,7 +288,7 @@ def _insert(op: Operation, before: Operation) -> Operation:
 
 
 def _retype(op: Operation, found: set[SSAValue]) -> None:
-    """Make the tensors among what a region op carries and gives numbers, where they may be."""
+    """Change carried tensors and results of a region op to numbers, where possible."""
     flow = region_flow(op)
     assert flow is not None
     chosen = [slot for slot in flow.slots if slot.values[0] in found]
@@ -335,7 +334,7 @@ def _retype_results(op: Operation, places: Sequence[int]) -> None:
 
 
 def _wrap(number: SSAValue, value: SSAValue, before: Operation | None) -> None:
-    """Replace a tensor by one made of a number."""
+    """Replace a tensor by a tensor of a number."""
     assert before is not None
     made = tensor.FromElementsOp(number, result_type=value.type)
     _insert(made, before)
@@ -344,7 +343,7 @@ def _wrap(number: SSAValue, value: SSAValue, before: Operation | None) -> None:
 
 
 def _fold_extracts(block: Block) -> None:
-    """Read numbers where they are instead of from tensors made of them."""
+    """Replace extracts from tensors of numbers by the numbers."""
     for op in list(block.ops):
         if not isinstance(op, tensor.ExtractOp):
             continue
@@ -357,7 +356,7 @@ def _fold_extracts(block: Block) -> None:
 
 
 def _constant_of(value: SSAValue) -> IntegerAttr | FloatAttr | None:
-    """The number in a constant tensor of one element; 0 in one that nobody has written to."""
+    """The number in a constant tensor of one element; 0 for tensor.empty."""
     op = value.owner
     if not is_single(value.type):
         return None

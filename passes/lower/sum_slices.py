@@ -1,13 +1,12 @@
-"""gradir-sum-slices: a sum of a tensor and of a part in zeros adds to that part alone.
+"""gradir-sum-slices: a sum of a tensor and a part in zeros becomes a sum on that part.
 
     %z = grad.zero : tensor<100x3xf64>
     %p = tensor.insert_slice %row into %z[%i, 0] [1, 3] [1, 1] : ...
     %y = grad.accumulate %sum, %p : tensor<100x3xf64>
 
-becomes an extract_slice of %sum, a sum of two rows, and an insert_slice into %sum, which native
-code does in place: a loop that contributes a row in each step costs a row a step. The elements
-beside the part keep their bits, as x + 0 is x for all x but -0, and sums that began at 0 are never
--0.
+becomes an extract_slice of %sum, a sum of two rows, and an insert_slice into %sum, in place in
+native code: a loop that contributes a row per step costs a row per step. The elements beside the
+part keep their bits: x + 0 is x for all x but -0, and sums that began at 0 are never -0.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from gradir.passes.cleanup.dead_code import blocks_inside_out
 
 Part = tensor.InsertOp | tensor.InsertSliceOp | DynamicUpdateSliceOp
 
-# Values that a sum may depend on before it is no longer known that it began at 0.
+# The most values that are searched for a proof that a sum began at 0.
 MOST_VALUES = 1000
 
 
@@ -63,7 +62,7 @@ def _sum(block: Block, op: AccumulateOp) -> None:
 
 
 def _part_of(value: SSAValue, reader: Operation) -> Part | None:
-    """The op that puts a part into zeros, for this reader alone."""
+    """The op that inserts a part into zeros, for this reader alone; None for other values."""
     op = value.owner
     if not isinstance(op, Part) or {use.operation for use in value.uses} != {reader}:
         return None
@@ -107,7 +106,7 @@ def _added(block: Block, op: Operation, total: SSAValue, part: Part) -> SSAValue
 
 
 def _segments(part: tensor.InsertSliceOp) -> Attribute:
-    """How many operands an extraction of the same slice has of each kind."""
+    """The operand segments of an extraction of the same slice."""
     counts = [1, len(part.offsets), len(part.sizes), len(part.strides)]
     return DenseArrayBase.from_list(i32, counts)
 
@@ -116,7 +115,7 @@ def _segments(part: tensor.InsertSliceOp) -> Attribute:
 
 
 def _is_zero(value: SSAValue) -> bool:
-    """Every element is 0, not -0, whoever wrote it so."""
+    """Whether every element is 0, not -0."""
     op = value.owner
     if isinstance(op, FullOp):
         return str(float(op.number)) == "0.0"
@@ -126,9 +125,9 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 def _began_at_zero(value: SSAValue) -> bool:
-    """No element is ever -0: zeros, and what is added to them, also around loops.
+    """Whether no element is ever -0: zeros, and sums on them, also around loops.
 
-    What a loop carries is taken to be so while that is found out, which is how induction goes.
+    Carried values are assumed to be so during the proof: induction.
     """
     seen: set[SSAValue] = set()
     pending = [value]
@@ -145,7 +144,7 @@ def _began_at_zero(value: SSAValue) -> bool:
 
 
 def _sources(value: SSAValue) -> Sequence[SSAValue] | None:
-    """The values of which none may have a -0, so that this one has none; None if that is open."""
+    """The values that must have no -0 for this one to have none; None if that is unknown."""
     if (slot := slot_of(value)) is not None:
         return [entry.value for entry in slot.entries]
     if isinstance(value, BlockArgument):
@@ -156,8 +155,8 @@ def _sources(value: SSAValue) -> Sequence[SSAValue] | None:
     return None if count is None else list(op.operands[:count])
 
 
-# Ops without -0 where their first operands have none. One operand without is enough for a sum: the
-# one that goes on stands first.
+# Ops without -0 where their first operands have none. For a sum one such operand is enough: the
+# accumulated one, which stands first.
 _READS: dict[type[Operation], int] = {
     tensor.InsertOp: 2,
     tensor.InsertSliceOp: 2,
@@ -172,7 +171,7 @@ _READS: dict[type[Operation], int] = {
 
 @dataclass(frozen=True)
 class SumSlicesPass(ModulePass):
-    """Add parts in zeros to the part of a sum where they are."""
+    """Add parts in zeros to the same part of a sum."""
 
     name = "gradir-sum-slices"
 

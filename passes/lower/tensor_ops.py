@@ -1,8 +1,7 @@
 """gradir-lower: ops of the `tensor` dialect that move several elements, and those of `arith` and
 `math` on tensors, as loop nests.
 
-A slice whose elements lie together, but where is known at run time only, stays: gradir-bufferize
-makes it a window.
+A contiguous slice at a run-time place stays: gradir-bufferize makes it a window.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from gradir.passes.cleanup.dead_code import require_static_shapes
 
 
 def lower_tensor_op(block: Block, op: Operation) -> None:
-    """Replace an op of `tensor` or `arith` by loop nests, where that is how it runs best."""
+    """Replace an op of `tensor` or `arith` by loop nests, unless it stays for bufferization."""
     made = _lowered(Emitter(block, op.location, before=op), op)
     if made is None:
         return
@@ -126,7 +125,7 @@ def _rows(op: Slice, offsets: Sequence[int]) -> list[Row]:
 
 
 def _offsets(e: Emitter, op: Slice) -> dict[int, SSAValue]:
-    """The offsets known at run time, checked, as tensors of rank 0, by dimension."""
+    """The checked run-time offsets by dimension, tensors of rank 0."""
     whole, _ = whole_and_part(op)
     dynamic = iter(op.offsets)
     result: dict[int, SSAValue] = {}
@@ -167,7 +166,7 @@ def _binary(op_class: Callable[[SSAValue, SSAValue], Operation], x: Scalar, y: S
 
 
 def _check_static(op: Slice) -> None:
-    """PassError where sizes or strides are known at run time only, or a stride is not positive."""
+    """PassError for run-time sizes or strides, or a stride that is not positive."""
     whole, part = whole_and_part(op)
     if op.sizes or op.strides or not (is_static(whole) and is_static(part)):
         raise PassError(f"{op.name}: native code needs sizes and strides as numbers", op)
@@ -180,7 +179,7 @@ def _same(x: Scalar) -> Scalar:
 
 
 def _cast(e: Emitter, op: tensor.CastOp) -> SSAValue | None:
-    """The source, where no extent was hidden or all have been found."""
+    """The source, if its type is the result's; PassError for a dynamic extent."""
     require_static_shapes(op)
     return op.source if op.source.type == op.dest.type else None
 

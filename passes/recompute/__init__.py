@@ -1,1 +1,1 @@
-"""What the backward function keeps and what it computes again: stages, policies, memory limits."""
+"""Residuals, kept or recomputed: checkpoint stages, policies, memory limits."""

@@ -1,8 +1,8 @@
-"""What may be kept of a forward computation: a family of sets, from all that is read to little.
+"""Candidate sets of kept forward values, from all residuals to few.
 
-The family depends on the program alone, never on a limit: whoever picks from it measures what each
-candidate takes. With few residuals it has every subset of them; otherwise plans for a row of
-limits (`checkpoint_chain.py`).
+The candidates depend on the program alone, never on a limit: the caller measures the memory of each
+and picks. For few residuals they are all subsets; otherwise the plans for a series of limits
+(`chain.py`).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from gradir.passes.recompute.policies import is_nearly_free, policy_named, remat
 from gradir.passes.recompute.rematerialize import Rematerialization
 from gradir.passes.recompute.tape_bounds import TapeBounds
 
-# The share of a derivative's time that what is nearly free may add.
+# The share of a derivative's time that nearly free recomputation may add.
 LITTLE = 0.05
-# Limits for which the chain is solved.
+# The number of limits for which the chain is solved.
 LIMITS = 24
-# Up to so many residuals, every subset is a candidate.
+# The most residuals for which every subset is a candidate.
 FEW = 5
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A set of forward values to keep, and the seconds of recomputation that this costs.
+    """A set of kept forward values, and the seconds of recomputation without the others.
 
-    `at_least`: bytes that it is sure to take (kept_bytes.py, and tape_bounds.py for tapes).
-    `about`: those that it takes by an estimate, which picks what to measure.
+    `at_least`: a lower bound of its bytes (kept_bytes.py, and tape_bounds.py for tapes).
+    `about`: an estimate of its bytes, which selects the candidates to measure.
     """
 
     kept: Kept
@@ -50,14 +50,14 @@ class Candidate:
 
 
 def candidates(derived: Derived, mode: str, costs: Costs, most: int) -> list[Candidate]:
-    """At most so many of the family, cheapest first; the first keeps all residuals and recomputes
+    """At most `most` candidates, cheapest first; the first keeps all residuals and recomputes
     nothing.
     """
     family = _Family(derived, mode, costs)
     if most == 1:
         return [family.candidate(family.read)]
     made = map(family.candidate, dict.fromkeys(family.sets()))
-    # of those that differ in numbers only, one
+    # one of those that differ in scalars only
     found = {(c.cost, frozenset(filter(held_bytes, c.kept))): c for c in reversed(list(made))}
     ordered = sorted(reversed(found.values()), key=lambda c: (c.cost, -c.at_least))
     front = _promising(ordered)
@@ -67,7 +67,7 @@ def candidates(derived: Derived, mode: str, costs: Costs, most: int) -> list[Can
 
 
 def _promising(ordered: list[Candidate]) -> list[Candidate]:
-    """Those of which none that is cheaper takes as little, by the estimate."""
+    """The Pareto front of seconds and estimated bytes."""
     front = ordered[:1]
     for candidate in ordered[1:]:
         if candidate.about < front[-1].about:
@@ -79,23 +79,23 @@ _T = TypeVar("_T")
 
 
 def spread(found: list[_T], count: int) -> list[_T]:
-    """So many of a list, the first and the last among them."""
+    """`count` entries of a list at even distances, with the first and the last."""
     if len(found) <= count:
         return found
     return [found[k * (len(found) - 1) // max(count - 1, 1)] for k in range(count)]
 
 
 def straight_bytes(derived: Derived, mode: str) -> int:
-    """The bytes of residuals that are no tapes."""
+    """The bytes of all residuals but tapes."""
     stored = rematerialization(derived, lambda value: False, mode).stored
     return total_bytes([value for value in stored if not is_tape(value.type)])
 
 
 def nearly_free(derived: Derived, mode: str, costs: Costs, most: int) -> list[Candidate]:
-    """Of so many of the family, those that take hardly more time than to keep all, cheapest first.
+    """Of `most` candidates, those that take hardly more time than the first, cheapest first.
 
-    They reduce nothing again: what reads a reduction must wait for it, and it passes over memory
-    of its own, so that it takes more than its flops and bytes say. Contractions take what they say.
+    They repeat no reduction: its readers wait for it and pass over memory once more, so that it
+    takes more time than its flops and bytes. The time of contractions is that of their flops.
     """
     ops = [op for block in (derived.forward, derived.backward) for op in block.ops]
     limit = LITTLE * sum(costs.of(op).seconds for op in ops)
@@ -122,7 +122,7 @@ class _Family:
         self.cheap = self._nearly_free()
         self.tapes = TapeBounds(derived)
         self.sure = KeptBytes(derived.forward, derived.backward, costs)
-        # what is returned lies in the caller's memory
+        # results lie in the caller's memory
         self.returned = {*derived.results}
 
     def candidate(self, kept: Kept) -> Candidate:
@@ -137,7 +137,7 @@ class _Family:
         return sum(self.costs.of(op).seconds for op in ops if isinstance(op, Operation))
 
     def sets(self) -> Iterator[Kept]:
-        """The sets to keep; what is recomputed without them begins there or at arguments."""
+        """The sets to keep; recomputation starts from their values and from arguments."""
         yield self.read
         yield self.read - self.cheap
         yield frozenset()
@@ -150,7 +150,7 @@ class _Family:
         yield from chain.plans(LIMITS)
 
     def _nearly_free(self) -> Kept:
-        """Residuals that cheap ops make of arguments and other residuals."""
+        """Residuals computed by cheap ops from arguments and other residuals."""
         ready = set(self.read)
         found: list[SSAValue] = []
         for op in self.derived.forward.ops:
@@ -166,8 +166,8 @@ class _Family:
 
 
 def _estimate(plan: Rematerialization) -> int:
-    """The bytes of what is stored, and of the most that is recomputed together: values of which
-    one is computed from the other."""
+    """The bytes of stored values, plus those of the largest group of recomputed values: the values
+    of a group are computed one from another."""
     families = Families()
     for value in plan.recomputed:
         for other in captured(value.owner) if isinstance(value.owner, Operation) else ():

@@ -1,12 +1,11 @@
-"""A forward computation as a chain of blocks, and by dynamic programming what of it to keep.
+"""A forward computation as a chain of blocks, and the values to keep by dynamic programming.
 
-The forward code is cut where few bytes are alive. Of each block everything is kept that the
-backward code reads, or all of it but what is nearly free; or, of a run of blocks, only what is
-alive at its start (Chen et al. 2016, "Training deep nets with sublinear memory cost"). For a limit
-on the bytes kept, and on those recomputed of one run, the cheapest plan is found; for a chain of at
-most MOST_BLOCKS values, of which no place has more than WIDTH partial plans to follow, that is
-exact (as in Feng and Huang 2021, "Optimal gradient checkpoint search"), up to what fusion and
-scheduling make of the memory.
+The forward code is cut where few bytes are alive. Each block keeps all its residuals, or all but
+the nearly free ones; a run of blocks may keep only the values alive at its start (Chen et al. 2016,
+"Training deep nets with sublinear memory cost"). `solve` finds the cheapest plan under a limit on
+the kept bytes plus the recomputed bytes of any one run. It is exact for a chain of at most
+MOST_BLOCKS values with at most WIDTH partial plans at each place (as in Feng and Huang 2021,
+"Optimal gradient checkpoint search"), up to the effects of fusion and scheduling on memory.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from gradir.passes.analysis.regions import captured
 from gradir.passes.recompute.costs import Costs
 
 MOST_BLOCKS = 64
-# Of each place of the chain, so many partial plans that no other one beats are followed.
+# The most undominated partial plans that are followed at each place of the chain.
 WIDTH = 24
 
 Kept: TypeAlias = frozenset[SSAValue]
@@ -33,10 +32,10 @@ Mask: TypeAlias = int
 
 @dataclass
 class Stretch:
-    """A block of the chain: what the backward code reads of it, and what it costs to run.
+    """A block of the chain: its residuals, and the cost of a run.
 
-    `cheap` are the residuals that are nearly free to recompute, in `cheap_seconds`. `alive` is made
-    before the block and read in it or behind it. `bytes` are those of all residuals.
+    `cheap` are the nearly free residuals, recomputed in `cheap_seconds`. `alive` are the values
+    made before the block and read in it or behind it. `bytes` are those of all residuals.
     """
 
     alive: Mask
@@ -50,7 +49,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Of the first blocks: bytes kept, seconds of recomputation, and the values that are kept."""
+    """A plan of the first blocks: kept bytes, seconds of recomputation, kept values."""
 
     bytes: int
     cost: float
@@ -62,7 +61,7 @@ def total_bytes(values: Collection[SSAValue]) -> int:
 
 
 class Chain:
-    """The blocks of a forward computation of which some values are read later."""
+    """The blocks of a forward computation, with its residuals."""
 
     def __init__(self, forward: Block, residuals: Collection[SSAValue], cheap: Kept, costs: Costs):
         self.ops = list(forward.ops)
@@ -102,7 +101,7 @@ class Chain:
         return places
 
     def _cuts(self, alive: list[list[SSAValue]]) -> set[int]:
-        """Of each share of the residuals' bytes, the place with the fewest bytes alive."""
+        """For each share of the residuals' bytes, the place with the fewest bytes alive."""
         best: dict[int, tuple[int, int]] = {}
         seen = 0
         for k, op in enumerate(self.ops):
@@ -127,7 +126,7 @@ class Chain:
                 block.residuals |= self._mask(result)
 
     def plans(self, count: int) -> Iterator[Kept]:
-        """What to keep for a row of limits, from the least that any plan keeps to: each a constant
+        """The sets to keep for a series of limits, from the least feasible one on, each a constant
         factor above the one before."""
         least = self.least()
         for k in range(count):
@@ -136,7 +135,7 @@ class Chain:
                 yield kept
 
     def least(self) -> int:
-        """The lowest limit for which there is a plan, to a thousandth of the residuals' bytes."""
+        """The lowest feasible limit, to a thousandth of the residuals' bytes."""
         low, high = 0, self.bytes
         while high - low > max(self.bytes // 1000, 1):
             middle = (low + high) // 2
@@ -147,7 +146,7 @@ class Chain:
         return high
 
     def solve(self, limit: int) -> Kept | None:
-        """What to keep at the least cost so that no part of the plan takes more than the limit."""
+        """The set to keep at the least cost under the limit; None where there is none."""
         plans: list[list[_Plan]] = [[] for _ in range(len(self.blocks) + 1)]
         plans[0] = [_Plan(0, 0.0, 0)]
         for start in range(len(self.blocks)):
@@ -160,12 +159,12 @@ class Chain:
         return frozenset(v for v, k in self._numbers.items() if found[0].kept >> k & 1)
 
     def _steps(self, start: int, plan: _Plan, limit: int) -> Iterator[tuple[int, _Plan]]:
-        """What may become of the next block, or of a run of blocks."""
+        """The extensions of a plan by the next block, or by a run of blocks."""
         block = self.blocks[start]
         everything = self._keep(plan, block.residuals | block.cheap, 0.0)
         if everything.bytes <= limit:
             yield start + 1, everything
-        # from what is alive at its start, so that nothing before the block is run again too
+        # from the values alive at its start: no earlier block is run again
         costly = self._keep(plan, block.alive | block.residuals, block.cheap_seconds)
         if block.cheap and costly.bytes + block.cheap_bytes <= limit:
             yield start + 1, costly
@@ -184,7 +183,7 @@ class Chain:
 
 
 def _best(plans: list[_Plan]) -> list[_Plan]:
-    """Those of which none is cheaper and keeps less; the cheapest first, at most WIDTH."""
+    """The Pareto front of seconds and kept bytes; the cheapest first, at most WIDTH."""
     front: list[_Plan] = []
     for plan in sorted(plans, key=lambda p: (p.cost, p.bytes)):
         if not front or plan.bytes < front[-1].bytes:

@@ -1,7 +1,4 @@
-"""What it costs to run an op, in flops and bytes, read off the loop nests that it becomes.
-
-So no op is named here, and none says what it costs.
-"""
+"""The cost of an op in flops and bytes, read off its loop nests: no op declares its own."""
 
 from __future__ import annotations
 
@@ -26,22 +23,22 @@ from gradir.passes.analysis.live_bytes import bytes_of
 from gradir.passes.analysis.region_flow import trips
 from gradir.passes.cleanup.decompose import decompose_block
 
-# Flops and bytes a second, of one core; only their ratio matters.
+# Flops and bytes per second of one core; only their ratio matters.
 CONTRACTION_FLOPS, SCALAR_FLOPS, BYTES = 5e10, 5e9, 1e10
-# What counts for a math function (exp, tanh, ...) in a body, where an addition counts for 1.
+# Flops of a math function (exp, tanh, ...) in a body; an addition is 1.
 MATH_FLOPS = 16
-# So often a loop is taken to run of which that is not known.
+# The assumed number of trips of a loop, where it is unknown.
 ASSUMED_TRIPS = 1000
-# What a host call is taken to last: how long Python takes is not known.
+# The assumed seconds of a host call: the time of Python code is unknown.
 HOST_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one run: flops in contractions and elsewhere, bytes read and written.
+    """The cost of one run: flops in contractions and elsewhere, bytes read and written.
 
-    `is_free`: it moves elements only, which fusion reads through. `reduces`: it combines elements,
-    so that a reader has to wait for all of it.
+    `is_free`: it only moves elements, and fusion reads through it. `reduces`: it combines elements,
+    so that readers wait for all of it.
     """
 
     contraction_flops: int = 0
@@ -60,7 +57,7 @@ class Cost:
         )
 
     def times(self, count: int) -> Cost:
-        """Of so many runs."""
+        """The cost of `count` runs."""
         flops = self.contraction_flops * count, self.scalar_flops * count
         return Cost(*flops, self.bytes * count, self.is_free, self.reduces)
 
@@ -76,13 +73,13 @@ class Cost:
 
 
 class Costs:
-    """The costs of ops, those of equal ops found once."""
+    """The costs of ops, cached by equal ops."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Cost] = {}
 
     def of(self, op: Operation) -> Cost:
-        """The cost of an op; of one with regions, that of each of their ops as often as it runs."""
+        """The cost of an op; with regions, the sum over their ops times their runs."""
         if op.regions:
             inner = [i for r in op.regions for b in r.blocks for i in b.ops if i.results]
             once = sum(map(self._inside, inner), Cost(is_free=True))
@@ -107,14 +104,14 @@ class Costs:
         return self._known[key]
 
     def _inside(self, op: Operation) -> Cost:
-        """Of an op in a region, where there may be many runs of it: numbers count there."""
+        """The cost of an op in a region; there ops on numbers count, as they may run often."""
         if is_elementwise(op) and not is_on_tensors(op):
             return Cost(scalar_flops=_flops(op))
         return self.of(op)
 
 
 def _trips(op: Operation) -> int:
-    """How often an op runs its regions, at most where a bound is known."""
+    """The runs of an op's regions: their bound, or the assumed number."""
     known = trips(op)
     return ASSUMED_TRIPS if known is None else known
 
@@ -150,7 +147,7 @@ def _measured(op: Operation) -> Cost:
 
 def _of_nest(op: Operation) -> Cost:
     if isinstance(op, ForallOp):
-        # a pass over all elements; how often its loops come back to one is not known
+        # one pass over all elements; its loops' visits per element are unknown
         elements = sum(prod(shape_of(v.type)) for v in (*op.operands, *op.results))
         return Cost(scalar_flops=elements * len(list(op.body.walk())), reduces=True)
     if not isinstance(op, LoopOp):
@@ -167,7 +164,7 @@ def _of_nest(op: Operation) -> Cost:
 
 
 def _flops(op: Operation) -> int:
-    """Of one op on numbers."""
+    """The flops of one op on numbers."""
     return MATH_FLOPS if op.name.startswith("math.") else 1
 
 

@@ -1,6 +1,6 @@
-"""What a derivative keeps of its forward code, and why: one line a value, for a person to read.
+"""A table for people of a derivative's kept values and their reasons, one line per value.
 
-A tape without a capacity grows while the program runs, so that its bytes are those of a record.
+A tape without a capacity grows while the program runs; its bytes are those of a record.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from gradir.passes.recompute.tape_limits import grows
 
 @dataclass(frozen=True)
 class Saved:
-    """A value of the forward code that the backward code reads.
+    """A residual: a value of the forward code that the backward code reads.
 
-    `bytes` are those of all of it, None of a tape that grows. `reader` is the first op that reads
-    it; `cost` that of the op that makes the value, None of an argument.
+    `bytes` is its size, None for a growing tape. `reader` is the first op that reads it; `cost` is
+    that of the value's op, None for an argument.
     """
 
     value: SSAValue
@@ -35,7 +35,7 @@ class Saved:
 
 
 def saved_values(derived: Derived, costs: Costs) -> list[Saved]:
-    """What is kept, in the order of the program."""
+    """The kept values in program order."""
     readers: dict[SSAValue, list[Operation]] = {}
     for top in derived.backward.ops:
         for op in top.walk():
@@ -47,7 +47,7 @@ def saved_values(derived: Derived, costs: Costs) -> list[Saved]:
 
 
 def explain(derived: Derived, costs: Costs) -> str:
-    """A table of what is kept."""
+    """The table of kept values."""
     saved = saved_values(derived, costs)
     rows = [("bytes", "value", "made", "read first", "to recompute")]
     rows += [_row(each, derived) for each in saved]
@@ -59,7 +59,7 @@ def explain(derived: Derived, costs: Costs) -> str:
 
 
 def _total(saved: Sequence[Saved]) -> str:
-    """The bytes of what the forward code makes, and what is not among them."""
+    """The text of the total: bytes of values computed by the forward code, growing tapes apart."""
     made = [each.bytes for each in saved if each.cost is not None]
     others = " and tapes that grow" if None in made else ""
     return f"{sum(filter(None, made))} bytes of them beside arguments{others}"

@@ -1,7 +1,7 @@
 """gradir-inline-checkpoints: replace each grad.checkpoint by the ops of its region.
 
-Once a program is differentiated its stages have done their work: what they recompute reads its
-inputs through grad.barrier, so that no later pass merges it with what was computed before.
+After differentiation stages are no longer needed: recomputations read their inputs through
+grad.barrier, so that no later pass merges them with the first computation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gradir.passes.cleanup.dead_code import blocks_inside_out
 
 
 def inline_checkpoints(root: Operation) -> None:
-    """Leaves no grad.checkpoint in an op."""
+    """Inline all checkpoint stages in an op."""
     for block in blocks_inside_out(root):
         for op in list(block.ops):
             if isinstance(op, CheckpointOp):

@@ -1,9 +1,9 @@
-"""Bytes that a choice of what to keep is sure to take, whatever fusion and scheduling do.
+"""A lower bound of the bytes of a set of kept values, for any fusion and schedule.
 
-At the moment at which the last of the kept values is made, which others lie in memory as a whole?
-Those that it is computed from, of which a contraction that depends on it reads all elements later.
-Other readers prove nothing: fusion may let them run early, and keep what they make of a value, a
-mask or a sum, in the place of it.
+When the last kept value is computed, other kept values are in memory as a whole: those from which
+it is computed, and of which a contraction that depends on it reads all elements later. Other
+readers prove nothing: fusion may run them early, and keep their result, a mask or a sum, in place
+of the value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class KeptBytes:
     def __init__(self, forward: Block, backward: Block, costs: Costs):
         self.costs = costs
         self.places = {op: k for k, op in enumerate(forward.ops)}
-        # by forward op: those that it depends on, itself included; by backward op likewise
+        # for each op, the ops of its block on which it depends, itself included
         self.before = _dependences(forward)
         self.needs = _dependences(backward)
         self.readers: dict[SSAValue, int] = {}
@@ -33,7 +33,7 @@ class KeptBytes:
         self.products = _products(backward, costs)
 
     def at_least(self, kept: Collection[SSAValue]) -> int:
-        """The bytes of the values that are in memory when the last one is made."""
+        """The bytes of the kept values in memory when the last one is computed."""
         made = [v for v in kept if v.owner in self.places and self.readers.get(v)]
         if not made:
             return 0
@@ -56,7 +56,7 @@ class KeptBytes:
 
 
 def _products(block: Block, costs: Costs) -> dict[SSAValue, list[Operation]]:
-    """The contractions that read all of a value, also through what only permutes its elements."""
+    """The contractions that read all of a value, directly or through permutations of it."""
     found: dict[SSAValue, list[Operation]] = {}
     for op in reversed(list(block.ops)):
         if op.regions:

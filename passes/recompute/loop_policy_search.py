@@ -1,15 +1,15 @@
-"""Which policies the loops of a function may get: a row of settings, each with less memory than the
-one before and more iterations that run again.
+"""Policies for the loops of a function: a series of settings, each with less memory and more
+repeated iterations than the one before.
 
-A loop without a policy of its own goes down a ladder. It begins where every iteration leaves a
-record; then come `every = k`, with the k that takes the fewest bytes, and binomial schedules with
-fewer and fewer slots. Where the number of iterations is not known, records would take memory
-without bound, so the ladder begins at a schedule with slots: `online` of a scf.while, `binomial` of
-a scf.for. Loops that must not run again, or carry what cannot be kept, store everything, and so do
-those of unknown length that push on a tape of the program, which grows whatever they do.
+A loop without a policy of its own goes down a ladder: `store_all`; then `every = k`, with the k of
+the fewest bytes; then binomial schedules with fewer and fewer slots. Where the number of iterations
+is unknown, records have no bound, so the ladder begins at a schedule with slots: `online` for
+scf.while, `binomial` for scf.for. Loops that must not run again, or whose carried values have no
+snapshot, store everything; so do loops of unknown length that push on a tape of the program, which
+grows under any policy.
 
-Bytes and seconds are estimates, which give the settings an order; what a setting takes is measured
-(passes/gradient/memory_limit.py).
+Bytes and seconds are estimates that order the settings; passes/gradient/memory_limit.py measures
+them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from gradir.passes.recompute.replayable import LoopOp, can_be_kept, op_with_effe
 from gradir.passes.recompute.tape_limits import grows
 
 SLOTS = (256, 128, 64, 32, 16, 8, 4, 2, 1)
-"""The slots of the schedules on a ladder."""
+"""The numbers of slots of the schedules on a ladder."""
 
-# Schedules that run an iteration again more often than this, on average, are on no ladder.
+# The most repetitions of an iteration, on average, of a schedule on a ladder.
 MOST_RUNS = 64
 
 STORE_ALL = LoopPolicyAttr.of("store_all")
@@ -46,8 +46,8 @@ Policies = Mapping[Operation, LoopPolicyAttr]
 
 @dataclass(frozen=True)
 class Setting:
-    """Policies for the loops that have none, the seconds in which iterations run again, and the
-    bytes that loops keep."""
+    """Policies for the loops without one, the seconds of repeated iterations, and the bytes kept by
+    loops."""
 
     policies: Policies
     cost: float
@@ -56,7 +56,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rung:
-    """A kind of policy and its number; of `every`, that depends on the loops around."""
+    """A kind of policy and its number; the number of `every` depends on the loops around."""
 
     kind: str
     number: int | None = None
@@ -64,10 +64,10 @@ class Rung:
 
 @dataclass
 class _Loop:
-    """A loop, the rungs it may stand on, and the loops in it.
+    """A loop, its possible rungs, and the loops in it.
 
-    `count` is the number of iterations, `seconds` what one takes, with the loops in it. `alone`: it
-    is in a checkpoint stage, so that its tapes begin and end with each replay.
+    `count` is the number of iterations, `seconds` the time of one, with the loops in it. `alone`:
+    it is in a checkpoint stage, so that its tapes begin and end with each replay.
     """
 
     op: LoopOp
@@ -89,14 +89,14 @@ class _Loop:
 
 @dataclass(frozen=True)
 class _Size:
-    """What a loop and those in it take: bytes, and seconds of what runs again."""
+    """The bytes, and the seconds of repeated iterations, of a loop and those in it."""
 
     bytes: float
     seconds: float
 
 
 def settings(program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs) -> list[Setting]:
-    """The settings, those that take the most memory and the least time first."""
+    """The settings, from the most memory and the least time on."""
     roots = _nests(program, loops, costs)
     found = [_setting(roots)]
     steps = {k: step for k, root in enumerate(roots) if (step := _step(root, len(roots)))}
@@ -120,7 +120,7 @@ def _setting(roots: Sequence[_Loop]) -> Setting:
 
 @dataclass(frozen=True)
 class _Step:
-    """A loop's way down to a rung, at so many seconds for each byte."""
+    """A loop's step down to a rung, and its seconds per saved byte."""
 
     rate: float
     loop: _Loop
@@ -128,8 +128,8 @@ class _Step:
 
 
 def _step(root: _Loop, roots: int) -> _Step | None:
-    """The next step in a nest: of each loop to the next rung that takes fewer bytes, the one that
-    costs the fewest seconds a byte."""
+    """The next step in a nest: of all steps to a loop's next rung of fewer bytes, the one with the
+    fewest seconds per byte."""
     now, found = _size(root, roots), list[_Step]()
     for loop in root.around():
         before = loop.place
@@ -144,11 +144,11 @@ def _step(root: _Loop, roots: int) -> _Step | None:
     return min(found, key=lambda step: step.rate, default=None)
 
 
-# What a loop takes.
+# Bytes and seconds of a loop.
 
 
 def _size(loop: _Loop, roots: int) -> _Size:
-    """What a nest takes; `roots` is how many share the memory of what runs again."""
+    """The size of a nest; `roots` nests share the memory of repeated iterations."""
     total, seconds = 0.0, 0.0
     pending = [(loop, 1, 1)]
     while pending:
@@ -163,7 +163,7 @@ def _size(loop: _Loop, roots: int) -> _Size:
 
 
 def _bytes(loop: _Loop, policy: LoopPolicyAttr, executions: int) -> tuple[float, int]:
-    """What a loop keeps, and how often the records of a loop in it are there at once."""
+    """The bytes kept by a loop, and the number of its inner loops' record sets at a time."""
     match policy.kind.data:
         case "store_all":
             inside = executions * loop.count
@@ -173,13 +173,13 @@ def _bytes(loop: _Loop, policy: LoopPolicyAttr, executions: int) -> tuple[float,
             snapshots = executions * -(-loop.count // size) * loop.state_bytes
             return snapshots + size * loop.record_bytes, size
         case _:
-            # a snapshot has the number of its iteration too
+            # a snapshot also has its iteration's number
             snapshots = executions * policy.count * (loop.state_bytes + 8)
             return snapshots + loop.record_bytes, 1
 
 
 def _runs_again(policy: LoopPolicyAttr, count: int) -> float:
-    """How often an iteration runs again, on average."""
+    """The repetitions of an iteration, on average."""
     match policy.kind.data:
         case "store_all":
             return 0.0
@@ -190,7 +190,7 @@ def _runs_again(policy: LoopPolicyAttr, count: int) -> float:
 
 
 def least_runs(length: int, slots: int) -> int:
-    """The fewest iterations that a schedule runs again: t * length - beta(slots + 1, t - 1), where
+    """The fewest repeated iterations of a schedule: t * length - beta(slots + 1, t - 1), where
     t is the least with beta(slots, t) >= length and beta(s, t) = (s + t)! / (s! t!) (Griewank and
     Walther, "Algorithm 799: revolve", 2000).
     """
@@ -222,7 +222,7 @@ def _resolve(
 
 
 def _policy(loop: _Loop, executions: int, roots: int) -> LoopPolicyAttr:
-    """The policy of the rung that a loop stands on."""
+    """The policy of a loop's rung."""
     rung = loop.rungs[loop.place]
     number = _best_interval(loop, executions * roots) if rung.kind == "every" else rung.number
     if (own := _own_policy(loop.op)) is not None:
@@ -231,15 +231,15 @@ def _policy(loop: _Loop, executions: int, roots: int) -> LoopPolicyAttr:
 
 
 def _best_interval(loop: _Loop, times: int) -> int:
-    """k that takes the fewest bytes: snapshots of every k-th iteration, `times` of them, and the
-    records of k iterations. They run again whatever k is, so that no other one is of use.
+    """The k of the fewest bytes: snapshots of every k-th iteration, `times` of them, and the
+    records of k iterations. The repeated iterations do not depend on k.
     """
     records = loop.record_bytes + sum(_size(inner, 1).bytes for inner in loop.inner)
     best = isqrt(loop.count * loop.state_bytes * times // max(int(records), 1))
     return min(max(best, 1), loop.count)
 
 
-# Which loops there are.
+# The loops of a function.
 
 
 def _nests(program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs) -> list[_Loop]:
@@ -270,7 +270,7 @@ def _is_kept(loop: DifferentiatedLoop) -> bool:
 
 
 def _ladder(program: Program, loop: DifferentiatedLoop, known: int | None) -> list[Rung]:
-    """The rungs that a loop may stand on."""
+    """The possible rungs of a loop."""
     op = loop.op
     may_run_again = _is_kept(loop) and op_with_effects(program, op) is None
     if _own_policy(op) is not None or not may_run_again:
@@ -278,7 +278,7 @@ def _ladder(program: Program, loop: DifferentiatedLoop, known: int | None) -> li
     if known is not None and known <= 1:
         return [Rung("store_all")]
     if known is None and any(map(grows, op.results)):
-        # no schedule bounds what such a loop leaves behind
+        # no schedule bounds the records of such a loop
         return [Rung("store_all")]
     kind = "online" if isinstance(op, scf.WhileOp) else "binomial"
     count = ASSUMED_TRIPS if known is None else known

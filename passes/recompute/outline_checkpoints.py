@@ -1,4 +1,4 @@
-"""gradir-outline-checkpoints: what stands between markers becomes a grad.checkpoint region.
+"""gradir-outline-checkpoints: marked stages become grad.checkpoint regions.
 
     %a = grad.start_checkpoint %x             %y = grad.checkpoint -> (tensor<4xf32>) {
     %b = array.sin %a                           %b = array.sin %x
@@ -6,8 +6,8 @@
     %y = grad.end_checkpoint %c                 grad.yield %c
                                               }
 
-A stage holds all that is computed from the result of a start, up to its ends; nested stages become
-nested regions. Ops that the stage reads but that are not computed from a start stay outside.
+A stage holds all values computed from the result of a start, up to its ends; nested stages become
+nested regions. Other ops that the stage reads stay outside.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
 from gradir.dialects.grad.grad import EndCheckpointOp, StartCheckpointOp
 from gradir.passes.analysis.regions import values_read
 from gradir.passes.cleanup.dead_code import blocks_inside_out
-from gradir.passes.recompute.stages import Stage, Stages, around, crossing, find, leak
+from gradir.passes.recompute.stages import MarkedStage, Stages, around, crossing, find, leak
 
 Marker = StartCheckpointOp | EndCheckpointOp
 
@@ -44,8 +44,8 @@ def has_markers(function: FuncOp) -> bool:
     return any(isinstance(op, Marker) for op in function.walk())
 
 
-Node = Operation | Stage
-"""What is ordered at one level: the ops that are in no inner stage, and the inner stages."""
+Node = Operation | MarkedStage
+"""A node of the order at one level: an op outside of inner stages, or an inner stage."""
 
 
 class _Outliner:
@@ -54,8 +54,8 @@ class _Outliner:
     def __init__(self, block: Block):
         self.block = block
         self.stages = Stages(block)
-        # The ops of each stage (None: the block), those of inner stages too, in program order.
-        self.members: dict[Stage | None, list[Operation]] = {None: list(block.ops)}
+        # The ops of each stage (None: the block) and of its inner stages, in program order.
+        self.members: dict[MarkedStage | None, list[Operation]] = {None: list(block.ops)}
         for op in block.ops:
             stage = self.stages.home(op)
             while stage is not None:
@@ -64,15 +64,15 @@ class _Outliner:
         self.homes = {op: self.stages.home(op) for op in block.ops}
 
     def run(self) -> None:
-        orders: dict[Stage | None, list[Node]] = {None: self._order(None)}
-        pending = [node for node in orders[None] if isinstance(node, Stage)]
+        orders: dict[MarkedStage | None, list[Node]] = {None: self._order(None)}
+        pending = [node for node in orders[None] if isinstance(node, MarkedStage)]
         for stage in pending:
             orders[stage] = self._order(stage)
-            pending += [node for node in orders[stage] if isinstance(node, Stage)]
+            pending += [node for node in orders[stage] if isinstance(node, MarkedStage)]
         for op in self.members[None]:
             op.detach()
-        # inner stages first: what they yield is an op of the stage around them
-        made: dict[Stage, CheckpointOp] = {}
+        # inner stages first: their region op belongs to the stage around them
+        made: dict[MarkedStage, CheckpointOp] = {}
         for stage in reversed(pending):
             made[stage] = self._region(stage, orders[stage], made)
         self._fill(self.block, orders[None], made)
@@ -82,8 +82,8 @@ class _Outliner:
 
     # The order of one level.
 
-    def _order(self, level: Stage | None) -> list[Node]:
-        """Nodes in program order, but each after what it needs; a stage stands at its last op."""
+    def _order(self, level: MarkedStage | None) -> list[Node]:
+        """Nodes in program order, but after the nodes that they read; a stage is at its last op."""
         nodes = [self._node(op, level) for op in self.members.get(level, [])]
         last = {node: place for place, node in enumerate(nodes)}
         ordered: dict[Node, None] = {}
@@ -92,8 +92,8 @@ class _Outliner:
                 self._visit(node, level, ordered)
         return list(ordered)
 
-    def _visit(self, root: Node, level: Stage | None, ordered: dict[Node, None]) -> None:
-        """Add a node behind all that it needs; an explicit stack, since stages may be long."""
+    def _visit(self, root: Node, level: MarkedStage | None, ordered: dict[Node, None]) -> None:
+        """Add a node behind the nodes that it reads; an explicit stack: stages may be long."""
         if root in ordered:
             return
         opened: dict[Node, None] = {root: None}
@@ -112,9 +112,9 @@ class _Outliner:
                 opened[following] = None
                 stack.append((following, self._needed(following, level)))
 
-    def _needed(self, node: Node, level: Stage | None) -> Iterator[Node]:
+    def _needed(self, node: Node, level: MarkedStage | None) -> Iterator[Node]:
         """The nodes of the level that a node reads."""
-        ops = self.members[node] if isinstance(node, Stage) else [node]
+        ops = self.members[node] if isinstance(node, MarkedStage) else [node]
         for op in ops:
             for value in values_read(op):
                 owner = value.owner
@@ -126,7 +126,7 @@ class _Outliner:
                 if other is not node:
                     yield other
 
-    def _is_inside(self, op: Operation, level: Stage | None) -> bool:
+    def _is_inside(self, op: Operation, level: MarkedStage | None) -> bool:
         stage = self.homes[op]
         while stage is not level:
             if stage is None:
@@ -134,8 +134,8 @@ class _Outliner:
             stage = around(stage)
         return True
 
-    def _node(self, op: Operation, level: Stage | None) -> Node:
-        """The op, or the stage right inside of `level` that it is in."""
+    def _node(self, op: Operation, level: MarkedStage | None) -> Node:
+        """The op, or the stage directly inside of `level` that contains it."""
         stage = self.homes[op]
         node: Node = op
         while stage is not level:
@@ -143,9 +143,9 @@ class _Outliner:
             node, stage = stage, around(stage)
         return node
 
-    def _cycle(self, path: list[Node], level: Stage | None) -> Exception:
-        """The error for nodes of which each needs the next, and the last the first."""
-        stages = [node for node in path if isinstance(node, Stage)]
+    def _cycle(self, path: list[Node], level: MarkedStage | None) -> Exception:
+        """The error for a cycle of nodes, each of which reads the next."""
+        stages = [node for node in path if isinstance(node, MarkedStage)]
         if len(stages) > 1:
             return crossing(stages)
         [stage] = stages
@@ -157,7 +157,7 @@ class _Outliner:
                 return leak(op, (inside or read)[0], stage)
         raise AssertionError("a cycle without a use")
 
-    def _node_of(self, value: SSAValue, level: Stage | None) -> Node | None:
+    def _node_of(self, value: SSAValue, level: MarkedStage | None) -> Node | None:
         owner = value.owner
         if not isinstance(owner, Operation) or owner not in self.homes:
             return None
@@ -166,7 +166,7 @@ class _Outliner:
     # Building.
 
     def _region(
-        self, stage: Stage, order: list[Node], made: dict[Stage, CheckpointOp]
+        self, stage: MarkedStage, order: list[Node], made: dict[MarkedStage, CheckpointOp]
     ) -> CheckpointOp:
         """The region op of a stage; its results take the place of the ends."""
         block = Block()
@@ -174,7 +174,7 @@ class _Outliner:
         ends: dict[SSAValue, list[EndCheckpointOp]] = {}
         for end in stage.ends:
             ends.setdefault(end.x, []).append(end)
-        block.add_op(YieldOp(*ends))
+        block.add_op(CheckpointYieldOp(*ends))
         op = CheckpointOp([value.type for value in ends], block)
         op.location = find(stage).starts[0].location
         for result, markers in zip(op.results, ends.values(), strict=True):
@@ -183,20 +183,20 @@ class _Outliner:
                 marker.y.replace_all_uses_with(result)
         return op
 
-    def _fill(self, block: Block, order: list[Node], made: dict[Stage, CheckpointOp]) -> None:
+    def _fill(self, block: Block, order: list[Node], made: dict[MarkedStage, CheckpointOp]) -> None:
         for node in order:
             if isinstance(node, StartCheckpointOp):
                 node.y.replace_all_uses_with(node.x)
             elif isinstance(node, EndCheckpointOp):
-                # of a stage without ops, which is no node
+                # of a stage without ops, which has no node
                 node.y.replace_all_uses_with(node.x)
             else:
-                block.add_op(made[node] if isinstance(node, Stage) else node)
+                block.add_op(made[node] if isinstance(node, MarkedStage) else node)
 
 
 @dataclass(frozen=True)
 class OutlineCheckpointsPass(ModulePass):
-    """Turn what stands between checkpoint markers into grad.checkpoint regions."""
+    """Turn the code between checkpoint markers into grad.checkpoint regions."""
 
     name = "gradir-outline-checkpoints"
 

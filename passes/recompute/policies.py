@@ -1,4 +1,4 @@
-"""The policies: which values of the forward code are kept for the backward code, by name."""
+"""The policies by name: the forward values that are kept for the backward code."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from gradir.passes.recompute.rematerialize import Rematerialization
 
 Keeps: TypeAlias = Callable[[SSAValue], bool]
 
-# `auto` recomputes what takes up to this many times as long as reading and writing it.
+# `auto` recomputes values that take at most this many times as long as their reads and writes.
 NEARLY_FREE = 4
 
 
 def recompute(derived: Derived, may_recompute: Keeps, mode: str) -> None:
-    """Recompute in the backward code what need not be kept.
+    """Recompute in the backward code the values that need not be kept.
 
-    Of a joint function the results are there anyway, in the caller's memory.
+    A joint function has its results anyway, in the caller's memory.
     """
     plan = rematerialization(derived, may_recompute, mode)
     plan.run()
@@ -32,7 +32,7 @@ def recompute(derived: Derived, may_recompute: Keeps, mode: str) -> None:
 
 
 def rematerialization(derived: Derived, may_recompute: Keeps, mode: str) -> Rematerialization:
-    """What is stored and what is recomputed; constants are made anew as it is."""
+    """The stored and the recomputed values; constants are always made again."""
     held = [*derived.grads, *(derived.results if mode != "split" else ())]
 
     def may(value: SSAValue) -> bool:
@@ -43,7 +43,7 @@ def rematerialization(derived: Derived, may_recompute: Keeps, mode: str) -> Rema
 
 
 def policy_named(name: str, costs: Costs) -> Keeps:
-    """Whether a policy keeps a value; `name` is one of POLICIES."""
+    """The test of a policy for kept values; `name` is one of POLICIES."""
     rules: dict[str, Keeps] = {
         "keep_all": lambda value: True,
         "keep_none": lambda value: False,
@@ -61,14 +61,14 @@ def _is_contraction(value: SSAValue, costs: Costs) -> bool:
 
 
 def _is_named(value: SSAValue) -> bool:
-    """What goes through grad.name; the name and what it names are one tensor: that is kept."""
+    """Whether grad.name names a value; the marker and its operand are one tensor."""
     return any(isinstance(use.operation, NameOp) for use in value.uses)
 
 
 def is_nearly_free(value: SSAValue, costs: Costs) -> bool:
-    """A view, or elementwise, and takes at most NEARLY_FREE times as long as its memory does.
+    """Whether a value is a view, or elementwise within NEARLY_FREE times its memory's time.
 
-    In float32 and float64 an op of one math function still does.
+    In float32 and float64 an op of one math function is within it.
     """
     op = value.owner
     if not isinstance(op, Operation):

@@ -1,7 +1,7 @@
 """Recomputation of forward values in backward code, each at its first use there and at most once.
 
-What is recomputed reads what was kept through grad.barrier, so that no later pass merges it with
-what the forward code has computed.
+Recomputations read kept values through grad.barrier, so that no later pass merges them with the
+forward code.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gradir.passes.differentiate.residuals import is_constant
 
 
 class Rematerialization:
-    """What `backward` reads of the ops of `forward`: stored, or recomputed from what is stored.
+    """The residuals of `backward`: stored, or recomputed from stored values.
 
-    `may_recompute` says what need not be stored, `has_effects` what must not run again; without it,
-    calls must not. Then `stored` are the values that recomputation ends at, and those that are read
-    as they are.
+    `may_recompute` tells values that need not be stored, `has_effects` ops that must not run again;
+    without it, calls must not. Then `stored` are the values at which recomputation ends, and the
+    residuals that are not recomputed.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Rematerialization:
             self._demand(values_read(op))
 
     def _forward_op(self, value: SSAValue) -> Operation | None:
-        """The op of the forward code that makes a value."""
+        """The op of the forward code that computes a value."""
         owner = value.owner
         return owner if isinstance(owner, Operation) and owner.parent is self.forward else None
 
     def _demand(self, values: Iterable[SSAValue]) -> None:
-        """Decide on the values, and on all that recomputing them takes."""
+        """Decide on the values, and on all operands of their recomputation."""
         pending = list(values)
         while pending:
             value = pending.pop()
@@ -66,14 +66,14 @@ class Rematerialization:
                 self.stored[value] = None
 
     def run(self, stand_in: Mapping[SSAValue, SSAValue] | None = None) -> None:
-        """Insert the recomputation; `stand_in` gives what to read in place of stored values."""
+        """Insert the recomputation; `stand_in` gives the substitutes of stored values."""
         made: dict[SSAValue, SSAValue] = dict(stand_in or {})
         made |= {value: value for value in self.stored if value not in made}
         for top in list(self.backward.ops):
             read = [v for v in dict.fromkeys(values_read(top)) if self._forward_op(v) is not None]
             if not read:
                 continue
-            # of this place: so that what is recomputed here and elsewhere stays apart
+            # of this place: recomputations at other places stay apart
             replay = _Replay(self, top, made)
             for value in read:
                 replay.make(value)
@@ -116,7 +116,7 @@ class _Replay:
             self.made.setdefault(result, ours)
 
     def _operand(self, value: SSAValue) -> SSAValue:
-        """What a copy reads in place of a value."""
+        """The substitute of a value in a copy."""
         if value in self.plan.recomputed:
             return self.made[value]
         value = self.made.get(value, value)

@@ -1,5 +1,4 @@
-"""Which loops may run iterations again: nothing in them has effects, and what they carry can be
-kept."""
+"""Loops that may repeat iterations: without effects, and with snapshots of all carried values."""
 
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ LoopOp = scf.ForOp | scf.WhileOp
 
 
 def op_with_effects(program: Program, loop: LoopOp) -> Operation | None:
-    """An op in a loop that must not run twice."""
+    """An op in a loop that must not run twice; None if there is none."""
     return next(filter(program.has_own_effect, loop.walk()), None)
 
 
 def can_be_kept(type_: Attribute) -> bool:
-    """Whether there can be a snapshot of a carried value."""
+    """Whether values of a type can be in a snapshot."""
     return not (is_tape(type_) or is_slices(type_) or (is_tensor(type_) and not is_static(type_)))
 
 
@@ -38,7 +37,7 @@ def check_replayable(program: Program, op: LoopOp) -> None:
 
 
 def check_can_be_kept(op: LoopOp, value: SSAValue) -> None:
-    """PassError for a carried value of which there can be no snapshot."""
+    """PassError for a carried value without a snapshot."""
     if not can_be_kept(value.type):
         kind = loop_policy(op).kind.data
         raise PassError(

@@ -1,8 +1,8 @@
-"""Which ops belong to which checkpoint stage, and what is wrong with markers that do not nest.
+"""The checkpoint stage of each op, and errors for markers that do not nest.
 
-Every value that is computed from the result of a start_checkpoint is in its stage, up to an
-end_checkpoint, which leads out of the innermost stage that its operand is in. Values of two stages
-that meet in one op make them one stage: it has several inputs.
+Every value computed from the result of a start_checkpoint is in its stage, up to an
+end_checkpoint, which leaves the innermost stage of its operand. An op that reads values of two
+stages makes them one stage with several inputs.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from gradir.passes.analysis.regions import MAX_REGION_DEPTH, region_depth, value
 
 
 @dataclass(eq=False)
-class Stage:
-    """A stage and its markers; `outer` is the stage around it, `merged` the one it is part of."""
+class MarkedStage:
+    """A stage and its markers; `outer` is the stage around it, `merged` the stage it became."""
 
-    outer: Stage | None
+    outer: MarkedStage | None
     depth: int
     starts: list[StartCheckpointOp] = field(default_factory=list[StartCheckpointOp])
     ends: list[EndCheckpointOp] = field(default_factory=list[EndCheckpointOp])
-    merged: Stage | None = None
+    merged: MarkedStage | None = None
 
 
 class Stages:
     """The stages of one block; PassError where a marker has no counterpart or a value leaks."""
 
     def __init__(self, block: Block):
-        self._of_value: dict[SSAValue, Stage] = {}
-        self._of_op: dict[Operation, Stage] = {}
-        self._all: list[Stage] = []
+        self._of_value: dict[SSAValue, MarkedStage] = {}
+        self._of_op: dict[Operation, MarkedStage] = {}
+        self._all: list[MarkedStage] = []
         for op in block.ops:
             self._place(op)
         _check_depth(self._all, region_depth(block))
@@ -49,13 +49,13 @@ class Stages:
             if (stage := self.of_value(value)) is not None:
                 raise leak(last or stage.starts[0], value, stage)
 
-    def of_value(self, value: SSAValue) -> Stage | None:
-        """The innermost stage that a value is in."""
+    def of_value(self, value: SSAValue) -> MarkedStage | None:
+        """The innermost stage of a value."""
         stage = self._of_value.get(value)
         return None if stage is None else find(stage)
 
-    def home(self, op: Operation) -> Stage | None:
-        """The innermost stage that an op is in; a marker is in the one around its own."""
+    def home(self, op: Operation) -> MarkedStage | None:
+        """The innermost stage of an op; a marker is in the one around its own."""
         stage = self._of_op.get(op)
         return None if stage is None else find(stage)
 
@@ -69,13 +69,13 @@ class Stages:
         if stage is not None:
             self._of_op[op] = stage
         if isinstance(op, StartCheckpointOp):
-            stage = Stage(stage, 1 if stage is None else stage.depth + 1, [op])
+            stage = MarkedStage(stage, 1 if stage is None else stage.depth + 1, [op])
             self._all.append(stage)
         if stage is not None:
             self._of_value.update(dict.fromkeys(op.results, stage))
 
-    def _merged_stage(self, values: Sequence[SSAValue]) -> Stage | None:
-        """The innermost stage of several values, those of one depth made one."""
+    def _merged_stage(self, values: Sequence[SSAValue]) -> MarkedStage | None:
+        """The innermost stage of several values; merges stages of one depth."""
         found = [s for v in dict.fromkeys(values) if (s := self.of_value(v)) is not None]
         if not found:
             return None
@@ -84,8 +84,8 @@ class Stages:
             _merge(stage, ancestor(deepest, stage.depth))
         return find(deepest)
 
-    def _leaving(self, stage: Stage, block: Block) -> Operation | None:
-        """The last op of a stage that has no end."""
+    def _leaving(self, stage: MarkedStage, block: Block) -> Operation | None:
+        """The last op of a stage without an end."""
         ops = [op for op in block.ops if self.home(op) is stage]
         last = block.last_op
         if last is not None and any(self.of_value(v) is stage for v in values_read(last)):
@@ -93,8 +93,8 @@ class Stages:
         return ops[-1] if ops else None
 
 
-def _check_depth(stages: Sequence[Stage], around: int) -> None:
-    """Each stage becomes a region, and regions do not nest without end."""
+def _check_depth(stages: Sequence[MarkedStage], around: int) -> None:
+    """PassError for stages that nest too deeply: each becomes a region."""
     for stage in stages:
         if around + stage.depth > MAX_REGION_DEPTH:
             raise PassError(
@@ -105,8 +105,8 @@ def _check_depth(stages: Sequence[Stage], around: int) -> None:
             )
 
 
-def find(stage: Stage) -> Stage:
-    """The stage that this one has become a part of."""
+def find(stage: MarkedStage) -> MarkedStage:
+    """The stage that this one was merged into, or itself."""
     root = stage
     while root.merged is not None:
         root = root.merged
@@ -115,8 +115,8 @@ def find(stage: Stage) -> Stage:
     return root
 
 
-def ancestor(stage: Stage, depth: int) -> Stage:
-    """The stage at a depth that a stage is in."""
+def ancestor(stage: MarkedStage, depth: int) -> MarkedStage:
+    """The stage at a depth around a stage, or itself."""
     stage = find(stage)
     while stage.depth > depth:
         assert stage.outer is not None
@@ -124,8 +124,8 @@ def ancestor(stage: Stage, depth: int) -> Stage:
     return stage
 
 
-def _merge(one: Stage | None, other: Stage | None) -> None:
-    """Make two stages of one depth one, and those around them."""
+def _merge(one: MarkedStage | None, other: MarkedStage | None) -> None:
+    """Merge two stages of one depth, and those around them."""
     while one is not None and other is not None:
         one, other = find(one), find(other)
         if one is other:
@@ -136,7 +136,7 @@ def _merge(one: Stage | None, other: Stage | None) -> None:
         one, other = one.outer, other.outer
 
 
-def around(stage: Stage) -> Stage | None:
+def around(stage: MarkedStage) -> MarkedStage | None:
     """The stage around a stage."""
     return None if stage.outer is None else find(stage.outer)
 
@@ -153,7 +153,7 @@ def _startless(op: EndCheckpointOp) -> PassError:
     )
 
 
-def _endless(stage: Stage, last: Operation | None) -> PassError:
+def _endless(stage: MarkedStage, last: Operation | None) -> PassError:
     start = stage.starts[0]
     notes: list[tuple[str, Place]] = []
     if last is not None:
@@ -166,8 +166,8 @@ def _endless(stage: Stage, last: Operation | None) -> PassError:
     )
 
 
-def leak(op: Operation, value: SSAValue, stage: Stage) -> PassError:
-    """The error for a value of a stage that is used behind its end."""
+def leak(op: Operation, value: SSAValue, stage: MarkedStage) -> PassError:
+    """The error for a use of a stage's value behind its end."""
     return PassError(
         f"{op.name}: a stage is left through grad.end_checkpoint, got {value_name(value)}, which "
         "leaks around the end; end it too",
@@ -176,8 +176,8 @@ def leak(op: Operation, value: SSAValue, stage: Stage) -> PassError:
     )
 
 
-def crossing(stages: Sequence[Stage]) -> PassError:
-    """The error for stages of which each needs a result of the next."""
+def crossing(stages: Sequence[MarkedStage]) -> PassError:
+    """The error for a cycle of stages, each of which reads a result of the next."""
     notes = [note for stage in stages for note in _ends_of(stage)]
     return PassError(
         "grad.start_checkpoint: stages must nest or follow each other, got "
@@ -187,7 +187,7 @@ def crossing(stages: Sequence[Stage]) -> PassError:
     )
 
 
-def _ends_of(stage: Stage) -> Iterator[tuple[str, Place]]:
+def _ends_of(stage: MarkedStage) -> Iterator[tuple[str, Place]]:
     start, end = stage.starts[0], stage.ends[0]
     yield f"the stage starts here, with {value_name(start.y)}", start
     yield f"and ends here, with {value_name(end.y)}", end

@@ -1,8 +1,8 @@
-"""Bytes that the tapes of a derivative take in any case, in whatever order its ops run.
+"""A lower bound of the bytes of a derivative's tapes, for any order of its ops.
 
-A tape with a capacity is a buffer as long as it lives. Two tapes that go from the forward to the
-backward code are there at the same time if the backward code of each needs the forward code of the
-other; and if that holds of every two of some tapes, there is a time when all of them are there.
+A tape with a capacity is a buffer as long as it lives. Two tapes from the forward to the backward
+code live at the same time if the backward code of each needs the forward code of the other; if
+that is so for every two of some tapes, all of them live at the same time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from gradir.passes.analysis.regions import values_read
 from gradir.passes.differentiate.derived import Derived
 
 Needs = dict[SSAValue, int]
-"""The tapes that a value needs to have been written, as bits."""
+"""The tapes that must be written before a value is computed, as bits."""
 
 
 class TapeBounds:
-    """The tapes of a derivative, and what of them must be there together."""
+    """The tapes of a derivative, and those that live at the same time."""
 
     def __init__(self, derived: Derived):
         blocks = derived.forward, derived.backward
@@ -34,10 +34,10 @@ class TapeBounds:
         self._read = self._needs(*blocks)
 
     def _needs(self, forward: Block, backward: Block) -> Needs:
-        """Which tapes must have been written before a tape is read first.
+        """The tapes that must be written before the first read of each tape.
 
-        Of the forward code, the backward code counts as reading tapes only: other values it may
-        compute again.
+        The backward code counts as a reader of tapes alone: it may recompute other values of the
+        forward code.
         """
         written: Needs = {}
         for op in forward.ops:
@@ -56,7 +56,7 @@ class TapeBounds:
         return read
 
     def together(self, stored: Collection[SSAValue]) -> int:
-        """The bytes of those of some values that are tapes and there at the same time."""
+        """The bytes of the tapes among some values that live at the same time."""
         chosen: list[SSAValue] = []
         for tape in sorted(self._of(stored), key=held_bytes, reverse=True):
             if all(self._overlap(tape, other) for other in chosen):
@@ -64,7 +64,7 @@ class TapeBounds:
         return sum(map(held_bytes, chosen))
 
     def all(self, stored: Collection[SSAValue]) -> int:
-        """The bytes of all of some values that are tapes."""
+        """The bytes of the tapes among some values."""
         return sum(map(held_bytes, self._of(stored)))
 
     def _of(self, stored: Collection[SSAValue]) -> Sequence[SSAValue]:

@@ -1,4 +1,4 @@
-"""A limit on the bytes of all tapes of a derivative that grow while it runs."""
+"""A limit on the bytes of all growing tapes of a derivative."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def limit_tapes(derived: Derived, left: int) -> None:
 
 
 def has_growing(derived: Derived) -> bool:
-    """Whether a derivative has a tape of its own without a capacity."""
+    """Whether a derivative has a growing tape of its own."""
     return bool(_growing(derived))
 
 
 def _growing(derived: Derived) -> list[SSAValue]:
-    """The tapes without a capacity, but for what comes in or is returned: that lies in the caller's
-    memory, and keeps its type."""
+    """The tapes without a capacity, but for arguments and results: these lie in the caller's
+    memory, and keep their types."""
     families = tape_families([derived.forward, derived.backward])
     outside = [*derived.forward.args, *derived.backward.args, *derived.results, *derived.grads]
     given = {families.of(v) for v in outside}
@@ -40,7 +40,7 @@ def _growing(derived: Derived) -> list[SSAValue]:
 
 
 def grows(value: SSAValue) -> bool:
-    """It is a tape without a capacity."""
+    """Whether a value is a tape without a capacity."""
     return isinstance(value.type, TapeType) and value.type.records is None
 
 

@@ -1,1 +1,1 @@
-"""How calls, branches, stages and functions with a vjp of their own are differentiated."""
+"""Structural rules: calls, branches, checkpoint stages, custom vjps, loops."""

@@ -1,11 +1,10 @@
-"""Which results of a branching op hold what the backward code of its branches reads.
+"""The results of a branching op that hold the residuals of its branches.
 
-One branch is taken, so that all of them leave their values in the same results: values of one type
-share a result as they are. Of what is left over, tensors of other shapes go into the rows of
-elements that larger ones of other branches fill, where there is room. So a tape of these results
-takes about what the largest branch needs, not the sum of all; and the largest are made where they
-stay, only smaller ones are copied. A branch leaves undefined what it has no value for, and nobody
-reads it.
+One branch is taken, so that all branches share results: values of one type share a result as they
+are. Other tensors share rows of elements as long as the largest tensor of any branch. So a tape of
+these results takes about the bytes of the largest branch, not the sum of all; the largest tensors
+are made in place, and only smaller ones are copied. A result without a value in a branch is
+undefined there, and is not read.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from gradir.dialects.grad.grad import zero
 
 
 @dataclass(frozen=True)
-class Place:
-    """The result in which a value is; its first element there, where it shares a row."""
+class ResultPlace:
+    """The result that holds a value, and the value's first element in a shared row."""
 
     result: int
     offset: int | None = None
@@ -39,16 +38,16 @@ class BranchResults:
     """The types of the results, and for each branch the place of each of its values."""
 
     types: list[Attribute]
-    places: list[list[Place]]
+    places: list[list[ResultPlace]]
 
     @staticmethod
     def of(branches: Sequence[Sequence[Attribute]]) -> BranchResults:
-        """For the types of what each branch keeps."""
+        """The results for the types of the residuals of each branch."""
         numbered = [_numbered(kept) for kept in branches]
         rows = _rows(numbered)
         types: list[Attribute] = []
         numbers: dict[_Key | _Row, int] = {}
-        places: list[list[Place]] = []
+        places: list[list[ResultPlace]] = []
         for branch, keys in enumerate(numbered):
             places.append([])
             for key in keys:
@@ -57,11 +56,11 @@ class BranchResults:
                 if which not in numbers:
                     numbers[which] = len(types)
                     types.append(type_)
-                places[-1].append(Place(numbers[which], offset))
+                places[-1].append(ResultPlace(numbers[which], offset))
         return BranchResults(types, places)
 
     def filled(self, branch: int, values: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:
-        """The results, from a branch that keeps these values."""
+        """The results of a branch with these residuals."""
         made: dict[int, SSAValue] = {}
         for value, place in zip(values, self.places[branch], strict=True):
             if place.offset is None:
@@ -75,7 +74,7 @@ class BranchResults:
     def taken(
         self, branch: int, values: Sequence[SSAValue], results: Sequence[SSAValue], emitter: Emitter
     ) -> list[SSAValue]:
-        """What a branch kept, `values` in its forward code, from the results."""
+        """The residuals of a branch, `values` in its forward code, out of the results."""
         found: list[SSAValue] = []
         for value, place in zip(values, self.places[branch], strict=True):
             result = named(results[place.result], value.name_hint)
@@ -86,7 +85,7 @@ class BranchResults:
 
 
 _Key = tuple[Attribute, int]
-"""A type, and which of the values of that type in a branch."""
+"""A type, and a number among the values of that type in a branch."""
 
 
 def _numbered(types: Sequence[Attribute]) -> list[_Key]:
@@ -100,7 +99,7 @@ def _numbered(types: Sequence[Attribute]) -> list[_Key]:
 
 @dataclass(eq=False)
 class _Row:
-    """A row of elements as long as the largest tensor in it; `ends`: how much branches use."""
+    """A row of elements as long as the largest tensor in it; `ends`: the used length by branch."""
 
     element: Attribute
     length: int
@@ -116,8 +115,8 @@ class _Row:
 
 
 def _rows(numbered: Sequence[Sequence[_Key]]) -> dict[tuple[int, _Key], tuple[_Row, int]]:
-    """The row, and the first element in it, of tensors that no other branch has the like of, where
-    branches share one.
+    """The row, and the first element there, of tensors with a type in one branch only, in rows
+    shared by branches.
 
     The largest come first: each goes into a row with room left for its branch, or begins one.
     """
@@ -142,7 +141,7 @@ def _rows(numbered: Sequence[Sequence[_Key]]) -> dict[tuple[int, _Key], tuple[_R
 
 
 def undefined(type_: Attribute, emitter: Emitter) -> SSAValue:
-    """Any value of a type: of a tensor what happens to be in memory, of a number 0."""
+    """Any value of a type: an uninitialized tensor, or the number 0."""
     if is_tensor(type_):
         return emitter.insert(tensor.EmptyOp([], type_)).tensor
     if is_float(type_):
@@ -153,7 +152,7 @@ def undefined(type_: Attribute, emitter: Emitter) -> SSAValue:
 def _put(
     value: SSAValue, row: SSAValue | None, type_: Attribute, offset: int, emitter: Emitter
 ) -> SSAValue:
-    """The row with the elements of a tensor from an offset on; a new row, if there is none."""
+    """The row (new for None) with the elements of a tensor from an offset on."""
     flat = _as(value, [prod(shape_of(value.type))], emitter)
     if flat.type == type_:
         return flat

@@ -3,9 +3,9 @@
     %y = scf.if %c { ... }      becomes       %y, %residual = scf.if %c { ... }
                                 and           %x_ct = scf.if %c { ... } else { ... }
 
-Each branch leaves what its backward code reads as results of the forward op, which the branches
-share (branch_results.py). What has flowed to a captured value, zero if nothing has, is a result of
-the backward op: a branch adds to it, or hands it on. An execute_region is dissolved: its ops join
+The residuals of each branch are results of the forward op, which the branches share
+(branch_results.py). The cotangent so far of a captured value, zero at first, is a result of the
+backward op: a branch adds to it, or hands it on. An execute_region is dissolved: its ops join
 those around it.
 """
 
@@ -35,7 +35,7 @@ from gradir.passes.rules.branch_results import BranchResults
 class Branch:
     """One region: its code, with arguments for the cotangents of the active results and its tapes.
 
-    The backward code hands back what flows to `captured`, then its tapes.
+    The backward code yields the cotangents of `captured`, then its tapes.
     """
 
     inner: Differentiator
@@ -44,7 +44,7 @@ class Branch:
 
     @property
     def returned(self) -> list[SSAValue]:
-        """What the backward code hands back."""
+        """The types yielded by the backward code."""
         return list(yielded(self.inner.backward))
 
 
@@ -110,13 +110,13 @@ class BranchRule:
 
 
 def _sum_so_far(outer: Differentiator, captured: SSAValue) -> Value | None:
-    """What has flowed to a captured value; None if nothing has, so that zeros need no adding."""
+    """The cotangent so far of a captured value; None if there is none, which saves an addition."""
     ct = outer.contributions.cotangent(captured)
     return None if ct is None else densified(ct)
 
 
 class ExecuteRegionRule:
-    """The structural rule of scf.execute_region, which runs its block once, here."""
+    """The structural rule of scf.execute_region: its block runs once, in place."""
 
     def forward(self, outer: Differentiator, op: scf.ExecuteRegionOp) -> None:
         outer.dissolve(op, op.region.block, yielded(op.region.block))
@@ -154,7 +154,7 @@ def _finish_forward(
     filled: Callable[[Sequence[SSAValue], Emitter], Sequence[SSAValue]],
     threads: Sequence[tuple[TapeThread, Branch]],
 ) -> None:
-    """Take the tapes from outside, and hand back results, residuals and tapes."""
+    """Connect the tapes from outside, and yield results, residuals and tapes."""
     inner = branch.inner
     emitter = Emitter(inner.forward, inner.location)
     own = [t.forward for t, owner in threads if owner is branch]
@@ -191,7 +191,7 @@ def _finish_backward(
     threads: Sequence[tuple[TapeThread, Branch]],
     tapes: Sequence[SSAValue],
 ) -> None:
-    """Take cotangents and tapes from outside, and hand back all sums and tapes."""
+    """Connect cotangents and tapes from outside, and yield all sums and tapes."""
     block = branch.inner.backward
     own = [t for t, (_, owner) in zip(tapes, threads, strict=True) if owner is branch]
     for argument, value in zip(list(block.args), [*seeds, *own], strict=True):

@@ -37,9 +37,9 @@ from gradir.passes.rules.custom_vjp import (
 
 @dataclass(frozen=True)
 class Key:
-    """A callee, which arguments and results take part, and how often it may run.
+    """A callee, its active arguments and results, and the bound of its executions.
 
-    The last is 1 for a callee without loops, which needs no tapes.
+    The bound is 1 for a callee without loops, which needs no tapes.
     """
 
     callee: FuncOp
@@ -50,7 +50,7 @@ class Key:
 
 @dataclass(frozen=True)
 class SavedCall:
-    """What the backward call needs: the functions, residuals, tapes, and who takes part."""
+    """The data of a backward call: functions, residuals, tapes, active arguments and results."""
 
     key: Key
     halves: Halves
@@ -78,7 +78,7 @@ class CallRule:
             result.name_hint = named.name_hint
         count, last = len(op.results), len(call.results) - len(threads)
         outer.set_primal(op.results, call.results[:count])
-        # what the callee only hands through is here already
+        # values that the callee hands through are here already
         residuals = tuple(
             operands[kept.index] if isinstance(kept, BlockArgument) else result
             for result, kept in zip(call.results[count:last], returned[count:last], strict=True)
@@ -104,7 +104,7 @@ class CallRule:
         made = emitter.insert(CallOp(name, [*saved.residuals, *seeds, *tapes], list(types)))
         for thread, tape in zip(saved.threads, made.results[len(saved.key.wrt) :], strict=True):
             thread.backward = tape
-        # a zero that stands for no contribution is none here either: -0.0 + 0.0 is 0.0
+        # a symbolic zero is left out here too: -0.0 + 0.0 is 0.0
         returned = outer.program.results(saved.halves.backward)
         flowing = zip(saved.key.wrt, made.results, returned, strict=False)
         return [
@@ -114,7 +114,7 @@ class CallRule:
 
 
 def differentiate_callees(caller: FunctionDifferentiator) -> None:
-    """Make the halves of all that is called actively below `caller`, callees first."""
+    """Make the halves of all active callees below `caller`, callees first."""
     program = caller.program
 
     def derive(key: Key, callee: FunctionDifferentiator) -> None:
@@ -132,7 +132,7 @@ def derive_callees(
     done: Container[object],
     derive: Callable[[Key, FunctionDifferentiator], None],
 ) -> None:
-    """Call `derive` for all that is called actively below `caller` and not done, callees first.
+    """Call `derive` for all active callees below `caller` that are not done, callees first.
 
     An explicit stack, since chains of calls may be longer than Python's.
     """
@@ -152,7 +152,7 @@ def derive_callees(
 
 
 def _active_calls(program: Program, caller: FunctionDifferentiator) -> Iterator[Key]:
-    """The calls in a function and in its loops; explicit, so that it may go on later."""
+    """The active calls in a function and in its loops; a generator, which can be resumed."""
     for op, executions in _with_executions(caller.block, caller.executions):
         if not isinstance(op, CallOp) or custom_of(program, op) is not None:
             continue
@@ -170,7 +170,7 @@ def _with_executions(
             for inner in flow.blocks:
                 yield from _with_executions(inner, inside)
             if isinstance(op, scf.WhileOp) and inside != executions:
-                # where iterations run again, the first test stands by itself
+                # the copy of the first test, for repeated iterations
                 yield from _with_executions(flow.blocks[0], executions)
 
 
@@ -184,7 +184,7 @@ def key_of(program: Program, op: CallOp, activity: Activity, executions: int | N
 
 
 def _has_loops(program: Program, function: FuncOp) -> bool:
-    """A function, or one that it calls, has a loop; recursion has been refused."""
+    """Whether a function, or one that it calls, has a loop; there is no recursion."""
     if function not in program.looping:
         functions = callees_first(program.functions, [function])
         for each in functions:
@@ -210,7 +210,7 @@ def _differentiator(program: Program, rules: Rules, key: Key) -> FunctionDiffere
 
 
 def suffix(program: Program, key: Key) -> str:
-    """What tells the halves of one activity pattern from those of another; the default has none."""
+    """The name suffix of an activity pattern's halves; empty for the default pattern."""
     callee, wrt, of = key.callee, key.wrt, key.of
     results = program.results(callee)
     usual_wrt = [t.value for t in resolve_wrt(callee, None)]

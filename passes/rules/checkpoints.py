@@ -4,8 +4,8 @@
                                                  %x_ct = grad.checkpoint { replay; derivatives }
 
 The replay reads the inputs of the stage through barriers; a value is recomputed at its first use.
-What the policy keeps becomes a result of the forward stage, and so is an output that the backward
-code outside reads: the replay reads it too.
+Values kept by the policy become results of the forward stage. The replay also reads the outputs
+that the backward code outside reads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xdsl.ir import Operation, OpResult, SSAValue, SSAValues
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Value
-from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
 from gradir.passes.analysis.region_flow import handed_through
 from gradir.passes.analysis.regions import captured, is_defined_in
 from gradir.passes.cleanup.simplify import simplify_block
@@ -38,7 +38,7 @@ class SavedStage:
 
 
 class CheckpointRule:
-    """The structural rule of grad.checkpoint; policies ask `costs`."""
+    """The structural rule of grad.checkpoint; `costs` are for policies."""
 
     def __init__(self, costs: Costs):
         self.costs = costs
@@ -56,9 +56,9 @@ class CheckpointRule:
         return SavedStage(copy, inside)
 
     def _join_equal(self, outer: Differentiator, op: CheckpointOp) -> None:
-        """An output that is a value from outside, or another output, shares its contributions.
+        """Let an output that is a value from outside, or another output, share its contributions.
 
-        So they are added in the order that they would have without the stage.
+        So they are added in the same order as without the stage.
         """
         first = dict[SSAValue, SSAValue]()
         for result, value in zip(op.results, op.yielded, strict=True):
@@ -83,11 +83,11 @@ class CheckpointRule:
         inner.walk_back()
         for value, parts in handed.items():
             if [c.ssa for c in inner.contributions.get(value, [])] == [c.ssa for c in parts]:
-                # the stage has added nothing
+                # the stage added nothing
                 del inner.contributions[value]
                 outer.contributions[value] = parts
         flowing = inner.contributions.flowing_out()
-        inner.backward.add_op(YieldOp(*(ct.ssa for ct in flowing.values())))
+        inner.backward.add_op(CheckpointYieldOp(*(ct.ssa for ct in flowing.values())))
         simplify_block(inner.backward)
         self._rematerialize(outer, inner, op, saved)
         simplify_block(inner.backward)
@@ -98,10 +98,10 @@ class CheckpointRule:
     def _hand_over(
         self, outer: Differentiator, inner: Differentiator, op: CheckpointOp, cts: Cotangents
     ) -> dict[SSAValue, list[Value]]:
-        """Give the stage the cotangents of its outputs, and the sums that it adds to: these are
-        returned.
+        """Give the stage the cotangents of its outputs, and the sums to which it adds; returns the
+        sums.
 
-        So contributions to one value are added in the order that they would have without the stage.
+        So contributions to one value are added in the same order as without the stage.
         """
         handed: dict[SSAValue, list[Value]] = {}
         for value in dict.fromkeys(map(outer.shared.origin, captured(op))):
@@ -116,7 +116,7 @@ class CheckpointRule:
     def _rematerialize(
         self, outer: Differentiator, inner: Differentiator, op: CheckpointOp, saved: SavedStage
     ) -> None:
-        """Make the backward code of the stage recompute what it reads of the forward code."""
+        """Let the backward code of the stage recompute its residuals."""
         kept = self._kept(outer, op, saved)
         keeps = policy_named(op.policy_name, self.costs)
         source = {outer.primal(r): r for o in op.body.block.ops for r in o.results}
@@ -143,7 +143,7 @@ class CheckpointRule:
     def _kept(
         self, outer: Differentiator, op: CheckpointOp, saved: SavedStage
     ) -> dict[SSAValue, SSAValue]:
-        """The outputs of the stage that the backward code outside reads."""
+        """The outputs of the stage that the outer backward code reads."""
         kept: dict[SSAValue, SSAValue] = {}
         for value, result in zip(op.yielded, saved.forward.results, strict=False):
             if any(outer.backward.is_ancestor(use.operation) for use in result.uses):
@@ -152,10 +152,10 @@ class CheckpointRule:
 
 
 def _made(value: SSAValue, stage: CheckpointOp) -> SSAValue:
-    """What a value that a stage hands back is, behind regions in it that hand it through.
+    """The source of a yielded value of a stage, through regions inside of the stage.
 
-    Regions outside of the stage stay shut: the walk back over the code around reads what is
-    contributed to the result of such an op, and never what is contributed to a value inside of it.
+    Not through regions outside of it: the outer walk back reads contributions to the results of
+    such ops, never those to values inside of them.
     """
     while isinstance(value, OpResult) and is_defined_in(value, stage):
         if (handed_back := handed_through(value)) is None:
@@ -165,9 +165,9 @@ def _made(value: SSAValue, stage: CheckpointOp) -> SSAValue:
 
 
 def _not_replayable(outer: Differentiator, stage: CheckpointOp, value: SSAValue) -> PassError:
-    """The error where a stage would have to run again what has effects.
+    """The error for a stage that would repeat an op with effects.
 
-    What the stage itself computes can be kept instead, but not what only derivatives need.
+    The stage's own values can be kept instead, but not those that only derivatives need.
     """
     owner = value.owner
     assert isinstance(owner, Operation)
@@ -181,9 +181,9 @@ def _not_replayable(outer: Differentiator, stage: CheckpointOp, value: SSAValue)
 
 
 def _add_results(op: CheckpointOp, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-    """Make further values of a stage its results; returns these.
+    """Add results to a stage for further values; returns these.
 
-    The op stays the same one, since its results are known as forward values by then.
+    The op stays the same object: its results are known as forward values by then.
     """
     last = op.body.block.last_op
     assert last is not None

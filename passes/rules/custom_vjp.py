@@ -1,7 +1,6 @@
-"""Differentiation of what grad.custom_vjp declares: calls of @f become calls of @f_forward.
+"""Differentiation of calls with a grad.custom_vjp: calls of @f become calls of @f_forward.
 
-The backward code calls @f_backward. Nothing looks into @f: not for what depends on what, nor for
-what has no derivative.
+The backward code calls @f_backward. The body of @f is ignored, for activity and for refusals.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ from gradir.passes.differentiate.program import Program
 
 
 def custom_of(program: Program, call: CallOp) -> CustomVjpOp | None:
-    """What is declared of the function that is called."""
+    """The declaration of a call's callee; None without one."""
     return program.custom.get(called_name(call))
 
 
 @dataclass(frozen=True)
 class SavedCustomCall:
-    """The declaration, and what the forward function left for the backward one."""
+    """The declaration, and the residuals."""
 
     declared: CustomVjpOp
     residuals: tuple[SSAValue, ...]
 
 
 def custom_forward(outer: Differentiator, op: CallOp, declared: CustomVjpOp) -> SavedCustomCall:
-    """Append the call of the forward function, which stands for that of the function."""
+    """Append a call of the forward function in place of the call."""
     _, name, _ = declared.names
     forward = outer.program.function(name, declared)
     types = list(forward.function_type.outputs.data)
@@ -55,7 +54,7 @@ def custom_forward(outer: Differentiator, op: CallOp, declared: CustomVjpOp) -> 
 def custom_backward(
     outer: Differentiator, op: CallOp, saved: SavedCustomCall, cts: Cotangents
 ) -> Iterable[tuple[SSAValue, Value | None]]:
-    """Append the call of the backward function, with zeros for cotangents that are not there."""
+    """Append a call of the backward function, with zeros for missing cotangents."""
     _, _, name = saved.declared.names
     backward, emitter = outer.program.function(name, saved.declared), outer.emitter
     seeds = [
@@ -77,7 +76,7 @@ def _returned(function: FuncOp) -> Sequence[SSAValue]:
 def shell(function: FuncOp) -> FuncOp:
     """`@f(args) { return @f(args) }`, with the names and attributes of @f.
 
-    The derivative of a function that has a vjp of its own is that of a call of it.
+    The derivative of a function with a custom vjp is that of a call of it.
     """
     inputs, outputs = function.function_type.inputs.data, function.function_type.outputs.data
     block = Block(arg_types=inputs)
@@ -98,7 +97,7 @@ def shell(function: FuncOp) -> FuncOp:
 
 
 def flatten(program: Program, derived: Derived) -> None:
-    """Inline the calls in derived code, of which the policies see the ops only."""
+    """Inline the calls in derived code: policies need the ops."""
     for block in (derived.forward, derived.backward):
         held = ReturnOp(*derived.results, *derived.grads)
         derived.backward.add_op(held)
@@ -114,7 +113,7 @@ def flatten(program: Program, derived: Derived) -> None:
 
 
 def refuse_forward_mode(program: Program, call: CallOp) -> None:
-    """PassError for a call through which tangents would have to flow."""
+    """PassError for an active call, if its function has a custom vjp."""
     if (declared := custom_of(program, call)) is not None:
         name = called_name(call)
         raise PassError(

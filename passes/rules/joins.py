@@ -1,4 +1,4 @@
-"""Differentiation of grad.join: what flows to its result is one contribution to its operand."""
+"""Differentiation of grad.join: its cotangent is one contribution to its operand."""
 
 from __future__ import annotations
 

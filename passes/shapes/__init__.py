@@ -1,1 +1,1 @@
-"""Shapes from operands to results, and functions for extents that a call brings."""
+"""Shape inference, and specialization of functions to the shapes of a call."""

@@ -1,10 +1,9 @@
-"""Shapes that types leave open, found from those that are known: one work list over a function.
+"""Inference of dynamic extents from known ones: one work list over a function.
 
-What an op infers from its operands goes forward, what its class says of partners (`known_shapes`)
-sideways, and what a result must be goes back to the operand whose extent shows in it. Regions hand
-shapes through along the edges of `region_flow`. Extents only ever become known, each once, so that
-the work is linear in the ops. Sizes that a program computes from extents (tensor.dim and integer
-arithmetic on it) are followed too.
+Shapes go forward by an op's type inference, sideways by its class's equations (`known_shapes`), and
+back from a result to the operand whose extent it shows. Regions hand shapes through along the edges
+of `region_flow`. Each extent becomes known once, so that the work is linear in the ops. Sizes
+computed from extents (tensor.dim and integer arithmetic on it) are followed too.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from gradir.dialects.foreign.elements import is_on_tensors
 from gradir.passes.analysis.region_flow import region_flow
 
 _PROBE = (1 << 31) - 1
-"""An extent that shows where it goes: large, and a prime."""
+"""A probe extent, recognizable in results: large, and a prime."""
 
 
 def is_open(type_: Attribute) -> bool:
-    """A tensor type with an extent that is not known."""
+    """Whether a type is a tensor type with a dynamic extent."""
     return is_tensor(type_) and not is_static(type_)
 
 
@@ -50,7 +49,7 @@ def open_axes(type_: Attribute) -> list[int]:
 
 
 def is_sized(op: Operation) -> TypeGuard[tensor.EmptyOp | tensor.SplatOp]:
-    """The extents that the result's type leaves open are operands."""
+    """Whether an op's operands are the dynamic extents of its result's type."""
     return isinstance(op, tensor.EmptyOp | tensor.SplatOp)
 
 
@@ -59,13 +58,13 @@ def sizes_of(op: tensor.EmptyOp | tensor.SplatOp) -> Sequence[SSAValue]:
 
 
 class ShapeInference:
-    """Finds the shapes in a block. `rules` treat ops that are the caller's to know."""
+    """Infers the shapes in a block. `rules` are the caller's, for further ops."""
 
     def __init__(self, block: Block, rules: Mapping[type[Operation], Rule] | None = None):
         self.block = block
-        # What integers are known to be, beside those of arith.constant.
+        # Known integers beside those of arith.constant.
         self.numbers: dict[SSAValue, int] = {}
-        # The axes of which an op's operands are the extents.
+        # The axes whose extents are an op's operands.
         self.sized = {op: open_axes(op.results[0].type) for op in block.walk() if is_sized(op)}
         self._rules = {**_RULES, **(rules or {})}
         self._pending: deque[Operation] = deque()
@@ -81,7 +80,7 @@ class ShapeInference:
             self._visit(op)
 
     def refine(self, value: SSAValue, shape: Sequence[int], place: Operation) -> None:
-        """Say what shape a value has, as `place` wants it."""
+        """Learn the shape of a value at `place`."""
         if not is_tensor(value.type):
             return
         known = shape_of(value.type)
@@ -97,13 +96,13 @@ class ShapeInference:
             self._tell(value)
 
     def equal(self, first: SSAValue, second: SSAValue, place: Operation) -> None:
-        """Say that two values have one shape."""
+        """Learn that two values have one shape."""
         if is_tensor(first.type) and is_tensor(second.type):
             self.refine(second, shape_of(first.type), place)
             self.refine(first, shape_of(second.type), place)
 
     def learn(self, value: SSAValue, number: int) -> None:
-        """Say what an integer value is."""
+        """Learn an integer value."""
         if value not in self.numbers:
             self.numbers[value] = number
             self._tell(value)
@@ -120,14 +119,14 @@ class ShapeInference:
             self._pending.append(op)
 
     def _tell(self, value: SSAValue) -> None:
-        """Look again at all that has to do with a value."""
+        """Visit all ops of a value again."""
         owner = value.owner.parent_op() if isinstance(value, BlockArgument) else value.owner
         if isinstance(owner, Operation):
             self._add(owner)
         for use in value.uses:
             self._add(use.operation)
             around = use.operation.parent_op()
-            # what a region yields is for the op around it to hand on
+            # a region's yielded values are visited with the op around it
             if use.operation.next_op is None and around is not None:
                 self._add(around)
 
@@ -169,7 +168,7 @@ class ShapeInference:
             raise PassError(f"{op.name}: {error}", op) from None
 
     def _trace_back(self, op: TensorOp) -> None:
-        """Extents of operands that are those of results: a probe is put in to see where it goes."""
+        """Extents of operands from those of results: a probe extent shows their places."""
         for operand in op.operands:
             if not is_open(operand.type):
                 continue
@@ -182,12 +181,12 @@ class ShapeInference:
         probed = list(shape_of(operand.type))
         probed[axis] = _PROBE
         type_ = tensor_type(probed, element_of(operand.type))
-        # all of an operand that is read twice
+        # all uses of an operand that is read twice
         types = [type_ if o is operand else o.type for o in op.operands]
         try:
             inferred = op.infer_types(types, op.attributes) or ()
         except VerifyException:
-            # not every number can be this extent
+            # the op refuses the probe as this extent
             return DYNAMIC
         for result, found in zip(op.results, inferred, strict=True):
             for extent, probe in zip(shape_of(result.type), shape_of(found), strict=True):
@@ -197,7 +196,7 @@ class ShapeInference:
 
 
 Rule = Callable[[ShapeInference, Any], None]
-"""What is known of the shapes around an op of another dialect."""
+"""Equations of shapes around an op of another dialect."""
 
 
 def _dim(known: ShapeInference, op: tensor.DimOp | memref.DimOp) -> None:
@@ -224,12 +223,12 @@ def _arithmetic(compute: Callable[[int, int], int | None]) -> Rule:
 
 
 def _quotient(a: int, b: int) -> int | None:
-    """Of sizes, where rounding down and rounding to 0 are the same."""
+    """A quotient of sizes: not negative, so that rounding down is rounding to 0."""
     return a // b if a >= 0 and b > 0 else None
 
 
 def _unsigned_minimum(a: int, b: int) -> int | None:
-    """Of sizes, which have no sign."""
+    """A minimum of sizes, which are not negative."""
     return min(a, b) if a >= 0 and b >= 0 else None
 
 

@@ -1,8 +1,8 @@
-"""A function with static shapes made of one whose types leave extents open.
+"""Specialization: a function of static shapes from one of dynamic shapes.
 
-The arguments get the shapes that are given, all other shapes follow (`infer_shapes.py`). A function
-that is called is copied for each tuple of shapes. What waited for shapes is done now: sizes become
-constants, and in the place of a grad.derivative comes what gradir-gradient makes.
+The arguments get the given shapes, and all other shapes follow (`infer_shapes.py`). A callee is
+copied for each tuple of shapes. Sizes become constants, and gradir-gradient's function replaces
+each grad.derivative.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ from gradir.passes.shapes.infer_shapes import (
 )
 
 Shape: TypeAlias = Sequence[int] | None
-"""Of an argument; None for what its type says."""
+"""The shape of an argument; None for that of its type."""
 
 Differentiate: TypeAlias = Callable[[ModuleOp, str, DerivativeOp], FuncOp]
-"""Makes the function that a grad.derivative stands for, of a function by its name."""
+"""Makes the function of a grad.derivative, from a function's name."""
 
 
 def specialize(
     module: ModuleOp, name: str, shapes: Sequence[Shape], differentiate: Differentiate
 ) -> FuncOp:
-    """Give the arguments of `@name` static shapes, and all that follows; returns the function.
+    """Specialize `@name` to static shapes of its arguments; returns the function.
 
     PassError, located, where shapes do not fit or cannot be found.
     """
@@ -79,7 +79,7 @@ def specialize(
 
 
 def references(function: FuncOp) -> Iterator[tuple[Operation, str]]:
-    """The ops that name a function, and its name."""
+    """The ops that reference a function, and its name."""
     for op in function.walk():
         if isinstance(op, CallOp):
             yield op, op.callee.root_reference.data
@@ -88,14 +88,14 @@ def references(function: FuncOp) -> Iterator[tuple[Operation, str]]:
 
 
 def declarations(module: ModuleOp) -> dict[str, CustomVjpOp]:
-    """The functions whose derivatives are written by hand."""
+    """The declarations of custom vjps by function."""
     return {op.names[0]: op for op in module.ops if isinstance(op, CustomVjpOp)}
 
 
 def reachable(
     functions: dict[str, FuncOp], custom: Mapping[str, CustomVjpOp], root: FuncOp
 ) -> list[FuncOp]:
-    """A function, all that it may run, and what is declared as the derivative of that."""
+    """A function, its callees, and their custom vjps."""
     found = {root: None}
     pending = [root]
     while pending:
@@ -114,7 +114,7 @@ def reachable(
 def waits_for_shapes(
     functions: dict[str, FuncOp], custom: Mapping[str, CustomVjpOp], root: FuncOp
 ) -> bool:
-    """Whether a function, or one that it may run, has to be specialized."""
+    """Whether a function or a callee has to be specialized."""
     closed: set[Attribute] = set()
     for function in reachable(functions, custom, root):
         for op in function.walk():
@@ -130,7 +130,7 @@ def waits_for_shapes(
 
 
 def set_arguments(function: FuncOp, shapes: Sequence[Shape]) -> None:
-    """Give the arguments shapes; PassError where one does not fit, or stays open."""
+    """Set the shapes of the arguments; PassError where one does not fit, or stays dynamic."""
     name, arguments = function.sym_name.data, only_block(function).args
     if len(shapes) > len(arguments):
         raise PassError(
@@ -180,7 +180,7 @@ def _require_unused(module: ModuleOp, function: FuncOp) -> None:
 
 
 def _drop_helpers(module: ModuleOp, before: set[str], function: FuncOp) -> None:
-    """Erase new functions that nothing needs."""
+    """Erase new functions without references."""
     functions, custom = functions_by_name(module), declarations(module)
     needed = set(reachable(functions, custom, function))
     for name, declared in custom.items():
@@ -201,7 +201,7 @@ def _update_signature(function: FuncOp) -> None:
 
 
 class Specializer:
-    """Specializes functions of a module; copies that are made are shared."""
+    """Specializes functions of a module; shares equal copies."""
 
     def __init__(self, module: ModuleOp, differentiate: Differentiate):
         self.module = module
@@ -214,7 +214,7 @@ class Specializer:
         self._opened: list[str] = []
 
     def specialize(self, function: FuncOp) -> None:
-        """Find all shapes of a function whose arguments have theirs."""
+        """Infer all shapes of a function from those of its arguments."""
         block = only_block(function)
         replacing: dict[Operation, FuncOp] = {}
 
@@ -241,7 +241,7 @@ class Specializer:
         for op, target in replacing.items():
             _replace(op, target, function)
 
-    # Functions that are used.
+    # Referenced functions.
 
     def _visit_call(
         self, known: ShapeInference, op: CallOp, replacing: dict[Operation, FuncOp]
@@ -302,7 +302,7 @@ class Specializer:
         return self._copies[key]
 
     def _declare(self, declared: CustomVjpOp, copy: FuncOp, types: Sequence[Attribute]) -> None:
-        """The derivative that is written for a function is that of its copy."""
+        """Declare a function's custom vjp for its copy."""
         forward, backward = (self._function(declared, name) for name in declared.names[1:])
         forward = self._copy(declared, forward, types)
         results = copy.function_type.outputs.data
@@ -340,7 +340,7 @@ class Specializer:
         return copy
 
     def _free_name(self, source: FuncOp, types: Sequence[Attribute]) -> str:
-        """The name, and the shapes of the arguments whose types leave some open."""
+        """A free name: the function's, with the shapes of its dynamic arguments."""
         pairs = zip(source.function_type.inputs, types, strict=True)
         shapes = ["x".join(map(str, shape_of(t))) for before, t in pairs if is_open(before)]
         name = wanted = "_".join([source.sym_name.data, *shapes])
@@ -373,7 +373,7 @@ def _require_counts(op: DerivativeOp, target: FuncOp) -> None:
 
 
 def _require_closed(block: Block) -> None:
-    """PassError at the first value of which an extent has not been found."""
+    """PassError at the first value with an unknown extent."""
     for op in block.walk():
         inner = [a for region in op.regions for b in region.blocks for a in b.args]
         for value in (*inner, *op.results):
@@ -387,7 +387,7 @@ def _require_closed(block: Block) -> None:
 
 
 def _check_ops(block: Block) -> None:
-    """What could not be checked before: PassError at an op that the shapes do not fit."""
+    """The checks that need shapes: PassError at an op that they do not fit."""
     for op in block.walk():
         if isinstance(op, TensorOp):
             try:
@@ -396,11 +396,11 @@ def _check_ops(block: Block) -> None:
                 raise PassError(str(error), op) from None
 
 
-# What waited for shapes.
+# Ops that needed shapes.
 
 
 def _replace(op: Operation, target: FuncOp, function: FuncOp) -> None:
-    """Call the function that was made; or be it, where the function is nothing else."""
+    """Call the new function; or become it, where the function is nothing else."""
     name = target.sym_name.data
     if isinstance(op, CallOp):
         op.properties["callee"] = SymbolRefAttr(name)
@@ -431,7 +431,7 @@ def _hands_through(block: Block, op: Operation, last: ReturnOp) -> bool:
 
 
 def _rewrite_sizes(block: Block, known: ShapeInference) -> None:
-    """Sizes that are known as constants or in types, not as operands."""
+    """Replace operands of known sizes by constants and static types."""
     for value, number in known.numbers.items():
         _put_constant(value, number)
     for op in list(block.walk()):
@@ -457,7 +457,7 @@ def _put_constant(value: SSAValue, number: int) -> None:
 
 
 def _put(op: Operation, made: Operation) -> None:
-    """Another op of one result in the place of an op."""
+    """Replace an op by another of one result."""
     block = op.parent
     assert block is not None
     made.location = op.location
@@ -481,7 +481,7 @@ def _require_numbers(known: ShapeInference, op: Operation, sizes: Sequence[SSAVa
 def _write_slice_sizes(
     known: ShapeInference, op: tensor.ExtractSliceOp | tensor.InsertSliceOp
 ) -> None:
-    """The sizes of a slice as attributes."""
+    """Write the known sizes of a slice as attributes."""
     _require_numbers(known, op, op.sizes)
     rest = iter([known.number(size) or 0 for size in op.sizes])
     sizes = [next(rest) if n == DYNAMIC else n for n in integers_of(op.static_sizes)]

@@ -1,1 +1,1 @@
-"""gradir-verify: what single ops cannot see; and proofs that accesses are in bounds."""
+"""gradir-verify: checks beyond single ops; and proofs that accesses are in bounds."""

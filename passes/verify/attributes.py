@@ -1,6 +1,5 @@
-"""What gradir-verify checks of attributes of gradir on ops of other dialects and on arguments: a
-name that is misspelt, or stands where nobody looks, would be ignored. And of numbers on all ops,
-that they have a type that gradir knows, and fit it."""
+"""gradir-verify: gradir's attributes on arguments and on ops of other dialects, and the types and
+ranges of numbers on all ops. A misspelt or misplaced name would be ignored."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ from gradir.passes.analysis.arguments import in_out_results
 
 
 def verify_attributes(op: Operation) -> None:
-    """VerifyError at an attribute `grad.*` that is none, is not of this op, or is wrong."""
+    """VerifyError at an attribute `grad.*` that is unknown, misplaced or wrong."""
     for name, value in (*op.properties.items(), *op.attributes.items()):
         _verify_number(name, value, op)
     if op.attributes:
@@ -50,7 +49,7 @@ def verify_attributes(op: Operation) -> None:
 
 
 def _verify_number(name: str, value: Attribute, op: Operation) -> None:
-    """That a number, or each of a list, is one that can be computed with and printed."""
+    """Check that a number, or each of a list, has a known type and fits it."""
     match value:
         case ArrayAttr():
             for each in value:
@@ -75,7 +74,7 @@ def _verify_float(type_: Attribute, op: Operation) -> None:
 
 
 def verify_float_types(op: Operation) -> None:
-    """VerifyError where an op makes numbers of a floating type that gradir has no code for."""
+    """VerifyError for a result of a floating type without native code."""
     for result in op.results:
         type_ = result.type
         _verify_float(element_of(type_) if is_tensor(type_) else type_, op)
@@ -125,7 +124,7 @@ _VALUES: dict[str, tuple[Callable[[Attribute], bool], str]] = {
     PEAK: (_is_bytes, "a number of bytes"),
     LOOPS: (_are_policies, "a list of policies such as [#grad.loop<every = 2>]"),
 }
-"""Which values an attribute may have, and what those are; of grad.in_out see in_out.py."""
+"""The test of each attribute's value, and its description; grad.in_out: analysis/arguments.py."""
 
 
 def _verify_names(names: Iterable[str], known: Sequence[str], label: str, place: Place) -> None:

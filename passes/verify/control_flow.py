@@ -1,6 +1,5 @@
-"""What gradir-verify checks of `scf` ops beyond their own rules: that every value which goes into a
-region, around a loop or out of a region keeps its type, that a constant step is positive, and that
-loop policies are some.
+"""gradir-verify: `scf` ops beyond their own rules. The values of a slot have one type, a constant
+step is positive, and loop policies are valid.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from gradir.passes.analysis.region_ops import is_loop, region_flow, unverified_e
 
 
 def verify_flow(op: Operation) -> None:
-    """VerifyError at what is wrong with an `scf` op, or with a loop policy on any op."""
+    """VerifyError for a wrong `scf` op, or a wrong loop policy on any op."""
     if (policy := op.attributes.get(POLICY_ATTRIBUTE)) is not None:
         _verify_policy(op, policy)
     if (ends := unverified_ends(op)) is not None:
@@ -41,7 +40,7 @@ def _verify_policy(op: Operation, policy: Attribute) -> None:
 
 
 def _verify_end(op: Operation, region: Region, kind: type[Operation]) -> None:
-    """That a region is one block that ends as it must."""
+    """VerifyError unless a region is one block with a terminator of `kind`."""
     first = region.first_block
     if first is None and isinstance(op, scf.IfOp) and not op.results:
         return
@@ -75,8 +74,7 @@ def _verify_index_switch(op: scf.IndexSwitchOp) -> None:
 
 
 def _verify_slots(op: Operation) -> None:
-    """VerifyError at an op, or at the end of one of its regions, that changes the types of slots or
-    their number."""
+    """VerifyError at an op, or at a terminator in it, with other types or numbers than slots."""
     flow = region_flow(op)
     assert flow is not None
     for group in flow.groups:

@@ -1,4 +1,4 @@
-"""gradir-verify: grad.custom_vjp names functions of the right types, and each function once."""
+"""gradir-verify: grad.custom_vjp names functions of matching types, and each function once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Declared = dict[Operation, CustomVjpOp]
 def verify_custom_vjp(
     op: CustomVjpOp, symbols: Mapping[str, Operation], declared: Declared
 ) -> None:
-    """VerifyError at the declaration if it does not fit; adds it to `declared`."""
+    """VerifyError for a wrong declaration; else adds it to `declared`."""
     function, forward, backward = (_function(op, name, symbols) for name in op.names)
     if (other := declared.get(function)) is not None:
         raise VerifyError(
@@ -61,7 +61,7 @@ def _types(function: FuncOp) -> tuple[list[Attribute], list[Attribute]]:
 
 
 def _cotangent_types(types: Sequence[Attribute]) -> list[Attribute]:
-    """The types of the cotangents of the floating ones among values."""
+    """The types of the cotangents of floating values."""
     return [cotangent_type(t) for t in types if is_floating(t)]
 
 

@@ -1,12 +1,12 @@
-"""gradir-prove-bounds: that no op of the loop-nest level reads or writes outside of its tensors.
+"""gradir-prove-bounds: a proof that ops of the loop-nest level stay inside of their tensors.
 
-Ops on tensors check run-time indices themselves. A loop nest or a program of loads and stores says
-where it reads and writes, and native code does as it says: so what text says runs only if it is
-proven here, or if whoever runs it trusts the text. What gradir's passes make of safe text is safe.
+Ops on tensors check run-time indices themselves. Native code of a loop nest, or of a program of
+loads and stores, reads and writes at the written places: text runs only if it is proven here, or
+if its user trusts it. gradir's passes keep safe text safe.
 
-Proven are subscripts that are affine in the loops (their verifier does that) and indices whose
-range is inside of the tensor: constants, loop indices, results of loopnest.check_index and what
-arith makes of these (`ranges.py`). Ops on buffers are never proven.
+Proven are subscripts that are affine in the loops (by their verifier) and indices whose range is
+inside of the tensor: constants, loop indices, results of loopnest.check_index and arith ops on
+these (`ranges.py`). Ops on buffers are never proven.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gradir.passes.analysis.ranges import Ranges
 WAY_OUT = "trust the text (trusted=True in gradir.parse, --trust-input) if it is your own"
 
 LARGE = 1 << 62
-"""Indices and offsets below it can be added without overflow."""
+"""Sums of indices and offsets below it do not overflow."""
 
 _ON_BUFFERS = (*buffer_ops.OPS, HostInvokeOp)
 _PREFIX = "gradir."
@@ -52,9 +52,9 @@ class ProveBoundsPass(ModulePass):
 
 
 def doubts_of(root: Operation) -> Iterator[PassError]:
-    """What is wrong with each op of a verified module, or function, that is not proven to be safe.
+    """The errors for the ops, of a verified module or function, that are not proven to be safe.
 
-    In program order; of an op only the first thing.
+    In program order; one error per op.
     """
     pending: list[Operation] = [root]
     while pending:
@@ -69,8 +69,8 @@ def doubts_of(root: Operation) -> Iterator[PassError]:
 
 
 def _doubt(op: Operation) -> PassError | None:
-    """What of one op is not proven."""
-    # the name of the op that an op is from stands in messages, and nothing else is made of it
+    """The first unproven access of an op; None if it is safe."""
+    # the attribute of the source op's name is for messages alone
     names = (name for name in op.attributes if name != SOURCE_ATTRIBUTE)
     claims = [name for name in names if name.startswith(_PREFIX)]
     if claims:
@@ -106,7 +106,7 @@ def _is_buffer(type_: Attribute) -> bool:
 
 
 class _Proof:
-    """What is known of the indices in one body."""
+    """A proof for the indices in one body."""
 
     def __init__(self, op: LoopOp | ForallOp):
         self.op = op
@@ -116,7 +116,7 @@ class _Proof:
         self.ranges.set(op.result, (0, max(self.op.extents[op.dim.value.data] - 1, 0)))
 
     def operands(self) -> Iterator[PassError]:
-        """Doubts of what a nest or a program works on."""
+        """Doubts about the operands of a nest or a program."""
         for type_ in (*self.op.operand_types, *self.op.result_types):
             if not is_tensor(type_) or not is_static(type_):
                 yield PassError(
@@ -128,14 +128,14 @@ class _Proof:
     def place(
         self, op: Operation, whole: SSAValue, indices: Sequence[SSAValue]
     ) -> Iterator[PassError]:
-        """Doubts of indices into `whole`, an argument of the body that stands for a tensor."""
+        """Doubts about indices into `whole`, a block argument for a tensor."""
         for k, (index, extent) in enumerate(zip(indices, shape_of(whole.type), strict=True)):
             yield from self.inside(op, f"index {k} ({value_name(index)})", index, extent)
 
     def inside(
         self, op: Operation, label: str, index: SSAValue, extent: int
     ) -> Iterator[PassError]:
-        """A doubt of an index that may be outside of [0, extent)."""
+        """The doubt about an index that may be outside of [0, extent)."""
         found = self.ranges.of(index)
         if found is None or found[0] < 0 or found[1] >= extent:
             got = "no integer" if found is None else f"numbers from {found[0]} to {found[1]}"
@@ -157,7 +157,7 @@ class _NestProof(_Proof):
         if self.op.outputs or self.op.scratch:
             yield PassError(f"{self.op.name}: is proven on tensors only; {WAY_OUT}", self.op)
         yield from self.subscripts()
-        # a contraction that sums nothing still runs its body
+        # a contraction over an empty dimension still runs its body
         extents = self.op.extents
         if 0 in (extents[: self.op.free_dims] if isinstance(self.op, ContractOp) else extents):
             return
@@ -171,7 +171,7 @@ class _NestProof(_Proof):
         yield from self.scattered()
 
     def subscripts(self) -> Iterator[PassError]:
-        """Doubts of subscripts that need not stay inside: their numbers must not overflow."""
+        """Doubts about subscripts: their numbers must not overflow."""
         types = [*self.op.inputs.types, *self.op.output_types]
         accesses = [*self.op.input_accesses, *self.op.output_accesses]
         bounds = [max(n, 1) for n in self.op.extents]
@@ -189,7 +189,7 @@ class _NestProof(_Proof):
                 step *= max(extent, 1)
 
     def scattered(self) -> Iterator[PassError]:
-        """Doubts of the indices that the body yields for the rows of outputs that are symbols."""
+        """Doubts about the yielded indices of scattered outputs."""
         last = cast(Operation, self.op.body.block.last_op)
         indices = iter(self.op.yielded[len(self.op.output_types) :])
         for type_, access in zip(self.op.output_types, self.op.output_accesses, strict=True):
@@ -233,7 +233,7 @@ class _ProgramProof(_Proof):
                 self.ranges.learn(op)
 
     def counted(self, body: Block, low: SSAValue, high: SSAValue) -> Iterator[PassError]:
-        """The body of a loop, if it ever runs; the index is below the upper bound there."""
+        """The body of a loop, with the index below the upper bound; skipped if it never runs."""
         first, end = self.ranges.of(low), self.ranges.of(high)
         if first is None or end is None or first[0] < end[1]:
             if first is not None and end is not None:
@@ -267,7 +267,7 @@ class _ProgramProof(_Proof):
                 self.ranges.set(result, (min(lows), max(highs)))
 
     def loop(self, op: scf.WhileOp) -> Iterator[PassError]:
-        """The second region runs, with what the first one passes on, where its condition holds."""
+        """The second region runs on the forwarded values where the condition is true."""
         before, after = op.before_region.block, op.after_region.block
         yield from self.block(before)
         decision = cast(scf.ConditionOp, before.last_op)

@@ -1,5 +1,5 @@
-"""What gradir-verify checks of ops of the `tensor` dialect beyond their own rules: that indices,
-slices and elements fit the shapes.
+"""gradir-verify: ops of the `tensor` dialect beyond their own rules. Indices, slices and elements
+fit the shapes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Slice = tensor.ExtractSliceOp | tensor.InsertSliceOp
 
 
 def verify_tensor(op: Operation) -> None:
-    """VerifyError at an op of the `tensor` dialect whose parts do not fit; nothing for others."""
+    """VerifyError at an op of the `tensor` dialect whose parts do not fit; others pass."""
     rule = _RULES.get(type(op))
     if rule is not None:
         rule(op)
@@ -76,7 +76,7 @@ def _check_inside(
         raise VerifyError(f"{op.name}: strides must not be 0, got {strides}", op)
     for extent, *row in zip(shape, offsets, sizes, strides, strict=True):
         if row[0] == DYNAMIC_INDEX and DYNAMIC_INDEX not in (extent, *row[1:]):
-            # wherever it begins
+            # for any offset
             row[0] = 0 if row[2] > 0 else extent - 1
         if DYNAMIC_INDEX in (extent, *row):
             continue
@@ -91,7 +91,7 @@ def _check_inside(
 
 
 def _fits_rank_reduced(sizes: Sequence[int], shape: Sequence[int]) -> bool:
-    """The shape is the sizes, some ones left out; a dynamic extent fits any."""
+    """Whether the shape is `sizes` without some ones; a dynamic extent fits any."""
     rest = list(shape)
     for size in sizes:
         if rest and (size == rest[0] or DYNAMIC_INDEX in (size, rest[0])):

@@ -1,7 +1,7 @@
 """gradir-verify: SSA dominance, symbols, calls and each operation's own rules, in one walk.
 
-xDSL verifies operations but not that a value is defined before it is used. Every failure is a
-`VerifyError` located at the operation that is wrong.
+xDSL verifies operations, but not dominance. Every failure is a `VerifyError` at the wrong
+operation.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class VerifyPass(ModulePass):
 
 
 def verify(module: Operation) -> None:
-    """Raise a VerifyError at the first operation of `module` that is wrong; linear in its size."""
+    """Raise a VerifyError at the first wrong operation of `module`; time is linear in its size."""
     verifier = _Verifier()
-    # generators instead of calls, so that deep nesting does not end in a RecursionError
+    # generators instead of calls: deep nesting causes no RecursionError
     stack = [verifier.operation(module)]
     while stack:
         nested = next(stack[-1], None)
@@ -58,12 +58,12 @@ def verify(module: Operation) -> None:
 
 
 _Steps = Generator["_Steps", None, None]
-"""A walk in progress; what it yields is walked before it goes on."""
+"""A walk in progress; a yielded walk runs before it goes on."""
 
 
 @dataclass(frozen=True)
 class _Traits:
-    """What the walk asks of every operation, looked up once per class."""
+    """The traits of an operation class, looked up once."""
 
     isolated: bool
     symbol_table: bool
@@ -82,15 +82,15 @@ class _Traits:
         )
 
 
-# What ends regions of gradir's ops, whichever: these classes say of no parent.
+# The terminators of gradir's regions: these classes declare no parent.
 _YIELDS = ("grad.yield", "loopnest.yield")
 
 
 @dataclass
 class _Verifier:
-    """One walk over a module. `visible` holds the values that may be used where the walk is.
+    """One walk over a module. `visible` holds the values that are visible at the walk's place.
 
-    `fitting` holds the tensor types whose size was found right.
+    `fitting` holds the tensor types with a verified size.
     """
 
     visible: set[SSAValue] = field(default_factory=set[SSAValue])
@@ -159,7 +159,7 @@ class _Verifier:
             self.visible.difference_update(op.results)
 
     def _blocks(self, region: Region) -> _Steps:
-        """Check blocks in the order of the dominator tree: what is visible is what dominates."""
+        """Check blocks in the order of the dominator tree: visible values are dominating ones."""
         children = dominator_tree(region)
         first = region.first_block
         assert first is not None
@@ -172,7 +172,7 @@ class _Verifier:
             yield self._block(block)
             pending.append((block, True))
             pending += [(child, False) for child in reversed(children[block])]
-        # in code that is never reached, every value of the region dominates
+        # in unreachable code every value of the region dominates
         unreachable = [block for block in region.blocks if block not in children]
         if unreachable:
             for block in region.blocks:
@@ -202,7 +202,7 @@ class _Verifier:
                 self.fitting.add(value.type)
 
     def _check_place(self, op: Operation) -> None:
-        """Check what xDSL's Operation.verify does: terminators and successors."""
+        """Check terminators and successors, as xDSL's Operation.verify."""
         block = op.parent
         if block is None or block.parent is None:
             return
@@ -231,7 +231,7 @@ class _Verifier:
             )
 
     def _collect_symbols(self, table: Operation) -> dict[str, Operation]:
-        """The symbols that `table` holds, by name; two of one name are refused."""
+        """The symbols in `table` by name; VerifyError for two of one name."""
         symbols: dict[str, Operation] = {}
         for op in _children(table):
             interface = self.traits_of(op).symbol
@@ -273,7 +273,7 @@ def _check_own_rules(op: Operation, around: _Verifier) -> None:
     except VerifyException as error:
         raise VerifyError(_with_name(op, str(error).strip()), op) from error
     except Exception as error:
-        # an accessor that fails on an operation of the wrong form
+        # an accessor fails on an operation of the wrong form
         text = f"malformed operation, {type(error).__name__}: {error}"
         raise VerifyError(_with_name(op, text), op) from error
     verify_float_types(op)
@@ -300,7 +300,7 @@ def _check_call(op: CallOp, symbols: dict[str, Operation]) -> None:
 
 
 def _check_derivative(op: DerivativeOp, symbols: dict[str, Operation]) -> None:
-    """That it differentiates a function, and takes that function's arguments first."""
+    """Check that it differentiates a function, and that its first operands are the arguments."""
     name = op.function
     function = symbols.get(name)
     if not isinstance(function, FuncOp):
@@ -364,7 +364,7 @@ def _not_visible(op: Operation, value: SSAValue) -> VerifyError:
 
 
 def _why_not_visible(op: Operation, definition: Operation | Block, region: Region) -> str:
-    """Why `op` may not use a value that `definition`, which is in `region`, defines."""
+    """The reason why `op` must not use a value of `definition`, an op in `region`."""
     ancestor: Operation | None = op
     isolated: Operation | None = None
     while ancestor is not None and ancestor.parent_region() is not region:
@@ -398,7 +398,7 @@ def dominator_tree(region: Region) -> dict[Block, list[Block]]:
     for block in order:
         for successor in _successors(block):
             predecessors[number[successor]].append(number[block])
-    # dominator[i] is the number of block i's immediate dominator, -1 where not known yet
+    # dominator[i] is the number of block i's immediate dominator, -1 where unknown so far
     dominator = [0] + [-1] * (len(order) - 1)
     changed = True
     while changed:
@@ -429,7 +429,7 @@ def _successors(block: Block) -> tuple[Block, ...]:
     last = block.last_op
     if last is None:
         return ()
-    # a branch out of the region is refused where it is met
+    # _check_place refuses a branch out of the region
     return tuple(each for each in last.successors if each.parent is block.parent)
 
 

@@ -18,7 +18,7 @@ from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import NUMPY_NAMES, tensor
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
-from gradir.dialects.building.programs import Elements, Program, forall
+from gradir.dialects.building.programs import ElementView, ScalarProgram, forall
 from gradir.errors import GradirError, IndexOutOfRange
 from gradir.passes.verify.verify import verify
 
@@ -55,7 +55,7 @@ def test_while_and_if(threads: int):
     """Steps to 1 of n -> n / 2 or 3 n + 1, of all numbers at once."""
     count = 3000
 
-    def steps(p: Program, start: Elements, out: Elements) -> None:
+    def steps(p: ScalarProgram, start: ElementView, out: ElementView) -> None:
         i = p.index(0)
         one = p.integer(1)
 
@@ -88,7 +88,7 @@ def test_lanes(dtype: Any, width: int):
     rows, inner = 3, 7
     x, y = numbers(rows, inner, dtype=dtype), numbers(inner, width, dtype=dtype)
 
-    def product(p: Program, x: Elements, y: Elements, out: Elements) -> None:
+    def product(p: ScalarProgram, x: ElementView, y: ElementView, out: ElementView) -> None:
         i = p.index(0)
 
         def column(j: Scalar) -> None:
@@ -112,7 +112,9 @@ def test_lanes_whose_bounds_are_values(low: int):
     size = 40
     x, order = numbers(2 * size), np.random.default_rng(1).permutation(size)
 
-    def shuffle(p: Program, x: Elements, order: Elements, at: Elements, out: Elements) -> None:
+    def shuffle(
+        p: ScalarProgram, x: ElementView, order: ElementView, at: ElementView, out: ElementView
+    ) -> None:
         def nothing(j: Scalar) -> None:
             out[j] = p.number(-1, x.compute)
 
@@ -136,7 +138,7 @@ def test_control_flow_in_lanes():
     """A condition and trips that are the same in all lanes; functions of vectors and of scalars."""
     x = numbers(6, 21)
 
-    def program(p: Program, x: Elements, out: Elements) -> None:
+    def program(p: ScalarProgram, x: ElementView, out: ElementView) -> None:
         i = p.index(0)
         odd = b.equal(b.logical_and(i, p.integer(1)), p.integer(1))
         scale = b.exp(x[i, 0])
@@ -163,7 +165,9 @@ def test_scratch_and_several_results():
     """An iteration reads back what it wrote; a result that is not returned is scratch."""
     x = numbers(4, 9)
 
-    def reversed_twice(p: Program, x: Elements, scratch: Elements, out: Elements) -> None:
+    def reversed_twice(
+        p: ScalarProgram, x: ElementView, scratch: ElementView, out: ElementView
+    ) -> None:
         i = p.index(0)
 
         def write(j: Scalar) -> None:
@@ -184,7 +188,7 @@ def test_scratch_and_several_results():
 @pytest.mark.parametrize("in_lanes", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_index_errors(in_lanes: bool, threads: int):
-    def pick(p: Program, x: Elements, at: Elements, out: Elements) -> None:
+    def pick(p: ScalarProgram, x: ElementView, at: ElementView, out: ElementView) -> None:
         i = p.index(0)
 
         def one(j: Scalar) -> None:
@@ -205,7 +209,7 @@ def test_index_errors(in_lanes: bool, threads: int):
 
 
 def test_no_iterations():
-    def never(p: Program, x: Elements, out: Elements) -> None:
+    def never(p: ScalarProgram, x: ElementView, out: ElementView) -> None:
         out[p.index(0), p.index(1)] = x[p.index(0)]
 
     (found,) = run([0, 3], [numbers(0)], [((0, 3), np.float32)], never)
@@ -215,7 +219,7 @@ def test_no_iterations():
 def test_outer_indices():
     shape = (2, 3, 1, 4)
 
-    def number_of(p: Program, out: Elements) -> None:
+    def number_of(p: ScalarProgram, out: ElementView) -> None:
         places = [p.index(d) for d in range(4)]
         total = p.integer(0)
         for place, extent in zip(places, shape, strict=True):
@@ -236,7 +240,7 @@ def test_outer_indices():
     ],
 )
 def test_what_lanes_cannot_do(body: str, message: str):
-    def program(p: Program, x: Elements, out: Elements) -> None:
+    def program(p: ScalarProgram, x: ElementView, out: ElementView) -> None:
         def one(j: Scalar) -> None:
             def inner(k: Scalar = j) -> None:
                 out[j] = x[k]

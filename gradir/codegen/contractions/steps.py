@@ -23,6 +23,7 @@ from gradir.codegen.text.instructions import bits_of, is_float, kind_of
 from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access, Row, dim_row
+from gradir.dialects.loopnest.body_ops import memory_type
 from gradir.dialects.loopnest.loopnest import (
     ContractOp,
     LoopOp,
@@ -201,12 +202,6 @@ def hands_on_the_sum(op: ContractOp) -> bool:
         and sorted(dims) == list(range(op.free_dims))
         and scalar_type(cast(ShapedType, op.output_types[0]).element_type) == body.args[0].type
     )
-
-
-def memory_type(type_: Attribute) -> MemRefType[Attribute]:
-    """The buffer type of a tensor or buffer."""
-    shaped = cast(ShapedType, type_)
-    return MemRefType(shaped.element_type, shaped.get_shape())
 
 
 def _sum_nest(op: ContractOp, output: Output) -> NestOp:

@@ -39,7 +39,7 @@ def asarray(value: Any, dtype: Any = None) -> Tracer:
 
 
 def _of_type(x: Tracer, kind: Attribute) -> Tracer:
-    """x with elements of a type that was asked for, and so does not give way."""
+    """x with elements of a requested type, which is not weak."""
     made = converted(x, kind)
     return Tracer(made.trace, made.ssa) if made.weak else made
 
@@ -97,7 +97,7 @@ def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) ->
 
 @public
 def iota(shape: Shape, axis: int = 0, dtype: Any = None) -> Tracer:
-    """Counts 0, 1, ... along an axis; the same in all others. int64 without a dtype."""
+    """0, 1, ... along an axis, repeated along all others. int64 without a dtype."""
     return apply(IotaOp, {"axis": axis}, [_type(shape, dtype, DEFAULTS[int])])
 
 
@@ -125,7 +125,7 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
 def linspace(
     start: float, stop: float, num: int, dtype: Any = None, endpoint: bool = True
 ) -> Tracer:
-    """`num` numbers at equal distances from start to stop, which are known while tracing."""
+    """`num` numbers at equal distances from start to stop; both are Python numbers."""
     for number in (start, stop, num):
         if not is_number(number):
             raise refusal(f"linspace: start, stop and num must be Python numbers, got {number!r}")

@@ -1,7 +1,7 @@
 """x[...] of traced arrays: integers, slices with steps, ..., None, and arrays of integers.
 
 Integers and slices become one array.slice; a negative step reverses first. Traced integers and
-arrays of integers become array.take along their axis; one array may stand beside slices.
+arrays of integers become array.take along their axis; one array may be combined with slices.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def require_one_array(entries: Sequence[Any]) -> None:
 
 
 def entries_of(x: Tracer, key: Any) -> list[Any]:
-    """One entry for each axis, and None where one is added."""
+    """One entry per axis, and None for new ones."""
     keys = cast(tuple[Any, ...], key) if isinstance(key, tuple) else (key,)
     given = [_entry(k) for k in keys]
     used = len([g for g in given if g is not None and g is not Ellipsis])
@@ -76,7 +76,7 @@ def _entry(key: Any) -> Any:
 
 
 def _sliced(x: Tracer, entries: list[Any]) -> Tracer:
-    """x cut by integers, which keep their axis here, and slices; then taken from by arrays."""
+    """x sliced by integers, which keep their axis here, and slices; then the takes of arrays."""
     bounds = [bounds_of(e, n, d) for d, (e, n) in enumerate(zip(entries, x.shape, strict=True))]
     flipped = [d for d, (_, _, step) in enumerate(bounds) if step < 0]
     if flipped:
@@ -96,7 +96,7 @@ def _sliced(x: Tracer, entries: list[Any]) -> Tracer:
 
 
 def bounds_of(entry: Any, extent: int, axis: int) -> tuple[int, int, int]:
-    """Start, stop and step of what an entry selects of an axis; all of it for an array."""
+    """Start, stop and step of an entry along an axis; the whole axis for an array."""
     if isinstance(entry, Tracer):
         return 0, extent, 1
     if isinstance(entry, int):
@@ -119,7 +119,7 @@ def bounds_of(entry: Any, extent: int, axis: int) -> tuple[int, int, int]:
 
 
 def _shaped(x: Tracer, entries: list[Any]) -> Tracer:
-    """x without the axes of integers, and with those that None adds."""
+    """x without the axes of integers, and with the new axes of None."""
     extents = iter(x.shape)
     shape: list[int] = []
     for entry in entries:

@@ -1,8 +1,8 @@
 """gradir.numpy: functions of the Array API standard on traced arrays, one for each array.* op.
 
-Operands are promoted and broadcast as the standard says; attributes of the op are keyword
-arguments. The functions come from the op classes; those in `creation` and `sugar` take the place
-of the ones that need to be told a shape or a dtype, or that mean more than one op.
+Operands are promoted and broadcast by the standard's rules; attributes of the op are keyword
+arguments. The functions come from the op classes; `creation` and `sugar` have those that need a
+shape or a dtype, or more than one op.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ALIASES = {
     "mod": "remainder", "power": "pow", "rint": "round",
     "true_divide": "divide",
 }  # fmt: skip
-_FUNCTIONS |= {alias: _FUNCTIONS[name] for alias, name in _ALIASES.items()}
+_FUNCTIONS.update({alias: _FUNCTIONS[name] for alias, name in _ALIASES.items()})
 TRACED.update(sparse.FUNCTIONS)
 FUNCTIONS.update(_FUNCTIONS, get=indexing.get, at=updates.At, namespace=sys.modules[__name__])
 _DTYPES = {name: Spec((), name).dtype for name in ELEMENTS}

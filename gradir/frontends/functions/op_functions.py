@@ -1,9 +1,8 @@
-"""Python functions from op classes: one for each op, with its docstring.
+"""Python functions from op classes: one per op, with its docstring.
 
-Operands are parameters in the op's order (one that may be absent is None by default, several are a
-sequence), then attributes, absent by default. What kind of op it is says how operands are prepared:
-those of elementwise ops are promoted and broadcast, those of other ops of several arrays promoted,
-and the others are passed as they are.
+Operands are parameters in the op's order (optional ones are None by default, variadic ones a
+sequence), then attributes, absent by default. Operands of elementwise ops are promoted and
+broadcast, those of other ops on several arrays promoted, and the others passed unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from gradir.frontends.tracing.tracing import current, element, emit, is_number, 
 
 Prepared: TypeAlias = tuple[list[Tracer], bool]
 
-# Operands that are no data: they count, or say places.
+# Operands that are no data: counters, keys, indices.
 COUNTING = {"indices", "ids", "key", "counter", "starts"}
 SEGMENTS = AttrSizedOperandSegments.attribute_name
 
@@ -63,7 +62,7 @@ def function_of(op: type[TensorOp], module: str) -> Callable[..., Any]:
 
 
 def signature_of(op: type[TensorOp]) -> Signature:
-    """Operands, then attributes."""
+    """The signature: operands, then attributes."""
     either = Parameter.POSITIONAL_OR_KEYWORD
     parameters: list[Parameter] = []
     for name, kind in op.get_irdl_definition().operands:
@@ -115,7 +114,7 @@ def _kind(value: object) -> str:
 
 
 def prepared(op: type[TensorOp], values: Sequence[object]) -> Prepared:
-    """The operands as the op wants them; and whether the element type of the result is weak."""
+    """The prepared operands; and whether the element type of the result is weak."""
     if issubclass(op, ElementwiseOp):
         return broadcast(op.name, values)
     counting = _counting(op, len(values))
@@ -131,7 +130,7 @@ def _counting(op: type[TensorOp], count: int) -> list[bool]:
 
 
 def _as_they_are(values: Sequence[object], counting: Sequence[bool]) -> list[Tracer]:
-    """Python numbers take the type of the first array of data, or i64 where they count."""
+    """Python numbers take the type of the first array of data, or i64 as counters and indices."""
     arrays = [v if is_number(v) else lifted(v) for v in values]
     data = [
         element(a)
@@ -146,7 +145,7 @@ def _as_they_are(values: Sequence[object], counting: Sequence[bool]) -> list[Tra
 
 
 def static(op: type[TensorOp], name: str, value: Any) -> Plain | None:
-    """An attribute from a Python value; TraceError for what is not known while tracing."""
+    """An attribute from a Python value; TraceError for a traced value."""
     if isinstance(value, Tracer):
         raise refusal(f"{op.name}: {name} must be known while tracing, got {value!r}")
     if isinstance(value, np.generic | np.ndarray) and np.ndim(cast(Any, value)) == 0:

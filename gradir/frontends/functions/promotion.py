@@ -2,7 +2,7 @@
 
 Arrays of one kind promote to the larger type: integers with integers, floats with floats. Kinds do
 not mix: integers and floats are converted by `astype`. Python numbers are weak: they take the type
-of the array that they meet, which must be of their kind or a higher one (bool, integer, float).
+of the other operand, which must be of their kind or a higher one (bool, integer, float).
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from gradir.frontends.tracing.spec import DEFAULTS
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, filled, is_number, lifted
 
-# Types of one kind in the order of promotion; of the unordered ones, what both promote to.
+# Types of one kind in the order of promotion; and the common type of unordered ones.
 _ORDER: tuple[tuple[Attribute, ...], ...] = ((i1,), (i8, i32, i64), (ui8, i32, i64))
 _FLOATS: tuple[tuple[Attribute, ...], ...] = ((f16, f32, f64), (bf16, f32, f64))
 _KINDS = (bool, int, float)
 
 
 def kind_of(type_: Attribute) -> int:
-    """0 of bool, 1 of integers, 2 of floats."""
+    """0 for bool, 1 for integers, 2 for floats."""
     return 0 if is_bool(type_) else 2 if is_float(type_) else 1
 
 
 def promoted(first: Attribute, second: Attribute) -> Attribute | None:
-    """The element type that both convert to without loss; None where there is none."""
+    """The common element type without loss; None where there is none."""
     if first == second:
         return first
     for line in (*_ORDER, *_FLOATS):
@@ -51,7 +51,7 @@ def promoted(first: Attribute, second: Attribute) -> Attribute | None:
 
 
 def result_element(what: str, operands: Sequence[object]) -> tuple[Attribute, bool]:
-    """The element type that operands promote to, and whether it is weak; TraceError if none."""
+    """The promoted element type of operands, and whether it is weak; TraceError if none."""
     arrays = [o for o in operands if isinstance(o, Tracer) and not o.weak]
     kinds = [_weak_kind(o) for o in operands if not (isinstance(o, Tracer) and not o.weak)]
     weakest = max(kinds, default=0)
@@ -79,7 +79,7 @@ def _weak_kind(operand: object) -> int:
 
 
 def operand(value: object) -> Any:
-    """A Python number as it is, anything else as a traced array."""
+    """A Python number unchanged, other values as traced arrays."""
     return value if is_number(value) else lifted(value)
 
 
@@ -103,7 +103,7 @@ def spread(value: Any, shape: Sequence[int], kind: Attribute) -> Tracer:
 
 
 def common_shape(what: str, operands: Sequence[object]) -> tuple[int, ...]:
-    """The shape that operands broadcast to; TraceError where there is none."""
+    """The broadcast shape of operands; TraceError where there is none."""
     shape: tuple[int, ...] = ()
     for value in operands:
         try:

@@ -1,6 +1,6 @@
-"""gradir.numpy: functions that do more than apply the op of their name.
+"""gradir.numpy: functions beyond the op of their name.
 
-They take what the op wants to be told (a shape, an axis, a type) or combine a few ops.
+They compute the op's attributes (a shape, an axis, a type) or combine a few ops.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tracer:
 
 
 def _widening(op: type[TensorOp], x: Any, dtype: Any, **attributes: Any) -> Tracer:
-    """The op on x in another type: integers and bools are added up and multiplied as int64."""
+    """The op on x in another type: integers and bools are reduced in int64."""
     value = lifted(x)
     kind = element(value) if dtype is None else element_named(dtype)
     if dtype is None and not is_float(kind):
@@ -189,7 +189,7 @@ def reshape(x: Any, shape: Sequence[int] | int) -> Tracer:
 
 
 def _extents(x: Tracer, shape: Any) -> tuple[int, ...]:
-    """A shape with its -1, if it has one, replaced by what is left."""
+    """A shape with -1, if any, replaced by the remaining extent."""
     if isinstance(shape, Tracer):
         raise refusal(f"reshape: the shape must be known while tracing, got {shape!r}")
     extents = list(cast(Any, shape)) if isinstance(shape, Sequence | np.ndarray) else [shape]
@@ -213,7 +213,7 @@ def broadcast_to(x: Any, shape: Sequence[int] | int) -> Tracer:
 
 @public
 def broadcast_arrays(*arrays: Any) -> tuple[Tracer, ...]:
-    """The arrays, each repeated to the shape that all broadcast to."""
+    """The arrays, each repeated to their common broadcast shape."""
     values = [lifted(a) for a in arrays]
     shape = common_shape("broadcast_arrays", values)
     return tuple(spread(v, shape, element(v)) for v in values)
@@ -265,7 +265,7 @@ def _axes(x: Tracer, axes: int | Sequence[int]) -> list[int]:
 
 
 def _integers(given: Any) -> list[int]:
-    """One integer, or several; TypeError for anything else."""
+    """One integer, or several; TypeError for other values."""
     listed = [given] if _is_one(given) else list(given)
     if any(isinstance(each, bool | np.bool_) for each in listed):
         raise TypeError
@@ -278,7 +278,7 @@ def _is_one(given: Any) -> bool:
 
 @public
 def unstack(x: Any, axis: int = 0) -> tuple[Tracer, ...]:
-    """The slices of x along an axis, which they do not have."""
+    """The slices of x along an axis, without that axis."""
     value = lifted(x)
     [at] = _axes(value, axis)
     moved = moveaxis(value, at, 0)
@@ -290,7 +290,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Tracer, ...]:
 
 @public
 def take(x: Any, indices: Any, axis: int | None = None) -> Tracer:
-    """Elements of x along `axis`, which may be left out for one of rank 1, at integer indices.
+    """Elements of x along `axis` (optional for rank 1) at integer indices.
 
     The axis is replaced by the shape of the indices. vjp: ct added at the indices
     """
@@ -308,7 +308,7 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Tracer:
 
 @public
 def einsum(equation: str, *xs: Any) -> Tracer:
-    """The sum of products that an equation such as "ij,jk->ik" names.   vjp: einsums of ct"""
+    """The sum of products by an equation such as "ij,jk->ik".   vjp: einsums of ct"""
     return apply(EinsumOp, {"xs": xs, "equation": equation})
 
 
@@ -323,7 +323,7 @@ def tensordot(lhs: Any, rhs: Any, axes: int | Sequence[int | Sequence[int]] = 2)
 
 
 def _pairs(axes: Any, left: Tracer, right: Tracer) -> tuple[list[int], list[int]]:
-    """The axes of both that `tensordot` sums over."""
+    """The summed axes of both operands of `tensordot`."""
     try:
         if _is_one(axes):
             [count] = _integers(axes)

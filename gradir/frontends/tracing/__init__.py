@@ -1,1 +1,1 @@
-"""Python functions run on tracers, and recorded as modules."""
+"""Tracing: Python functions run on tracers and recorded as modules."""

@@ -1,4 +1,4 @@
-"""Calls of the functions that users give, refused where these do not take the arguments."""
+"""Calls of users' functions, with errors for arguments that these do not take."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gradir.frontends.tracing.source_locations import refusal
 
 
 def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The result of a function that `what`, a function of gradir, was given.
+    """The result of a user's function given to `what`, a function of gradir.
 
-    TraceError where it does not take these arguments. What it raises itself passes.
+    TraceError where it does not take these arguments. Its own exceptions pass.
     """
     bare, given, named = function, args, kwargs
     while isinstance(bare, partial):
         given, named = (*bare.args, *given), {**bare.keywords, **named}
         bare = cast(Callable[..., Any], bare.func)
     try:
-        # of a wrapper its own parameters, which need not be those of what it wraps
+        # a wrapper's own parameters may differ from those of the wrapped function
         signature = inspect.signature(bare, follow_wrapped=False)
     except (TypeError, ValueError):
         return function(*args, **kwargs)  # written in C

@@ -1,7 +1,7 @@
-"""Where in the user's Python code a traced op comes from, and the variable it is assigned to.
+"""Source locations of traced ops in the user's Python code, and the names of their variables.
 
-The place of an op is the call or operator in the innermost frame that is not gradir's. If what
-follows there is an assignment to a variable, the op's result is named like it.
+The place of an op is the call or operator in the innermost frame that is not gradir's. If an
+assignment to a variable follows there, the op's result gets the variable's name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_PLACE = UnknownLoc()
 
 
 class _Here(local):
-    """The place of the public call that is running in this thread."""
+    """The place of the running public call of this thread."""
 
     location: LocationAttr = _NO_PLACE
 
@@ -44,7 +44,7 @@ _here = _Here()
 
 
 class PythonSources(Sources):
-    """Source lines also of code that is in no file, as linecache knows them of notebooks."""
+    """Source lines, also of code without a file: linecache has those of notebooks."""
 
     def line(self, file: str, number: int) -> str | None:
         return super().line(file, number) or linecache.getline(file, number).rstrip("\n") or None
@@ -54,20 +54,20 @@ SOURCES = PythonSources()
 
 
 def location() -> LocationAttr:
-    """The place of the public call that is running."""
+    """The place of the running public call."""
     return _here.location
 
 
 def refusal(
     message: str, kind: type[ErrorT] = TraceError, place: LocationAttr | None = None
 ) -> ErrorT:
-    """An error about the user's Python code, at the public call that is running."""
+    """An error about the user's Python code, at the running public call."""
     diagnostic = diagnostic_of(LocatedError(message, place or _here.location))
     return kind(render(diagnostic, SOURCES), diagnostic)
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """A function that users call: what it emits, or refuses, is at the place of that call."""
+    """A function for users: its ops and errors have the place of the call."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -102,7 +102,7 @@ def place_of_user() -> LocationAttr:
 
 @contextmanager
 def at(place: LocationAttr) -> Generator[None]:
-    """What is emitted or refused inside is at this place."""
+    """A context in which ops and errors have this place."""
     before = _here.location
     _here.location = place
     try:
@@ -112,7 +112,7 @@ def at(place: LocationAttr) -> Generator[None]:
 
 
 def location_of_function(function: Callable[..., Any]) -> LocationAttr:
-    """Where a Python function is defined; unknown for one that is not written in Python."""
+    """The place of a Python function's definition; unknown for functions not written in Python."""
     while hasattr(function, "__wrapped__") or hasattr(function, "func"):
         function = getattr(function, "__wrapped__", None) or cast(Any, function).func
     code = getattr(function, "__code__", None)
@@ -123,7 +123,7 @@ def location_of_function(function: Callable[..., Any]) -> LocationAttr:
 
 @lru_cache(1 << 14)
 def _place(file: str, code: CodeType, offset: int) -> tuple[LocationAttr, str | None]:
-    """The place of an instruction, and the variable that its result is assigned to."""
+    """The place of an instruction, and the variable of its result."""
     line, _, column, _ = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
     return _location(file, line or code.co_firstlineno, column or 0), _variable(code, offset)
 
@@ -133,7 +133,7 @@ def _location(file: str, line: int, column: int) -> LocationAttr:
 
 
 def _variable(code: CodeType, offset: int) -> str | None:
-    """The variable that the instruction after this one stores a result in."""
+    """The variable in which the next instruction stores the result."""
     offsets, names = _stores(code.co_filename, code)
     following = bisect_right(offsets, offset)
     return names[following] if following < len(names) else None
@@ -141,7 +141,7 @@ def _variable(code: CodeType, offset: int) -> str | None:
 
 @lru_cache(1 << 10)
 def _stores(file: str, code: CodeType) -> tuple[list[int], list[str | None]]:
-    """The offset of each instruction, and the variable that it stores to, if it does."""
+    """The offset of each instruction, and its target variable if it is a store."""
     instructions = list(dis.get_instructions(code))
     return [i.offset for i in instructions], [_stored(i.opname, i.argval) for i in instructions]
 

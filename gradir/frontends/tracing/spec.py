@@ -1,4 +1,4 @@
-"""What a function is traced for: shapes and dtypes, and the element types that stand for them."""
+"""The types of traced arguments: shapes, dtypes, and their element types."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ELEMENTS: dict[str, Attribute] = {name: element for element, name in NUMPY_NAMES
 """The element type of each dtype, by the dtype's name."""
 
 DEFAULTS: dict[type, Attribute] = {bool: i1, int: i64, float: f64}
-"""The element type of a Python number where nothing else says one."""
+"""The default element type of a Python number."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """The shape and the dtype of an array: what gradir.trace wants to know of an argument.
+    """The shape and the dtype of an array, as an argument of gradir.trace.
 
-    `dtype` is a NumPy dtype, or what makes one: `"float32"`, `np.float32`, `"bfloat16"`.
+    `dtype` is a NumPy dtype, or converts to one: `"float32"`, `np.float32`, `"bfloat16"`.
     """
 
     shape: tuple[int, ...]
@@ -46,7 +46,7 @@ class Spec:
 
 
 def as_shape(shape: Any) -> tuple[int, ...]:
-    """A shape from integers, or from one; ArgumentError where it is none."""
+    """A shape from one or several integers; ArgumentError for others."""
     try:
         extents = cast(Any, shape) if isinstance(shape, Sequence | np.ndarray) else [shape]
         found = tuple(index(n) for n in extents)
@@ -73,9 +73,9 @@ def element_named(dtype: Any) -> Attribute:
 
 
 def spec_of(value: object) -> tuple[AnyTensor, bool] | None:
-    """The type of a traced argument, and whether it is weak, as a Python number is.
+    """The type of a traced argument, and whether it is weak, as that of a Python number.
 
-    None for what is no array, no number and nothing with a shape and a dtype.
+    None for objects other than arrays, numbers, and those with a shape and a dtype.
     """
     if isinstance(value, Spec):
         return value.type, False

@@ -1,4 +1,4 @@
-"""gradir.trace: a Python function, run once on traced arrays, as a function of SSA text."""
+"""gradir.trace: a Python function, run once on traced arrays, as a function of a module."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from gradir.passes.verify.verify import verify
 
 @dataclass(frozen=True)
 class Traced:
-    """A traced function: `@name` of a module, and how its arguments and results are nested.
+    """A traced function: `@name` of a module, and the nesting of its arguments and results.
 
     `arguments` has two parts, those by position and those by keyword; `names` are those of its
-    leaves. `weak` says of each result whether it is as weak as a Python number. `captured` are the
-    arrays of an outer trace that come after the arguments.
+    leaves. `weak` tells for each result whether it is weak, as a Python number. `captured` are the
+    arrays of an outer trace; they follow the arguments.
     """
 
     module: Module
@@ -52,12 +52,12 @@ class Traced:
 def trace(function: Callable[..., Any], *specs: Any) -> Module:
     """The program of a Python function for arguments of some shapes and dtypes.
 
-    `specs` are the arguments: arrays, of which only shape and dtype count, `gradir.Spec`, Python
+    `specs` are the arguments: arrays (only shape and dtype count), `gradir.Spec`, Python
     numbers (rank 0), or nested tuples, lists and dicts of these. They become the program's
     arguments in this order: items from first to last, values of a dict by its sorted keys. The
     results, nested too, become its results in the same order. The program has the function's name,
     or @main of a lambda. Python's own `if` and loops run while tracing; those that depend on values
-    are `gradir.cond`, `gradir.scan` and the like. Raises TraceError at what cannot be traced.
+    are `gradir.cond`, `gradir.scan` and the like. Raises TraceError for code that cannot be traced.
     """
     return traced("trace", function, specs).module
 
@@ -70,9 +70,9 @@ def traced(
     outer: Trace | None = None,
     name: str | None = None,
 ) -> Traced:
-    """`trace` with the nesting of arguments and results; within an outer trace, if it is given.
+    """`trace` with the nesting of arguments and results, within an outer trace if given.
 
-    `what` is the function of gradir that errors name.
+    `what` is the name of gradir's function in errors.
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
@@ -102,7 +102,7 @@ def traced(
 
 
 def _free_name(name: str, outer: Trace | None) -> str:
-    """The name, with a number behind it if functions of the outer traces have it or begin so."""
+    """A free name: with a number if it is, or begins, the name of an outer trace's function."""
     taken: set[str] = set() if outer is None else set(outer.functions)
     trace = outer
     while trace is not None:
@@ -113,14 +113,14 @@ def _free_name(name: str, outer: Trace | None) -> str:
 
 
 def _module(trace: Trace, place: Any) -> ModuleOp:
-    """The traced function, and those that it calls."""
+    """The module of the traced function and its callees."""
     block = trace.entry
     types: list[Attribute] = [a.type for a in block.args]
     last = block.last_op
     assert last is not None
     function = FuncOp(trace.name, (types, [o.type for o in last.operands]), Region(block))
     function.location = place
-    # not those of a body that was traced for its types alone
+    # without those of bodies that were traced for their types alone
     functions = {**trace.functions, trace.name: function}
     declared = [functions[name] for d in trace.declarations for name in d.names]
     *called, _ = callees_first(functions, [*declared, function])
@@ -143,13 +143,13 @@ def _spec(leaf: Any, name: str) -> tuple[Any, bool]:
 
 
 def yielded(result: object, what: str) -> tuple[list[Tracer], Tree]:
-    """The leaves of what a traced function returns: arrays and numbers become constants."""
+    """The leaves of a traced function's result; arrays and numbers become constants."""
     leaves, tree = flatten(result)
     return [lifted(leaf, what=f"result of {what}: ") for leaf in leaves], tree
 
 
 def function_name(function: Callable[..., Any]) -> str:
-    """The Python name of a function; `main` of a lambda, or of what has no name."""
+    """The Python name of a function; `main` for lambdas and objects without a name."""
     while hasattr(function, "func"):
         function = function.func  # pyright: ignore[reportFunctionMemberAccess]
     name = getattr(function, "__name__", type(function).__name__)
@@ -157,7 +157,7 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 def _argument_names(function: Callable[..., Any], arguments: Tree) -> list[str]:
-    """A name for each leaf: the parameter's, with the keys that lead to the leaf."""
+    """A name per leaf: the parameter's, with the keys to the leaf."""
     by_position, by_keyword = arguments.children
     count = len(by_position.children)
     parameters = _parameters(function)

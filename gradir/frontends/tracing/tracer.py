@@ -1,8 +1,8 @@
-"""Traced arrays: what a Python function gets instead of arrays while it is traced.
+"""Traced arrays: the arguments of a Python function during tracing.
 
 They have the operators, attributes and methods of the Array API's arrays; each is the function of
 gradir.numpy with the same meaning, which that module registers here. They have a shape and a dtype
-but no values: what asks for these is refused.
+but no values: a read of values is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _UNCHANGED = (
 
 
 FUNCTIONS: dict[str, Any] = {}
-"""By name, what operators and methods call, and the module of it all as `namespace`."""
+"""The functions behind operators and methods by name, and their module as `namespace`."""
 
 
 def _function(name: str) -> Any:
@@ -78,7 +78,7 @@ def _refused(what: str, way_out: str = _VALUE) -> Any:
 
 
 def _is_operand(value: object) -> bool:
-    """What an operator takes beside a traced array; the other operand may know more."""
+    """Whether an operator takes a value beside a traced array; else the other operand may."""
     if isinstance(value, RowSlices):
         return False
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
@@ -86,7 +86,7 @@ def _is_operand(value: object) -> bool:
 
 
 class Tracer:
-    """A traced array: an SSA value of a trace. `weak`: its type gives way, as a Python number's."""
+    """A traced array: an SSA value of a trace. `weak`: it promotes as a Python number."""
 
     __slots__ = ("ssa", "trace", "weak")
     __array_ufunc__ = None  # NumPy leaves its operators to ours
@@ -98,7 +98,7 @@ class Tracer:
         self.weak = weak
 
     def named(self, name: str) -> None:
-        """Give the SSA value this name, if it has none and the name can be one."""
+        """Name the SSA value, if it has no name and this one is valid."""
         if self.ssa.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):
             self.ssa.name_hint = name
 
@@ -170,7 +170,7 @@ class Tracer:
     __neg__, __pos__ = _method("negative"), _method("positive")
     __abs__, __invert__ = _method("abs"), _method("bitwise_invert")
 
-    # Methods that the Array API's arrays or NumPy's have.
+    # Methods of the Array API's or NumPy's arrays.
 
     astype, transpose, squeeze = _method("astype"), _method("transpose"), _method("squeeze")
     sum, prod, mean = _method("sum"), _method("prod"), _method("mean")
@@ -200,7 +200,7 @@ class Tracer:
             raise refusal("len: expected an array of rank >= 1, got one of rank 0")
         return self.shape[0]
 
-    # What asks for values, or would change them.
+    # Reads and writes of values.
 
     __bool__ = _refused("bool", _CHOICE)
     __int__, __float__, __complex__ = _refused("int"), _refused("float"), _refused("complex")
@@ -210,7 +210,7 @@ class Tracer:
 
     @public
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """NumPy's functions: those that ask for what is known are answered."""
+        """NumPy's functions of shape and dtype alone; others are refused."""
         if function.__name__ in ("shape", "ndim", "size"):
             return getattr(self, function.__name__)
         what, way_out = f"numpy.{function.__name__}", "compute with gradir.numpy instead of numpy"

@@ -1,9 +1,9 @@
-"""The function that is being traced: blocks that grow, and the values that they may use.
+"""The function under construction: growing blocks, and the values visible in them.
 
-Each op that is applied to a traced array is appended to the innermost block under construction:
-the function's, or that of a region (a checkpoint stage, the body of a loop). A region may use
-values of the blocks around it. A function that is traced inside of another gets what it uses of
-that one as further arguments.
+An op on traced arrays is appended to the innermost block under construction: the function's, or
+that of a region (a checkpoint stage, the body of a loop). A region may use values of the blocks
+around it. A function traced inside of another gets captured values of that one as further
+arguments.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 class Trace:
-    """One function under construction, with the functions that it calls."""
+    """One function under construction, with its callees."""
 
     def __init__(self, types: Sequence[AnyTensor], outer: Trace | None = None):
         self.name = "main"
@@ -43,14 +43,14 @@ class Trace:
         self.blocks = [self.entry]
         self.captured: dict[SSAValue, SSAValue] = {}
         self.functions: dict[str, FuncOp] = {} if outer is None else outer.functions
-        # what stands beside the functions, and which function was made for a custom_vjp
+        # declarations beside the functions, and the function of each custom_vjp
         self.declarations: list[CustomVjpOp] = [] if outer is None else outer.declarations
         self.custom: dict[Any, Any] = {} if outer is None else outer.custom
 
     def emit(self, op: OpT) -> OpT:
-        """Append an op to the innermost block; VerifyError at the user's call if it is wrong.
+        """Append an op to the innermost block; VerifyError at the user's call for a wrong op.
 
-        Ops of other dialects, whose rules ask for what is around them, are verified at the end.
+        Ops of other dialects, whose rules need the ops around them, are verified at the end.
         """
         op.location = location()
         if isinstance(op, TensorOp):
@@ -62,7 +62,7 @@ class Trace:
         return op
 
     def use(self, tracer: Tracer) -> SSAValue:
-        """The value of a traced array, as what is emitted here may use it."""
+        """The value of a traced array that ops emitted here may use; captured if necessary."""
         if tracer.trace is self:
             if _block_of(tracer.ssa) not in self.blocks:
                 raise refusal(
@@ -83,7 +83,7 @@ class Trace:
         return self.captured[around]
 
     def results_like(self, op: Operation, values: Sequence[Tracer]) -> list[Tracer]:
-        """The results of an op, named and weak like the values that its region yields for them."""
+        """The results of an op, named and weak like its region's yielded values."""
         made = [
             Tracer(self, result, value.weak)
             for result, value in zip(op.results, values, strict=True)
@@ -95,7 +95,7 @@ class Trace:
 
     @contextmanager
     def region(self, block: Block) -> Generator[Block]:
-        """What is emitted inside goes to this block, which is that of a region."""
+        """A context whose ops go to this block of a region."""
         around = len(self.blocks) + 1  # and that of the module
         if around >= MAX_REGION_DEPTH:
             raise refusal(
@@ -124,12 +124,12 @@ _current = _Current()
 
 
 def tracing() -> Trace | None:
-    """The innermost trace that is running in this thread, if one is."""
+    """The innermost running trace of this thread, if any."""
     return _current.trace
 
 
 def current(what: str) -> Trace:
-    """The innermost running trace; TraceError that names the function where there is none."""
+    """The innermost running trace; TraceError with the function's name where there is none."""
     if _current.trace is None:
         raise refusal(
             f"{what}: expected to be called while a function is traced; "
@@ -140,7 +140,7 @@ def current(what: str) -> Trace:
 
 @contextmanager
 def running(trace: Trace) -> Generator[Trace]:
-    """This is the innermost trace inside."""
+    """A context in which this is the innermost trace."""
     before = _current.trace
     _current.trace = trace
     try:
@@ -176,13 +176,13 @@ def emit(
 def emit_one(
     op: type[TensorOp], *operands: Tracer, type: Attribute | None = None, **attributes: Plain | None
 ) -> Tracer:
-    """The only result of an op on traced arrays."""
+    """The single result of an op on traced arrays."""
     [result] = emit(op, *operands, types=None if type is None else [type], **attributes)
     return result
 
 
 def filled(value: float, type_: AnyTensor) -> Tracer:
-    """A constant of which all elements are one number."""
+    """A constant of one repeated number."""
     trace = current(FullOp.name)
     try:
         if is_float(type_.element_type):
@@ -196,9 +196,9 @@ def filled(value: float, type_: AnyTensor) -> Tracer:
 
 
 def constant(value: Any, element: Attribute | None = None) -> Tracer:
-    """An array, or what NumPy makes one of, as a constant of the program.
+    """An array, or an object that NumPy converts to one, as a constant of the program.
 
-    `element`: the element type to convert to. Python numbers in lists count as NumPy counts them.
+    `element`: the element type to convert to. Python numbers in lists have NumPy's types.
     """
     array = np.asarray(value)
     if element is None:
@@ -221,15 +221,15 @@ def _dense(array: np.ndarray[Any, Any], type_: AnyTensor, data: bytes) -> Attrib
 
 
 def is_number(value: object) -> bool:
-    """A Python number, whose type follows that of what it meets; NumPy's have their own."""
+    """Whether a value is a Python number, whose type is weak; NumPy's have types of their own."""
     return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
 
 
 def lifted(value: object, element: Attribute | None = None, what: str = "") -> Tracer:
     """A traced array, a number or an array of any library as a traced array.
 
-    TraceError that begins with `what` for anything else. A Python number gets the element type; by
-    itself its default, and is weak then.
+    TraceError that begins with `what` for other objects. A Python number gets the element type; or
+    without one its default, and is then weak.
     """
     if isinstance(value, Tracer):
         return value

@@ -1,7 +1,7 @@
-"""Nested tuples, lists and dicts of arrays, and the flat lists of leaves that stand for them.
+"""Nested tuples, lists and dicts of arrays, and their flat lists of leaves.
 
-Leaves come in this order: items of tuples and lists from first to last, values of a dict by its
-sorted keys, the indices and the values of RowSlices. None holds no leaf. All else is a leaf.
+The order of leaves: items of tuples and lists from first to last, values of a dict by its sorted
+keys, the indices and the values of RowSlices. None has no leaf. All other objects are leaves.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from gradir.runtime.row_slices import RowSlices
 
 @dataclass(frozen=True)
 class Tree:
-    """How leaves are nested: `kind` is the container, None for a leaf.
+    """The nesting of leaves: `kind` is the container, None for a leaf.
 
-    `keys` are a dict's, sorted; of RowSlices they are the shape. Trees are hashable and equal where
-    the nesting is.
+    `keys` are a dict's, sorted; of RowSlices they are the shape. Trees are hashable; equal
+    nestings are equal.
     """
 
     kind: type | None
@@ -28,7 +28,7 @@ class Tree:
 
     @property
     def count(self) -> int:
-        """How many leaves there are."""
+        """The number of leaves."""
         return 1 if self.kind is None else sum(child.count for child in self.children)
 
     def build(self, leaves: Sequence[Any]) -> Any:
@@ -52,7 +52,7 @@ class Tree:
         return self.kind(*children) if hasattr(self.kind, "_fields") else self.kind(children)
 
     def names(self, name: str) -> list[str]:
-        """A name for each leaf: `params`, `params_w`, `params0`."""
+        """A name per leaf: `params`, `params_w`, `params0`."""
         if self.kind is None:
             return [name]
         keys = ("indices", "values") if self.kind is RowSlices else self.keys
@@ -73,15 +73,15 @@ LEAF = Tree(None)
 
 
 def flatten(value: object) -> tuple[list[Any], Tree]:
-    """The leaves of a nested value in order, and how they are nested."""
+    """The leaves of a nested value in order, and their nesting."""
     leaves: list[Any] = []
     return leaves, _flatten(value, leaves)
 
 
 def leaves_like(value: object, tree: Tree) -> list[Any] | None:
-    """The leaves of a value that is nested like the tree; None where it is not.
+    """The leaves of a value with the nesting of the tree; None for another nesting.
 
-    None in the place of a leaf, or of a nested part, is each leaf there.
+    None in place of a leaf, or of a nested part, counts as each leaf there.
     """
     leaves, found = flatten(value)
     return _placed(iter(leaves), found, tree)

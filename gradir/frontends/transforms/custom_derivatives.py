@@ -1,7 +1,7 @@
-"""gradir.custom_vjp: a Python function whose derivative is written by hand, as in JAX.
+"""gradir.custom_vjp: a Python function with a handwritten derivative, as in JAX.
 
-A call of it in a traced function is a call of a function of the module, beside which
-`grad.custom_vjp` says what its derivative is.
+A call of it in a traced function is a call of a function of the module; `grad.custom_vjp` beside
+that function declares its derivative.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class CustomVjp(Copied):
         self._rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
 
     def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
-        """`forward(*args)` gives (results, residuals), `backward(residuals, cotangents)` a tuple.
+        """`forward(*args)` returns (results, residuals), `backward(residuals, cotangents)` a tuple.
 
-        It has a cotangent for each argument, nested like it, or None for zero. Cotangents are
+        The tuple has a cotangent per argument, nested like it, or None for zero. `cotangents` are
         nested like the results; those of integer results are None, those of integer arguments are
         not read.
         """
@@ -75,12 +75,12 @@ class CustomVjp(Copied):
         if key not in trace.custom:
             args = tree.build(values)
             inner = self._added(trace, self._function, args, function_name(self._function))
-            # known from here on: the forward function may call it
+            # declared before the forward function, which may call it
             trace.custom[key] = inner
             forward, backward = cast(Any, self._rules)
             ahead = self._added(trace, _pair(forward), args, f"{inner.name}_forward")
             outputs = list(trace.functions[inner.name].function_type.outputs)
-            transposed = _Backward(backward, inner, ahead, values, outputs)
+            transposed = _BackwardOnLeaves(backward, inner, ahead, values, outputs)
             seeds = _seeds(trace, ahead, outputs)
             back = self._added(trace, transposed, seeds, f"{inner.name}_backward")
             symbols = [SymbolRefAttr(n) for n in (inner.name, ahead.name, back.name)]
@@ -93,7 +93,7 @@ class CustomVjp(Copied):
     def _added(
         self, trace: Trace, function: Callable[..., Any], args: Sequence[Any], name: str
     ) -> Traced:
-        """A function of its own, which the one that is traced may call."""
+        """Trace a function of its own, which the current one may call."""
         inner = traced("custom_vjp", function, args, outer=trace, name=name)
         if inner.captured:
             raise refusal(
@@ -118,7 +118,7 @@ def _pair(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _seeds(trace: Trace, ahead: Traced, outputs: Sequence[Attribute]) -> list[Tracer]:
-    """What stands for the arguments of the backward function: residuals, then cotangents."""
+    """The traced arguments of the backward function: residuals, then cotangents."""
     count = len(outputs)
     residuals = list(trace.functions[ahead.name].function_type.outputs)[count:]
     cotangents = [t for t in outputs if is_float(element_of(t))]
@@ -127,7 +127,7 @@ def _seeds(trace: Trace, ahead: Traced, outputs: Sequence[Attribute]) -> list[Tr
     return [Tracer(trace, a, w) for a, w in zip(arguments, weak, strict=True)]
 
 
-class _Backward:
+class _BackwardOnLeaves:
     """The backward function on leaves: residuals and cotangents in, cotangents out."""
 
     def __init__(
@@ -179,7 +179,7 @@ def _cotangents(value: Any, tree: Tree, primals: Sequence[Tracer]) -> list[Trace
 
 
 def _with_rules(function: Callable[..., Any], *rules: Callable[..., Any]) -> CustomVjp:
-    """A function with the derivative that it had when it was pickled."""
+    """A function with its derivative, after unpickling."""
     made = CustomVjp(function)
     if rules:
         made.defvjp(*rules)
@@ -187,8 +187,8 @@ def _with_rules(function: Callable[..., Any], *rules: Callable[..., Any]) -> Cus
 
 
 def custom_vjp(function: Callable[..., Any]) -> CustomVjp:
-    """The function with a derivative that is written by hand: `f.defvjp(forward, backward)`.
+    """The function with a handwritten derivative: `f.defvjp(forward, backward)`.
 
-    Nothing else of the function is differentiated. It must not use traced arrays from around it.
+    The function's body is not differentiated. It must not use traced arrays from outside.
     """
     return CustomVjp(function)

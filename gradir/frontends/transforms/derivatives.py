@@ -1,7 +1,7 @@
 """gradir.grad, value_and_grad, vjp, jvp, hvp: derivatives of Python functions, as in JAX.
 
-While a function is traced, they trace what they differentiate as a function of its own, which may
-use arrays of the outer one, differentiate that, and call the result: so they nest, and go with
+During tracing, they trace the differentiated function as a function of its own, which may use
+arrays of the outer one, differentiate it, and call the result: so they nest, and combine with
 gradir.jit, gradir.trace and gradir.checkpoint. With arrays they are compiled and run.
 """
 
@@ -37,7 +37,7 @@ from gradir.symbols import function_named
 
 @dataclass(frozen=True)
 class Options:
-    """How a function is differentiated."""
+    """The options of a differentiation."""
 
     mode: str
     policy: str = "keep_all"
@@ -53,12 +53,12 @@ def grad(
     memory_limit: int | None = None,
     sparse_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    """A function that gives the gradient of one that returns a floating number of rank 0.
+    """The gradient function of a function that returns a floating number of rank 0.
 
-    `argnums` says in which arguments: the gradient has the nesting of that argument, or is a tuple
-    for several. `has_aux`: the function returns (number, aux), its gradient (gradient, aux).
-    `policy` and `memory_limit` (bytes) are those of Module.gradient. `sparse_argnums` are those of
-    `argnums` whose gradients come as RowSlices: the rows that were read, also in traced code.
+    `argnums` are the arguments to differentiate: the gradient has the nesting of that argument, or
+    is a tuple for several. `has_aux`: the function returns (number, aux), its gradient (gradient,
+    aux). `policy` and `memory_limit` (bytes) are those of Module.gradient. `sparse_argnums`, out of
+    `argnums`, are the arguments with gradients as RowSlices: the rows read, also in traced code.
     """
     both = value_and_grad(function, argnums, has_aux, policy, memory_limit, sparse_argnums)
 
@@ -79,7 +79,7 @@ def value_and_grad(
     memory_limit: int | None = None,
     sparse_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    """Like grad, but gives (value, gradient), or ((value, aux), gradient) with `has_aux`."""
+    """Like grad, but returns (value, gradient), or ((value, aux), gradient) with `has_aux`."""
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
 
@@ -105,7 +105,7 @@ def value_and_grad(
 
 
 class Derivative(Wrapped):
-    """A derivative of a function: traced where it is called while tracing, and native code."""
+    """A derivative of a function: traced in calls during tracing, native code in others."""
 
     def __init__(self, derivative: Callable[..., Any], parts: Parts):
         super().__init__(derivative, parts)
@@ -122,7 +122,7 @@ def _derivative(
     function: Callable[..., Any],
     *arguments: Any,
 ) -> Derivative:
-    """The derivative of the function as `transform` makes it of these arguments."""
+    """The derivative of a function by `transform` with these arguments."""
     kind, name = transform.__name__, function_name(function)
     look_like(derivative, function)  # the names of the parameters
     derivative.__name__ = derivative.__qualname__ = f"{kind}_{name}"
@@ -136,7 +136,7 @@ def _derivative(
 def _operands(
     trace: Trace, inner: Traced, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> list[SSAValue]:
-    """The arguments of a call: leaves, then what the inner function uses of the outer ones."""
+    """The arguments of a call: leaves, then captured values of the inner function."""
     leaves, _ = flatten((tuple(args), dict(kwargs)))
     return [*(trace.use(lifted(leaf)) for leaf in leaves), *inner.captured]
 
@@ -144,7 +144,7 @@ def _operands(
 def _differentiated(
     trace: Trace | None, inner: Traced, options: Options, wrt: Sequence[int], of: Sequence[int]
 ) -> list[FuncOp]:
-    """The derivative functions, which the outer function may call."""
+    """Add the derivative functions to the outer trace; returns them."""
     module = inner.module.op
     with paused_gc():
         made = apply_gradient(
@@ -175,7 +175,7 @@ def _with_slices(
 
 
 def _results(inner: Traced, results: Sequence[Any]) -> Any:
-    """The results of the function itself, nested and weak as it gives them."""
+    """The results of the function itself, with their nesting and weakness."""
     for result, is_weak in zip(results, inner.weak, strict=False):
         if isinstance(result, Tracer):
             result.weak = is_weak
@@ -188,11 +188,11 @@ def _call(trace: Trace, function: FuncOp, operands: Sequence[SSAValue]) -> list[
     return [Tracer(trace, result) for result in op.results]
 
 
-# Which arguments and results.
+# Selected arguments and results.
 
 
 def _leaves_of(arguments: Tree, argnums: int | Sequence[int], count: int) -> list[int]:
-    """The indices of the leaves of arguments by position; TraceError where there is no such."""
+    """The indices of the leaves of arguments by position; TraceError for a missing one."""
     starts = [0]
     for child in arguments.children[0].children:
         starts.append(starts[-1] + child.count)
@@ -208,7 +208,7 @@ def _leaves_of(arguments: Tree, argnums: int | Sequence[int], count: int) -> lis
 
 
 def _gradients(grads: Sequence[Any], arguments: Tree, argnums: int | Sequence[int]) -> Any:
-    """The gradients, nested like the arguments that they belong to."""
+    """The gradients, nested like their arguments."""
     rest = list(grads)
 
     def take(k: int) -> Any:
@@ -226,7 +226,7 @@ def _signature(inner: Traced) -> Any:
 
 
 def _require_number(inner: Traced, has_aux: bool) -> None:
-    """TraceError unless the function returns a floating number, and perhaps more."""
+    """TraceError unless the function returns a floating number (and aux)."""
     tree = inner.results
     is_pair = has_aux and tree.kind is tuple and len(tree.children) == 2
     first = tree.children[0] if is_pair else tree
@@ -276,7 +276,7 @@ def _floating(inner: Traced) -> tuple[list[int], list[int]]:
 def _chosen(
     given: Any, tree: Tree, places: Sequence[int], types: Sequence[Attribute], what: str
 ) -> list[Any]:
-    """Those leaves of (co)tangents that are of floating values; Python numbers get the types."""
+    """The leaves of (co)tangents of floating values; Python numbers get the types."""
     leaves = leaves_like(given, tree)
     if leaves is None:
         raise refusal(what)
@@ -287,7 +287,7 @@ def _chosen(
 
 
 def _typed(value: Any, type_: Attribute) -> Any:
-    """A traced array of the type; outside of a trace the value, which native code will check."""
+    """A traced array of the type; outside of a trace the value, which native code checks."""
     if tracing() is None:
         return value
     made = lifted(value)
@@ -306,8 +306,8 @@ def vjp(
     """The results of the function, and a function from their cotangents to those of the primals.
 
     The cotangents are nested like the results and have their types; entries of integer results are
-    not read, and may be None. The result has an entry for each primal, nested like it, None at
-    integer leaves. What the backward function reads is computed once, here.
+    not read, and may be None. The result has an entry per primal, nested like it, None at integer
+    leaves. The residuals are computed once, here.
     """
     trace = tracing()
     inner = traced("vjp", function, primals, outer=trace)
@@ -323,9 +323,9 @@ def vjp(
 
 @dataclass(frozen=True, eq=False)
 class Transposed(Copied):
-    """What gradir.vjp gives: from cotangents of the results to those of the primals.
+    """The function of gradir.vjp: from cotangents of the results to those of the primals.
 
-    It pickles by the program of the backward function and the residuals.
+    It pickles as the program of the backward function and the residuals.
     """
 
     inner: Traced
@@ -346,7 +346,7 @@ class Transposed(Copied):
 def _runner(
     trace: Trace | None, inner: Traced, function: FuncOp
 ) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """What runs a derivative function: a call in the trace, or native code."""
+    """The runner of a derivative function: a call in the trace, or native code."""
     if trace is not None:
         return lambda values: _call(trace, function, [trace.use(lifted(v)) for v in values])
     return _Native(Module(inner.module.op, SOURCES), function.sym_name.data)
@@ -354,7 +354,7 @@ def _runner(
 
 @dataclass
 class _Native:
-    """A function of a module, compiled when it is first called."""
+    """A function of a module, compiled at its first call."""
 
     module: Module
     name: str

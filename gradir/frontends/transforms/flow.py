@@ -1,8 +1,8 @@
 """gradir.cond, while_loop, fori_loop and scan: control flow that depends on values, as in JAX.
 
-Their functions are traced into the regions of an scf op, and may use values from around them. What
-a loop carries keeps its nesting, shapes and dtypes; a Python number takes the dtype that the body
-gives it. While nothing is traced, a function that calls them is compiled and run.
+Their functions are traced into the regions of an scf op, and may capture values. Carried values
+keep their nesting, shapes and dtypes; a Python number takes the dtype of the body's result. Outside
+of tracing, a function that calls them is compiled and run.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _require_functions(what: str, *functions: object) -> None:
 
 @public
 def cond(pred: Any, true_function: Function, false_function: Function, *operands: Any) -> Any:
-    """The results of one function of the operands: the first where `pred`, a bool, is true.
+    """The results of one function on the operands: the first where `pred`, a bool, is true.
 
     Both return results of the same nesting, shapes and dtypes.
     """
@@ -89,7 +89,7 @@ def cond(pred: Any, true_function: Function, false_function: Function, *operands
 
 
 class _Branch:
-    """The block of a function of cond, and what it returns."""
+    """The block and the results of a function of cond."""
 
     def __init__(self, trace: Trace, function: Function, operands: Sequence[Any]):
         self.trace = trace
@@ -117,7 +117,7 @@ def _agreed(trace: Trace, block: Block, value: Tracer, other: Tracer) -> Tracer:
 
 
 def _gives_way(value: Tracer, other: Tracer) -> bool:
-    """The value is weak, and its type another, of no higher kind: nothing is lost."""
+    """Whether the value is weak and converts to the other's type: of no higher kind, no loss."""
     kinds = kind_of(element(value)), kind_of(element(other))
     is_other = element(value) != element(other)
     return (
@@ -152,17 +152,17 @@ def _truth(trace: Trace, value: Any, what: str) -> SSAValue:
 
 
 def _carried(trace: Trace, init: Any, body: Body, what: str) -> Yielded:
-    """The first values that a loop carries. Weak ones get the types that the body gives them.
+    """The initial values of a loop. Weak ones get the types of the body's results.
 
-    For that the body is traced once more, into a block that is dropped; again where that changes
-    what it gives others.
+    To find these the body is traced into a temporary block; again where that changes the types of
+    other results.
     """
     leaves, tree = flatten(init)
     values = [lifted(leaf, what=f"{what}: init: ") for leaf in leaves]
     while any(v.weak for v in values):
         with trace.region(Block(arg_types=[v.ssa.type for v in values])) as block:
             after, _ = body(_tracers(trace, block, values), tree)
-        # its ops are no users of anything
+        # its ops must not count as users
         block.erase(safe_erase=False)
         agreed = [_like_result(trace, v, r) for v, r in zip(values, after, strict=False)]
         pairs = list(zip(values, agreed, strict=False))
@@ -173,7 +173,7 @@ def _carried(trace: Trace, init: Any, body: Body, what: str) -> Yielded:
 
 
 def _like_result(trace: Trace, value: Tracer, result: Tracer) -> Tracer:
-    """What is carried, or, where it is weak, as the result of the body wants it to be."""
+    """A carried value; a weak one has the type of the body's result."""
     if _gives_way(value, result):
         return Tracer(trace, trace.use(converted(value, element(result))), result.weak)
     if value.weak and not result.weak and value.type == result.type:
@@ -191,7 +191,7 @@ def _with_counter(step: Callable[[Tracer, list[Tracer], Tree], Yielded]) -> Body
 
 
 def _tracers(trace: Trace, block: Block, like: Sequence[Tracer]) -> list[Tracer]:
-    """The arguments of a block that stand for values, the last of its arguments."""
+    """The last arguments of a block, as tracers of values."""
     arguments = block.args[len(block.args) - len(like) :]
     made = [Tracer(trace, a, v.weak) for a, v in zip(arguments, like, strict=True)]
     for tracer, value in zip(made, like, strict=True):
@@ -204,7 +204,7 @@ def _body_results(
     trace: Trace, block: Block, carried: Sequence[Tracer], results: tuple[list[Tracer], Tree],
     tree: Tree, what: str,
 ) -> list[Tracer]:  # fmt: skip
-    """What the body hands on, of the types of what it was handed."""
+    """The body's results, with the types of its arguments."""
     after, other = results
     if other != tree:
         raise refusal(f"{what}: the body must return what it is handed, nested alike")
@@ -216,9 +216,9 @@ def _body_results(
 
 @public
 def while_loop(condition: Function, body: Function, init: Any, policy: str = "store_all") -> Any:
-    """`body` applied to `init`, and to what it returns, as long as `condition` of that is true.
+    """`body` applied to `init`, then to its result, while `condition` of the value is true.
 
-    `policy` says what the derivative keeps of the iterations: "store_all", "every=K" or "online=S"
+    `policy` is the derivative's loop policy: "store_all", "every=K" or "online=S"
     (docs/control-flow.md).
     """
     _require_functions("while_loop", condition, body)
@@ -253,10 +253,10 @@ def fori_loop(
     init: Any,
     policy: str = "store_all",
 ) -> Any:
-    """`body(i, x)` for i from `lower` up to `upper - 1`, x being `init` and then what it returns.
+    """`body(i, x)` for i from `lower` up to `upper - 1`; x is `init`, then the last result.
 
-    The bounds are integers, Python's or traced; i is int64. `policy` says what the derivative keeps
-    of the iterations: "store_all", "every=K" or "binomial=S", which "online=S" is here too.
+    The bounds are integers, Python's or traced; i is int64. `policy` is the derivative's loop
+    policy: "store_all", "every=K" or "binomial=S"; "online=S" means the last one here.
     """
     _require_functions("fori_loop", body)
     trace = tracing()
@@ -290,9 +290,9 @@ def scan(
 ) -> Any:
     """(carry, ys) of `carry, y = function(carry, x)` for each x in turn, from `init`.
 
-    x are the slices of the arrays `xs` along their first axis, None without any, where `length`
-    says how many; ys are the y, stacked along a new first axis. `reverse`: from last to first.
-    `policy` as for fori_loop; the ys so far are in no snapshot.
+    x are the slices of the arrays `xs` along their first axis; None without `xs`, then `length`
+    is their number. ys are the y, stacked along a new first axis. `reverse`: from last to first.
+    `policy` as for fori_loop; snapshots leave out the ys.
     """
     _require_functions("scan", function)
     trace = tracing()
@@ -321,7 +321,7 @@ def scan(
 
 
 class _Rows:
-    """The slices of nested arrays along their first axis. `count`: how many."""
+    """The slices of nested arrays along their first axis. `count` is their number."""
 
     def __init__(self, xs: Any, length: int | None):
         leaves, self.tree = flatten(xs)
@@ -333,7 +333,7 @@ class _Rows:
 
 
 class _ScanBody:
-    """The function of scan as the body of a counted loop; `ys` are the other results of it."""
+    """The function of scan as the body of a counted loop; `ys` are its further results."""
 
     def __init__(self, function: Callable[[Any, Any], Any], rows: _Rows):
         self.function = function
@@ -351,7 +351,7 @@ class _ScanBody:
 
 
 def _written(trace: Trace, block: Block, y: Tracer, at: Tracer, count: int) -> Tracer:
-    """A new argument of the block, the results so far, with a row written to it."""
+    """The ys so far, a new argument of the block, with a row written."""
     type_ = tensor_type([count, *y.shape], element(y))
     so_far = Tracer(trace, block.insert_arg(type_, len(block.args)))
     row = emit_one(ExpandDimsOp, y, axis=0)
@@ -367,7 +367,7 @@ def _row(x: Tracer, at: Tracer) -> Tracer:
 
 
 def _length(arrays: Sequence[Tracer], length: int | None) -> int:
-    """How many slices there are; TraceError where the arrays and `length` do not agree."""
+    """The number of slices; TraceError where the arrays and `length` disagree."""
     for array in arrays:
         if not array.shape:
             raise refusal(f"scan: xs must have rank >= 1, got {array!r}")
@@ -381,7 +381,7 @@ def _length(arrays: Sequence[Tracer], length: int | None) -> int:
 
 
 def _with_policy(op: LoopT, policy: str) -> LoopT:
-    """The loop, with its policy written on it; TraceError for one that there is not."""
+    """The loop with a policy attribute; TraceError for an unknown policy."""
     if not isinstance(policy, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise refusal(f'policy: expected text such as "every=8", got {policy!r}')
     kind, _, number = (part.strip() for part in policy.partition("="))
@@ -420,7 +420,7 @@ def _index(trace: Trace, value: Any, what: str) -> SSAValue:
 
 
 def _counted(values: Sequence[Tracer]) -> Block:
-    """The block of a loop that counts and carries values."""
+    """The block of a counted loop with carried values."""
     block = Block(arg_types=[index, *(v.ssa.type for v in values)])
     block.args[0].name_hint = "i"
     return block

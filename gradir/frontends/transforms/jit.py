@@ -1,4 +1,4 @@
-"""gradir.jit: a Python function as native code, compiled once for each kind of arguments."""
+"""gradir.jit: a Python function as native code, compiled once per kind of arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduce
 
 @dataclass(frozen=True)
 class Compiled:
-    """What was made for arguments of some nesting, shapes and dtypes."""
+    """The compiled function for one nesting, shapes and dtypes of arguments."""
 
     traced: Traced
     executable: Any
@@ -65,7 +65,7 @@ class Compiled:
 class Jitted(Copied):
     """A Python function that runs as native code; called like the function.
 
-    `compiled(*args)` gives what runs for such arguments: its `executable` has the plan and the
+    `compiled(*args)` is the `Compiled` for such arguments: its `executable` has the plan and the
     code, its `traced.module` the program.
     """
 
@@ -99,7 +99,7 @@ class Jitted(Copied):
 
     @public
     def compiled(self, *args: Any, **kwargs: Any) -> Compiled:
-        """What runs for arguments like these; gradir.Spec will do for an array."""
+        """The compiled function for arguments like these; a gradir.Spec can stand for an array."""
         leaves, tree = flatten((args, kwargs))
         return self._compiled(leaves, tree, args, kwargs)
 
@@ -109,7 +109,7 @@ class Jitted(Copied):
         key = tree, tuple(map(_kind, leaves))
         found = self._made.get(key)
         if found is None:
-            # one thread makes it, the others wait for that
+            # one thread compiles it, and the others wait
             with self._lock:
                 found = self._made.get(key)
                 if found is None:
@@ -129,7 +129,7 @@ class Jitted(Copied):
 
 
 def _kind(leaf: object) -> Hashable:
-    """What a leaf says of its type, for finding what was compiled."""
+    """The kind of a leaf, its part of the key of compiled functions."""
     if isinstance(leaf, np.ndarray | np.generic | Spec):
         array = cast(Any, leaf)
         return array.shape, array.dtype
@@ -141,20 +141,20 @@ def jit(
     threads: int | None = None,
     donate_argnums: int | Sequence[int] = (),
 ) -> Jitted:
-    """The function as native code: compiled at the first call with arguments of some kind.
+    """The function as native code: compiled at the first call with arguments of each kind.
 
-    Arguments and results are arrays, numbers, and nested tuples, lists and dicts of them; nesting,
-    shapes and dtypes decide what is compiled, and it is kept. `threads` as for gradir.compile.
-    Inside of a traced function it is the function itself.
+    Arguments and results are arrays, numbers, and nested tuples, lists and dicts of them; their
+    nesting, shapes and dtypes are the kind, and code is kept by kind. `threads` as for
+    gradir.compile. Inside of a traced function it is the function itself.
 
-    `out=` in a call gives arrays for the results, nested as they are, None where a new one is
-    wanted; a function with a parameter of that name gets it instead.
+    `out=` in a call takes arrays for the results, with their nesting, and None for new ones; a
+    function with a parameter of that name gets it instead.
 
-    `donate_argnums` are the positions of arguments that the caller gives up: each of their arrays
-    becomes a result of its shape and dtype, the first that is left, so that an update like
-    `params - lr * grads` writes what it changes and allocates nothing. It must be a C-contiguous,
-    writable NumPy array that shares memory with no other argument. The array object that was
-    passed is read-only afterwards, and gradir refuses it; other views of its memory show the
-    result. A UserWarning names donated arrays that no result can take.
+    `donate_argnums` are the positions of arguments given up by the caller: each of their arrays
+    becomes the first free result of its shape and dtype, so that an update like
+    `params - lr * grads` works in place. A donated array is a C-contiguous, writable NumPy array
+    and shares memory with no other argument. The array object of the caller is read-only
+    afterwards and refused by gradir; other views of its memory show the result. A UserWarning
+    names donated arrays without a result.
     """
     return Jitted(function, threads, donate_argnums)

@@ -1,4 +1,4 @@
-"""gradir.checkpoint, no_grad and name: what says how a traced function is differentiated."""
+"""gradir.checkpoint, no_grad and name: markers for the differentiation of traced functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.ir import Block
 
-from gradir.dialects.grad.checkpoint import CheckpointOp, YieldOp
+from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
 from gradir.dialects.grad.grad import NameOp, NoGradOp
 from gradir.dialects.grad.policies import POLICIES
 from gradir.errors import ArgumentError, ArgumentTypeError
@@ -22,12 +22,12 @@ from gradir.frontends.transforms.wrapped import Wrapped
 
 
 def checkpoint(function: Callable[..., Any] | None = None, policy: str = "keep_none") -> Any:
-    """The function as a stage: what it computes is recomputed for the derivative, not kept.
+    """The function as a checkpoint stage: the derivative recomputes its values.
 
-    `policy` says what is kept all the same: "keep_none", "keep_matmuls", "keep_named", "keep_all"
-    or "auto" (docs/checkpointing.md). The stage may read values of the code around it; stages nest.
-    Arguments and results may be nested, and arguments of other types are passed on. While nothing
-    is traced, the function is just called. Without a function: a decorator.
+    `policy` names the values to keep: "keep_none", "keep_matmuls", "keep_named", "keep_all" or
+    "auto" (docs/checkpointing.md). The stage may read values of the code around it; stages nest.
+    Arguments and results may be nested, and arguments of other types are passed on. Outside of
+    tracing, the function is just called. Without a function: a decorator.
     """
     if policy not in POLICIES:
         raise ArgumentError(f"policy: expected one of {', '.join(POLICIES)}, got {policy!r}")
@@ -36,28 +36,28 @@ def checkpoint(function: Callable[..., Any] | None = None, policy: str = "keep_n
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
 
-    return Stage(function, policy)
+    return CheckpointedFunction(function, policy)
 
 
-class Stage(Wrapped):
-    """A function whose inside is recomputed for the derivative."""
+class CheckpointedFunction(Wrapped):
+    """A function whose values are recomputed for the derivative."""
 
     def __init__(self, function: Callable[..., Any], policy: str):
         super().__init__(function, (checkpoint, (function, policy)))
         self._function = function
         self._policy = policy
 
-    # in one frame: stages nest as deep as Python's recursion limit lets them
+    # in one frame: stages may nest up to Python's recursion limit
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function's result; in a trace, of a region op in which it runs."""
+        """The function's result; in a trace, that of a region op around it."""
         trace = tracing()
         if trace is None:
             return called("checkpoint", self._function, *args, **kwargs)
         with trace.region(Block()) as block:
             returned = called("checkpoint", self._function, *args, **kwargs)
             values, results = yielded(returned, "the checkpointed function")
-            trace.emit(YieldOp(*map(trace.use, values)))
+            trace.emit(CheckpointYieldOp(*map(trace.use, values)))
         named = None if self._policy == "keep_none" else self._policy
         op = trace.emit(CheckpointOp([v.type for v in values], block, named))
         return results.build(trace.results_like(op, values))
@@ -71,7 +71,7 @@ def no_grad(x: Any) -> Any:
 
 @public
 def name(x: Any, name: str) -> Tracer:
-    """x under a name, by which `wrt`, `of` and the policy "keep_named" can ask for it."""
+    """x under a name for `wrt`, `of` and the policy "keep_named"."""
     made = emit_one(NameOp, lifted(x), name=name)
     made.named(name)
     return made

@@ -1,7 +1,7 @@
-"""Functions that transforms make of others: called like these, and values as functions are.
+"""Wrapped functions of transforms: called like the original, and immutable values.
 
-They pickle as functools.partial does, by what they are made of: the transform and its arguments,
-or by their name, where a module has them under it. Copies are the object itself.
+They pickle like functools.partial, as the transform and its arguments, or by name where a module
+has them under it. Copies are the object itself.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, Self, cast
 from gradir.errors import NotPicklable
 
 Parts = tuple[Callable[..., Any], tuple[Any, ...]]
-"""A transform and its arguments, which make the function again."""
+"""A transform and its arguments, to make the function again."""
 
 
 class Copied:
-    """What is copied by reference, as functions are."""
+    """Objects copied by reference, like functions."""
 
     def __copy__(self) -> Self:
         return self
@@ -30,7 +30,7 @@ class Copied:
 
 
 class Wrapped(Copied):
-    """What a transform made of a function: it looks like `shown`, and is a method in a class."""
+    """A transform's function: it looks like `shown`, and is a method in a class."""
 
     def __init__(self, shown: Callable[..., Any], parts: Parts):
         look_like(self, shown)
@@ -48,7 +48,7 @@ class Wrapped(Copied):
 
 
 def look_like(made: Any, shown: Callable[..., Any]) -> None:
-    """functools.update_wrapper, but what another transform keeps in itself stays there."""
+    """functools.update_wrapper without the attributes that belong to another transform."""
     update_wrapper(made, shown, updated=())
     hidden = "_" if isinstance(shown, Copied) else "__"
     found: dict[str, Any] = getattr(shown, "__dict__", {})
@@ -56,13 +56,13 @@ def look_like(made: Any, shown: Callable[..., Any]) -> None:
 
 
 def reduced(made: object, transform: str, parts: Parts) -> str | Parts:
-    """How a function pickles that is made of others: by its name, if that finds it, or by `parts`.
+    """The pickle of a transform's function: its name, if that finds it, or `parts`.
 
-    NotPicklable where one of these is a function that has no name to be found by.
+    NotPicklable where one of these is a function that is not found by name.
     """
     shown = made
     while shown is not None:
-        # a decorated function is found under the name of what it wraps
+        # a decorated function has the name of the wrapped one
         name = str(getattr(shown, "__qualname__", ""))
         if _found(str(made.__module__), name) is made:
             return name
@@ -73,7 +73,7 @@ def reduced(made: object, transform: str, parts: Parts) -> str | Parts:
 
 
 def _found(module: str, name: str) -> object:
-    """What a module that is loaded has under a name with dots, None if nothing."""
+    """The object of a dotted name in a loaded module; None without one."""
     found: object = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -84,7 +84,7 @@ def _require_name(function: object, transform: str) -> None:
     while isinstance(function, partial):
         function = cast(Callable[..., Any], function.func)
     if not isinstance(function, FunctionType):
-        return  # it says itself how it pickles
+        return  # it pickles itself
     module, name, code = function.__module__, function.__qualname__, function.__code__
     if _found(module, name) is function or _functions_go_by_value():
         return
@@ -96,7 +96,7 @@ def _require_name(function: object, transform: str) -> None:
 
 
 def _functions_go_by_value() -> bool:
-    """A pickler that takes functions apart is at work, such as cloudpickle's or dill's."""
+    """Whether a pickler by value is running, such as cloudpickle's or dill's."""
     stock: Any = pickle._Pickler  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportPrivateUsage]
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:

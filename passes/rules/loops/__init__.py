@@ -1,1 +1,1 @@
-"""How loops are differentiated: with tapes, or with snapshots and replays of segments."""
+"""Differentiation of loops: with tapes, or with snapshots and repeated iterations."""

@@ -1,9 +1,9 @@
-"""The code of a loop's body, forward and backward, before it stands in loops.
+"""The forward and the backward code of a loop's body, before it is put into loops.
 
 The backward code is a block whose arguments are the iteration's number and the groups of `Carried`:
-the cotangents of what the body hands back, an accumulator for each captured active value, values
-that the next iteration started from, and tapes. It hands back the same groups, with the cotangents
-of what the body took.
+the cotangents of the yielded values, an accumulator for each captured active value, initial values
+of the next iteration, and tapes. It yields the same groups, with the cotangents of the body's
+arguments.
 """
 
 from __future__ import annotations
@@ -33,17 +33,16 @@ from gradir.passes.differentiate.residuals import Makers, Residuals
 from gradir.passes.rules.loops.carried import Carried, divided
 
 MOST_BYTES = 1 << 47
-"""More than any process can have: 47 bits are its share of the 48 of an address."""
+"""More bytes than a process can have: it gets 47 of the 48 bits of addresses."""
 
 
 @dataclass
 class Body:
-    """The differentiated body of a loop: it hands back cotangents of `wanted`, then the sums of
-    what flows to `captured`.
+    """The differentiated body of a loop: it yields the cotangents of `wanted`, then the sums of
+    those of `captured`.
 
-    `following` are the results of the source loop for those carried values of which the backward
-    loop hands each iteration the value that the next one started from, which is what this one made:
-    the tape holds only one of both.
+    `following` are results of the source loop: the backward loop hands each iteration the next
+    one's initial values of these, which are this one's yielded values. So a tape holds one of both.
     """
 
     inner: Differentiator
@@ -53,22 +52,22 @@ class Body:
 
     @property
     def number(self) -> BlockArgument:
-        """Which iteration the backward code is of, or of which it is in a reversed loop."""
+        """The argument for the iteration's number."""
         return self.inner.backward.args[0]
 
     def grouped(self, handed_back: Sequence[SSAValue]) -> Carried:
-        """What the backward code hands back, in groups."""
+        """The yielded values of the backward code, in groups."""
         parts = (self.wanted, self.captured, self.following, self.inner.tapes)
         cts, sums, followed, tapes = divided(handed_back, *map(len, parts))
         return Carried(cts, dict(zip(self.captured, sums, strict=True)), followed, tapes)
 
     def spliced(self, number: SSAValue, given: Carried, emitter: Emitter) -> Carried:
-        """Move the backward code to where an emitter is; returns what is carried then."""
+        """Move the backward code to an emitter's place; returns the carried values after it."""
         values = [number, *given.summing(self.captured).flat()]
         return given.then(self.grouped(splice(self.inner.backward, values, emitter)))
 
     def copied(self, number: SSAValue, given: Carried, emitter: Emitter) -> Carried:
-        """Append a copy of the backward code; returns what is carried then."""
+        """Append a copy of the backward code; returns the carried values after it."""
         block = self.inner.backward
         start = [number, *given.summing(self.captured).flat()]
         values: dict[SSAValue, SSAValue] = dict(zip(block.args, start, strict=True))
@@ -87,8 +86,8 @@ def differentiate_body(
     captured: Sequence[SSAValue],
     silent: bool = True,
 ) -> Body:
-    """Make the backward code, after the forward code; it takes the cotangents of `given` to those
-    of `wanted`, without those to which nothing contributes unless `silent`."""
+    """Make the backward code, after the forward code: from the cotangents of `given` to those of
+    `wanted`; those without contributions only if `silent`."""
     block = inner.backward
     block.insert_arg(number_type, 0).name_hint = "back"
     for place, value in enumerate(given):
@@ -127,8 +126,8 @@ def _accumulators(
 
 @dataclass(frozen=True)
 class Step:
-    """A carried value in the forward code: what an iteration starts from, and what it makes.
-    `result` is what the source loop gives of it."""
+    """A carried value in the forward code: an iteration's initial and yielded value, and the
+    source loop's result."""
 
     result: SSAValue
     before: SSAValue
@@ -138,8 +137,8 @@ class Step:
 def keep_residuals(
     body: Body, outside: Emitter, makers: Makers, op: Operation, steps: Sequence[Step]
 ) -> None:
-    """Push what the backward code reads at the end of the forward code, and pop it at the start
-    of the backward code."""
+    """Push the residuals at the end of the forward code, and pop them at the start of the backward
+    code."""
     inner = body.inner
     residuals = Residuals(inner.forward, inner.backward, makers, outside, trips(op))
     last = terminator(inner.backward)
@@ -160,8 +159,8 @@ def keep_residuals(
 def _keep_on_tape(
     inner: Differentiator, op: Operation, values: Sequence[SSAValue], prologue: Emitter
 ) -> tuple[SSAValue, Sequence[SSAValue]]:
-    """Push values in each iteration; returns the tape behind the record in the backward code, and
-    the values there."""
+    """Push values in each iteration; returns the tape after the pop in the backward code, and the
+    popped values."""
     columns = [v.type for v in values]
     check_room(op, inner.executions, columns)
     tape = inner.open_tape(TapeType.of(columns, inner.executions, tape_limit(op)))
@@ -177,7 +176,7 @@ def _keep_on_tape(
 def _take_following(
     body: Body, kept: Sequence[SSAValue], steps: Sequence[Step]
 ) -> dict[SSAValue, SSAValue]:
-    """Of kept values that the next iteration starts from: arguments of the backward code."""
+    """Arguments of the backward code for kept values that the next iteration starts from."""
     block, tapes = body.inner.backward, len(body.inner.tapes)
     taken: dict[SSAValue, SSAValue] = {}
     for step in steps:
@@ -193,7 +192,7 @@ def _take_following(
 def seeds(
     results: Iterable[SSAValue], op: Operation, cts: Cotangents, emitter: Emitter
 ) -> list[SSAValue]:
-    """The cotangents of some results of a loop, zeros where there are none."""
+    """The cotangents of some results of a loop, or zeros."""
     given: dict[SSAValue, Value | None] = dict(zip(op.results, cts, strict=True))
     return [(given[r] or zero_of(r, emitter)).ssa for r in results]
 
@@ -201,22 +200,21 @@ def seeds(
 def copy_ops(
     block: Block, source: Block, values: dict[SSAValue, SSAValue]
 ) -> list[tuple[Operation, Operation]]:
-    """Append copies of a block's ops but the terminator; returns them with the ops."""
+    """Append copies of a block's ops without the terminator; returns pairs of op and copy."""
     pairs = [(op, copied(op, values)) for op in source.ops if op is not source.last_op]
     block.add_ops(copy for _, copy in pairs)
     return pairs
 
 
 def captured_active(outer: Differentiator, op: Operation) -> list[SSAValue]:
-    """The active values from outside that are read, also under the name of a carried value that
-    never changes."""
+    """The captured active values, also those read as a carried value that never changes."""
     inside = defined_inside(op)
     read = dict.fromkeys(map(outer.shared.origin, values_read_inside(op)))
     return [v for v in read if v not in inside and outer.activity.is_active(v)]
 
 
 def tape_limit(op: Operation) -> int | None:
-    """The limit that is written on a loop, in bytes."""
+    """The tape limit of a loop, in bytes."""
     match op.attributes.get(LIMIT_ATTRIBUTE):
         case None:
             return None
@@ -229,8 +227,8 @@ def tape_limit(op: Operation) -> int | None:
 
 
 def check_room(op: Operation, records: int | None, columns: Sequence[Attribute]) -> None:
-    """PassError where what a policy keeps of a loop cannot be in any memory, however few its
-    iterations turn out to be: its place is planned before."""
+    """PassError where the records of a loop's policy exceed any memory: they are planned for the
+    most iterations."""
     policy = loop_policy(op)
     size = record_bytes(TapeType.of(columns)) if columns else 0
     if policy.kind.data != "store_all" and records is not None and records * size > MOST_BYTES:

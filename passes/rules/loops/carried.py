@@ -1,4 +1,4 @@
-"""What the loops of a derivative carry, in groups instead of by position."""
+"""The carried values of a derivative's loops, in groups instead of by position."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gradir.passes.differentiate.tapes import TapeThread
 
 @dataclass(frozen=True)
 class Running:
-    """What a forward loop carries: `values` of the source, and what it keeps for the backward loop
-    (`kept`): a count, tapes, snapshots."""
+    """The carried values of a forward loop: `values` of the source, and `kept` ones for the
+    backward loop: a count, tapes, snapshots."""
 
     values: list[SSAValue]
     kept: list[SSAValue]
@@ -30,12 +30,12 @@ class Running:
 
 @dataclass(frozen=True)
 class Carried:
-    """What a backward loop carries from one iteration to the one before it.
+    """The carried values of a backward loop, from one iteration to the one before it.
 
     cts: the cotangents of active carried values.
-    sums: for each captured active value, the sum of what has flowed to it so far.
-    followed: forward values that an iteration started from, for the one before, which made them.
-    tapes: what the forward loop has kept: tapes, or tensors of snapshots.
+    sums: for each captured active value, the cotangent so far.
+    followed: an iteration's initial values, which the one before yielded.
+    tapes: the values kept by the forward loop: tapes, or tensors of snapshots.
     """
 
     cts: list[SSAValue]
@@ -53,29 +53,28 @@ class Carried:
         return Carried(cts, dict(zip(self.sums, sums, strict=True)), followed, tapes)
 
     def summing(self, captured: Sequence[SSAValue]) -> Carried:
-        """With the sums of these values only: those that some backward code adds to."""
+        """With the sums of these values only: those to which some backward code adds."""
         return replace(self, sums={value: self.sums[value] for value in captured})
 
     def then(self, end: Carried) -> Carried:
-        """What comes out of backward code that started from this, or from this with fewer sums:
-        the other sums stay."""
+        """The values after backward code that started from these, or from fewer sums: the other
+        sums stay."""
         return replace(end, sums=self.sums | end.sums)
 
     def contributions(
         self, initial: Sequence[SSAValue], emitter: Emitter
     ) -> list[tuple[SSAValue, Value]]:
-        """What flows to captured values and to those that the loop started from, in the order in
-        which it is contributed.
+        """The contributions to captured values and to initial values, in their order.
 
-        The sums go first, since the loop has gone on with what was there before. So it makes no
-        difference whether a loop that adds nothing to a sum captures the value.
+        The sums come first, since the loop continued the earlier ones. So the order is the same
+        with and without the capture of a value to which the loop adds nothing.
         """
         pairs = [*self.sums.items(), *zip(initial, self.cts, strict=True)]
         return [(value, emitter.value(ct)) for value, ct in pairs]
 
 
 def divided(values: Sequence[SSAValue], *lengths: int) -> list[list[SSAValue]]:
-    """Values as groups of these lengths."""
+    """Values divided into groups of these lengths."""
     assert len(values) == sum(lengths), f"{len(values)} values for groups of {lengths}"
     rest = iter(values)
     return [list(islice(rest, length)) for length in lengths]
@@ -84,7 +83,7 @@ def divided(values: Sequence[SSAValue], *lengths: int) -> list[list[SSAValue]]:
 def take_over(
     threads: Sequence[TapeThread], tapes: Sequence[SSAValue], backward: bool = False
 ) -> None:
-    """Say what the tapes are after an op."""
+    """Set the current values of tapes after an op."""
     for thread, tape in zip(threads, tapes, strict=True):
         tape.name_hint = "tape"
         if backward:

@@ -1,7 +1,7 @@
-"""A scf.for of the source: what changes from iteration to iteration, and which numbers it counts.
+"""A scf.for of the source: its changing values, and its bounds.
 
-The loops that are made for it count up, the backward ones too: `Bounds` is the arithmetic between
-an iteration's number, the induction variable, and the same of the loop in reverse.
+All loops made for it count up, the backward ones too: `Bounds` converts between an iteration's
+number, its induction variable, and those of the reversed loop.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from gradir.passes.rules.loops.state import Slots, changing_slots
 
 @dataclass(frozen=True)
 class ForLoop:
-    """A loop, and the slots of the carried values that change. The others are the same as what they
-    start from."""
+    """A loop, and the slots of the carried values that change. The others keep their initial
+    values."""
 
     op: scf.ForOp
     changing: Slots
@@ -43,8 +43,7 @@ class ForLoop:
         return self.op.body.block.args[0]
 
     def active(self, outer: Differentiator) -> Slots:
-        """The slots of which a cotangent is carried: they vary, and are of use, in the loop or
-        behind it."""
+        """The slots with a carried cotangent: active in the loop or behind it."""
         activity = outer.activity
         return Slots(
             slot
@@ -56,7 +55,7 @@ class ForLoop:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of a loop in the code that is made."""
+    """The bounds and the step of a generated loop."""
 
     low: SSAValue
     high: SSAValue
@@ -71,10 +70,10 @@ class Bounds:
         return [known_number(b) for b in (self.low, self.high, self.step)]
 
     def checked(self, emitter: Emitter) -> Bounds:
-        """With a step that is refused where the loop would refuse it."""
+        """With a step that is checked where the loop would check it."""
         if constant_integer(self.step) is not None:
             return self
-        # as a loop does: one that runs once with any step above 0
+        # by a loop that runs once for any positive step
         whole = Integers(self.step.type, emitter)
         body = Block(arg_types=[self.step.type] * 2)
         body.add_op(scf.YieldOp(self.step))
@@ -87,7 +86,7 @@ class Bounds:
         return emitter.insert(scf.ForOp(self.low, self.high, self.step, initial, Region(body)))
 
     def trip_count(self, emitter: Emitter) -> SSAValue:
-        """How many iterations a loop has, an index."""
+        """The number of iterations, an index."""
         return trip_count(self.low, self.high, self.step, emitter)
 
     def induction(self, number: SSAValue, emitter: Emitter) -> SSAValue:
@@ -98,8 +97,8 @@ class Bounds:
         return whole.value(whole.add(low, gone))
 
     def mirrored(self, induction: SSAValue, outside: Emitter, emitter: Emitter) -> SSAValue:
-        """The induction variable of the iteration that a loop over the same bounds takes back when
-        its own is `induction`: lower bound + last value - induction."""
+        """The induction variable of the iteration that a backward loop over the same bounds
+        differentiates at `induction`: lower bound + last value - induction."""
         low, high, step = self.numbers()
         whole = Integers(induction.type, outside)
         steps = whole.divide_unsigned(whole.subtract(whole.subtract(high, low), 1), step)

@@ -1,15 +1,15 @@
 """Differentiation of scf.for under `#grad.loop<every = k>` and `#grad.loop<binomial = slots>`.
 
-Both keep carried values of some iterations, as snapshots, and run iterations again from there.
+Both keep snapshots of the carried values of some iterations, and repeat iterations from there.
 
 every = k: the forward loop becomes a loop over segments of k iterations, which keeps the carried
 values in front of each (segments.py). The backward loop over segments reads them, runs the segment
-with a tape, and takes it back.
+with a tape, and reverses it.
 
-binomial = s: the backward loop looks at the last snapshot, of iteration `at`. If it is of the last
-iteration that is left, or no slot is free, it runs up to that iteration and takes it back; else it
-runs as many iterations as the binomial schedule says (schedules.py) and keeps a snapshot
-there. The forward loop keeps the first snapshots in the same way.
+binomial = s: the backward loop starts from the last snapshot, of iteration `at`. If that is the
+last remaining iteration, or no slot is free, it runs up to the last iteration and reverses it; else
+it runs the number of iterations of the binomial schedule (schedules.py) and keeps a snapshot there.
+The forward loop keeps the first snapshots in the same way.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ INDEX = IndexType()
 
 @dataclass
 class Segmented:
-    """A loop of which segments run again: what is needed of the carried values that change, and
-    what the segments start from."""
+    """A loop with repeated segments: the needed part of its changing values, and the snapshots at
+    the segments' starts."""
 
     loop: ForLoop
     state: LoopState
@@ -64,8 +64,8 @@ class Segmented:
 
 @dataclass
 class Scheduled:
-    """A loop that is taken back by the binomial schedule: what is needed of the carried values that
-    change, the snapshots, how many iterations there are and how many slots are free."""
+    """A loop reversed by the binomial schedule: the needed part of its changing values, the
+    snapshots, the numbers of iterations and of free slots."""
 
     loop: ForLoop
     state: LoopState
@@ -78,7 +78,7 @@ Replayed = Segmented | Scheduled
 
 
 def forward_replayed(outer: Differentiator, loop: ForLoop, state: LoopState) -> Replayed | None:
-    """Append the loop, and the keeping of snapshots; None if it changes nothing."""
+    """Append the loop with snapshots; None if it changes no value."""
     check_replayable(outer.program, loop.op)
     for argument in state.kept(state.arguments):
         check_can_be_kept(loop.op, argument)
@@ -92,15 +92,15 @@ def forward_replayed(outer: Differentiator, loop: ForLoop, state: LoopState) -> 
 def backward_replayed(
     outer: Differentiator, saved: Replayed, cts: Cotangents
 ) -> Iterable[tuple[SSAValue, Value | None]]:
-    """Append the loop that takes the iterations back."""
+    """Append the loop that reverses the iterations."""
     emitter, loop = outer.emitter, saved.loop
     active, captured = loop.active(outer), captured_active(outer, loop.op)
     given = seeds(active.results, loop.op, cts, emitter)
-    # stand for the sums so far until it is known which of them the body adds to
+    # placeholders of the sums until the body's are known
     sums = Block(arg_types=[cotangent_type(c.type) for c in captured]).args
     place = outer.backward.last_op
     start = Carried(given, dict(zip(captured, sums, strict=True)))
-    work = _Backward(outer, loop, saved.state, active, start)
+    work = _BackwardLoops(outer, loop, saved.state, active, start)
     end = work.segments(saved) if isinstance(saved, Segmented) else work.scheduled(saved)
     emitter.before = outer.backward.first_op if place is None else place.next_op
     for value, total in start.sums.items():
@@ -114,7 +114,7 @@ def backward_replayed(
 
 
 def _plain_body(outer: Differentiator, loop: ForLoop) -> Block:
-    """A copy of the body that only computes: arguments are the index and what changes."""
+    """A copy of the body without tapes: arguments are the index and the changing values."""
     source = loop.op.body.block
     kept = [loop.index, *loop.changing.arguments]
     block = Block(arg_types=[a.type for a in kept])
@@ -186,8 +186,8 @@ def _forward_binomial(outer: Differentiator, loop: ForLoop, state: LoopState) ->
 def _steps_to_snapshot(
     count: SSAValue, at: SSAValue, free: SSAValue, emitter: Emitter
 ) -> tuple[SSAValue, SSAValue]:
-    """How many slots are free after a snapshot of iteration `at`, and how many iterations run until
-    the next one: all that are left, where no slot is free or one iteration is left."""
+    """The number of free slots after a snapshot of iteration `at`, and of iterations until the next
+    snapshot: all remaining ones, where no slot is free or one iteration remains."""
     index = Integers(INDEX, emitter)
     left = named(index.value(index.subtract(free, 1)), "free")
     length = named(index.value(index.subtract(count, at)), "length")
@@ -204,7 +204,7 @@ def _advance(
     state: Sequence[SSAValue],
     emitter: Emitter,
 ) -> tuple[list[SSAValue], SSAValue]:
-    """Run iterations from number `at`; returns the carried values and the number behind them."""
+    """Run iterations from number `at`; returns the carried values and the next number."""
     here = named(emitter.insert(arith.AddiOp(at, steps)).result, "here")
     body = _plain_body(outer, loop)
     index = body.args[0]
@@ -221,10 +221,9 @@ def _advance(
 
 
 @dataclass
-class _Backward:
-    """What the backward loops need: the active slots, and what they start from, which are the
-    cotangents of the active results and the sums so far. `used` are the captured values to which
-    the body adds."""
+class _BackwardLoops:
+    """The inputs of the backward loops: the active slots, and their start: the cotangents of the
+    active results and the sums so far. `used` are the captured values to which the body adds."""
 
     outer: Differentiator
     loop: ForLoop
@@ -267,7 +266,7 @@ class _Backward:
     def _take_back_segment(
         self, bounds: Bounds, state: list[SSAValue], given: Carried, emitter: Emitter
     ) -> Carried:
-        """Run a segment again, with a tape of its own, and take it back."""
+        """Run a segment again, with a tape of its own, and reverse it."""
         segment = self._inner()
         _, saved = taped_loop(segment, self.loop, bounds, state)
         self.used.update(saved.body.captured)
@@ -276,7 +275,7 @@ class _Backward:
         return reversed_loop(saved, bounds, given, emitter)
 
     def _inner(self) -> Differentiator:
-        """For code that runs again here, whose tapes begin and end here."""
+        """A differentiator of repeated code, whose tapes begin and end here."""
         op = self.loop.op
         return Differentiator(
             self.outer.shared, op.body.block, op.location, tapes_are_arguments=False
@@ -285,7 +284,7 @@ class _Backward:
     # The binomial schedule.
 
     def scheduled(self, saved: Scheduled) -> Carried:
-        """The loop that looks at the last snapshot until nothing is left."""
+        """The loop over snapshots, last first, until no iteration remains."""
         before = replace(self.start, tapes=saved.snapshots.values())
         names = ["left", "free", *self.names(), *saved.snapshots.names()]
         carried = [saved.count, saved.free, *before.flat()]
@@ -306,8 +305,8 @@ class _Backward:
         given: Carried,
         emitter: Emitter,
     ) -> list[SSAValue]:
-        """Run on from the last snapshot: to the last iteration, which is taken back, or to another
-        snapshot. Returns what is carried on."""
+        """Run on from the last snapshot: to the last iteration, which is reversed, or to another
+        snapshot. Returns the carried values."""
         at, values = snapshots.last(free, emitter)
         name_all([at, *values], ["at", *self.state.names])
         state = self.state.filled(values, emitter)
@@ -338,8 +337,8 @@ class _Backward:
         given: Carried,
         emitter: Emitter,
     ) -> list[SSAValue]:
-        """Where the condition holds, run an iteration and take it back; returns how many are left
-        then, the cotangents and the sums."""
+        """Where the condition is true, run an iteration and reverse it; returns the number of
+        remaining ones, the cotangents and the sums."""
         inner = self._inner()
         body = reversible_body(self.outer, inner, self.loop)
         inner.forward.add_op(scf.YieldOp())
@@ -348,7 +347,7 @@ class _Backward:
         def take_back(inside: Emitter) -> list[SSAValue]:
             index = self.bounds.induction(number, inside)
             splice(inner.forward, [index, *state], inside)
-            # the iteration that was taken back is the last that was left
+            # the reversed iteration was the last remaining one
             return [number, *body.spliced(index, given, inside).flat()]
 
         before = [left, *given.flat()]

@@ -1,4 +1,4 @@
-"""The structural rule of scf.for: a taped loop, or one that runs iterations again."""
+"""The structural rule of scf.for: a taped loop, or one with repeated iterations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ForRule:
         saved: SavedFor | Replayed | None,
         cts: Cotangents,
     ) -> Iterable[tuple[SSAValue, Value | None]]:
-        # a loop that changes nothing has no results of its own, so that nothing flows to it
+        # a loop without changing values has no results of its own, hence no cotangents
         assert saved is not None
         if not isinstance(saved, SavedFor):
             return backward_replayed(outer, saved, cts)

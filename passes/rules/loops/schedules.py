@@ -1,25 +1,24 @@
-"""Which iterations of a loop get a snapshot: the arithmetic of two schedules, as emitted code.
+"""The iterations of snapshots: the arithmetic of two schedules, as emitted code.
 
-Both are in terms of beta(s, t) = (s + t)! / (s! t!), the most iterations that can be taken back
-with s snapshots while none runs again more than t times (Griewank and Walther, "Algorithm 799:
-revolve", 2000).
+Both are in terms of beta(s, t) = (s + t)! / (s! t!), the most iterations that s snapshots can
+reverse with at most t repetitions of each (Griewank and Walther, "Algorithm 799: revolve", 2000).
 
-binomial: the length is known. From a snapshot, run m iterations and keep another, with t the least
-for which beta(s, t) >= length,
+binomial: the length is known. From a snapshot, run m iterations and keep another; with the least t
+such that beta(s, t) >= length,
 
     m = max(beta(s, t - 2), length - beta(s - 1, t))
 
-which makes as few iterations as possible run again.
+which repeats as few iterations as possible.
 
-online: the length is known at the end. Each iteration gets a snapshot, and where none is free one
-gives way, the last for which the two gaps beside it together are not too long: of s snapshots, the
-gap behind the k-th may have beta(s - k + 1, t) iterations. That is what the k-th to the last can
-take back while none runs more than t times, and these are free by then. Where no snapshot can give
-way, t grows by one. More than beta(s, t) iterations have passed by then: the first two gaps alone
-are longer. So t is never above the least with beta(s, t) >= length, which is the bound of Wang,
-Moin and Iaccarino, "Minimal repetition dynamic checkpointing algorithm for unsteady adjoint
-calculation", 2009. Their snapshots give way by levels, and the last iteration always has one; where
-the lengths of gaps decide, fewer iterations run again in all.
+online: the length is known at the end. Each iteration gets a snapshot; where no slot is free, the
+new one replaces the last snapshot whose two adjacent gaps together are not too long: of s
+snapshots, the gap behind the k-th may have beta(s - k + 1, t) iterations. The k-th to the last
+snapshot can reverse these with at most t repetitions, and their slots are free by then. Where no
+snapshot can be replaced, t grows by one. By then more than beta(s, t) iterations have passed: the
+first two gaps alone are longer. So t is never above the least with beta(s, t) >= length, the bound
+of Wang, Moin and Iaccarino, "Minimal repetition dynamic checkpointing algorithm for unsteady
+adjoint calculation", 2009. They replace snapshots by levels, and the last iteration always has one;
+by lengths of gaps, fewer iterations are repeated in all.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ INDEX = IndexType()
 def choose_steps(
     is_simple: SSAValue, simple: SSAValue, length: SSAValue, slots: SSAValue, emitter: Emitter
 ) -> SSAValue:
-    """How many iterations to run: `simple`, or what the binomial schedule says."""
+    """The number of iterations to run: `simple`, or that of the binomial schedule."""
     (steps,) = choose(
         is_simple,
         ["steps"],
@@ -87,10 +86,10 @@ def binomial_steps(length: SSAValue, slots: SSAValue, emitter: Emitter) -> SSAVa
 def online_place(
     at: SSAValue, times: SSAValue, slots: int, emitter: Emitter
 ) -> tuple[SSAValue, SSAValue]:
-    """Which of the snapshots gives way, where none is free, and t from then on.
+    """The place of the replaced snapshot, where no slot is free, and the next t.
 
-    `at` are the iterations of the snapshots in order, behind them that of the new one, and the one
-    after it; `times` is t so far. The place `slots` is that of the new one itself.
+    `at` are the iterations of the snapshots in order, then that of the new one, and the one after
+    it; `times` is t so far. The place `slots` is that of the new one itself.
     """
     index = Integers(INDEX, emitter)
     last = index.constant(slots)
@@ -105,8 +104,8 @@ def online_place(
 def _next_place(
     carried: Sequence[SSAValue], last: SSAValue, slots: int, emitter: Emitter
 ) -> Sequence[SSAValue]:
-    """The place before, and how many iterations may be there; from the first place on to the last,
-    with t one more."""
+    """The place before, and the most iterations of its gaps; after the first place the last one,
+    with t + 1."""
     place, times, most = carried
     is_first = named(compare(place, "eq", 1, emitter), "is_first")
 
@@ -128,13 +127,13 @@ def _next_place(
 
 
 def _most_at_the_end(times: SSAValue, emitter: Emitter) -> SSAValue:
-    """beta(1, t): how many iterations the last snapshot can take back."""
+    """beta(1, t): the most iterations that the last snapshot can reverse."""
     index = Integers(INDEX, emitter)
     return named(index.value(index.add(times, 1)), "most")
 
 
 def _is_too_long(at: SSAValue, carried: Sequence[SSAValue], emitter: Emitter) -> SSAValue:
-    """There would be more iterations than may be between the neighbours of a place."""
+    """Whether the gap without the snapshot at a place would be too long."""
     place, _, most = carried
     index = Integers(INDEX, emitter)
     around = [index.value(index.subtract(place, 1)), index.value(index.add(place, 1))]

@@ -1,8 +1,7 @@
-"""The segments of a loop under `#grad.loop<every = k>`, and what is kept of them: the values
-that each starts from.
+"""The segments of a loop under `#grad.loop<every = k>`, and the snapshots at their starts.
 
-Where it is known how many segments there are at most, these are rows of stacked tensors, which the
-backward loop reads by the number of the segment. Else they are records of a tape.
+With a known bound of the number of segments, snapshots are rows of stacked tensors, which the
+backward loop reads by the number of the segment. Otherwise they are records of a tape.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import check_room, tape_limit
 from gradir.passes.rules.loops.carried import take_over
 from gradir.passes.rules.loops.for_loop import Bounds
-from gradir.passes.rules.loops.snapshots import Rows
+from gradir.passes.rules.loops.snapshots import StackedRows
 from gradir.passes.rules.loops.state import LoopState
 
 
 @dataclass(frozen=True)
 class Segments:
-    """The bounds of the loop over segments, of which no number overflows. All have the same length
-    if `even`."""
+    """The bounds of the loop over segments, without overflow. All segments have the same length if
+    `even`."""
 
     whole: Bounds
     stride: SSAValue
@@ -57,7 +56,7 @@ class Segments:
         """The bounds of the iterations of a segment."""
         length = self.stride
         if not self.even:
-            # as numbers without a sign: nothing overflows
+            # as unsigned numbers: nothing overflows
             left = named(emitter.insert(arith.SubiOp(self.whole.high, start)).result, "left")
             length = emitter.insert(arith.MinUIOp(length, left)).result
             length.name_hint = "length"
@@ -65,7 +64,7 @@ class Segments:
         return Bounds(start, end, self.whole.step)
 
     def number(self, start: SSAValue, emitter: Emitter) -> SSAValue:
-        """How many segments are before the one from `start`."""
+        """The number of segments before the one from `start`."""
         low, _, stride = self.bounds.numbers()
         whole = Integers(start.type, emitter)
         gone = whole.value(whole.subtract(start, low))
@@ -76,12 +75,12 @@ class Segments:
 
 @dataclass(frozen=True)
 class SegmentRows:
-    """What the segments start from: a row for each; the backward loop carries none of it."""
+    """Snapshots at the starts of segments, a row each; the backward loop carries none."""
 
-    rows: Rows
+    rows: StackedRows
 
     def forward(self) -> tuple[list[SSAValue], list[str | None]]:
-        """What the forward loop starts from, and names."""
+        """The initial values of the forward loop, and their names."""
         return self.rows.columns, self.rows.names()
 
     def keep(
@@ -92,36 +91,36 @@ class SegmentRows:
         own: Sequence[SSAValue],
         emitter: Emitter,
     ) -> list[SSAValue]:
-        """Keep what the segment from `start` starts from; returns what is carried on."""
+        """Keep the snapshot of the segment from `start`; returns the carried values."""
         if not own:
             return []
         row = segments.number(start, emitter)
         return self.rows.with_columns(own).written(row, state, emitter).columns
 
     def after(self, own: Sequence[SSAValue]) -> SegmentRows:
-        """What the forward loop has left."""
+        """The snapshots after the forward loop."""
         return SegmentRows(self.rows.with_columns(own))
 
     def backward(self) -> list[SSAValue]:
-        """What the backward loop starts from."""
+        """The initial values of the backward loop."""
         return []
 
     def take(
         self, segments: Segments, start: SSAValue, own: Sequence[SSAValue], emitter: Emitter
     ) -> tuple[list[SSAValue], list[SSAValue]]:
-        """What the segment from `start`, the last that is left, starts from; and what is carried
-        on."""
+        """The snapshot of the segment from `start`, the last remaining one; and the carried
+        values."""
         if not self.rows.columns:
             return [], []
         return self.rows.read(segments.number(start, emitter), emitter), []
 
     def finish(self, own: Sequence[SSAValue]) -> None:
-        """Say what the backward loop has left."""
+        """Set the values after the backward loop."""
 
 
 @dataclass(frozen=True)
 class SegmentTape:
-    """Likewise, with a record for each segment on a tape that both loops carry."""
+    """Snapshots at the starts of segments: records of a tape that both loops carry."""
 
     tape: TapeThread
 
@@ -161,10 +160,10 @@ SegmentStates = SegmentRows | SegmentTape
 def open_segments(
     outer: Differentiator, op: scf.ForOp | scf.WhileOp, state: LoopState
 ) -> SegmentStates:
-    """Room for what the segments of a loop start from."""
+    """Room for the snapshots of a loop's segments."""
     count, outside = trips(op), outer.forward_emitter(op)
     if count is None and state.needed:
         return SegmentTape(outer.open_tape(TapeType.of(state.types, None, tape_limit(op))))
     rows = max(-(-(count or 0) // segment_size(op)), 1)
     check_room(op, rows, state.types)
-    return SegmentRows(Rows.empty(state.types, state.names, rows, outside))
+    return SegmentRows(StackedRows.empty(state.types, state.names, rows, outside))

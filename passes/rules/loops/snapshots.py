@@ -1,12 +1,12 @@
-"""Where a loop keeps snapshots of its carried values, for its backward code to run again from.
+"""Storage of snapshots: the carried values from which backward code repeats iterations.
 
-They are the rows of stacked tensors, one for each carried value, and a table of the iterations that
-they are of. In a `SnapshotStack` they lie in order, which is enough where each snapshot is newer
-than all that are kept. In `SnapshotSlots` a snapshot between others can give way to a new one: its
-row is written over, and a second table says in which row each is, then which rows are free.
+Snapshots are the rows of stacked tensors, one tensor per carried value, with a table of their
+iterations. In a `SnapshotStack` they lie in order, which suffices where each snapshot is newer than
+all others. In `SnapshotSlots` a new snapshot can replace one between others: its row is
+overwritten, and a second table has the row of each snapshot, then the free rows.
 
-Tensors, not tapes: the backward loop reads a row wherever it is, so that the loops that work on
-snapshots can run iterations again in their turn, when a derivative is differentiated.
+Tensors, not tapes: the backward loop reads rows at random, so that these loops can repeat
+iterations in turn when a derivative is differentiated.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ INDEX = IndexType()
 
 
 @dataclass(frozen=True)
-class Rows:
-    """A stacked tensor for each of some values: numbers, or tensors of static shape."""
+class StackedRows:
+    """Stacked tensors, one per value: numbers, or tensors of static shape."""
 
     types: Sequence[Attribute]
     columns: list[SSAValue]
@@ -44,22 +44,22 @@ class Rows:
     @staticmethod
     def empty(
         types: Sequence[Attribute], names: Sequence[str | None], count: int, emitter: Emitter
-    ) -> Rows:
-        """`count` rows. What has not been written is never read."""
+    ) -> StackedRows:
+        """`count` rows. Unwritten ones are never read."""
         columns = [
             named(_nothing(_stacked(type_, count), emitter), _column_name(name))
             for type_, name in zip(types, names, strict=True)
         ]
-        return Rows(types, columns)
+        return StackedRows(types, columns)
 
     def names(self) -> list[str | None]:
         return [v.name_hint for v in self.columns]
 
-    def with_columns(self, columns: Sequence[SSAValue]) -> Rows:
-        return Rows(self.types, list(columns))
+    def with_columns(self, columns: Sequence[SSAValue]) -> StackedRows:
+        return StackedRows(self.types, list(columns))
 
-    def written(self, row: SSAValue, values: Sequence[SSAValue], emitter: Emitter) -> Rows:
-        """With values in a row."""
+    def written(self, row: SSAValue, values: Sequence[SSAValue], emitter: Emitter) -> StackedRows:
+        """With values written to a row."""
         pairs = zip(values, self.columns, strict=True)
         return self.with_columns([named(_put(v, c, row, emitter), c.name_hint) for v, c in pairs])
 
@@ -73,13 +73,13 @@ class Rows:
 class SnapshotStack:
     """Snapshots in rows, in order, at most `slots` of them; `at` are their iterations.
 
-    What is carried by loops that change them are `values`. `free` says for how many more there is
-    room: the last one is at the place `slots - 1 - free`.
+    Loops that change them carry `values`. `free` is the number of free slots: the last snapshot is
+    at the place `slots - 1 - free`.
     """
 
     slots: int
     at: SSAValue
-    rows: Rows
+    rows: StackedRows
 
     @staticmethod
     def stack(
@@ -87,10 +87,10 @@ class SnapshotStack:
     ) -> SnapshotStack:
         """Room for snapshots of values of these types."""
         at = named(_nothing(TensorType(i64, [slots]), emitter), "at")
-        return SnapshotStack(slots, at, Rows.empty(types, names, slots, emitter))
+        return SnapshotStack(slots, at, StackedRows.empty(types, names, slots, emitter))
 
     def values(self) -> list[SSAValue]:
-        """What changes as snapshots come and go."""
+        """The values that change with the snapshots."""
         return [self.at, *self.rows.columns]
 
     def names(self) -> list[str | None]:
@@ -104,8 +104,8 @@ class SnapshotStack:
         return place
 
     def last(self, free: SSAValue, emitter: Emitter) -> tuple[SSAValue, list[SSAValue]]:
-        """The iteration of the last snapshot, and the values in it. It stays where it is, until
-        something is put in its row."""
+        """The iteration of the last snapshot, and its values. It stays until its row is
+        overwritten."""
         index = Integers(INDEX, emitter)
         place = named(index.value(index.subtract(self.slots - 1, free)), "place")
         number = _at(self.at, place, emitter)
@@ -153,8 +153,8 @@ class SnapshotSlots(SnapshotStack):
     def empty(
         types: Sequence[Attribute], names: Sequence[str | None], slots: int, emitter: Emitter
     ) -> SnapshotSlots:
-        """Room for snapshots of values of these types. What no snapshot has been put into is never
-        read, but for the table of rows."""
+        """Room for snapshots of values of these types. Unwritten rows are never read, except the
+        table of rows."""
         index = Integers(INDEX, emitter)
         at = named(_nothing(TensorType(i64, [slots + 2]), emitter), "at")
         order = _nothing(TensorType(i64, [slots + 1]), emitter)
@@ -166,13 +166,13 @@ class SnapshotSlots(SnapshotStack):
         first, end, one = (index.constant(k) for k in (0, slots, 1))
         made = emitter.insert(scf.ForOp(first, end, one, [order], Region(block)))
         order = named(made.results[0], "order")
-        return SnapshotSlots(slots, at, Rows.empty(types, names, slots, emitter), order)
+        return SnapshotSlots(slots, at, StackedRows.empty(types, names, slots, emitter), order)
 
     def row_of(self, place: SSAValue, emitter: Emitter) -> SSAValue:
         return named(_at(self.order, place, emitter), "slot")
 
     def with_order(self) -> list[SSAValue]:
-        """What changes in the forward code."""
+        """The values that change in the forward code."""
         return [self.at, self.order, *self.rows.columns]
 
     def with_order_as(self, values: Sequence[SSAValue]) -> SnapshotSlots:
@@ -182,8 +182,8 @@ class SnapshotSlots(SnapshotStack):
     def keep(
         self, number: SSAValue, state: Sequence[SSAValue], times: SSAValue, emitter: Emitter
     ) -> tuple[SnapshotSlots, SSAValue]:
-        """Put in a snapshot of an iteration in place of the one that the online schedule gives up,
-        which may be the new one; returns t of the schedule as well."""
+        """Store a snapshot of an iteration in place of the one that the online schedule drops,
+        which may be the new one; also returns t of the schedule."""
         index = Integers(INDEX, emitter)
         slots = index.constant(self.slots)
         held = named(emitter.insert(arith.MinSIOp(number, slots)).result, "held")
@@ -210,8 +210,8 @@ class SnapshotSlots(SnapshotStack):
         state: Sequence[SSAValue],
         emitter: Emitter,
     ) -> SnapshotSlots:
-        """Where the condition holds, take out the snapshot at a place, and put in a new one behind
-        the last, of which the iteration stands at place `held` already."""
+        """Where the condition is true, remove the snapshot at a place, and add a new one behind the
+        last, whose iteration is at place `held` already."""
 
         def replace_one(inside: Emitter) -> list[SSAValue]:
             slot = named(_at(self.order, place, inside), "slot")
@@ -227,7 +227,7 @@ class SnapshotSlots(SnapshotStack):
 def _closed_up(
     at: SSAValue, order: SSAValue, place: SSAValue, end: SSAValue, emitter: Emitter
 ) -> Sequence[SSAValue]:
-    """The tables with all numbers behind a place, up to another, moved to the place before."""
+    """The tables with the numbers behind a place, up to another, moved one place forward."""
     block = Block(arg_types=[INDEX, at.type, order.type])
     name_all(block.args, ["place", "at", "order"])
     there = Emitter(block, emitter.location)
@@ -242,7 +242,7 @@ def _closed_up(
     return made.results
 
 
-# Rows of stacked tensors.
+# StackedRows of stacked tensors.
 
 
 def _column_name(name: str | None) -> str:
@@ -265,7 +265,7 @@ def _at(table: SSAValue, place: SSAValue, emitter: Emitter) -> SSAValue:
 
 
 def _number(table: SSAValue, place: SSAValue, type_: Attribute, emitter: Emitter) -> SSAValue:
-    """A number in a table, whose elements are i64 where tensors have none of its type."""
+    """A number in a table; its elements are i64 for types that tensors do not have."""
     number = emitter.insert(tensor.ExtractOp(table, [place], element_of(table.type))).result
     if number.type == type_ or isinstance(type_, IndexType):
         return cast_integer(number, type_, emitter)

@@ -1,10 +1,9 @@
-"""What of the carried values changes in a loop, and what of that an iteration needs in order to run
-again.
+"""The changing carried values of a loop, and those that a repeated iteration needs.
 
-A value that the iterations only write into - a tape that gets records, a tensor of which rows are
-set - decides nothing, and no derivative reads it: a snapshot does without it, and what runs again
-writes into an empty one, which nobody reads either. So loops that keep something for a backward
-loop run again like any others when they are differentiated.
+A value that the iterations only write (a tape that gets records, a tensor whose rows are set)
+decides nothing, and no derivative reads it: snapshots leave it out, and repeated iterations write
+into an unread empty one. So loops that keep residuals for a backward loop can repeat iterations
+like any others when they are differentiated.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from gradir.passes.differentiate.differentiator import Differentiator
 
 T = TypeVar("T")
 
-# Ops that write into an operand, by its number: what they make of it depends on nothing else of it,
-# and no derivative of them reads it.
+# Ops that write into an operand, by its number: only the unwritten part of the result depends on
+# the operand, and no derivative reads it.
 _WRITES_INTO: dict[type[Operation], int] = {
     TapePushOp: 0,
     tensor.InsertOp: 1,
@@ -40,8 +39,8 @@ _WRITES_INTO: dict[type[Operation], int] = {
 
 
 def changing_slots(outer: Differentiator, op: Operation) -> list[Slots]:
-    """The slots that a loop changes, of each group. What reads another slot is from now on the same
-    as the value from outside that the slot always has."""
+    """The slots that a loop changes, by group. Readers of other slots are identified with the
+    slots' constant values from outside."""
     flow = region_flow(op)
     assert flow is not None
     fixed = {slot: fixed_value(flow, slot) for slot in flow.slots}
@@ -54,7 +53,7 @@ def changing_slots(outer: Differentiator, op: Operation) -> list[Slots]:
 
 
 class Slots(tuple[Slot, ...]):
-    """Slots of a loop, and what they are in all places."""
+    """Slots of a loop, and their values at all places."""
 
     @property
     def starts(self) -> list[SSAValue]:
@@ -75,15 +74,15 @@ class Slots(tuple[Slot, ...]):
 
 @dataclass(frozen=True)
 class LoopState:
-    """The carried values that change, as arguments of the body, and which of them are `needed`, by
-    their places among these."""
+    """The changing carried values, as arguments of the body; `needed` are the places among them of
+    the values in snapshots."""
 
     arguments: Sequence[SSAValue]
     needed: Sequence[int]
 
     @staticmethod
     def of(op: Operation, slots: Slots) -> LoopState:
-        """For slots of a loop that its body starts from."""
+        """The state for a loop's slots that its body reads."""
         needed = [
             k
             for k, slot in enumerate(slots)
@@ -92,7 +91,7 @@ class LoopState:
         return LoopState(slots.arguments, needed)
 
     def kept(self, values: Sequence[T]) -> list[T]:
-        """Of values of all that changes, those that are needed."""
+        """The needed ones among values of all changing slots."""
         return [values[k] for k in self.needed]
 
     @property
@@ -104,7 +103,7 @@ class LoopState:
         return self.kept([a.name_hint for a in self.arguments])
 
     def filled(self, values: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:
-        """Values of all that changes, from those that are needed."""
+        """Values of all changing slots, from the needed ones."""
         given = dict(zip(self.needed, values, strict=True))
         return [given.get(k) or _nothing(a, emitter) for k, a in enumerate(self.arguments)]
 
@@ -114,7 +113,7 @@ def _can_be_empty(type_: Attribute) -> bool:
 
 
 def _nothing(like: SSAValue, emitter: Emitter) -> SSAValue:
-    """A value that is not read."""
+    """An unread value."""
     return named(_nothing_of(like.type, emitter), like.name_hint)
 
 
@@ -129,7 +128,7 @@ def _nothing_of(type_: Attribute, emitter: Emitter) -> SSAValue:
 
 
 def _is_only_written(op: Operation, argument: BlockArgument) -> bool:
-    """All that becomes of an argument in an iteration is the same argument of the next one."""
+    """Whether an iteration only writes into an argument and hands it to the next one."""
     arguments = argument.block.args
     pending: list[SSAValue] = [argument]
     found: set[SSAValue] = {argument}
@@ -147,7 +146,7 @@ def _is_only_written(op: Operation, argument: BlockArgument) -> bool:
 
 
 def _written(use: Use) -> list[SSAValue] | None:
-    """What a value becomes where it is used; None where it is read."""
+    """The result of a write into a value at a use; None for a read."""
     op = use.operation
     if (place := _WRITES_INTO.get(type(op))) is not None:
         return list(op.results) if use.index == place else None

@@ -5,12 +5,12 @@
     %x_ct, %w_ct, ... = scf.for %j = ... iter_args(%a_ct = %y_ct, %w_ct = zeros, %t = %tape)
         { pop; ...; %w_ct + its contribution ... }
 
-The backward loop has an accumulator for each captured active value %w, which starts from what has
-flowed to %w so far, or from zeros: a loop without an iteration adds nothing. A carried value that
-never changes counts as captured. The tape of a loop in a loop is carried by the outer one: it is
-pushed in program order and popped in reverse. That holds for constant trip counts too: a tape with
-a capacity is a stacked tensor with a position, and push and pop stay each other's adjoints, which
-slices of a stacked tensor are not (the cotangent of one slice is a whole tensor of zeros).
+The backward loop has an accumulator for each captured active value %w, which starts from the
+cotangent of %w so far, or from zeros: a loop without an iteration adds nothing. A carried value
+that never changes counts as captured. An outer loop carries the tape of an inner one: pushed in
+program order, popped in reverse. That holds for constant trip counts too: a tape with a capacity is
+a stacked tensor with a position, and push and pop are each other's adjoints, which slices of a
+stacked tensor are not (the cotangent of one slice is a whole tensor of zeros).
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ from gradir.passes.rules.loops.state import Slots
 
 @dataclass
 class SavedFor:
-    """A source loop and its active slots; its body, of which `inner.backward` goes into the
-    backward loop; the tapes; and what the loop made of the values that are handed back from one
-    iteration to the one before (`body.following`)."""
+    """A source loop and its active slots; its body, whose `inner.backward` goes into the backward
+    loop; the tapes; and the loop's results of `body.following`."""
 
     loop: ForLoop
     active: Slots
@@ -54,7 +53,7 @@ class SavedFor:
 def taped_loop(
     outer: Differentiator, loop: ForLoop, bounds: Bounds, initial: list[SSAValue]
 ) -> tuple[list[SSAValue], SavedFor]:
-    """Append a loop like the source's that leaves a tape; returns its results that change."""
+    """Append the source's loop with tapes; returns its changing results."""
     body = reversible_body(outer, outer.region(loop.op.body.block, loop.op), loop)
     threads = _keep(outer, loop, body, bounds)
     inner = body.inner
@@ -84,7 +83,7 @@ def reversible_body(outer: Differentiator, inner: Differentiator, loop: ForLoop)
 
 
 def _keep(outer: Differentiator, loop: ForLoop, body: Body, bounds: Bounds) -> list[TapeThread]:
-    """Let iterations keep what the backward code reads; returns the tapes of the loop."""
+    """Let iterations keep the residuals; returns the tapes of the loop."""
     outside = outer.forward_emitter(loop.op)
     index = outer.primal(loop.index)
     makers: Makers = {index: lambda emitter: bounds.mirrored(body.number, outside, emitter)}
@@ -97,8 +96,8 @@ def _keep(outer: Differentiator, loop: ForLoop, body: Body, bounds: Bounds) -> l
 
 
 def reversed_loop(saved: SavedFor, bounds: Bounds, given: Carried, emitter: Emitter) -> Carried:
-    """Append the loop that takes back what `taped_loop` has done; `given` are the cotangents of the
-    active results and the sums so far, and become those of what it started from."""
+    """Append the backward loop of `taped_loop`, from the cotangents `given` of the active results
+    and the sums so far to those of the initial values."""
     sums = given.summing(saved.body.captured).sums
     start = Carried(given.cts, sums, saved.followed, [t.in_backward() for t in saved.threads])
     made = bounds.loop(start.flat(), saved.body.inner.backward, emitter)

@@ -1,18 +1,18 @@
-"""Differentiation of scf.while with tapes: its number of iterations is known when it has run.
+"""Differentiation of scf.while with tapes: its number of iterations is known at its end.
 
     %y = scf.while (%a = %x) { ...; scf.condition(%c) %a } do { ... }
-    becomes a loop that counts its iterations and pushes what is read of them, and
+    becomes a loop that counts its iterations and pushes their residuals, and
 
     (backward of the first region, once)
     %x_ct, ... = scf.for %j = 0 to %count { backward of the second, then of the first region }
 
-The first region runs once more than the second, so that its backward code stands twice. A carried
-integer to which each iteration adds the same is computed from the iteration's number, not taped;
-one that goes up by 1 is the count.
+The first region runs once more than the second, so that its backward code occurs twice. An
+induction variable, a carried integer to which each iteration adds a constant, is computed from the
+iteration's number, not taped; one that goes up by 1 is the count.
 
-This is not the way of while_replay.py, which takes the loop back as a scf.for behind a copy of the
-first region. A scf.for can push what its backward code reads, but it runs when the number of
-iterations is known: a forward loop that pushes is a scf.while, whose tests and bodies push apart.
+while_replay.py, in contrast, reverses the loop as a scf.for behind a copy of the first region. A
+scf.for needs the number of iterations at its start, so a forward loop that pushes must be a
+scf.while, whose two regions push separately.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ INDEX = IndexType()
 
 @dataclass
 class Half:
-    """One of the regions: its code, the count if it has an argument for one, and the tapes of the
-    loop on which it pushes."""
+    """One of the regions: its code, its argument for the count if it has one, and the tapes on
+    which it pushes."""
 
     body: Body
     count: SSAValue | None
@@ -62,7 +62,7 @@ class Half:
 
     @property
     def tapes(self) -> list[TapeThread]:
-        """The tapes as they pass through the region."""
+        """The region's current values of the tapes."""
         return self.body.inner.tapes
 
     def in_backward(self) -> list[SSAValue]:
@@ -71,7 +71,7 @@ class Half:
 
 @dataclass
 class SavedWhile:
-    """The active carried values of a loop, its regions, and how often it has run."""
+    """The active carried values of a loop, its regions, and its number of iterations."""
 
     active: WhileLoop
     before: Half
@@ -87,7 +87,7 @@ class SavedWhile:
 
 
 def forward_taped_while(outer: Differentiator, loop: WhileLoop) -> SavedWhile:
-    """Append the loop, which counts and leaves tapes."""
+    """Append the loop with a count and tapes."""
     found = inductions(loop)
     counter = next((i for i in found if i.counts()), None)
     active, before, after = _differentiated(outer, loop, is_counted=counter is None)
@@ -108,7 +108,7 @@ def forward_taped_while(outer: Differentiator, loop: WhileLoop) -> SavedWhile:
 def _differentiated(
     outer: Differentiator, loop: WhileLoop, is_counted: bool
 ) -> tuple[WhileLoop, Half, Half]:
-    """The forward and the backward code of both regions, and what is active of the loop."""
+    """The forward and the backward code of both regions, and the active part of the loop."""
     op, active = loop.op, loop.active(outer)
     before, after = (outer.region(block, op) for block in (loop.before, loop.after))
     counts = [
@@ -119,7 +119,7 @@ def _differentiated(
     carried, passed = active.carried, active.passed
     given, wanted = passed.handed_on, carried.arguments
     first = differentiate_body(before, INDEX, given, wanted, captured, silent=False)
-    # a cotangent that the first region never gives is no contribution to anything
+    # a cotangent without contributions in the first region contributes to nothing
     reached = set(first.wanted)
     carried = Slots(slot for slot in carried if slot.argument in reached)
     second = differentiate_body(after, INDEX, carried.handed_on, passed.arguments, captured)
@@ -146,7 +146,7 @@ def _keep(
     known: dict[SSAValue, Induction],
     steps: Sequence[Step],
 ) -> None:
-    """Let a region keep what its backward code reads; `known` arguments are made there."""
+    """Let a region keep its residuals; `known` arguments are recomputed."""
     makers: Makers = {
         outer.primal(argument): partial(induction.value, outer, body.number)
         for argument, induction in known.items()
@@ -155,7 +155,7 @@ def _keep(
 
 
 def _steps(outer: Differentiator, loop: WhileLoop) -> list[Step]:
-    """What the second region starts from and makes, where the first hands on what it gets."""
+    """The initial and yielded values of the second region, where the first one forwards them."""
     return [
         Step(p.result, outer.primal(p.argument), outer.primal(c.handed_on))
         for c, p in loop.handed_through()
@@ -163,8 +163,8 @@ def _steps(outer: Differentiator, loop: WhileLoop) -> list[Step]:
 
 
 def _forward_loop(outer: Differentiator, loop: WhileLoop, before: Half, after: Half) -> Running:
-    """Append the loop with its count and tapes, in this order; each region passes the tapes of the
-    other through."""
+    """Append the loop with its count and tapes, in this order; each region forwards the tapes of
+    the other."""
     is_counted = before.count is not None
     through = [_add_tape(before.forward, len(before.forward.args), t) for t in after.tapes]
     first = len(loop.passed) + is_counted
@@ -195,7 +195,7 @@ def _counts(half: Half) -> list[SSAValue]:
 
 
 def _add_tape(block: Block, place: int, tape: TapeThread) -> SSAValue:
-    """An argument for a tape of the other region."""
+    """Add an argument for a tape of the other region."""
     argument = block.insert_arg(tape.type, place)
     argument.name_hint = "tape"
     return argument
@@ -207,7 +207,7 @@ def _add_tape(block: Block, place: int, tape: TapeThread) -> SSAValue:
 def backward_taped_while(
     outer: Differentiator, saved: SavedWhile, cts: Cotangents
 ) -> Iterable[tuple[SSAValue, Value | None]]:
-    """Append the backward code of the last test, and the loop that takes back the iterations."""
+    """Append the backward code of the last test, and the loop that reverses the iterations."""
     emitter, op = outer.emitter, saved.active.op
     given = seeds(saved.active.passed.results, op, cts, emitter)
     end = _last_condition(outer, saved, given)
@@ -257,7 +257,7 @@ def _backward_body(saved: SavedWhile, start: Carried, outside: Emitter) -> Block
 
 
 def _number(saved: SavedWhile, index: SSAValue, outside: Emitter, emitter: Emitter) -> SSAValue:
-    """Which iteration it is: count - 1 - index, where that is asked for."""
+    """The iteration's number: count - 1 - index, where it is read."""
     if all(half.body.number.first_use is None for half in (saved.before, saved.after)):
         return index
     last = Integers(INDEX, outside).subtract(saved.count, 1)

@@ -1,4 +1,4 @@
-"""A scf.while of the source: what changes from iteration to iteration, and what counts them."""
+"""A scf.while of the source: its changing values, and its induction variables."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gradir.passes.rules.loops.state import Slots, changing_slots
 
 @dataclass(frozen=True)
 class WhileLoop:
-    """A loop, and the slots that change: those that it carries into the first region, and those
-    that it passes out of it. The others are the same as a value from outside."""
+    """A loop, and the changing slots: those carried into the first region, and those forwarded from
+    it. The others equal values from outside."""
 
     op: scf.WhileOp
     carried: Slots
@@ -44,14 +44,14 @@ class WhileLoop:
         return last
 
     def handed_through(self) -> list[tuple[Slot, Slot]]:
-        """Carried and passed slots such that the second region starts from what the first does."""
+        """Pairs of a carried and a forwarded slot whose argument the first region forwards."""
         by_value: dict[SSAValue, list[Slot]] = {}
         for slot in self.passed:
             by_value.setdefault(slot.handed_on, []).append(slot)
         return [(c, p) for c in self.carried for p in by_value.get(c.argument, ())]
 
     def active(self, outer: Differentiator) -> WhileLoop:
-        """With the slots to which cotangents flow."""
+        """With the slots that have cotangents."""
         is_active = outer.activity.is_active
         carried = Slots(slot for slot in self.carried if is_active(slot.argument))
         passed = Slots(slot for slot in self.passed if any(map(is_active, slot.values)))
@@ -60,8 +60,8 @@ class WhileLoop:
 
 @dataclass(frozen=True)
 class Induction:
-    """A carried integer that starts at a value and gets the same added in each iteration: as an
-    argument of both regions, and as a result."""
+    """A carried integer to which each iteration adds a constant: as an argument of both regions,
+    and as a result."""
 
     before: SSAValue
     after: SSAValue
@@ -70,19 +70,19 @@ class Induction:
     step: int
 
     def counts(self) -> bool:
-        """It says how often the loop has run: it goes up by 1, in a type that is wide enough. A
-        narrower one may have wrapped round: after 2**32 iterations i32 is where it was."""
+        """Whether it counts the iterations: it goes up by 1, in a type that is wide enough. A
+        narrower one may wrap: after 2**32 iterations an i32 has its initial value."""
         is_wide = isinstance(self.start.type, IndexType) or self.start.type == i64
         return is_wide and self.step == 1
 
     def count(self, outer: Differentiator, emitter: Emitter) -> SSAValue:
-        """How often the loop has run: by how much the induction variable has gone up."""
+        """The number of iterations: the difference of the variable's last and first values."""
         whole = Integers(self.start.type, emitter)
         gone = whole.subtract(outer.primal(self.result), self._first(outer))
         return cast_integer(whole.value(gone), IndexType(), emitter)
 
     def value(self, outer: Differentiator, number: SSAValue, emitter: Emitter) -> SSAValue:
-        """What it is in an iteration, made from the iteration's number."""
+        """The variable's value in an iteration, from the iteration's number."""
         type_ = self.start.type
         whole = Integers(type_, emitter)
         gone = whole.multiply(cast_integer(number, type_, emitter), self.step)
@@ -94,7 +94,7 @@ class Induction:
 
 
 def inductions(loop: WhileLoop) -> list[Induction]:
-    """The induction variables of a loop, one for each carried value."""
+    """The induction variables among the carried values of a loop."""
     found: dict[SSAValue, Induction] = {}
     for carried, passed in loop.handed_through():
         before, after = carried.argument, passed.argument
@@ -105,7 +105,7 @@ def inductions(loop: WhileLoop) -> list[Induction]:
 
 
 def _added(sum_: SSAValue, value: SSAValue) -> int | None:
-    """The constant that is added to a value; None where a sum is of other values."""
+    """The constant added to a value; None for a sum of other values."""
     if isinstance(op := sum_.owner, arith.AddiOp):
         for one, other in (op.operands, reversed(op.operands)):
             if one is value and (step := constant_integer(other)) is not None:

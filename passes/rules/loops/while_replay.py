@@ -1,14 +1,14 @@
 """Differentiation of scf.while under `#grad.loop<every = k>` and `#grad.loop<online = slots>`.
 
-When the loop has run, its number of iterations is known, and it is the same as
+At its end the number of iterations is known, and the loop is the same as
 
     p = first region;  scf.for %i = 0 to %count { p = second region, then first region }
 
-on the values p that the first region passes on. That scf.for is written down as if it stood in the
-source; its backward code is that of for_replay.py. What one region hands to the other passes
-through a grad.join: contributions to it are summed before they join others, as where the regions
-have backward code of their own (taped_while.py), so that all policies add in one order. The forward
-code is the scf.while as it is, which keeps snapshots of p as it goes:
+on the values p that the first region forwards. That scf.for is built as if it were in the source;
+its backward code is that of for_replay.py. Values from one region to the other pass through a
+grad.join: their contributions are summed before they join others, as where the regions have
+backward code of their own (taped_while.py), so that all policies add in one order. The forward code
+is the scf.while, which keeps snapshots of p:
 
 every = k: before each k-th iteration.
 online = s: by the online schedule (schedules.py), in s slots. The backward code goes on
@@ -57,7 +57,7 @@ INDEX = IndexType()
 @dataclass
 class ReplayedWhile:
     """The loop as a scf.for behind a copy of the first region, and its snapshots. The arguments of
-    that copy (`first`) are the count and what is carried into it."""
+    that copy (`first`) are the count and the carried values."""
 
     loop: WhileLoop
     first: Block
@@ -67,7 +67,7 @@ class ReplayedWhile:
 def forward_replayed_while(
     outer: Differentiator, loop: WhileLoop, state: LoopState
 ) -> ReplayedWhile:
-    """Append the loop, and the keeping of snapshots."""
+    """Append the loop with snapshots."""
     op, outside = loop.op, outer.forward_emitter(loop.op)
     check_replayable(outer.program, op)
     for argument in state.kept(state.arguments):
@@ -87,7 +87,7 @@ def forward_replayed_while(
 def backward_replayed_while(
     outer: Differentiator, saved: ReplayedWhile, cts: Cotangents
 ) -> Iterable[tuple[SSAValue, Value | None]]:
-    """Append the loop that takes the iterations back, and the backward code of the first test."""
+    """Append the loop that reverses the iterations, and the backward code of the first test."""
     same_cts = [cts[slot.result.index] for slot in saved.loop.passed]
     for value, ct in backward_replayed(outer, saved.snapshots, same_cts):
         if ct is not None:
@@ -101,7 +101,7 @@ def backward_replayed_while(
 
 
 def _as_for(shared: Shared, loop: WhileLoop) -> tuple[Block, ForLoop]:
-    """A copy of the first region, with the count as its first argument; and the loop behind it."""
+    """A copy of the first region, with the count as its first argument, and the loop behind it."""
     op, carried = loop.op, loop.carried.arguments
     first = _start([INDEX, *(a.type for a in carried)], [None, *(a.name_hint for a in carried)])
     values: dict[SSAValue, SSAValue] = dict(zip(carried, first.args[1:], strict=True))
@@ -142,10 +142,10 @@ def _body_of_for(shared: Shared, loop: WhileLoop) -> Block:
 def _hand_over(
     block: Block, loop: WhileLoop, values: dict[SSAValue, SSAValue], shared: Shared
 ) -> None:
-    """Hand what the second region makes to the first; `values` get the arguments of that."""
+    """Hand the second region's values to the first one; maps its arguments in `values`."""
     emitter = Emitter(block, loop.op.location)
     handed_on = [values.get(v, v) for v in loop.carried.handed_on]
-    # the walk back comes to the last one first
+    # the walk back visits the last one first
     pairs = zip(loop.carried.arguments, handed_on, strict=True)
     for argument, value in reversed(list(pairs)):
         if shared.activity.is_active(argument):
@@ -157,7 +157,7 @@ def _hand_over(
 def _copy_into(
     block: Block, source: Block, values: dict[SSAValue, SSAValue], shared: Shared
 ) -> None:
-    """Append copies of a block's ops but the last, as active as they are."""
+    """Append copies of a block's ops but the last, with their activity."""
     for op, copy in copy_ops(block, source, values):
         for one, other in zip(op.walk(), copy.walk(), strict=True):
             shared.copy_of[other] = shared.copy_of.get(one, one)
@@ -190,7 +190,7 @@ class _Every:
     def keep(
         self, number: SSAValue, values: Sequence[SSAValue], own: list[SSAValue], emitter: Emitter
     ) -> list[SSAValue]:
-        """Keep what an iteration starts from, or not; returns the keeper's values."""
+        """Keep an iteration's initial values, or not; returns the keeper's values."""
         if not own:
             return []
         is_next = _is_multiple(number, Integers(INDEX, emitter).constant(self.size), emitter)
@@ -203,7 +203,7 @@ class _Every:
     def replayed(
         self, same: ForLoop, own: Sequence[SSAValue], count: SSAValue, emitter: Emitter
     ) -> Replayed:
-        """What the backward code starts from when the loop has run."""
+        """The loop and its snapshots, for the backward code."""
         return Segmented(same, self.state, self.snapshots.after(own))
 
 
@@ -215,7 +215,7 @@ class _Online:
         outside, count = outer.forward_emitter(op), loop_policy(op).count
         check_room(op, count, [INDEX, INDEX, *state.types])
         self.snapshots = SnapshotSlots.empty(state.types, state.names, count, outside)
-        # t of the schedule: it starts as if each iteration may run once more
+        # t of the schedule: it starts with one repetition per iteration
         times = Integers(INDEX, outside).constant(1)
         rows = self.snapshots.with_order()
         self.initial, self.names = [times, *rows], ["times", *(v.name_hint for v in rows)]
@@ -258,8 +258,8 @@ def _forward_loop(outer: Differentiator, loop: WhileLoop, keeper: _Every | _Onli
 
 
 def _outer_values(outer: Differentiator, loop: WhileLoop) -> dict[SSAValue, SSAValue]:
-    """What stands for the values that both regions read from outside, also by way of arguments
-    that never change."""
+    """The mapped values that both regions read from outside, also through arguments that never
+    change."""
     arguments = (*loop.before.args, *loop.after.args)
     fixed = (a for a in arguments if a in outer.shared.primal)
     return {value: outer.primal(value) for value in (*captured_inside(loop.op), *fixed)}
@@ -271,7 +271,7 @@ def _plain_before(
     own_names: Sequence[str | None],
     values: dict[SSAValue, SSAValue],
 ) -> Block:
-    """A copy of the first region that passes the keeper's values through."""
+    """A copy of the first region that forwards the keeper's values."""
     carried = loop.carried.arguments
     names = [*(a.name_hint for a in carried), *own_names]
     block = _start([v.type for v in (*carried, *own)], names)
@@ -291,7 +291,7 @@ def _plain_after(
     values: dict[SSAValue, SSAValue],
     keeper: _Every | _Online,
 ) -> Block:
-    """A copy of the second region that counts, after the keeper has seen what it starts from."""
+    """A copy of the second region with the count, after the keeper's code on its initial values."""
     passed = loop.passed.arguments
     names = [*(a.name_hint for a in passed), *own_names]
     block = _start([v.type for v in (*passed, *own)], names)

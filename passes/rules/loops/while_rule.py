@@ -1,4 +1,4 @@
-"""The structural rule of scf.while: a taped loop, or one that runs iterations again."""
+"""The structural rule of scf.while: a taped loop, or one with repeated iterations."""
 
 from __future__ import annotations
 

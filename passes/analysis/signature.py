@@ -1,0 +1,15 @@
+"""The attributes of a function's arguments."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+
+def argument_attributes(function: FuncOp) -> list[dict[str, Attribute]]:
+    """The attributes of each argument, by name; a copy."""
+    if function.arg_attrs is None:
+        return [{} for _ in function.function_type.inputs.data]
+    entries: ArrayAttr[DictionaryAttr] = function.arg_attrs
+    return [dict(entry.data) for entry in entries]

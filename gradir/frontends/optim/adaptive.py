@@ -22,6 +22,7 @@ from gradir.frontends.optim.leaves import (
     widened,
 )
 from gradir.frontends.optim.transformation import GradientTransformation
+from gradir.frontends.tracing.tracing import is_number
 
 
 def _moved(average: Any, x: Any, decay: Any) -> Any:
@@ -68,7 +69,7 @@ def scale_by_adam(
         require_state("adam", state, ScaleByAdamState)
         count = incremented(state.count)
         given = {"updates": updates, "state.mu": state.mu, "state.nu": state.nu}
-        rates = _AdamRates(b1, b2, eps, eps_root, nesterov, number(count))
+        rates = _AdamRates(b1, b2, eps, eps_root, *_corrections(b1, b2, count, nesterov))
         made, mu, nu = aligned("adam", given).map(partial(_dense_adam, rates), 3)
         return made, ScaleByAdamState(count, mu, nu)
 
@@ -76,27 +77,42 @@ def scale_by_adam(
 
 
 class _AdamRates(NamedTuple):
-    """The hyperparameters of Adam and the number of this step."""
+    """The hyperparameters of Adam, and what this step's averages are divided by.
+
+    `of_mu` is of the step after this one with Nesterov's momentum, and `of_update` else None.
+    """
 
     b1: Any
     b2: Any
     eps: Any
     eps_root: Any
-    nesterov: bool
-    t: Any
+    of_mu: Any
+    of_nu: Any
+    of_update: Any
+
+
+def _corrections(b1: Any, b2: Any, count: Any, nesterov: bool) -> tuple[Any, Any, Any]:
+    """What an average from zeros lacks to a sum of weights of 1: 1 - b**t."""
+    t = number(count)
+    of_mu, of_nu = 1 - b1**t, 1 - b2**t
+    return (1 - b1 ** (t + 1), of_nu, of_mu) if nesterov else (of_mu, of_nu, None)
 
 
 def _dense_adam(rates: _AdamRates, update: Any, mu: Any, nu: Any) -> tuple[Any, Any, Any]:
-    b1, b2, eps, eps_root, nesterov, t = rates
+    b1, b2, eps, eps_root, of_mu, of_nu, of_update = rates
     u = widened(update, mu)
     first, second = _moved(mu, u, b1), _moved(nu, u * u, b2)
     require_epsilon("adam", eps, second)
-    mean = first / like(1 - b1**t, first)
-    if nesterov:
-        mean = like(b1, u) * first / like(1 - b1 ** (t + 1), u)
-        mean = mean + (1 - like(b1, u)) * u / like(1 - b1**t, u)
-    root = gnp.sqrt(second / like(1 - b2**t, second) + like(eps_root, second))
+    mean = first / like(of_mu, u)
+    if of_update is not None:
+        mean = like(b1, u) * mean + (1 - like(b1, u)) * (u / like(of_update, u))
+    square = second / like(of_nu, second)
+    root = gnp.sqrt(square if _is_nought(eps_root) else square + like(eps_root, second))
     return mean / (root + like(eps, root)), stored(first, mu), stored(second, nu)
+
+
+def _is_nought(value: Any) -> bool:
+    return is_number(value) and value == 0
 
 
 # Adagrad.

@@ -76,6 +76,12 @@ def test_a_norm_beyond_half_precision() -> None:
     assert updates.dtype == np.float16
 
 
+def test_zeros_are_clipped_to_zeros() -> None:
+    for clipped in (optim.clip_by_global_norm(0.0), optim.clip_by_block_rms(0.1)):
+        updates, _ = clipped.update(np.zeros(3), clipped.init(np.zeros(3)))
+        np.testing.assert_array_equal(updates, np.zeros(3))
+
+
 def test_nan_gradients_are_seen_behind_clipping() -> None:
     clipped = optim.clip_by_global_norm(1.0)
     updates, _ = clipped.update([np.array([np.nan, 1.0])], clipped.init([np.ones(2)]))
@@ -310,6 +316,7 @@ def test_refused_when_called(call: Callable[[], Any], message: str) -> None:
         (lambda: optim.adam(0.1, eps=-1), "eps must be in"),
         (lambda: optim.adam(0.1, state_dtype="int32"), "expected a floating dtype, got int32"),
         (lambda: optim.clip(-1), "max_delta must be in"),
+        (lambda: optim.clip_by_block_rms(0), "threshold must be positive, got 0"),
         (lambda: optim.chain(optim.scale), "item 0 must be a transformation"),  # pyright: ignore[reportArgumentType]
         (
             lambda: optim.chain(optim.clip(1), optim.static_loss_scale(optim.sgd(0.1), 8.0)),
@@ -376,6 +383,16 @@ def test_train_step_with_aux_and_without_jit() -> None:
     np.testing.assert_allclose(moved["w"], params["w"] - 0.1 * grads["w"])
     assert aux["n"] == 16
     np.testing.assert_array_equal(aux["w"], params["w"])
+
+
+def test_losses_that_are_no_numbers() -> None:
+    for optimizer in (optim.sgd(0.1), optim.static_loss_scale(optim.sgd(0.1), 8.0)):
+        params = np.ones(3)
+        state = optimizer.init(params)
+        for has_aux, message in ((False, "a floating number"), (True, "number, aux")):
+            step = optim.train_step(lambda p: p * 2, optimizer, has_aux)
+            with pytest.raises(TraceError, match=message):
+                step(params, state)
 
 
 # Loss scaling.

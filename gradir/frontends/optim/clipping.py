@@ -30,7 +30,7 @@ def clip(max_delta: float) -> GradientTransformation:
 
 
 def clip_by_global_norm(max_norm: float) -> GradientTransformation:
-    """u * max_norm / norm where the norm of all leaves together is max_norm or more, else u.
+    """u * max_norm / norm where the norm of all leaves together is beyond max_norm, else u.
 
     Pascanu et al., On the difficulty of training recurrent neural networks, 2012
     (https://arxiv.org/abs/1211.5063). The norm is computed in float32 at least. torch's
@@ -43,7 +43,7 @@ def clip_by_global_norm(max_norm: float) -> GradientTransformation:
         leaves = aligned("clip_by_global_norm", {"updates": updates})
         norm = _norm([u for (u,) in leaves.rows])
         # of a norm that is nan the factor is nan, so that it is seen
-        factor = gnp.where(norm < max_norm, 1.0, max_norm / norm)
+        factor = gnp.where(norm <= max_norm, 1.0, max_norm / norm)
         return leaves.map(partial(dense_scaled, factor=factor))
 
     return stateless(update)

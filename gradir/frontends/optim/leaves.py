@@ -223,6 +223,14 @@ def require_not_negative(what: str, **values: Any) -> None:
         require_range(what, name, value, 0, float("inf"))
 
 
+def require_positive(what: str, **values: Any) -> None:
+    """ArgumentError unless these are more than 0."""
+    require_not_negative(what, **values)
+    for name, value in values.items():
+        if is_number(value) and value == 0:
+            raise ArgumentError(f"{what}: {name} must be positive, got {value}")
+
+
 def chosen_leaves(what: str, mask: Any, params: Any) -> list[bool]:
     """For each leaf of the parameters, whether a mask chooses it: bools, or a function for them."""
     leaves, tree = flatten(params)

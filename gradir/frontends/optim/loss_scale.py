@@ -16,6 +16,7 @@ from gradir.frontends.optim.leaves import (
     counter,
     incremented,
     like,
+    require_nested_alike,
     require_range,
     require_state,
     single_or_double,
@@ -132,6 +133,7 @@ def _all_finite(tree: Any) -> Any:
 def _chosen(is_new: Any, new: Any, old: Any) -> Any:
     """The new leaves where `is_new` is true, else the old ones, or 0 where there are none."""
     leaves, tree = flatten(new)
-    others = flatten(old)[0] if old is not None else [0] * len(leaves)
+    others, nested = flatten(old) if old is not None else ([0] * len(leaves), tree)
+    require_nested_alike("loss scaling", "state.inner", nested, "the new one", tree)
     pairs = zip(leaves, others, strict=True)
     return tree.build([gnp.where(is_new, each, other) for each, other in pairs])

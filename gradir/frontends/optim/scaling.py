@@ -17,6 +17,7 @@ from gradir.frontends.optim.leaves import (
     like,
     require_not_negative,
     require_params,
+    require_positive,
     require_share,
     require_state,
     single_or_double,
@@ -167,7 +168,7 @@ def clip_by_block_rms(threshold: float) -> GradientTransformation:
 
     Shazeer and Stern, Adafactor, 2018 (https://arxiv.org/abs/1804.04235), section 6.
     """
-    require_not_negative("clip_by_block_rms", threshold=threshold)
+    require_positive("clip_by_block_rms", threshold=threshold)
 
     def dense(update: Any) -> Any:
         return update / like(gnp.maximum(root_mean_square(update) / threshold, 1.0), update)

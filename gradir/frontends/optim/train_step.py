@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, cast
 
 from gradir.errors import ArgumentTypeError
@@ -14,6 +15,7 @@ from gradir.frontends.optim.transformation import (
     apply_updates,
 )
 from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.transforms.derivatives import value_and_grad
 from gradir.frontends.transforms.jit import Jitted, jit
@@ -35,23 +37,31 @@ def train_step(
     if not isinstance(cast(object, optimizer), GradientTransformation):
         raise ArgumentTypeError(f"optimizer: expected one of gradir.optim, got {optimizer!r}")
 
-    def step(params: Any, state: Any, *batch: Any) -> tuple[Any, Any, Any]:
-        factor = optimizer.factor(state) if isinstance(optimizer, LossScaled) else None
-
-        def scaled(params: Any, *batch: Any) -> tuple[Any, Any]:
-            result = called("train_step", loss, params, *batch)
-            value = result[0] if has_aux else result
-            return _scaled(value, factor), result
-
-        (_, result), grads = value_and_grad(scaled, has_aux=True)(params, *batch)
+    def step(params: Any, state: Any, *batch: Any, **named: Any) -> tuple[Any, Any, Any]:
+        if isinstance(optimizer, LossScaled):
+            scaled = _scaled(loss, optimizer.factor(state), has_aux)
+            (_, result), grads = value_and_grad(scaled, has_aux=True)(params, *batch, **named)
+        else:
+            result, grads = value_and_grad(loss, has_aux=has_aux)(params, *batch, **named)
         updates, new_state = optimizer.update(grads, state, params)
         return apply_updates(params, updates), new_state, result
 
     return jit(step)
 
 
-def _scaled(value: Any, factor: Any) -> Any:
-    if factor is None:
-        return value
-    wide = single_or_double(lifted(value))
-    return wide * gnp.astype(factor, wide.dtype)
+def _scaled(loss: Callable[..., Any], factor: Any, has_aux: bool) -> Callable[..., Any]:
+    """The loss times a factor in float32 at least, and beside it what the function returns."""
+
+    @wraps(loss)
+    def scaled(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        result: Any = called("train_step", loss, *args, **kwargs)
+        if has_aux and not _is_pair(result):
+            raise refusal("train_step: with has_aux the loss function must return (number, aux)")
+        wide = single_or_double(lifted(result[0] if has_aux else result))
+        return wide * gnp.astype(factor, wide.dtype), result
+
+    return scaled
+
+
+def _is_pair(result: object) -> bool:
+    return type(result) is tuple and len(cast(tuple[Any, ...], result)) == 2

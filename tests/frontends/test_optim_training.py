@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
@@ -15,7 +16,7 @@ import pytest
 import gradir
 import gradir.numpy as gnp
 from gradir import optim
-from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
+from gradir.errors import ArgumentError, ArgumentTypeError, NotPicklable, TraceError
 
 Array = np.ndarray[Any, Any]
 GRADS: dict[str, Any] = {"w": np.array([[3.0, -4.0]]), "b": [np.array(12.0), None]}
@@ -340,6 +341,16 @@ def test_refusals_of_types() -> None:
     for make in (lambda: optim.chain(3), lambda: optim.train_step(3, optim.sgd(1.0))):  # pyright: ignore[reportArgumentType]
         with pytest.raises(ArgumentTypeError):
             make()
+
+
+def test_states_pickle_and_optimizers_do_not() -> None:
+    optimizer = optim.adam(0.1)
+    _, state = optimizer.update(np.ones(3), optimizer.init(np.ones(3)))
+    found = pickle.loads(pickle.dumps(state))
+    assert [type(part) for part in found] == [optim.ScaleByAdamState, optim.EmptyState]
+    np.testing.assert_array_equal(found[0].nu, state[0].nu)
+    with pytest.raises(NotPicklable):
+        pickle.dumps(optimizer)
 
 
 # Steps of training.

@@ -40,7 +40,7 @@ test: $(INSTALLED) ## Run every check: style, types, all tests
 all-tests: $(INSTALLED)
 	$(PYTEST)
 
-test-peers: $(PEERS) ## Compare every op with PyTorch and JAX (installs them)
+test-peers: $(PEERS) ## Compare every op and optimizer with PyTorch, JAX and optax (installs them)
 	$(PYTEST) tests/peers
 
 check: $(INSTALLED) ## Run the fast checks, under 90 seconds: style, types, the tests that are not slow
@@ -91,6 +91,6 @@ $(INSTALLED): pyproject.toml
 	@touch $@
 
 $(PEERS): $(INSTALLED)
-	@echo "installing JAX, Numba and PyTorch in $(VENV)"
+	@echo "installing JAX, Numba, optax and PyTorch in $(VENV)"
 	@$(PIP_INSTALL) --editable '.[dev,peers]'
 	@touch $@

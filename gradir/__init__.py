@@ -48,6 +48,7 @@ _LAZY = {
     "testing": "gradir.testing",
     "numpy": "gradir.numpy",
     "nn": "gradir.nn",
+    "optim": "gradir.optim",
     "Spec": "gradir.frontends.tracing.spec",
     "trace": "gradir.frontends.tracing.trace",
     "checkpoint": "gradir.frontends.transforms.markers",
@@ -69,6 +70,7 @@ _LAZY = {
 if TYPE_CHECKING:
     from gradir import nn as nn
     from gradir import numpy as numpy
+    from gradir import optim as optim
     from gradir import testing as testing
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace

@@ -24,7 +24,7 @@ from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.join import JoinOp
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.activity import Activity
-from gradir.passes.analysis.region_flow import region_flow, times, trips, yielded
+from gradir.passes.analysis.region_flow import executions_within, region_flow, yielded
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
@@ -209,7 +209,7 @@ class ForwardMode:
         self, op: Operation, block: Block, carried: Sequence[int], end: Sequence[int]
     ) -> Region:
         """A copy of a block with tangents for `carried` arguments and `end` operands."""
-        executions = times(self.executions, trips(op))
+        executions = executions_within(self.executions, op)
         inner = ForwardMode(self.program, self.activity, self.callees, Block(), executions)
         inner.primal, inner.tangent, inner.given = self.primal, self.tangent, self.given
         for argument in block.args:

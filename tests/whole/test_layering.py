@@ -134,7 +134,7 @@ def test_import_is_light(module: str) -> None:
 GRADIR_ROOMS = (
     *("diagnostics", "errors", "forking", "gc_pause", "registry", "universe", "symbols"),
     *("text", "codegen", "runtime", "interpreter", "compiler", "api", "frontends"),
-    *("numpy", "nn", "testing", "__init__"),
+    *("numpy", "nn", "optim", "testing", "__init__"),
 )
 
 
@@ -214,7 +214,7 @@ ROOMS = {
         *("text", "vector_math", "bodies", "gemm", "nests", "contractions", "programs"),
         *("driver", "scratch"),
     ),
-    "gradir/frontends": ("tracing", "functions", "transforms"),
+    "gradir/frontends": ("tracing", "functions", "transforms", "optim"),
 }
 
 

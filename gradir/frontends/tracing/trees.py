@@ -64,6 +64,20 @@ class Tree:
             for found in child.names(_joined(name, label))
         ]
 
+    def paths(self, name: str) -> list[str]:
+        """An expression for each leaf: `params`, `params['w']`, `params[0]`, `state.mu`."""
+        if self.kind is None:
+            return [name]
+        children = self.labelled().items()
+        return [path for label, child in children for path in child.paths(name + label)]
+
+    def labelled(self) -> dict[str, Tree]:
+        """The children by what selects them: `['w']`, `[0]`, `.mu`."""
+        fields: Sequence[str] = getattr(self.kind, "_fields", ())
+        keys: Sequence[Any] = self.keys or range(len(self.children))
+        labels = [f".{field}" for field in fields] or [f"[{key!r}]" for key in keys]
+        return dict(zip(labels, self.children, strict=True))
+
 
 def _joined(name: str, label: object) -> str:
     return f"{name}{label}" if isinstance(label, int) else f"{name}_{label}"
@@ -76,6 +90,24 @@ def flatten(value: object) -> tuple[list[Any], Tree]:
     """The leaves of a nested value in order, and their nesting."""
     leaves: list[Any] = []
     return leaves, _flatten(value, leaves)
+
+
+def first_difference(
+    one: Tree, other: Tree, path: str = ""
+) -> tuple[str, Tree | None, Tree | None] | None:
+    """Where two nestings differ first, and what each has there, None for nothing; None if equal."""
+    if one == other:
+        return None
+    if one.kind == other.kind:
+        ones, others = one.labelled(), other.labelled()
+        for label in dict.fromkeys([*ones, *others]):
+            child, its = ones.get(label), others.get(label)
+            if child is None or its is None:
+                return path + label, child, its
+            found = first_difference(child, its, path + label)
+            if found is not None:
+                return found
+    return path, one, other
 
 
 def leaves_like(value: object, tree: Tree) -> list[Any] | None:

@@ -1,0 +1,1 @@
+"""Optimizers as functions of traced arrays. Their public name is gradir.optim."""

@@ -1,0 +1,196 @@
+"""Transformations that most optimizers are chains of: learning rates, momentum, weight decay."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+from gradir.frontends.functions import numpy as gnp
+from gradir.frontends.optim.leaves import (
+    aligned,
+    chosen_leaves,
+    counter,
+    dense_scaled,
+    filled_like,
+    floating_element,
+    incremented,
+    like,
+    require_not_negative,
+    require_params,
+    require_positive,
+    require_share,
+    require_state,
+    single_or_double,
+    stored,
+    sum_of_squares,
+    widened,
+)
+from gradir.frontends.optim.schedules import Schedule, value_of
+from gradir.frontends.optim.transformation import GradientTransformation, stateless
+
+ScalarOrSchedule = float | Schedule
+"""A number, an array of rank 0, or a function of the count of steps that gives one."""
+
+
+def _scaled(what: str, updates: Any, factor: Any) -> Any:
+    return aligned(what, {"updates": updates}).map(partial(dense_scaled, factor=factor))
+
+
+def scale(step_size: float) -> GradientTransformation:
+    """u * step_size."""
+    return stateless(lambda updates, params: _scaled("scale", updates, step_size))
+
+
+class ScaleByScheduleState(NamedTuple):
+    """`count`: the steps taken, int32."""
+
+    count: Any
+
+
+def scale_by_schedule(step_size: Schedule) -> GradientTransformation:
+    """u * step_size(count), where count is 0 at the first step."""
+
+    def init(params: Any) -> ScaleByScheduleState:
+        return ScaleByScheduleState(counter())
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        require_state("scale_by_schedule", state, ScaleByScheduleState)
+        made = _scaled("scale_by_schedule", updates, value_of(step_size, state.count))
+        return made, ScaleByScheduleState(incremented(state.count))
+
+    return GradientTransformation(init, update)
+
+
+def scale_by_learning_rate(
+    learning_rate: ScalarOrSchedule, flip_sign: bool = True
+) -> GradientTransformation:
+    """u * -learning_rate, or u * learning_rate without `flip_sign`; the rate may be a schedule."""
+    sign = -1 if flip_sign else 1
+    if callable(learning_rate):
+        rate = learning_rate
+        return scale_by_schedule(lambda count: sign * rate(count))
+    require_not_negative("scale_by_learning_rate", learning_rate=learning_rate)
+    return scale(sign * learning_rate)
+
+
+class TraceState(NamedTuple):
+    """`trace`: the sum of past updates, which decays."""
+
+    trace: Any
+
+
+def trace(decay: float, nesterov: bool = False, state_dtype: Any = None) -> GradientTransformation:
+    """Momentum: t' = u + decay * t, and the update t', or u + decay * t' with `nesterov`.
+
+    Polyak, 1964; Sutskever et al., On the importance of initialization and momentum, 2013.
+    `state_dtype`: the dtype of t, that of the parameters if None; optax's accumulator_dtype.
+    """
+    require_share("trace", decay=decay)
+    dtype = floating_element(state_dtype)
+
+    def init(params: Any) -> TraceState:
+        return TraceState(filled_like("trace", params, 0, dtype))
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        require_state("trace", state, TraceState)
+        leaves = aligned("trace", {"updates": updates, "state.trace": state.trace})
+        made, new = leaves.map(partial(_dense_trace, decay=decay, nesterov=nesterov), 2)
+        return made, TraceState(new)
+
+    return GradientTransformation(init, update)
+
+
+def _dense_trace(update: Any, before: Any, decay: Any, nesterov: bool) -> tuple[Any, Any]:
+    u = widened(update, before)
+    new = u + like(decay, u) * before
+    return u + like(decay, u) * new if nesterov else new, stored(new, before)
+
+
+def add_decayed_weights(weight_decay: float = 0.0, mask: Any = None) -> GradientTransformation:
+    """u + weight_decay * p.
+
+    Before a learning rate this is the decoupled decay of Loshchilov and Hutter, Decoupled Weight
+    Decay Regularization, 2019 (https://arxiv.org/abs/1711.05101); before the rest of an optimizer
+    it is the gradient of an L2 penalty, as torch.optim's `weight_decay` of SGD and Adam. `mask`
+    says for each leaf whether it decays: True or False nested like the parameters, or a function
+    that gives that for the parameters.
+    """
+    require_not_negative("add_decayed_weights", weight_decay=weight_decay)
+
+    def update(updates: Any, params: Any) -> Any:
+        require_params("add_decayed_weights", params)
+        leaves = aligned("add_decayed_weights", {"params": params, "updates": updates})
+        chosen = chosen_leaves("add_decayed_weights", mask, params)
+        return leaves.beside(chosen).map(dense_decay)
+
+    def dense_decay(param: Any, update: Any, is_chosen: bool) -> Any:
+        decay = dense_scaled(widened(param, update), weight_decay)
+        return update + decay if is_chosen else update
+
+    return stateless(update)
+
+
+def scale_by_trust_ratio(
+    min_norm: float = 0.0, trust_coefficient: float = 1.0, eps: float = 0.0
+) -> GradientTransformation:
+    """u * trust_coefficient * norm(p) / (norm(u) + eps), for each leaf; u where a norm is 0.
+
+    You et al., LARS, 2017 (https://arxiv.org/abs/1708.03888). The norms are Euclidean, computed in
+    float32 at least, and `min_norm` at least.
+    """
+    require_not_negative("scale_by_trust_ratio", min_norm=min_norm, eps=eps)
+
+    def dense_trust(param: Any, update: Any) -> Any:
+        lengths = (gnp.sqrt(sum_of_squares(x)) for x in (param, update))
+        of_param, of_update = (gnp.maximum(x, min_norm) for x in lengths)
+        is_zero = (of_param == 0) | (of_update == 0)
+        safe = gnp.where(is_zero, 1.0, of_update + eps)
+        ratio = gnp.where(is_zero, 1.0, trust_coefficient * of_param / safe)
+        return dense_scaled(update, ratio)
+
+    def update(updates: Any, params: Any) -> Any:
+        require_params("scale_by_trust_ratio", params)
+        leaves = aligned("scale_by_trust_ratio", {"params": params, "updates": updates})
+        return leaves.map(dense_trust)
+
+    return stateless(update)
+
+
+def root_mean_square(x: Any) -> Any:
+    """The root of the mean of the squares of all elements, in float32 at least; 0 of none."""
+    if x.size == 0:
+        return gnp.zeros((), single_or_double(x).dtype)
+    return gnp.sqrt(sum_of_squares(x) / x.size)
+
+
+def clip_by_block_rms(threshold: float) -> GradientTransformation:
+    """u / max(1, rms(u) / threshold), for each leaf; rms is the root of the mean square.
+
+    Shazeer and Stern, Adafactor, 2018 (https://arxiv.org/abs/1804.04235), section 6.
+    """
+    require_positive("clip_by_block_rms", threshold=threshold)
+
+    def dense(update: Any) -> Any:
+        return update / like(gnp.maximum(root_mean_square(update) / threshold, 1.0), update)
+
+    return stateless(
+        lambda updates, params: aligned("clip_by_block_rms", {"updates": updates}).map(dense)
+    )
+
+
+def scale_by_param_block_rms(min_scale: float = 1e-3) -> GradientTransformation:
+    """u * max(rms(p), min_scale), for each leaf; rms is the root of the mean square.
+
+    Shazeer and Stern, Adafactor, 2018 (https://arxiv.org/abs/1804.04235), section 8.
+    """
+    require_not_negative("scale_by_param_block_rms", min_scale=min_scale)
+
+    def dense(param: Any, update: Any) -> Any:
+        return dense_scaled(update, gnp.maximum(root_mean_square(param), min_scale))
+
+    def update(updates: Any, params: Any) -> Any:
+        require_params("scale_by_param_block_rms", params)
+        given = {"params": params, "updates": updates}
+        return aligned("scale_by_param_block_rms", given).map(dense)
+
+    return stateless(update)

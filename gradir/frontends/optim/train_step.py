@@ -1,0 +1,67 @@
+"""One step of training as a function: loss, gradients, updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, cast
+
+from gradir.errors import ArgumentTypeError
+from gradir.frontends.functions import numpy as gnp
+from gradir.frontends.optim.leaves import single_or_double
+from gradir.frontends.optim.transformation import (
+    GradientTransformation,
+    LossScaled,
+    apply_updates,
+)
+from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.tracing import lifted
+from gradir.frontends.transforms.derivatives import value_and_grad
+from gradir.frontends.transforms.jit import Jitted, jit
+
+
+def train_step(
+    loss: Callable[..., Any], optimizer: GradientTransformation, has_aux: bool = False
+) -> Jitted:
+    """A function (params, state, *batch) -> (params, state, loss) that takes one step.
+
+    `loss(params, *batch)` returns a floating number of rank 0; with `has_aux` it returns
+    (number, aux), and the step gives (params, state, (loss, aux)). The loss is that before the
+    step. `state` is first `optimizer.init(params)`. With loss scaling, the loss is multiplied by
+    the state's scale in float32 before it is differentiated; the result is the loss itself. The
+    step is one native call, as `step = gradir.jit(train_step(...))`, or by itself.
+    """
+    if not callable(loss):
+        raise ArgumentTypeError(f"loss: expected a Python function, got {loss!r}")
+    if not isinstance(cast(object, optimizer), GradientTransformation):
+        raise ArgumentTypeError(f"optimizer: expected one of gradir.optim, got {optimizer!r}")
+
+    def step(params: Any, state: Any, *batch: Any, **named: Any) -> tuple[Any, Any, Any]:
+        if isinstance(optimizer, LossScaled):
+            scaled = _scaled(loss, optimizer.factor(state), has_aux)
+            (_, result), grads = value_and_grad(scaled, has_aux=True)(params, *batch, **named)
+        else:
+            result, grads = value_and_grad(loss, has_aux=has_aux)(params, *batch, **named)
+        updates, new_state = optimizer.update(grads, state, params)
+        return apply_updates(params, updates), new_state, result
+
+    return jit(step)
+
+
+def _scaled(loss: Callable[..., Any], factor: Any, has_aux: bool) -> Callable[..., Any]:
+    """The loss times a factor in float32 at least, and beside it what the function returns."""
+
+    @wraps(loss)
+    def scaled(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        result: Any = called("train_step", loss, *args, **kwargs)
+        if has_aux and not _is_pair(result):
+            raise refusal("train_step: with has_aux the loss function must return (number, aux)")
+        wide = single_or_double(lifted(result[0] if has_aux else result))
+        return wide * gnp.astype(factor, wide.dtype), result
+
+    return scaled
+
+
+def _is_pair(result: object) -> bool:
+    return type(result) is tuple and len(cast(tuple[Any, ...], result)) == 2

@@ -38,8 +38,21 @@ def _rounded(x: Any) -> Any:
     return gnp.round(x)
 
 
-_rounded.defvjp(lambda x: (_rounded(x), None), lambda residuals, ct: (ct,))
-register("round_ste")(lambda x: _rounded(x))
+def _forward(x: Any) -> tuple[Any, None]:
+    return _rounded(x), None
+
+
+def _backward(residuals: None, ct: Any) -> tuple[Any]:
+    return (ct,)
+
+
+_rounded.defvjp(_forward, _backward)
+
+
+@register("round_ste")
+def round_ste(x: Any) -> Any:
+    """Rounded, with the gradient of the identity."""
+    return _rounded(x)
 
 
 def net_of(
@@ -48,14 +61,14 @@ def net_of(
     """The net of operators as rows: type, inputs, outputs, arguments; nested nets are such rows.
 
     `inputs_of` are declared as external inputs.
-   """
+    """
     net = Net(name, strict_versions=strict)
+    net.AddExternalInput(*inputs_of)
     for kind, inputs, outputs, args in ops:
-        nested = {
+        nested: dict[str, Any] = {
             k: net_of(k, v) if k.endswith("net") else v for k, v in args.items()
         }  # fmt: skip
         net.add_op(kind, inputs, outputs, **nested)
-    net.AddExternalInput(*inputs_of)
     return net
 
 

@@ -66,7 +66,8 @@ def parts(gradient: Gradient) -> tuple[str, ...]:
 class Backward:
     """One backward pass: it walks the steps from `first` on in reverse, and appends to `ops`.
 
-    `wrt`: the blobs whose gradients are wanted, all where None.
+    `wrt`: the blobs whose gradients are wanted, all where None. `loose` are versions whose gradient
+    is a blob that may have another shape.
     """
 
     def __init__(
@@ -77,8 +78,10 @@ class Backward:
         self.first = first
         self.wrt = wrt
         self.ops: list[Operator] = []
+        self.loose: list[tuple[Version, Gradient]] = []
         self._taken = {*replay.frontier, *taken}
         self._pending: dict[Version, list[Contribution]] = {}
+        self._made_for: dict[Version, int] = {}
         self._uses: dict[Version, tuple[int, int]] = {}
         self._producers: dict[Version, str | None] = {}
         self._earliest = dict[str, int]()
@@ -135,15 +138,20 @@ class Backward:
         return self._fresh(f"{version[0].rpartition(chr(0))[2]}_grad")
 
     def _emit(
-        self, kind: str, inputs: Sequence[str], outputs: Sequence[str], device: str | None,
-        link: Link | None = None, like: Operator | None = None, args: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        kind: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        device: str | None,
+        link: Link | None = None,
+        like: Operator | None = None,
+        args: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Append an operator, with the arguments, the name and the place of another."""
         given = dict(args or {}) if like is None else like.args
         name, place = ("", None) if like is None else (like.name, like.place)
-        self.ops.append(
-            Operator(kind, tuple(inputs), tuple(outputs), given, device, name, True, link,
-                     place=place)  # fmt: skip
-        )
+        rows = tuple(inputs), tuple(outputs)
+        self.ops.append(Operator(kind, *rows, given, device, name, True, link, place=place))
 
     # The walk.
 
@@ -220,9 +228,12 @@ class Backward:
     def _made(self, step: Step, slot: int) -> str:
         """The name of a gradient that an operator makes, which is a contribution from now on."""
         version = step.operands[slot]
-        others = sum(c.is_made for c in self._pending.get(version, ()))
+        others = self._made_for.get(version, 0)
+        self._made_for[version] = others + 1
         name = version[0].rpartition("\0")[2]
-        made = self._fresh(f"_{name}_grad_autosplit_{others - 1}") if others else self._named(version)
+        made = (
+            self._fresh(f"_{name}_grad_autosplit_{others - 1}") if others else self._named(version)
+        )
         self._add(version, Contribution(made, step.op.device, is_made=True))
         return made
 
@@ -256,9 +267,7 @@ class Backward:
         self._emit("ScatterAdd", [total, *rows], [made], device)
         return Contribution(made, device, is_made=True)
 
-    def _added(
-        self, version: Version, found: Sequence[Contribution], device: str | None
-    ) -> str:
+    def _added(self, version: Version, found: Sequence[Contribution], device: str | None) -> str:
         """The sum of dense gradients, which takes the name of the first that was made for it."""
         if len(found) == 1 and not found[0].loose:
             return cast(str, found[0].gradient)
@@ -287,8 +296,9 @@ class Backward:
     # Results.
 
     def _found(self) -> Gradients:
-        named = ((n, self.total((n, k))) for n, k in self._earliest.items() if "\0" not in n)
-        return {name: total.gradient for name, total in named if total is not None}
+        named = [(v, self.total(v)) for v in self._earliest.items() if "\0" not in v[0]]
+        self.loose = [(v, total.gradient) for v, total in named if total and total.loose]
+        return {name: total.gradient for (name, _), total in named if total is not None}
 
     def _wanted(self, wrt: Sequence[str]) -> Gradients:
         return {name: self._exact((name, self._earliest[name])) for name in wrt}

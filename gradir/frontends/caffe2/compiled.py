@@ -44,9 +44,23 @@ class _Fetched:
             else:
                 raise ArgumentTypeError(f"fetch: expected blobs and slices, got {each!r}")
 
-    def values(self, run: Lowering) -> list[Any]:
+    def values(self, run: Lowering, net: NetLike) -> list[Any]:
         """The results of a run."""
+        for version, gradient in net.loose:
+            if gradient in self.rows and version in run.values:
+                self._require_shape(run, version, cast(str, gradient))
         return [self._value(run, name, rows) for name, rows in self.rows.items()]
+
+    def _require_shape(self, run: Lowering, version: tuple[str, int], gradient: str) -> None:
+        """OperatorError where a blob's gradient is that of a sum that it was broadcast into."""
+        blob, found = run.values[version], _blob(run, gradient)
+        if blob.shape != found.shape:
+            name, shape = version[0], list(blob.shape)
+            raise OperatorError(
+                f'fetch: "{gradient}" is the gradient of a sum, of shape {list(found.shape)}, and '
+                f'the gradient of "{name}", which Add broadcasts from {shape}; ask for that by '
+                f'wrt=["{name}"], or give Add broadcast=1'
+            )
 
     def _value(self, run: Lowering, name: str, rows: GradientSlice | None) -> Any:
         if rows is None:
@@ -86,7 +100,8 @@ def _by_name(net: NetLike, given: Mapping[str, Any]) -> list[Any]:
     for what, found in (("missing", missing), ("unknown", unknown)):
         if found:
             raise OperatorError(
-                f"{net.name}: {what} input {', '.join(found)}; inputs: {', '.join(wanted) or 'none'}"
+                f"{net.name}: {what} input {', '.join(found)}; "
+                f"inputs: {', '.join(wanted) or 'none'}"
             )
     return [given[name] for name in wanted]
 
@@ -100,7 +115,7 @@ def _traced(net: NetLike, specs: Sequence[Any], fetched: _Fetched) -> Module:
             value.ssa.name_hint = None
             value.named(name)
         run.run(dict(zip(net.external_inputs, arguments, strict=True)))
-        return fetched.values(run)
+        return fetched.values(run, net)
 
     run_net.__signature__ = _signature(len(specs))  # pyright: ignore[reportFunctionMemberAccess]
     made = traced("caffe2", run_net, [_array(s) for s in specs], name=net.name)

@@ -75,9 +75,13 @@ def while_(*operands: Any, op: Operator, run: Run, loop_net: Any, cond_net: Any 
         after = {**now, **_kept(step(now, body), carried)}
         return state({**after, **_kept(step(after, test), carried)})
 
-    _, found = while_loop(lambda given: given[0], turn, state(step(blobs, test)))
+    _, found = while_loop(_first, turn, state(step(blobs, test)))
     last = dict(zip(carried, found, strict=True))
     return tuple(last[name] for name in scope.results)
+
+
+def _first(given: tuple[Any, list[Any]]) -> Any:
+    return given[0]
 
 
 def _kept(blobs: Blobs, names: Sequence[str]) -> dict[str, Any]:

@@ -41,6 +41,10 @@ def _may_broadcast(op: Operator) -> bool:
     return not _has_shape_of_first(op)
 
 
+def _every(op: Operator) -> range:
+    return range(len(op.inputs))
+
+
 def _sum_forwards(op: Operator) -> tuple[int, ...]:
     """Both gradients are that of the sum; the second is reduced where it was broadcast."""
     return (0,) if _has_shape_of_first(op) else (0, 1)
@@ -122,7 +126,7 @@ def scaled(x: Any, *, scale: float = 1.0) -> Any:
     return x * scale
 
 
-@operator_type("Sum", inputs=(1, None), reads=NOTHING, forwards=lambda op: range(len(op.inputs)),
+@operator_type("Sum", inputs=(1, None), reads=NOTHING, forwards=_every,
                keeps_slices=True)  # fmt: skip
 def total(x: Any, *others: Any) -> Any:
     """The sum of arrays of one shape."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gradir.errors import ArgumentTypeError
-from gradir.frontends.caffe2.backward import Backward, Gradients, require_known, seeds_of
+from gradir.frontends.caffe2.backward import Backward, Gradient, Gradients, require_known, seeds_of
 from gradir.frontends.caffe2.operator import Operator
-from gradir.frontends.caffe2.replay import Replay
+from gradir.frontends.caffe2.replay import Replay, Version
 from gradir.frontends.caffe2.strict import check_orphans, check_versions
 from gradir.frontends.caffe2.table import check
 
@@ -17,7 +17,8 @@ class IR:
 
     `ssa` has for each the operator and, by name, the versions of the blobs that it reads and those
     that it makes; `frontier` is the last version of each. The first mention of a blob is its
-    version 0, also a read of one that nothing wrote.
+    version 0, also a read of one that nothing wrote. After a backward pass `loose` are versions
+    whose gradient is that of a sum, of which they may have been broadcast.
     """
 
     def __init__(self, ops: Sequence[Operator], strict_versions: bool = False):
@@ -29,6 +30,7 @@ class IR:
             if op.link is None:
                 check(op)
         self._replay = Replay(self.ops)
+        self.loose: list[tuple[Version, Gradient]] = []
 
     @property
     def ssa(self) -> list[tuple[Operator, dict[str, int], dict[str, int]]]:
@@ -72,4 +74,5 @@ class IR:
             check_versions(self._replay, seeds, first)
         walk = Backward(self._replay, first, wrt, taken)
         gradients = walk.run(seeds)
+        self.loose = walk.loose
         return walk.ops, gradients

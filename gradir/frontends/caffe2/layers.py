@@ -35,9 +35,7 @@ def matmul(
 
 
 @operator_type("BatchMatMul", inputs=2)
-def batch_matmul(
-    x: Any, y: Any, *, trans_a: int = 0, trans_b: int = 0, broadcast: int = 0
-) -> Any:
+def batch_matmul(x: Any, y: Any, *, trans_a: int = 0, trans_b: int = 0, broadcast: int = 0) -> Any:
     """Products of the matrices in the last two axes; the other axes are equal, or broadcast."""
     if not broadcast and x.shape[:-2] != y.shape[:-2]:
         raise ArgumentError(
@@ -52,6 +50,7 @@ def batch_matmul(
 
 def _pair(what: str, one: Any, h: Any, w: Any, several: Sequence[int], default: int) -> list[int]:
     """Extents of both axes of an image, given as one, as two, or as a list."""
+    found: list[Any]
     if several:
         found = list(several) if len(several) > 1 else [several[0], several[0]]
     elif h is not None or w is not None:
@@ -63,9 +62,7 @@ def _pair(what: str, one: Any, h: Any, w: Any, several: Sequence[int], default: 
     return found
 
 
-def _padding(
-    pad: int | None, pads: Sequence[int], sides: Sequence[int | None]
-) -> list[int]:
+def _padding(pad: int | None, pads: Sequence[int], sides: Sequence[int | None]) -> list[int]:
     """Top, left, bottom, right."""
     if pads:
         if len(pads) not in (1, 4):
@@ -108,11 +105,11 @@ def conv(
 
 
 def _pool(
-    x: Any, global_pooling: int, order: str, kernel: list[int], stride: list[int], padding: list[int]
+    x: Any, is_global: int, order: str, kernel: list[int], stride: list[int], padding: list[int]
 ) -> dict[str, Any]:
     """The arguments of gradir's pools."""
     layout = _layout(order)
-    if global_pooling:
+    if is_global:
         window = list(x.shape[2:4] if layout == "NCHW" else x.shape[1:3])
         return {"kernel": window, "stride": 1, "padding": 0, "layout": layout}
     if 0 in kernel:

@@ -1,4 +1,4 @@
-"""A net as a traced program: each version of a blob is a value, each gradient operator a derivative.
+"""A net as a traced program: versions of blobs are values, gradient operators derivatives.
 
 A gradient operator is the derivative of what it belongs to, on the versions that this read. So a
 forward operator that is differentiated becomes two functions of the module, one of which gives what
@@ -70,7 +70,8 @@ class Lowering:
 
     def last(self) -> dict[str, Any]:
         """The values of the last versions, by name."""
-        return {n: self.values[n, k] for n, k in self.replay.frontier.items() if (n, k) in self.values}
+        known = (v for v in self.replay.frontier.items() if v in self.values)
+        return {version[0]: self.values[version] for version in known}
 
     # Operators.
 
@@ -109,10 +110,10 @@ class Lowering:
         context = {name: asked[name] for name in CONTEXT if kind.takes(name)}
         arguments = {n: v for n, v in op.args.items() if n not in WITHOUT_EFFECT or kind.takes(n)}
         found = _called(kind, given, {**arguments, **context})
-        results = found if isinstance(found, tuple) else (found,)
-        if len(cast("tuple[Any, ...]", results)) < len(step.results):
+        results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
+        if len(results) < len(step.results):
             raise ArgumentError(f"{len(step.results)} results expected, got {len(results)}")
-        return [_tracer(r) for r in cast("tuple[Any, ...]", results)]
+        return [_tracer(r) for r in results]
 
     def _of_gradients(self, k: int, operands: Sequence[Tracer]) -> Sequence[Tracer]:
         """The gradients that are summed in the shape of their blob, or rows to be joined."""

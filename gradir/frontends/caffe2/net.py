@@ -29,6 +29,7 @@ from gradir.frontends.caffe2.scopes import Names as Known
 from gradir.frontends.caffe2.scopes import reads, resolved
 from gradir.frontends.caffe2.table import TYPES, check
 from gradir.frontends.tracing.source_locations import place_of_user
+from gradir.gc_pause import paused_gc
 
 
 class Net(Block):
@@ -49,6 +50,7 @@ class Net(Block):
         self._inputs: dict[str, None] = {}
         self._outputs: dict[str, None] = {}
         self._asked: dict[str | GradientSlice, None] = {}
+        self.loose: list[tuple[tuple[str, int], str | GradientSlice]] = []
 
     # What it is.
 
@@ -96,6 +98,7 @@ class Net(Block):
         made._inputs, made._outputs = dict(self._inputs), dict(self._outputs)
         made._reads, made._writes = dict(self._reads), dict(self._writes)
         made._ops, made._asked = list(self._ops), dict(self._asked)
+        made.loose = list(self.loose)
         return made
 
     # How it grows.
@@ -141,7 +144,7 @@ class Net(Block):
         """The operator with nested nets of its own; OperatorError for names kept for gradients."""
         for name in (*(() if op.is_gradient_op else op.inputs), *op.outputs):
             if VERSIONED.fullmatch(name) or "\0" in name:
-                raise OperatorError(f"{op.type}: {name!r} is no name for a blob: it ends in @number")
+                raise OperatorError(f"{op.type}: {name!r} is no name for a blob, as it has @number")
         nets = {k: net.copy() for k, net in op.nets().items() if isinstance(net, Net)}
         return replace(op, args={**op.args, **nets}) if nets else op
 
@@ -166,11 +169,13 @@ class Net(Block):
             raise ArgumentTypeError(f"skip: expected a number of operators, got {skip!r}")
         wanted = None if wrt is None else names("wrt", wrt)
         taken = {*self._reads, *self._writes, *self._inputs, *_inner_names(self._ops)}
-        ir = IR(self._ops, self.strict_versions)
-        ir.declare(self._inputs)
-        ops, gradients = ir.backward(ys, skip, wanted, taken)
-        for op in ops:
-            self.append(op)
+        with paused_gc():
+            ir = IR(self._ops, self.strict_versions)
+            ir.declare(self._inputs)
+            ops, gradients = ir.backward(ys, skip, wanted, taken)
+            self.loose += ir.loose
+            for op in ops:
+                self.append(op)
         self._asked |= dict.fromkeys([*cast("Sequence[str]", ys), *gradients.values()])
         for gradient in gradients.values():
             unknown = [n for n in parts(gradient) if not self._has(n)]
@@ -184,9 +189,7 @@ class Net(Block):
 
     # What it is good for.
 
-    def compile(
-        self, fetch: Fetch | None = None, threads: int | None = None
-    ) -> CompiledNet:
+    def compile(self, fetch: Fetch | None = None, threads: int | None = None) -> CompiledNet:
         """A function `run(feeds) -> arrays`, both by name: native code, made at the first call.
 
         `fetch`: names of blobs, and GradientSlices, of which both parts are given; by default
@@ -194,7 +197,9 @@ class Net(Block):
         """
         return CompiledNet(self.copy(), fetch, threads)
 
-    def to_module(self, specs: Mapping[str, Any] | Sequence[Any], fetch: Fetch | None = None) -> Module:
+    def to_module(
+        self, specs: Mapping[str, Any] | Sequence[Any], fetch: Fetch | None = None
+    ) -> Module:
         """The program @name: its arguments are the external inputs, its results what is fetched.
 
         `specs` are arrays or gradir.Spec, by name or in the order of external_inputs.
@@ -241,8 +246,8 @@ def _built(
 
 def _listed(what: str, given: Sequence[Any]) -> tuple[str, ...]:
     """Names, or one list of names."""
-    several = given[0] if len(given) == 1 and isinstance(given[0], list | tuple) else given
-    return names(what, cast(Any, several))
+    is_list = len(given) == 1 and isinstance(given[0], list | tuple)
+    return names(what, cast(Any, given[0] if is_list else given))
 
 
 def _inner_names(ops: Sequence[Operator]) -> set[str]:

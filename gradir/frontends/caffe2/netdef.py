@@ -6,7 +6,6 @@ import os
 import re
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -21,7 +20,8 @@ from gradir.frontends.caffe2.operator import Block, Link, NetLike, Operator
 from gradir.frontends.caffe2.scopes import MAX_DEPTH
 
 NetT = TypeVar("NetT", bound=Block)
-Make: TypeAlias = Callable[[str, Sequence[Callable[[Any], object]], Sequence[str], Sequence[str]], NetT]
+Appending: TypeAlias = Callable[[Any], object]
+Make: TypeAlias = Callable[[str, Sequence[Appending], Sequence[str], Sequence[str]], NetT]
 
 LINK = "gradir.gradient_of"
 """The argument that says what a gradient operator belongs to, in NetDefs only."""
@@ -48,7 +48,7 @@ def read_content(content: object, make: Make[NetT], source: str | None = None) -
     """The net in text or bytes. `make` builds a net."""
     if isinstance(content, str):
         message = read_text(content, source or "<string>")
-    elif isinstance(content, bytes | bytearray | memoryview):
+    elif isinstance(content, bytes | bytearray):
         message = read_bytes(bytes(content), source or "<bytes>")
     else:
         raise ArgumentTypeError(f"parse: expected text or bytes, got {type(content).__name__}")
@@ -63,25 +63,21 @@ def _net(message: Message, make: Make[NetT], depth: int) -> NetT:
     return make(message.one("name") or "", steps, *externals)
 
 
-def _appending(message: Message, make: Make[NetT], depth: int) -> Callable[[Any], object]:
+def _appending(message: Message, make: Make[NetT], depth: int) -> Appending:
     """What appends an operator to a net; errors have the operator's place."""
+    args = {_name(each): _argument(each, make, depth) for each in message.all("arg")}
 
     def append(net: Any) -> None:
         try:
-            net.append(_operator(message, make, depth))
+            net.append(_operator(message, args))
         except (OperatorError, ArgumentError) as error:
-            if isinstance(error.__cause__, OperatorError) or str(error).startswith(_SEEN):
-                raise
-            raise OperatorError(f"{message.place}: error: {error}") from error
+            raise OperatorError(f"{message.place}: error: {error}") from None
 
     return append
 
 
-_SEEN = "\0"
-
-
-def _operator(message: Message, make: Make[NetT], depth: int) -> Operator:
-    args = {_name(each): _argument(each, make, depth) for each in message.all("arg")}
+def _operator(message: Message, given: dict[str, Any]) -> Operator:
+    args = dict(given)
     link = _link(args.pop(LINK)) if LINK in args else None
     engine = message.one("engine")
     device = message.one("device_option")
@@ -122,12 +118,11 @@ def _argument(message: Message, make: Make[NetT], depth: int) -> Any:
 
 def _link(given: Any) -> Link:
     """What the argument LINK says: place, whether it is loose, number of outputs, both lists."""
-    is_list = isinstance(given, tuple) and all(
-        isinstance(n, int) and n >= 0 for n in cast("tuple[Any, ...]", given)
-    )
-    if not is_list or len(given) < 3 or len(given) - 3 < given[2]:
+    found = cast("tuple[Any, ...]", given) if isinstance(given, tuple) else ()
+    is_list = all(isinstance(n, int) and n >= 0 for n in found)
+    if not is_list or len(found) < 3 or len(found) - 3 < found[2]:
         raise OperatorError(f"{LINK}: expected place, loose, number, outputs and inputs")
-    op, loose, count, *rest = cast("tuple[int, ...]", given)
+    op, loose, count, *rest = found
     return Link(op, tuple(rest[:count]), tuple(rest[count:]), bool(loose))
 
 

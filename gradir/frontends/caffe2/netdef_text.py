@@ -101,7 +101,8 @@ class _Reader:
             values = self.field(name, known, depth)
             if known is not None:
                 made.fields.setdefault(known.name, []).extend(values)
-            self.accept(",") or self.accept(";")
+            if not self.accept(","):
+                self.accept(";")
         return made
 
     def name(self) -> str:

@@ -21,7 +21,7 @@ class Names:
     parts: tuple[Container[str], ...]
 
     def __contains__(self, name: object) -> bool:
-        return any(name in part for part in self.parts)
+        return isinstance(name, str) and any(name in part for part in self.parts)
 
     def around(self, more: Container[str]) -> Names:
         """These names and more."""
@@ -168,11 +168,11 @@ def scope_of_do(op: Operator, known: Names) -> Scope:
 def _bindings(op: Operator, inner: NestedNet) -> tuple[str, dict[str, str] | None]:
     """The workspace's name, which may be the last input and output, and what inner names mean."""
     inside = {*inner.reads, *inner.writes}
-    last = op.inputs[-1:] if op.inputs[-1:] == op.outputs[-1:] else ()
+    last = op.inputs[-1] if op.inputs and op.inputs[-1:] == op.outputs[-1:] else ""
     names = cast("tuple[str, ...] | None", op.args.get("inner_blobs"))
     places = cast("tuple[int, ...] | None", op.args.get("outer_blobs_idx"))
     if names is None and places is None:
-        return ("", None) if not last or last[0] in inside else (last[0], None)
+        return ("", None) if last in inside else (last, None)
     if not isinstance(names, tuple) or not isinstance(places, tuple) or len(names) != len(places):
         raise OperatorError("Do: inner_blobs and outer_blobs_idx: expected one place for each name")
     count = len(op.inputs) + len(op.outputs)
@@ -184,4 +184,4 @@ def _bindings(op: Operator, inner: NestedNet) -> tuple[str, dict[str, str] | Non
     bound = {name: outer[p] for name, p in zip(names, places, strict=True)}
     if len(bound) < len(names) or len(set(bound.values())) < len(bound):
         raise OperatorError("Do: bindings must be one to one")
-    return (last[0] if has_workspace else "", bound)
+    return (last if has_workspace else "", bound)

@@ -10,6 +10,7 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_float
 from gradir.errors import ArgumentError
 from gradir.frontends.caffe2.elementwise import NOTHING
+from gradir.frontends.caffe2.operator import Operator
 from gradir.frontends.caffe2.table import operator_type
 from gradir.frontends.tracing.tracing import element
 
@@ -36,9 +37,7 @@ def split(x: Any, *, outputs: int, axis: int = 1, split: Sequence[int] = ()) -> 
     at = place(axis, x.ndim)
     sizes = list(split) or [x.shape[at] // outputs] * outputs
     if len(sizes) != outputs or sum(sizes) != x.shape[at]:
-        raise ArgumentError(
-            f"split: {outputs} extents of sum {x.shape[at]} expected, got {sizes}"
-        )
+        raise ArgumentError(f"split: {outputs} extents of sum {x.shape[at]} expected, got {sizes}")
     return tuple(gnp.split(x, axis=at, sizes=sizes))
 
 
@@ -91,9 +90,13 @@ def ensure_dense(x: Any) -> Any:
 # Rows by number.
 
 
+def _has_slices(op: Operator) -> bool:
+    return not op.args.get("dense_gradient")
+
+
 @operator_type(
     "Gather", inputs=2, reads=NOTHING, differentiable=(0,), 
-    slices=lambda op: not op.args.get("dense_gradient"),
+    slices=_has_slices,
 )  # fmt: skip
 def gather(x: Any, indices: Any, *, dense_gradient: int = 0) -> Any:
     """The rows of x, which are its items along the first axis, at indices of any shape."""
@@ -112,7 +115,9 @@ def as_rows(indices: Any, values: Any) -> tuple[Any, Any]:
 
 
 @operator_type("SparseToDense", inputs=(2, 3), reads=("in0",), differentiable=(1,))
-def sparse_to_dense(indices: Any, values: Any, like: Any = None, *, output_first_dim: int = 0) -> Any:
+def sparse_to_dense(
+    indices: Any, values: Any, like: Any = None, *, output_first_dim: int = 0
+) -> Any:
     """Zeros with as many rows as `like`, or so many, to which rows are added."""
     at, rows = as_rows(indices, values)
     count = output_first_dim if like is None else like.shape[0]

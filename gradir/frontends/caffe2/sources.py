@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import prod
 from typing import Any
+
+from xdsl.dialects.builtin import StringAttr
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.api import register_host_function
@@ -17,7 +19,6 @@ from gradir.frontends.caffe2.elementwise import NOTHING
 from gradir.frontends.caffe2.operator import Operator
 from gradir.frontends.caffe2.table import operator_type
 from gradir.frontends.tracing.tracing import current, element
-from xdsl.dialects.builtin import StringAttr
 
 
 @operator_type("ConstantFill", inputs=(0, 1), reads=NOTHING, differentiable=())
@@ -91,9 +92,13 @@ def zero_gradient(x: Any) -> tuple[()]:
     return ()
 
 
-def _workspace(name: str, inputs: int, function: Callable[..., Any]) -> None:
-    operator_type(name, inputs=inputs, reads=NOTHING, differentiable=())(function)
+@operator_type("CreateScope", inputs=0, reads=NOTHING, differentiable=())
+def create_scope() -> Any:
+    """A workspace: nothing, since each Do has one."""
+    return gnp.full((), 0)
 
 
-_workspace("CreateScope", 0, lambda: gnp.full((), 0))
-_workspace("HasScope", 1, lambda scope: gnp.full((), False))
+@operator_type("HasScope", inputs=1, reads=NOTHING, differentiable=())
+def has_scope(scope: Any) -> Any:
+    """Whether a workspace is there: none is kept."""
+    return gnp.full((), False)

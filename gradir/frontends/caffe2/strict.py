@@ -55,9 +55,7 @@ class _Walk:
             self._check_values(step, _values(step, rule))
         self._move(step, slots)
 
-    def _visit_nested(
-        self, step: Step, outs: Sequence[Version], slots: Sequence[int]
-    ) -> list[int]:
+    def _visit_nested(self, step: Step, outs: Sequence[Version], slots: Sequence[int]) -> list[int]:
         """Nets are checked by themselves; all but a loop reads the blobs of now."""
         self._check_gradients(step, outs)
         scope, op = step.op.scope, step.op

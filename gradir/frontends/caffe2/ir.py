@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.caffe2.backward import Backward, Gradient, Gradients, require_known, seeds_of
 from gradir.frontends.caffe2.operator import Operator
-from gradir.frontends.caffe2.replay import Replay, Version
+from gradir.frontends.caffe2.replay import Replay, Version, forward_of
 from gradir.frontends.caffe2.strict import check_orphans, check_versions
 from gradir.frontends.caffe2.table import check
 
@@ -27,7 +27,7 @@ class IR:
         for op in self.ops:
             if not isinstance(op, Operator):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise ArgumentTypeError(f"IR: expected operators, got {op!r}")
-            if op.link is None:
+            if forward_of(op) is None:
                 check(op)
         self._replay = Replay(self.ops)
         self.loose: list[tuple[Version, Gradient]] = []

@@ -25,6 +25,7 @@ from gradir.frontends.caffe2.operator import (
     Operator,
     names,
 )
+from gradir.frontends.caffe2.replay import forward_of
 from gradir.frontends.caffe2.scopes import Names as Known
 from gradir.frontends.caffe2.scopes import reads, resolved
 from gradir.frontends.caffe2.table import TYPES, check
@@ -128,7 +129,7 @@ class Net(Block):
 
     def append(self, op: Operator) -> Operator:
         """Append an operator, as it is then in the net; nested nets are copied."""
-        if op.link is None:
+        if forward_of(op) is None:
             check(op)
             op = self._checked(op)
         known = Known((self._reads, self._writes, self._inputs))

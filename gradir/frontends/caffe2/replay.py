@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from gradir.frontends.caffe2.errors import OperatorError
-from gradir.frontends.caffe2.operator import VERSIONED, Operator
+from gradir.frontends.caffe2.operator import VERSIONED, Link, Operator
 from gradir.frontends.caffe2.scopes import Names, resolved
 from gradir.frontends.caffe2.table import OperatorType, entry
 
@@ -58,6 +58,8 @@ class Replay:
     def _operands(self, op: Operator, read: Sequence[Version]) -> tuple[Version, ...]:
         forward = forward_of(op)
         if forward is None:
+            if op.link is not None:
+                self._require_sum(op, op.link)
             return tuple(read)
         if not self._fits(op, forward):
             raise OperatorError(f"{op.type}: it does not fit the operator that it belongs to")
@@ -76,6 +78,20 @@ class Replay:
             and all(0 <= k < len(step.operands) for k in link.inputs)
             and len(op.outputs) == len(link.inputs)
         )
+
+    def _require_sum(self, op: Operator, link: Link) -> None:
+        """OperatorError unless a link is that of a sum of gradients, or of rows that are joined."""
+        if link.op < len(self.steps):
+            step = self.steps[link.op]
+            if op.type == "Sum" and len(link.inputs) == 1:
+                if link.inputs[0] < len(step.operands):
+                    return
+            elif op.type == step.op.type == "Concat" and step.op.link == link:
+                if len(step.op.inputs) == len(op.inputs):
+                    return
+        elif op.type == "Concat" and link.op == len(self.steps):
+            return
+        raise OperatorError(f"{op.type}: it is no sum of gradients where it stands")
 
     def label(self, version: Version) -> str:
         """How a gradient operator names a version: by the name, or name@k if it is not the last."""

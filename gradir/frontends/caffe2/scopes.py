@@ -63,7 +63,7 @@ def resolved(op: Operator, known: Names, depth: int = 0) -> Operator:
 
     Its outputs are completed by the blobs that the nets change.
     """
-    find = None if op.link is not None else entry(op).scope
+    find = None if op.link is not None and op.link.outputs else entry(op).scope
     if find is None:
         return op
     nets = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import gradir
 import gradir.nn as nn
 import gradir.numpy as gnp
 from gradir import custom_vjp
@@ -79,7 +80,10 @@ def arrays(inputs: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
 
 def gradients(
     net: Net, ys: Mapping[str, Any], wrt: Sequence[str], feeds: Mapping[str, Any],
-    fetch: Sequence[str] = (), is_exact: bool = False, skip: int = 0,
+    fetch: Sequence[str] = (),
+    is_exact: bool = False,
+    skip: int = 0,
+    is_native: bool = True,
 ) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
     """Gradients of blobs as dense arrays, and the blobs of `fetch`.
 
@@ -90,9 +94,21 @@ def gradients(
     fed = {**feeds, **{n: np.array(ys[y]) for y, n in named.items() if n is not None}}
     fed = {n: v for n, v in fed.items() if n in net.external_inputs}
     asked = [found[name] for name in wrt if name in found]
-    out = net.compile(fetch=[*asked, *fetch])(fed)
+    out = run_net(net, fed, [*asked, *fetch], is_native)
     dense = {name: _dense(found.get(name), out, np.asarray(feeds[name])) for name in wrt}
     return dense, {name: out[name] for name in fetch}
+
+
+def run_net(
+    net: Net, feeds: Mapping[str, Any], fetch: Sequence[Any], is_native: bool = False
+) -> dict[str, Any]:
+    """What is fetched, by native code or by the interpreter."""
+    if is_native:
+        return net.compile(fetch)(feeds)
+    module = net.to_module(feeds, fetch)
+    inputs = [feeds[name] for name in net.external_inputs]
+    names = dict.fromkeys(n for f in fetch for n in ([f] if isinstance(f, str) else f))
+    return dict(zip(names, gradir.interpret(module, net.name, *inputs), strict=True))
 
 
 def _dense(found: Any, out: Mapping[str, Any], like: np.ndarray[Any, Any]) -> Any:

@@ -16,7 +16,7 @@ from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.forking import RenewedLock
 from gradir.frontends.caffe2.errors import OperatorError
-from gradir.frontends.caffe2.lowering import Lowering
+from gradir.frontends.caffe2.lowering import Lowering, hint
 from gradir.frontends.caffe2.operator import VERSIONED, GradientSlice, NetLike
 from gradir.frontends.caffe2.shapes import as_rows
 from gradir.frontends.tracing.source_locations import SOURCES
@@ -113,7 +113,7 @@ def _traced(net: NetLike, specs: Sequence[Any], fetched: _Fetched) -> Module:
         run = Lowering(net.ops)
         for name, value in zip(net.external_inputs, arguments, strict=True):
             value.ssa.name_hint = None
-            value.named(name)
+            value.named(hint(name))
         run.run(dict(zip(net.external_inputs, arguments, strict=True)))
         return fetched.values(run, net)
 

@@ -7,6 +7,7 @@ the other reads; they are shared by all operators of one type, arguments and sha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -16,14 +17,14 @@ from xdsl.dialects.builtin import UnknownLoc
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_float
-from gradir.errors import ArgumentError, GradirError
+from gradir.errors import ArgumentError, GradirError, translate
 from gradir.frontends.caffe2.errors import OperatorError
 from gradir.frontends.caffe2.operator import Block, Link, Operator
 from gradir.frontends.caffe2.replay import Replay, Step, Version, forward_of
 from gradir.frontends.caffe2.shapes import as_rows, fitted
 from gradir.frontends.caffe2.table import CONTEXT, WITHOUT_EFFECT, OperatorType, entry
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.tracing.source_locations import at
+from gradir.frontends.tracing.source_locations import SOURCES, at, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element
 from gradir.frontends.transforms.derivatives import Halves
@@ -66,7 +67,7 @@ class Lowering:
                 results = self._results(k, [self.values[v] for v in step.operands])
             for version, result in zip(step.results, results, strict=False):
                 self.values[version] = result
-                result.named(version[0])
+                result.named(hint(version[0]))
 
     def last(self) -> dict[str, Any]:
         """The values of the last versions, by name."""
@@ -219,6 +220,11 @@ def _called(kind: OperatorType, operands: Sequence[Tracer], arguments: Mapping[s
         raise ArgumentError(str(error)) from None
 
 
+def hint(blob: str) -> str:
+    """A blob's name as one of a value."""
+    return re.sub(r"[^A-Za-z0-9_$.-]", "_", blob)
+
+
 def _symbol(name: str) -> str:
     """A name for a function of the module."""
     return "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
@@ -232,6 +238,10 @@ def _about(op: Operator) -> Generator[None]:
             yield
         except OperatorError:
             raise
-        except GradirError as error:
-            made = ", ".join(name for name in op.outputs) or "nothing"
-            raise OperatorError(f"{op.type} -> {made}: {error}", error.diagnostic) from error
+        except Exception as error:
+            ours = translate(error, SOURCES)
+            if ours is None:
+                raise
+            message = str(ours) if ours.diagnostic is None else ours.diagnostic.message
+            made = ", ".join(op.outputs) or "nothing"
+            raise refusal(f"{op.type} -> {made}: {message}", OperatorError) from None

@@ -1,9 +1,11 @@
 """Random nets of Caffe2's kind, and NumPy that runs them on blobs that really are overwritten.
 
-Nets are rows, as in tests/support/caffe2_nets.py. Values are float64, of the shapes (2, 3), (3,) and
-(). The reference freezes what StopGradient gives, and mirrors what NegateGradient gives, so that
+Nets are rows, as in tests/support/caffe2_nets.py. Values are float64 of the shapes (2, 3), (3,), ().
+The reference freezes what StopGradient gives, and mirrors what NegateGradient gives, so that
 central differences of it are the gradients.
 """
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -189,7 +191,7 @@ class Writer:
         """Operators that read or give certain shapes."""
         matrix, vector, scalar = (self.of_shape(shapes, s) for s in SHAPES)
         other = self.of_shape(shapes, MATRIX)
-        forms: list[Callable[[], Row]] = [
+        forms: list[Callable[[], Any]] = [
             lambda: ["SumElements", [x], to(SCALAR), {}],
             lambda: ["ConstantFill", [], to(shape), {"shape": list(shape), "value": 0.5}],
         ]
@@ -211,6 +213,8 @@ class Writer:
                 lambda: ["Mul", [matrix, vector], to(MATRIX), {}],
                 lambda: ["Sub", [matrix, vector], to(MATRIX), {"broadcast": 1}],
             ]
+        if vector:
+            forms.append(lambda: ["Gather", [vector, "k"], to(VECTOR), {}])
         if scalar and shape != SCALAR:
             forms.append(lambda: ["Add", [x, scalar], to(shape), {}])
             forms.append(lambda: ["WeightedSum", [x, scalar, x, scalar], to(shape), {}])
@@ -221,7 +225,8 @@ class Writer:
         self.count += 1
         name, kind = f"n{self.count}", self.pick(["If", "IfElse", "While", "Do"])
         inside = [self.rows(dict(shapes), int(self.rng.integers(1, 4)), depth + 1) for _ in "ab"]
-        if kind == "Do":
+        scalar = self.of_shape(shapes, SCALAR)
+        if kind == "Do" or (scalar is None and kind != "While"):
             return [["Do", [], [], {"net": inside[0]}]]
         if kind == "While":
             trips = float(self.rng.integers(0, 4))
@@ -230,7 +235,6 @@ class Writer:
             loop = {"loop_net": inside[0], "cond_net": test}
             fills = [(count, -1.0), (one, 1.0), (end, trips - 0.5)]
             return [*map(_fill, fills), ["While", [name], [], loop]]
-        scalar = self.of_shape(shapes, SCALAR) or "s"
         args = {"then_net": inside[0]} | ({"else_net": inside[1]} if kind == "IfElse" else {})
         zero = f"{name}_zero"
         return [_fill((zero, 0.2)), ["LT", [zero, scalar], [name], {}], ["If", [name], [], args]]
@@ -258,9 +262,9 @@ def random_case(seed: int, nested: bool = True) -> Case:
     inputs: Blobs = {
         "x": rng.normal(size=MATRIX), "m": rng.normal(size=MATRIX), "v": rng.normal(size=VECTOR),
         "b": rng.normal(size=VECTOR), "s": rng.normal(size=SCALAR), "w": rng.normal(size=(3, 3)),
-        "i": rng.integers(0, 2, size=(2,)), "j": rng.integers(0, 2, size=(2,)),
+        "i": rng.integers(0, 2, size=(2,)), "j": rng.integers(0, 2, size=(2,)), "k": rng.integers(0, 3, size=(3,)),
     }  # fmt: skip
-    shapes = {n: v.shape for n, v in inputs.items() if n not in ("w", "i", "j")}
+    shapes = {n: v.shape for n, v in inputs.items() if n not in ("w", "i", "j", "k")}
     rows = writer.rows(shapes, int(rng.integers(3, 13)))
     skip = int(rng.integers(0, len(rows))) if rng.random() < 0.2 else 0
     blobs = dict(inputs)
@@ -273,6 +277,12 @@ def random_case(seed: int, nested: bool = True) -> Case:
     }
     wrt = [str(n) for n in rng.choice(["x", "m", "v", "b", "s", "w"], size=3, replace=False)]
     return Case(rows, inputs, ys, wrt, skip)
+
+
+def kinds_of(rows: Sequence[Row]) -> set[str]:
+    """The types of operators in a net and its nested nets."""
+    nets = [net for row in rows for key, net in row[3].items() if key.endswith("net")]
+    return {row[0] for row in rows}.union(*map(kinds_of, nets))
 
 
 def reference(case: Case, step: float = 1e-5) -> tuple[Blobs, Blobs]:

@@ -239,7 +239,8 @@ class Backward:
 
     def _add_slice(self, step: Step, total: Contribution) -> None:
         """Of Gather: the rows are the gradient of what it gives."""
-        slice_ = GradientSlice(self.replay.label(step.operands[1]), cast(str, total.gradient))
+        values = self._fitted(total, step.results[0])
+        slice_ = GradientSlice(self.replay.label(step.operands[1]), values)
         self._add(step.operands[0], Contribution(slice_, step.op.device))
 
     # Sums.
@@ -306,14 +307,22 @@ class Backward:
     def _exact(self, version: Version) -> Gradient:
         """The gradient of a version in its own shape; zeros where it has none."""
         total, label = self.total(version), self.replay.label(version)
-        if total is not None and not total.loose:
-            return total.gradient
+        if total is not None:
+            is_slice = isinstance(total.gradient, GradientSlice)
+            return total.gradient if is_slice else self._fitted(total, version)
         made = self._named(version)
-        device = self._producers.get(version) if total is None else total.device
-        if total is None:
-            self._emit("ConstantFill", [label], [made], device, args={"value": 0.0})
-        else:
-            self._emit("SumReduceLike", [cast(str, total.gradient), label], [made], device)
+        device = self._producers.get(version)
+        self._emit("ConstantFill", [label], [made], device, args={"value": 0.0})
+        return made
+
+    def _fitted(self, total: Contribution, version: Version) -> str:
+        """A dense gradient in the shape of its version, which may have been broadcast."""
+        gradient = cast(str, total.gradient)
+        if not total.loose:
+            return gradient
+        made = self._named(version)
+        inputs = [gradient, self.replay.label(version)]
+        self._emit("SumReduceLike", inputs, [made], total.device)
         return made
 
 

@@ -78,7 +78,7 @@ class Net(Block):
         """
         if self._outputs or self._asked:
             return self.external_outputs or tuple(self._asked)
-        read = {name for op in self._ops for name in reads(op)}
+        read = {name for op in self._ops for name in (*op.inputs, *reads(op))}
         return tuple(n for n in self._writes if n not in read and "\0" not in n)
 
     def __eq__(self, other: object) -> bool:

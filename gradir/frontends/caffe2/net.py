@@ -74,12 +74,16 @@ class Net(Block):
     def default_fetch(self) -> tuple[str | GradientSlice, ...]:
         """What is fetched unless something is named: external outputs, else ys and gradients.
 
-        Without these, the blobs that nothing reads.
+        Without these, the blobs of which nothing reads the last version.
         """
         if self._outputs or self._asked:
             return self.external_outputs or tuple(self._asked)
-        read = {name for op in self._ops for name in (*op.inputs, *reads(op))}
-        return tuple(n for n in self._writes if n not in read and "\0" not in n)
+        unread: dict[str, None] = {}
+        for op in self._ops:
+            for name in (*op.inputs, *reads(op)):
+                unread.pop(name, None)
+            unread |= dict.fromkeys(op.results)
+        return tuple(name for name in unread if "\0" not in name)
 
     def __eq__(self, other: object) -> bool:
         """Whether name, operators, inputs and outputs are equal."""

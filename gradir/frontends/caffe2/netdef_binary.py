@@ -40,7 +40,7 @@ class _Reader:
             number, wire = self.key(end)
             known = numbered(kind, number)
             if known is None:
-                self.skip(number, wire, end, depth)
+                self.skip(number, wire, begin, end, depth)
                 continue
             values = self.values(known, wire, begin, end, depth)
             made.fields.setdefault(known.name, []).extend(values)
@@ -107,9 +107,9 @@ class _Reader:
             raise self.error(begin, f"{what}: {count} bytes announced, {end - self.at} left")
         return self.at + count
 
-    def skip(self, number: int, wire: int, end: int, depth: int) -> None:
-        """Go behind a field that is ignored."""
-        begin, groups = self.at, [number]
+    def skip(self, number: int, wire: int, begin: int, end: int, depth: int) -> None:
+        """Go behind a field that is ignored, which begins at a byte."""
+        groups = [number]
         while groups:
             if wire == VARINT:
                 self.varint(end)

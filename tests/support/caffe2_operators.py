@@ -1,9 +1,12 @@
 """A row for each type of operators: what it computes of some arrays, by NumPy in float64."""
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,6 +123,7 @@ def _soft_labels(x: Any, labels: Any) -> Any:
     return p, -np.mean(np.sum(labels * np.log(p), 1))
 
 
+INT = partial(np.array, dtype=np.int32)
 STATE = [np.abs(RNG.normal(size=4)) + 0.5 for _ in range(4)]
 BOTH = (0, 1)
 
@@ -172,8 +176,8 @@ OPERATORS: tuple[Row, ...] = (
     Row("Copy", [M], lambda x: x),
     Row("Alias", [M], lambda x: x),
     Row("EnsureDense", [M], lambda x: x),
-    Row("Concat", [M, N], lambda x, y: (np.concatenate([x, y], 1), np.int32([4, 4])), {}, BOTH, 2),
-    Row("Concat", [M, N], lambda x, y: (np.stack([x, y], 0), np.int32([1, 1])),
+    Row("Concat", [M, N], lambda x, y: (np.concatenate([x, y], 1), INT([4, 4])), {}, BOTH, 2),
+    Row("Concat", [M, N], lambda x, y: (np.stack([x, y], 0), INT([1, 1])),
         {"axis": 0, "add_axis": 1}, BOTH, 2, "new"),
     Row("Split", [M], lambda x: (x[:, :2], x[:, 2:]), outputs=2),
     Row("Split", [M], lambda x: (x[:1], x[1:]), {"axis": 0, "split": [1, 2]}, outputs=2, note="0"),
@@ -234,12 +238,12 @@ OPERATORS: tuple[Row, ...] = (
     Row("Accuracy", [M, LABELS], lambda x, i: np.mean(x.argmax(-1) == i), active=()),
     Row("ConstantFill", [], lambda: np.full((2, 3), 0.5), {"shape": [2, 3], "value": 0.5}, ()),
     Row("ConstantFill", [ROWS], lambda x: np.full(3, 7), {"value": 7.0}, (), note="like"),
-    Row("ConstantFill", [], lambda: np.int32([1, 1]), {"shape": [2], "value": 1, "dtype": 2}, (),
+    Row("ConstantFill", [], lambda: INT([1, 1]), {"shape": [2], "value": 1, "dtype": 2}, (),
         note="int"),
     Row("GivenTensorFill", [], lambda: np.array([[0.1], [2.0]]),
         {"shape": [2, 1], "values": [0.1, 2.0]}, ()),
     Row("GivenTensorDoubleFill", [], lambda: np.array([0.1]), {"values": [0.1]}, ()),
-    Row("GivenTensorIntFill", [], lambda: np.int32([3, 4]), {"values": [3, 4]}, ()),
+    Row("GivenTensorIntFill", [], lambda: INT([3, 4]), {"values": [3, 4]}, ()),
     Row("GivenTensorInt64Fill", [], lambda: np.array([3, 4]), {"values": [3, 4]}, ()),
     Row("GivenTensorBoolFill", [], lambda: TRUE, {"values": [True, False]}, ()),
     Row("CreateScope", [], lambda: np.array(0), active=()),

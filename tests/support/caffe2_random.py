@@ -1,8 +1,8 @@
 """Random nets of Caffe2's kind, and NumPy that runs them on blobs that really are overwritten.
 
-Nets are rows, as in tests/support/caffe2_nets.py. Values are float64 of the shapes (2, 3), (3,), ().
-The reference freezes what StopGradient gives, and mirrors what NegateGradient gives, so that
-central differences of it are the gradients.
+Nets are rows, as in tests/support/caffe2_nets.py. Values are float64 of three shapes. The
+reference freezes what StopGradient gives, and mirrors what NegateGradient gives, so that central
+differences of it are the gradients.
 """
 # pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -262,7 +262,8 @@ def random_case(seed: int, nested: bool = True) -> Case:
     inputs: Blobs = {
         "x": rng.normal(size=MATRIX), "m": rng.normal(size=MATRIX), "v": rng.normal(size=VECTOR),
         "b": rng.normal(size=VECTOR), "s": rng.normal(size=SCALAR), "w": rng.normal(size=(3, 3)),
-        "i": rng.integers(0, 2, size=(2,)), "j": rng.integers(0, 2, size=(2,)), "k": rng.integers(0, 3, size=(3,)),
+        "i": rng.integers(0, 2, size=(2,)), "j": rng.integers(0, 2, size=(2,)),
+        "k": rng.integers(0, 3, size=(3,)),
     }  # fmt: skip
     shapes = {n: v.shape for n, v in inputs.items() if n not in ("w", "i", "j", "k")}
     rows = writer.rows(shapes, int(rng.integers(3, 13)))

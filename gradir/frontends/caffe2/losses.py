@@ -90,11 +90,16 @@ def softmax_with_loss(
         losses = -gnp.sum(as_matrix(labels, axis) * nn.log_softmax(rows, axis=1), axis=1)
     else:
         targets = _classes(labels, rows.shape[0])
+        # a label that no class has is an error, whatever it is
         losses = nn.cross_entropy(rows, targets, reduction="none", ignore_index=-(2**31))
     if weights is None:
-        return p, gnp.mean(losses) * scale
+        return p, _scaled(gnp.mean(losses), scale)
     share = gnp.reshape(weights, [rows.shape[0]])
-    return p, gnp.sum(losses * share) / gnp.sum(share) * scale
+    return p, _scaled(gnp.sum(losses * share) / gnp.sum(share), scale)
+
+
+def _scaled(x: Any, scale: float) -> Any:
+    return x if scale == 1 else x * scale
 
 
 @operator_type("ArgMax", inputs=1, reads=NOTHING, differentiable=())

@@ -108,11 +108,11 @@ class Net(Block):
 
     # How it grows.
 
-    def AddExternalInput(self, *names: str) -> None:
-        """Declare blobs that the caller feeds."""
+    def AddExternalInput(self, *names: Names) -> None:
+        """Declare blobs that the caller feeds: names, or one list of names."""
         self._inputs |= dict.fromkeys(_listed("AddExternalInput", names))
 
-    def AddExternalOutput(self, *names: str) -> None:
+    def AddExternalOutput(self, *names: Names) -> None:
         """Declare blobs that are fetched unless others are named."""
         self._outputs |= dict.fromkeys(_listed("AddExternalOutput", names))
 

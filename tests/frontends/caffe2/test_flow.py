@@ -244,7 +244,7 @@ def test_types_that_change() -> None:
     net, body = Net("net"), Net("body")
     body.ExpandDims("x", "x", dims=[0])
     net.While("c", [], loop_net=body)
-    with pytest.raises(OperatorError, match="While -> x: .*types of init"):
+    with pytest.raises(OperatorError, match=r"While -> x: .*types of init"):
         net.to_module({"c": np.array(True), "x": np.ones(2)})
     net = Net("net")
     net.If("c", [], then_net=net_with(("Sqr", "x", "x")))

@@ -203,7 +203,11 @@ def test_own_operators() -> None:
     assert net.compile([name])(fed)[str(name)] == 2 * 16 * 6 * 4
     with pytest.raises(OperatorError, match="Cubed: unknown argument scal; arguments: scale"):
         net.Cubed("x", "y", scal=2.0)
-    register("Cubed", inputs=(1, 2))(lambda x, *rest: -x)
+
+    def negated(x: Any, *rest: Any) -> Any:
+        return -x
+
+    register("Cubed", inputs=(1, 2))(negated)
     other = Net("net")
     other.Cubed(["x", "w"], "y")
     assert other.compile(["y"])(fed)["y"] == -2.0

@@ -119,7 +119,10 @@ def field(number: int, content: bytes) -> bytes:
         (b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f", r"byte 1: error: op: \d+ bytes announced"),
         (b"\x12\x80\x80", "byte 1: error: a number is cut off"),
         (b"\x80" * 11, "byte 0: error: a number has more than 64 bits"),
-        (b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "byte 1: error: a number has more than 64"),
+        (
+            b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+            "byte 1: error: a number has more than 64",
+        ),
         (b"\x02\x00", "byte 0: error: 0 is no number of a field"),
         (b"\x08\x01", "byte 0: error: name: wire type 2 expected, got 0"),
         (b"\x56", "byte 0: error: field 10 has the wire type 6"),

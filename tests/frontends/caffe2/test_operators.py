@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def net_of_row(row: Row) -> tuple[Net, list[str], list[str]]:
 
 def results(row: Row, *xs: Any) -> list[Any]:
     found = row.reference(*xs)
-    return list(found) if isinstance(found, tuple) else [found]
+    return [*cast("tuple[Any, ...]", found)] if isinstance(found, tuple) else [found]
 
 
 def test_each_type_has_a_row() -> None:
@@ -181,5 +181,5 @@ def test_arguments_without_effect() -> None:
     """What says how Caffe2 computes is taken of any operator."""
     net = Net("net")
     for name in WITHOUT_EFFECT - {"order"}:
-        net.add_op("Relu", "x", "x", **{name: 1})
+        net.append(Operator("Relu", ("x",), ("x",), {name: 1}))
     assert run_net(net, {"x": np.array([-1.0, 2.0])}, ["x"])["x"].tolist() == [0.0, 2.0]

@@ -53,7 +53,9 @@ def test_second_order(seed: int) -> None:
     case = random_case(seed)
     assert not {"StopGradient", "NegateGradient"} & kinds_of(case.rows)
     net = net_of("net", case.rows, inputs_of=list(case.inputs))
-    wrt = [name for name in case.wrt if name in IR(net.ops).ssa[0][1] or name in net.external_inputs]
+    wrt = [
+        name for name in case.wrt if name in IR(net.ops).ssa[0][1] or name in net.external_inputs
+    ]
     parts: list[Any] = []
     for name, gradient in net.AddGradientOperators(list(case.ys), wrt=wrt).items():
         values = gradient.values if isinstance(gradient, GradientSlice) else gradient
@@ -63,7 +65,11 @@ def test_second_order(seed: int) -> None:
     run = net.compile(["total"])
     found, _ = gradients(net, {"total": None}, wrt, feeds, is_exact=True, is_native=False)
     for name in wrt:
-        expected = differences(lambda x, n=name: run({**feeds, n: x})["total"], feeds[name])
+
+        def total(x: Any, name: str = name) -> Any:
+            return run({**feeds, name: x})["total"]
+
+        expected = differences(total, feeds[name])
         np.testing.assert_allclose(found[name], expected, rtol=2e-4, atol=3e-5)
 
 

@@ -30,7 +30,9 @@ def aligned(x: Any, y: Any, broadcast: int, axis: int) -> Any:
         raise ArgumentError(
             f"axis: an array of rank {y.ndim} does not fit at axis {axis} into one of rank {x.ndim}"
         )
-    return gnp.reshape(y, [*y.shape, *[1] * (x.ndim - start - y.ndim)])
+    made = gnp.reshape(y, [*y.shape, *[1] * (x.ndim - start - y.ndim)])
+    made.weak = y.weak
+    return made
 
 
 def _has_shape_of_first(op: Operator) -> bool:
@@ -161,7 +163,7 @@ def is_floating(to: Any) -> bool:
         return False
 
 
-@operator_type("Cast", inputs=1, reads=NOTHING, differentiable=_is_cast_to_float)
+@operator_type("Cast", inputs=1, reads=NOTHING, differentiable=_is_cast_to_float, is_typed=True)
 def cast(x: Any, *, to: int | str) -> Any:
     """x with elements of another type, Caffe2's number of it or its name."""
     return gnp.astype(x, dtype_named(to))

@@ -16,14 +16,14 @@ from typing import Any, cast
 from xdsl.dialects.builtin import UnknownLoc
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.base.shapes import is_float
+from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.errors import ArgumentError, GradirError, translate
 from gradir.frontends.caffe2.errors import OperatorError
 from gradir.frontends.caffe2.operator import Block, Link, Operator
 from gradir.frontends.caffe2.replay import Replay, Step, Version, forward_of
 from gradir.frontends.caffe2.shapes import as_rows, fitted
 from gradir.frontends.caffe2.table import CONTEXT, WITHOUT_EFFECT, OperatorType, entry
-from gradir.frontends.functions.promotion import converted
+from gradir.frontends.functions.promotion import converted, result_element
 from gradir.frontends.tracing.source_locations import SOURCES, at, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element
@@ -105,7 +105,7 @@ class Lowering:
         """The results of an operator that is in the table."""
         step = self.replay.steps[k]
         op, kind = step.op, entry(step.op)
-        given = self._of_gradients(k, operands) if op.link is not None else operands
+        given = self._of_gradients(k, operands) if op.link is not None else _settled(operands)
         asked: dict[str, Any] = {"outputs": len(op.outputs), "number": self._number(k), "op": op}
         asked["run"] = partial(self._nested, base=self._number(k))
         context = {name: asked[name] for name in CONTEXT if kind.takes(name)}
@@ -114,7 +114,8 @@ class Lowering:
         results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
         if len(results) < len(step.results):
             raise ArgumentError(f"{len(step.results)} results expected, got {len(results)}")
-        return [_tracer(r) for r in results]
+        is_weak = bool(operands) and all(x.weak for x in operands) and not kind.is_typed
+        return [_tracer(r, is_weak) for r in results]
 
     def _of_gradients(self, k: int, operands: Sequence[Tracer]) -> Sequence[Tracer]:
         """The gradients that are summed in the shape of their blob, or rows to be joined."""
@@ -202,10 +203,20 @@ class _Run:
         return gnp.zeros(self.operands[slot].shape, like.dtype)
 
 
-def _tracer(value: Any) -> Tracer:
-    if not isinstance(value, Tracer):
-        return gnp.asarray(value)
-    return Tracer(value.trace, value.ssa, value.weak)
+def _tracer(value: Any, is_weak: bool) -> Tracer:
+    """A result: as weak as what it was computed from, if that were constants without a type."""
+    made = value if isinstance(value, Tracer) else gnp.asarray(value)
+    return Tracer(made.trace, made.ssa, made.weak or (is_weak and not is_bool(element(made))))
+
+
+def _settled(operands: Sequence[Tracer]) -> Sequence[Tracer]:
+    """Floating constants without a type get that of the floating arrays beside them."""
+    floats = [x for x in operands if is_float(element(x))]
+    strong = [x for x in floats if not x.weak]
+    if not strong or len(strong) == len(floats):
+        return operands
+    kind, _ = result_element("operands", strong)
+    return [converted(x, kind) if x.weak and is_float(element(x)) else x for x in operands]
 
 
 def _called(kind: OperatorType, operands: Sequence[Tracer], arguments: Mapping[str, Any]) -> Any:

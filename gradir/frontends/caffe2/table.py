@@ -40,7 +40,8 @@ class OperatorType:
     `in0`, `out1`, `ins` (all inputs). `differentiable`: the inputs with a gradient, all where None.
     `forwards`: those of them whose gradient is that of the first output. `broadcasts`: these may
     have another shape. `slices`: its gradient is a GradientSlice, its input and its second one.
-    `keeps_slices`: a GradientSlice is handed on as it is.
+    `keeps_slices`: a GradientSlice is handed on as it is. `is_typed`: the arguments say the type of
+    its result.
     """
 
     name: str
@@ -55,6 +56,7 @@ class OperatorType:
     slices: Callable[[Operator], bool] = lambda op: False
     keeps_slices: bool = False
     scope: Callable[[Operator, Known], Scope] | None = None
+    is_typed: bool = False
     builtin: bool = True
     parameters: dict[str, inspect.Parameter] = field(default_factory=dict[str, Any], compare=False)
 

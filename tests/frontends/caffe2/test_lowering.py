@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from caffe2_nets import net_of
 
@@ -24,7 +25,7 @@ def program(net: Net, y: str, wrt: list[str], specs: list[Spec], fetch: list[str
 
 def test_dense() -> None:
     """tanh keeps its output, which is overwritten in the net; names are those of blobs."""
-    rows = [("FC", ["x", "w", "b"], "y", {}), ("Tanh", "y", "y", {}),
+    rows: list[Any] = [("FC", ["x", "w", "b"], "y", {}), ("Tanh", "y", "y", {}),
             ("SumElements", "y", "loss", {})]  # fmt: skip
     specs = [Spec((4, 3), "float32"), Spec((2, 3), "float32"), Spec(2, "float32")]
     found = program(net_of("dense", rows), "loss", ["w", "b"], specs, ["loss"])
@@ -32,7 +33,7 @@ def test_dense() -> None:
 
 
 def test_rows() -> None:
-    rows = [("Gather", ["E", "i"], "a", {}), ("Gather", ["E", "j"], "b", {}),
+    rows: list[Any] = [("Gather", ["E", "i"], "a", {}), ("Gather", ["E", "j"], "b", {}),
             ("Mul", ["a", "b"], "y", {})]  # fmt: skip
     specs = [Spec((9, 2)), Spec(3, "int64"), Spec(3, "int64")]
     assert program(net_of("rows", rows), "y", ["E"], specs, []) == golden("rows")
@@ -40,25 +41,26 @@ def test_rows() -> None:
 
 def test_branch() -> None:
     """The branch runs once: its gradient reads what it gave."""
-    rows = [("If", "c", [], {"then_net": [("Exp", "x", "x", {})]})]
+    rows: list[Any] = [("If", "c", [], {"then_net": [("Exp", "x", "x", {})]})]
     net = net_of("branch", rows)
     assert program(net, "x", ["x"], [Spec((), "bool"), Spec(())], ["x"]) == golden("branch")
 
 
 def test_loop() -> None:
     """The loop runs once, and keeps what its gradient reads."""
-    nets = {
+    nets: dict[str, Any] = {
         "loop_net": [("Mul", ["x", "w"], "x", {})],
         "cond_net": [("LT", ["x", "end"], "go", {})],
     }
-    net = net_of("loop", [("While", "go", [], nets)])
+    net = net_of("loop", [["While", "go", [], nets]])
     assert program(net, "x", ["w"], [Spec(())] * 3, ["x"]) == golden("loop")
 
 
 def test_a_long_chain() -> None:
     """One function, whose size is linear in the operators."""
     count = 30
-    net = net_of("chain", [("Tanh", "x", "x", {})] * count)
+    rows: list[Any] = [("Tanh", "x", "x", {})] * count
+    net = net_of("chain", rows)
     text = program(net, "x", ["x"], [Spec(3)], [])
     assert text.count("array.tanh") == count
     assert text.count("array.multiply") == 2 * count

@@ -69,8 +69,16 @@ def test_types_are_kept(dtype: str) -> None:
     net, grads = mlp()
     net.ConstantFill([], "half", shape=[1], value=0.5)
     net.Mul(["w", "half"], "v")
-    out = net.compile([*grads.values(), "v"])(feeds(dtype))
+    net.WeightedSum(["w", "half", grads["w"], "half"], "u")
+    net.ConstantFill([], "ones", shape=[2, 2], value=1)
+    net.Reshape("half", ["flat", "old"], shape=[1, 1])
+    net.Mul(["flat", "ones"], "halves")
+    net.MatMul(["halves", "w"], "t")
+    net.Cast("half", "double", to="double")
+    out = net.compile([*grads.values(), "v", "u", "t"])(feeds(dtype))
     assert {a.dtype.name for a in out.values()} == {dtype}
+    net.Mul(["v", "double"], "d")
+    assert net.compile(["d"])(feeds(dtype))["d"].dtype == "float64"
 
 
 def test_default_fetch() -> None:

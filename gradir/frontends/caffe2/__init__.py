@@ -7,6 +7,7 @@ from gradir.frontends.caffe2 import (
     losses,
     shapes,
     sources,
+    windows,
 )
 from gradir.frontends.caffe2.errors import (
     NetDefError,
@@ -19,7 +20,7 @@ from gradir.frontends.caffe2.net import Net
 from gradir.frontends.caffe2.operator import GradientSlice, Operator
 from gradir.frontends.caffe2.table import register
 
-OPERATOR_MODULES = (elementwise, shapes, layers, losses, sources, control)
+OPERATOR_MODULES = (elementwise, shapes, layers, windows, losses, sources, control)
 """The modules that fill the table of operator types."""
 
 __all__ = [

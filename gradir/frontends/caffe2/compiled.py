@@ -169,6 +169,11 @@ class CompiledNet:
         results = cast("Sequence[Any]", self._last[1](*arrays))
         return dict(zip(self._fetched.rows, results, strict=True))
 
+    @property
+    def fetched(self) -> tuple[str, ...]:
+        """The names of what it gives."""
+        return tuple(self._fetched.rows)
+
     def _called(self) -> tuple[Module, Any]:
         if self._last is None:
             raise ArgumentError(f"{self._net.name}: it is compiled when it is called first")

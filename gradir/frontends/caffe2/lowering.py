@@ -33,17 +33,23 @@ from gradir.frontends.transforms.derivatives import Halves
 class Lowering:
     """The operators of a net, run once on traced arrays.
 
-    `made` are derivatives to share; `base` says in which nested net the operators are.
+    `made` are derivatives to share; `base` says in which nested net the operators are; `is_replay`
+    that they have run before, and have no effects now.
     """
 
     def __init__(
-        self, ops: Sequence[Operator], made: dict[Hashable, Halves] | None = None, base: int = 0
+        self,
+        ops: Sequence[Operator],
+        made: dict[Hashable, Halves] | None = None,
+        base: int = 0,
+        is_replay: bool = False,
     ):
         self.replay = Replay(ops)
         self.values: dict[Version, Tracer] = {}
         self._made = {} if made is None else made
         self._base = base
         self._token = object()
+        self._is_replay = is_replay
         self._runs: dict[int, _Run] = {}
         self._asked: dict[int, Link] = {}
         for step in self.replay.steps:
@@ -97,7 +103,11 @@ class Lowering:
         count = len(self.replay.steps[forward].operands)
 
         def gradient(*xs: Tracer) -> Sequence[Tracer]:
-            return tuple(self._split(forward, xs[:count], link).gradients(link, xs[count:]))
+            before, self._is_replay = self._is_replay, True
+            try:
+                return tuple(self._split(forward, xs[:count], link).gradients(link, xs[count:]))
+            finally:
+                self._is_replay = before
 
         return gradient
 
@@ -106,7 +116,12 @@ class Lowering:
         step = self.replay.steps[k]
         op, kind = step.op, entry(step.op)
         given = self._of_gradients(k, operands) if op.link is not None else _settled(operands)
-        asked: dict[str, Any] = {"outputs": len(op.outputs), "number": self._number(k), "op": op}
+        asked: dict[str, Any] = {
+            "is_replay": self._is_replay,
+            "outputs": len(op.outputs),
+            "number": self._number(k),
+            "op": op,
+        }
         asked["run"] = partial(self._nested, base=self._number(k))
         context = {name: asked[name] for name in CONTEXT if kind.takes(name)}
         arguments = {n: v for n, v in op.args.items() if n not in WITHOUT_EFFECT or kind.takes(n)}
@@ -137,7 +152,7 @@ class Lowering:
 
     def _nested(self, net: Block, blobs: Mapping[str, Any], base: int) -> dict[str, Any]:
         """The blobs after a nested net has run."""
-        inner = Lowering(net.ops, self._made, base)
+        inner = Lowering(net.ops, self._made, base, self._is_replay)
         inner.run(blobs)
         return {**blobs, **inner.last()}
 
@@ -160,7 +175,7 @@ class Lowering:
         types = tuple((x.ssa.type, x.weak) for x in operands)
         facts = types, tuple(wrt), tuple(of)
         if op.link is not None or op.scope is not None or entry(op).takes("number"):
-            return self._token, k, *facts
+            return self._token, k, self._is_replay, *facts
         return op.type, tuple(op.args.items()), len(op.outputs), op.is_gradient_op, *facts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -192,6 +192,11 @@ class Net(Block):
         bare = found[1] if found else name
         return bare in self._reads or bare in self._writes or bare in self._inputs
 
+    def _require(self, fetched: Iterable[str]) -> None:
+        for name in fetched:
+            if not self._has(name):
+                raise OperatorError(f'fetch: the net has no blob "{name}"')
+
     # What it is good for.
 
     def compile(self, fetch: Fetch | None = None, threads: int | None = None) -> CompiledNet:
@@ -200,7 +205,9 @@ class Net(Block):
         `fetch`: names of blobs, and GradientSlices, of which both parts are given; by default
         `default_fetch`. `threads` as for gradir.compile.
         """
-        return CompiledNet(self.copy(), fetch, threads)
+        made = CompiledNet(self.copy(), fetch, threads)
+        self._require(made.fetched)
+        return made
 
     def to_module(
         self, specs: Mapping[str, Any] | Sequence[Any], fetch: Fetch | None = None

@@ -12,13 +12,14 @@ from xdsl.dialects.builtin import StringAttr
 import gradir.frontends.functions.numpy as gnp
 from gradir.api import register_host_function
 from gradir.dialects.base.shapes import is_float
+from gradir.dialects.grad.grad import NoGradOp
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.errors import ArgumentError
 from gradir.frontends.caffe2.elements import dtype_named
 from gradir.frontends.caffe2.elementwise import NOTHING
 from gradir.frontends.caffe2.operator import Operator
 from gradir.frontends.caffe2.table import operator_type
-from gradir.frontends.tracing.tracing import current, element
+from gradir.frontends.tracing.tracing import current, element, emit_one
 
 
 @operator_type("ConstantFill", inputs=(0, 1), reads=NOTHING, differentiable=())
@@ -68,16 +69,19 @@ _given("GivenTensorFill", "float64", is_weak=True)
 
 
 @operator_type("Print", inputs=1, outputs=0, reads=NOTHING, differentiable=())
-def printed(x: Any, *, op: Operator, **arguments: Any) -> tuple[()]:
-    """The blob's name and its values on standard output, each time the net runs."""
+def printed(x: Any, *, op: Operator, is_replay: bool, **arguments: Any) -> tuple[()]:
+    """The blob's name and its values on standard output, each time the net runs.
+
+    What is computed again for a derivative prints nothing.
+    """
+    if is_replay:
+        return ()
     name = f"caffe2.Print {op.inputs[0]}"
     register_host_function(name, partial(_print, op.inputs[0]))
     trace = current("Print")
-    trace.emit(
-        HostCallOp.create(
-            operands=[trace.use(x)], attributes={"callee": StringAttr(name)}, result_types=[]
-        )
-    )
+    value = trace.use(emit_one(NoGradOp, x))
+    callee = {"callee": StringAttr(name)}
+    trace.emit(HostCallOp.create(operands=[value], attributes=callee, result_types=[]))
     return ()
 
 

@@ -20,7 +20,7 @@ Known: TypeAlias = Container[str]
 Slots: TypeAlias = "Sequence[int] | Callable[[Operator], Sequence[int]]"
 
 # What functions may ask for beside inputs and arguments.
-CONTEXT = {"outputs", "number", "op", "run"}
+CONTEXT = {"outputs", "number", "op", "run", "is_replay"}
 
 # Arguments of Caffe2's operators that say how to compute, not the result.
 WITHOUT_EFFECT = {
@@ -34,8 +34,10 @@ class OperatorType:
     """What is known of a type of operators.
 
     `compute` gets the inputs, the arguments by keyword, and by keyword too what it asks for of
-    `outputs`, how many results are wanted; `number`, the operator's place in the net; `op`; and
-    `run`, which runs a nested net. `scope` finds what nested nets read and change.
+    `outputs`, how many results are wanted; `number`, the operator's place in the net; `op`; `run`,
+    which runs a nested net; `is_replay`, whether this is computed again for a derivative.
+    `arguments` are those that it takes beside its keyword parameters. `scope` finds what nested
+    nets read and change.
     `reads` are the values that its gradient reads, and `shapes` those of which it reads the shape:
     `in0`, `out1`, `ins` (all inputs). `differentiable`: the inputs with a gradient, all where None.
     `forwards`: those of them whose gradient is that of the first output. `broadcasts`: these may
@@ -57,6 +59,7 @@ class OperatorType:
     keeps_slices: bool = False
     scope: Callable[[Operator, Known], Scope] | None = None
     is_typed: bool = False
+    arguments: tuple[str, ...] = ()
     builtin: bool = True
     parameters: dict[str, inspect.Parameter] = field(default_factory=dict[str, Any], compare=False)
 
@@ -166,11 +169,11 @@ def _count(what: str, least: int, most: int | None) -> str:
 
 def _check_arguments(op: Operator, found: OperatorType) -> None:
     parameters = found.parameters.values()
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+    if not found.arguments and any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
     kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     known = {p.name for p in parameters if p.kind in kinds and not _is_operand(p, found)}
-    known -= CONTEXT
+    known = (known - CONTEXT).union(found.arguments)
     unknown = [key for key in op.args if key not in known | WITHOUT_EFFECT]
     if unknown:
         listed = ", ".join(sorted(known)) or "none"

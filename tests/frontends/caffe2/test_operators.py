@@ -125,6 +125,20 @@ def test_print(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out == "x: [3.]\n"
 
 
+def test_print_in_nested_nets(capfd: pytest.CaptureFixture[str]) -> None:
+    """Once in each turn of a loop, also where its gradient is differentiated."""
+    body, test, net = Net("body"), Net("test"), Net("net")
+    body.Mul(["x", "w"], "x")
+    body.Print("x", [])
+    test.LT(["x", "end"], "go")
+    net.While("go", [], loop_net=body, cond_net=test)
+    [first] = net.AddGradientOperators(["x"], wrt=["w"]).values()
+    [second] = net.AddGradientOperators([str(first)], wrt=["w"]).values()
+    out = net.compile([first, second])({"x": 1.0, "w": 3.0, "end": 10.0})
+    assert [float(out[str(name)]) for name in (first, second)] == [27.0, 18.0]
+    assert capfd.readouterr().out == "x: 3.0\nx: 9.0\nx: 27.0\n"
+
+
 @pytest.mark.parametrize(
     ("type_", "inputs", "outputs", "args", "message"),
     [

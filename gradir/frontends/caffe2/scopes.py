@@ -165,15 +165,21 @@ def scope_of_do(op: Operator, known: Names) -> Scope:
     return Scope(unique(operands, listed), unique(results, listed), private)
 
 
+def _are(given: object, kind: type) -> bool:
+    """Whether an argument is a list of such items."""
+    items = cast("tuple[object, ...]", given)
+    return isinstance(given, tuple) and all(isinstance(item, kind) for item in items)
+
+
 def _bindings(op: Operator, inner: NestedNet) -> tuple[str, dict[str, str] | None]:
     """The workspace's name, which may be the last input and output, and what inner names mean."""
     inside = {*inner.reads, *inner.writes}
     last = op.inputs[-1] if op.inputs and op.inputs[-1:] == op.outputs[-1:] else ""
-    names = cast("tuple[str, ...] | None", op.args.get("inner_blobs"))
-    places = cast("tuple[int, ...] | None", op.args.get("outer_blobs_idx"))
-    if names is None and places is None:
+    names = cast("tuple[str, ...]", op.args.get("inner_blobs", ()))
+    places = cast("tuple[int, ...]", op.args.get("outer_blobs_idx", ()))
+    if not {"inner_blobs", "outer_blobs_idx"} & op.args.keys():
         return ("", None) if last in inside else (last, None)
-    if not isinstance(names, tuple) or not isinstance(places, tuple) or len(names) != len(places):
+    if not (_are(names, str) and _are(places, int) and len(names) == len(places)):
         raise OperatorError("Do: inner_blobs and outer_blobs_idx: expected one place for each name")
     count = len(op.inputs) + len(op.outputs)
     short = (*op.inputs[:-1], *op.outputs[:-1])

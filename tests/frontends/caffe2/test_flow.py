@@ -223,6 +223,8 @@ def test_refused(kind: str, args: dict[str, Any], message: str) -> None:
         (net_with(("Sqr", "q", "b")), ["a", "b"], [0, 1], '"q" is read in the net and bound to no'),
         (net_with(("Sqr", "a", "b")), ["a", "b"], [0, 5], "outer_blobs_idx"),
         (net_with(("Sqr", "a", "b")), ["a", "b"], [0, 0], "one to one"),
+        (net_with(("Sqr", "a", "b")), ["a", "b"], ["c", "d"], "inner_blobs"),
+        (net_with(("Sqr", "a", "b")), [1, 2], [0, 1], "inner_blobs"),
     ],
 )
 def test_bindings_refused(inner: Net, names: Any, places: Any, message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from gradir.errors import ArgumentTypeError
@@ -331,9 +331,3 @@ def require_known(what: str, names: Iterable[str], known: Mapping[str, int]) -> 
     for name in names:
         if name not in known:
             raise OperatorError(f'{what}: the net has no blob "{name}"')
-
-
-def all_parts(gradients: Iterable[Gradient]) -> Iterator[str]:
-    """The blobs of gradients."""
-    for gradient in gradients:
-        yield from parts(gradient)

@@ -21,7 +21,8 @@ INPUT, OUTPUT, NOTHING = ("in0",), ("out0",), ()
 def aligned(x: Any, y: Any, broadcast: int, axis: int) -> Any:
     """y with axes of extent 1 behind it, so that its axes meet those of x from `axis` on.
 
-    -1: its axes meet the last of x. Without `broadcast` y is as it is.
+    -1: its axes meet the last of x. Without `broadcast` y is as it is, with it x has the shape of
+    the result.
     """
     if not broadcast:
         return y
@@ -30,6 +31,9 @@ def aligned(x: Any, y: Any, broadcast: int, axis: int) -> Any:
         raise ArgumentError(
             f"axis: an array of rank {y.ndim} does not fit at axis {axis} into one of rank {x.ndim}"
         )
+    met = x.shape[start : start + y.ndim]
+    if any(n not in (1, m) for n, m in zip(y.shape, met, strict=True)):
+        raise ArgumentError(f"shape {list(y.shape)} must fit axes of extents {list(met)}")
     made = gnp.reshape(y, [*y.shape, *[1] * (x.ndim - start - y.ndim)])
     made.weak = y.weak
     return made

@@ -168,6 +168,7 @@ def test_refused_at_once(
         ("FC", ["a", "b", "c"], {}, [(2, 3), (4, 5), (4,)], "x has 3 elements, a row of w 5"),
         ("Add", ["a", "b"], {}, [(2, 3), (2,)], "Add -> y: .*broadcast"),
         ("Add", ["a", "b"], {"broadcast": 1, "axis": 2}, [(2, 3), (2,)], "does not fit at axis 2"),
+        ("Add", ["a", "b"], {"broadcast": 1}, [(1, 3), (2, 3)], r"\[2, 3\] must fit axes of ext"),
         ("Sum", ["a", "b"], {}, [(2, 3), (3,)], "Sum -> y: inputs must have one shape"),
         ("Split", ["a"], {"split": [1, 1]}, [(2, 3)], "Split -> y, z: .*extents of sum 3"),
         ("Concat", ["a"], {"axis": 2}, [(2, 3)], r"axis: expected one in \[-2, 2\)"),

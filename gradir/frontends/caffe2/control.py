@@ -37,7 +37,19 @@ def _scope(op: Operator) -> Scope:
     return op.scope
 
 
-@operator_type("If", inputs=(1, None), outputs=(0, None), scope=scope_of_if)
+def _but_the_condition(op: Operator) -> list[int]:
+    """All operands but the condition, which is a bool."""
+    return [k for k, name in enumerate(op.operands) if name != op.inputs[0]]
+
+
+_FLOW: dict[str, Any] = {
+    "inputs": (1, None),
+    "outputs": (0, None),
+    "differentiable": _but_the_condition,
+}
+
+
+@operator_type("If", **_FLOW, scope=scope_of_if)
 def if_(*operands: Any, op: Operator, run: Run, then_net: Any, else_net: Any = None) -> Any:
     """The outputs of one net or the other; without the second the blobs stay as they are."""
     scope = _scope(op)
@@ -54,7 +66,7 @@ def if_(*operands: Any, op: Operator, run: Run, then_net: Any, else_net: Any = N
     return cond(_truth(op.inputs[0], blobs), branch("then_net"), branch("else_net"))
 
 
-@operator_type("While", inputs=(1, None), outputs=(0, None), scope=scope_of_while)
+@operator_type("While", **_FLOW, scope=scope_of_while)
 def while_(*operands: Any, op: Operator, run: Run, loop_net: Any, cond_net: Any = None) -> Any:
     """The loop's net as long as the condition holds, whose own net runs before each test."""
     scope = _scope(op)

@@ -72,6 +72,7 @@ def test_values_around_a_branch() -> None:
     net.Copy("a", "y")
     net.If("c", ["y"], then_net=net_with(("Add", ["a", "b"], "y")))
     net.Mul(["y", "a"], "z")
+    assert "c" not in net.copy().AddGradientOperators(["z"])
     feeds = {"a": np.array(2.0), "b": np.array(3.0), "c": np.array(True)}
     assert gradient(net, "z", "a", feeds) == 7.0
     assert gradient(net, "z", "b", feeds) == 2.0

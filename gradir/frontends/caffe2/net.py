@@ -49,6 +49,7 @@ class Net(Block):
         self._reads: dict[str, None] = {}
         self._writes: dict[str, None] = {}
         self._inputs: dict[str, None] = {}
+        self._promised: tuple[str, ...] = ()
         self._outputs: dict[str, None] = {}
         self._asked: dict[str | GradientSlice, None] = {}
         self.loose: list[tuple[tuple[str, int], str | GradientSlice]] = []
@@ -136,7 +137,7 @@ class Net(Block):
         if forward_of(op) is None:
             check(op)
             op = self._checked(op)
-        known = Known((self._reads, self._writes, self._inputs))
+        known = Known((self._reads, self._writes, self._inputs), (self._promised,))
         made = resolved(op, known)
         for name in reads(made):
             if name not in self._writes:
@@ -249,6 +250,7 @@ def _built(
     """A net that was read; each of `ops` appends an operator."""
     net = Net(name or "net")
     net.name = name
+    net._promised = tuple(inputs)  # pyright: ignore[reportPrivateUsage]
     for append in ops:
         append(net)
     net.AddExternalInput(*inputs)

@@ -28,6 +28,11 @@ class Block:
     def ops(self) -> tuple[Operator, ...]:
         raise NotImplementedError
 
+    @property
+    def external_inputs(self) -> tuple[str, ...]:
+        """The blobs that it takes from around it."""
+        raise NotImplementedError
+
 
 class NetLike(Protocol):
     """What is asked of a net."""

@@ -16,29 +16,42 @@ MAX_DEPTH = 40
 
 @dataclass(frozen=True)
 class Names:
-    """Names that exist: those of several containers."""
+    """Names that exist: those of several containers.
+
+    `promised` exist too, but are not said to be outside of a net by that alone.
+    """
 
     parts: tuple[Container[str], ...]
+    promised: tuple[Container[str], ...] = ()
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and any(name in part for part in self.parts)
 
     def around(self, more: Container[str]) -> Names:
         """These names and more."""
-        return Names((*self.parts, more))
+        return Names((*self.parts, more), self.promised)
+
+    def promising(self, more: Container[str]) -> Names:
+        """These names, and more that are promised."""
+        return Names(self.parts, (*self.promised, more))
+
+    def has(self, name: str) -> bool:
+        """Whether a name exists, or is promised."""
+        return name in self or any(name in part for part in self.promised)
 
 
 class NestedNet(Block):
     """The operators of a nested net, whose own nested nets are resolved."""
 
-    def __init__(self, ops: Sequence[Operator], known: Names, what: str, depth: int):
+    def __init__(self, net: Block, known: Names, what: str, depth: int):
         if depth > MAX_DEPTH:
             raise OperatorError(f"{what}: nets nest more than {MAX_DEPTH} deep")
         self.reads: dict[str, None] = {}
         self.writes: dict[str, None] = {}
-        inside = known.around(self.reads).around(self.writes)
+        self._declared = net.external_inputs
+        inside = known.around(self.reads).around(self.writes).promising(self._declared)
         self._ops: list[Operator] = []
-        for op in ops:
+        for op in net.ops:
             made = resolved(op, inside, depth)
             self._ops.append(made)
             for name in reads(made):
@@ -49,6 +62,10 @@ class NestedNet(Block):
     @property
     def ops(self) -> tuple[Operator, ...]:
         return tuple(self._ops)
+
+    @property
+    def external_inputs(self) -> tuple[str, ...]:
+        return self._declared
 
 
 def reads(op: Operator) -> Iterable[str]:
@@ -66,8 +83,9 @@ def resolved(op: Operator, known: Names, depth: int = 0) -> Operator:
     find = None if op.link is not None and op.link.outputs else entry(op).scope
     if find is None:
         return op
+    inside = known.around(op.inputs).around(op.outputs)
     nets = {
-        key: NestedNet(net.ops, known.around(op.inputs), f"{op.type}: {key}", depth + 1)
+        key: NestedNet(net, inside, f"{op.type}: {key}", depth + 1)
         for key, net in op.nets().items()
     }
     args = {key: nets.get(key, value) for key, value in op.args.items()}
@@ -104,7 +122,7 @@ def changed(op: Operator, known: Names, nets: Sequence[NestedNet]) -> tuple[str,
 def require_old(op: Operator, names: Iterable[str], known: Names, why: str) -> None:
     """OperatorError unless blobs exist before the operator, where it may not write them."""
     for name in names:
-        if name not in known:
+        if not known.has(name):
             raise OperatorError(
                 f'{op.type}: output "{name}" has no value before it, and {why}; write it before, '
                 "or declare it with AddExternalInput"

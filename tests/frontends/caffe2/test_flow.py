@@ -168,6 +168,23 @@ def test_loops_in_branches_in_loops() -> None:
     assert gradient(net, "x", "x", feeds) == 108.0
 
 
+def test_outputs_reach_nets_in_nets() -> None:
+    """A blob that an output lists, or that a nested net declares, is that of the net around."""
+    then = net_with(("Sqr", "x", "y"))
+    inner, net = Net("inner"), Net("net")
+    inner.If("few", ["y"], then_net=then, else_net=net_with(("Copy", "x", "y")))
+    net.If("c", ["y"], then_net=inner, else_net=net_with(("Exp", "x", "y")))
+    feeds = {"x": np.array(3.0), "c": np.array(True), "few": np.array(True)}
+    assert gradient(net, "y", "x", feeds) == 6.0
+    body = Net("body")
+    body.AddExternalInput("z")
+    body.If("few", ["z"], then_net=net_with(("Sqr", "x", "z")))
+    net = Net("net")
+    net.If("c", [], then_net=body)
+    assert net.external_inputs == ("c", "few", "x", "z")
+    assert run_net(net, {**feeds, "z": np.array(0.0)}, ["z"])["z"] == 9.0
+
+
 # Do.
 
 

@@ -79,6 +79,26 @@ def test_a_net_that_was_read_computes_gradients() -> None:
         }
 
 
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_nested_nets_that_were_read(is_declared: bool) -> None:
+    """They change the same blobs, whether these were declared before or mentioned later."""
+    net, body, then = Net("net"), Net("body"), Net("then")
+    then.Sqr("w", "x")
+    body.If("few", [], then_net=then)
+    body.Sqr("w", "w")
+    if is_declared:
+        net.AddExternalInput("x", "w")
+    net.If("c", [], then_net=body)
+    net.Copy("x", "y")
+    assert net.ops[0].outputs == (("x", "w") if is_declared else ("w",))
+    feeds: dict[str, Any] = {"x": 5.0, "w": 3.0, "c": True, "few": True}
+    expected = net.compile(["y"])(feeds)
+    assert expected == {"y": 9.0 if is_declared else 5.0}
+    for other in (Net.parse(str(net)), Net.parse(net.serialize())):
+        assert other == net
+        assert other.compile(["y"])(feeds) == expected
+
+
 def test_text_of_protobuf() -> None:
     """What protobuf's own printer writes, and what hands write."""
     text = """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from gradir.errors import ArgumentTypeError
@@ -62,6 +63,18 @@ class OperatorType:
     arguments: tuple[str, ...] = ()
     builtin: bool = True
     parameters: dict[str, inspect.Parameter] = field(default_factory=dict[str, Any], compare=False)
+
+    @cached_property
+    def known(self) -> frozenset[str] | None:
+        """The arguments that it takes; None where it takes all."""
+        found = self.parameters.values()
+        if not self.arguments and any(p.kind is p.VAR_KEYWORD for p in found):
+            return None
+        # a parameter by position is an argument only in functions that were registered
+        kinds = {inspect.Parameter.KEYWORD_ONLY}
+        if not self.builtin:
+            kinds.add(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return frozenset({p.name for p in found if p.kind in kinds} - CONTEXT).union(self.arguments)
 
     def differentiable_slots(self, op: Operator) -> Sequence[int]:
         """The inputs of an operator that have a gradient."""
@@ -168,18 +181,9 @@ def _count(what: str, least: int, most: int | None) -> str:
 
 
 def _check_arguments(op: Operator, found: OperatorType) -> None:
-    parameters = found.parameters.values()
-    if not found.arguments and any(p.kind is p.VAR_KEYWORD for p in parameters):
+    if not op.args or found.known is None:
         return
-    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    known = {p.name for p in parameters if p.kind in kinds and not _is_operand(p, found)}
-    known = (known - CONTEXT).union(found.arguments)
-    unknown = [key for key in op.args if key not in known | WITHOUT_EFFECT]
+    unknown = [key for key in op.args if key not in found.known and key not in WITHOUT_EFFECT]
     if unknown:
-        listed = ", ".join(sorted(known)) or "none"
+        listed = ", ".join(sorted(found.known)) or "none"
         raise OperatorError(f"{op.type}: unknown argument {unknown[0]}; arguments: {listed}")
-
-
-def _is_operand(parameter: inspect.Parameter, found: OperatorType) -> bool:
-    """A parameter by position: an argument only in functions that were registered."""
-    return found.builtin and parameter.kind is not parameter.KEYWORD_ONLY

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.api import Module, compile
 from gradir.compiler.measured_gradient import apply_gradient
@@ -24,7 +24,7 @@ from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced, function_name, traced
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import Trace, lifted, tracing
+from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
 from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
 from gradir.frontends.transforms.jit import jit
 from gradir.frontends.transforms.wrapped import Copied, Parts, Wrapped, look_like
@@ -319,6 +319,57 @@ def vjp(
     residuals = outputs[inner.results.count :]
     run = _runner(trace, inner, backward)
     return _results(inner, outputs), Transposed(inner, wrt, of, residuals, run)
+
+
+def _made_by(op: Operation) -> list[SSAValue]:
+    """The results of an op, and the arguments of its blocks."""
+    return [*op.results, *(a for region in op.regions for b in region.blocks for a in b.args)]
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """The derivative of a function in a trace, in two functions that may be called repeatedly.
+
+    It is made for some operands, of which only the types count, and differentiates the results
+    `of` in the operands `wrt`. The function must not use other arrays of the trace.
+    """
+
+    inner: Traced
+    forward: FuncOp
+    backward: FuncOp
+
+    @classmethod
+    def made(
+        cls,
+        function: Callable[..., Any],
+        operands: Sequence[Tracer],
+        wrt: Sequence[int],
+        of: Sequence[int],
+        name: str,
+    ) -> Halves:
+        """The two functions, of which the names begin with `name`."""
+        trace = current(name)
+        inner = traced(name, function, operands, outer=trace, name=name)
+        assert not inner.captured, f"{name} uses arrays from around it"
+        forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
+        for value in (v for f in (forward, backward) for op in f.walk() for v in _made_by(op)):
+            # so that they get the names of what they are in each call
+            value.name_hint = None
+        return cls(inner, forward, backward)
+
+    def ahead(self, operands: Sequence[Tracer]) -> tuple[list[Tracer], list[Tracer]]:
+        """The results, and what `back` reads of this run."""
+        trace = current(self.inner.name)
+        outputs = _call(trace, self.forward, [trace.use(x) for x in operands])
+        count = self.inner.results.count
+        for output, weak in zip(outputs, self.inner.weak, strict=False):
+            output.weak = weak
+        return outputs[:count], outputs[count:]
+
+    def back(self, residuals: Sequence[Tracer], cotangents: Sequence[Tracer]) -> list[Tracer]:
+        """The cotangents of `wrt` from those of `of`."""
+        trace = current(self.inner.name)
+        return _call(trace, self.backward, [trace.use(x) for x in (*residuals, *cotangents)])
 
 
 @dataclass(frozen=True, eq=False)

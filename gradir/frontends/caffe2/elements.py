@@ -1,0 +1,30 @@
+"""Element types as Caffe2's TensorProto.DataType numbers them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradir.errors import ArgumentError
+from gradir.frontends.tracing.spec import Spec
+
+_NAMES = {
+    "FLOAT": "float32", "INT32": "int32", "BOOL": "bool", "UINT8": "uint8", "INT8": "int8",
+    "INT64": "int64", "FLOAT16": "float16", "DOUBLE": "float64", "BYTE": "uint8",
+}  # fmt: skip
+_NUMBERS = {
+    1: "FLOAT", 2: "INT32", 3: "BYTE", 5: "BOOL", 6: "UINT8", 7: "INT8", 10: "INT64",
+    12: "FLOAT16", 13: "DOUBLE",
+}  # fmt: skip
+
+
+def dtype_named(given: Any) -> np.dtype[Any]:
+    """The dtype of one of Caffe2's numbers or names ("float", "INT64"), or of NumPy's names."""
+    name = _NUMBERS.get(given, "") if isinstance(given, int) else given
+    if isinstance(name, str) and name:
+        try:
+            return Spec((), _NAMES.get(name.upper(), name)).dtype
+        except ArgumentError:
+            pass
+    raise ArgumentError(f"element type: expected one of {', '.join(_NAMES)}, got {given!r}")

@@ -1,0 +1,71 @@
+"""Operator types with weights or state: products, normalization, dropout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradir.frontends.functions.nn as nn
+import gradir.frontends.functions.numpy as gnp
+from gradir.errors import ArgumentError
+from gradir.frontends.caffe2.shapes import as_matrix
+from gradir.frontends.caffe2.table import operator_type
+from gradir.frontends.caffe2.windows import layout_named
+
+
+@operator_type("FC", inputs=(2, 3), reads=("in0", "in1"))
+def fully_connected(x: Any, w: Any, b: Any = None, *, axis: int = 1, axis_w: int = 1) -> Any:
+    """x w^T + b, with x and w as matrices whose rows are the axes before `axis` and `axis_w`."""
+    rows, weights = as_matrix(x, axis), as_matrix(w, axis_w)
+    if rows.shape[1] != weights.shape[1]:
+        raise ArgumentError(
+            f"a row of x has {rows.shape[1]} elements, a row of w {weights.shape[1]}"
+        )
+    y = nn.linear(rows, weights, None if b is None else gnp.reshape(b, [b.size]))
+    return gnp.reshape(y, [*x.shape[: axis if axis >= 0 else x.ndim + axis], weights.shape[0]])
+
+
+@operator_type("MatMul", inputs=2)
+def matmul(
+    x: Any, y: Any, *, trans_a: int = 0, trans_b: int = 0, axis_a: int = 1, axis_b: int = 1
+) -> Any:
+    """The product of two matrices, transposed or not."""
+    left, right = as_matrix(x, axis_a), as_matrix(y, axis_b)
+    return gnp.matmul(left.T if trans_a else left, right.T if trans_b else right)
+
+
+@operator_type("BatchMatMul", inputs=2)
+def batch_matmul(x: Any, y: Any, *, trans_a: int = 0, trans_b: int = 0, broadcast: int = 0) -> Any:
+    """Products of the matrices in the last two axes; the other axes are equal, or broadcast."""
+    if not broadcast and x.shape[:-2] != y.shape[:-2]:
+        raise ArgumentError(
+            f"axes before the last two must be equal, got {list(x.shape)} and {list(y.shape)}; "
+            "broadcast=1 broadcasts"
+        )
+    return gnp.matmul(x.mT if trans_a else x, y.mT if trans_b else y)
+
+
+# State and chance.
+
+
+@operator_type("SpatialBN", inputs=5, outputs=(1, 5), differentiable=(0, 1, 2),
+               reads=("in0", "in1", "out3", "out4"))  # fmt: skip
+def spatial_bn(
+    x: Any, scale: Any, bias: Any, mean: Any, var: Any, *,
+    is_test: int = 0, epsilon: float = 1e-5, momentum: float = 0.9, order: str = "NCHW",
+) -> Any:  # fmt: skip
+    """Batch normalization: y, the next mean and variance, the batch's mean and 1 / deviation."""
+    return nn.batch_norm(
+        x, scale, bias, mean, var, eps=float(epsilon), momentum=1 - float(momentum),
+        training=not is_test, layout=layout_named(order),
+    )  # fmt: skip
+
+
+@operator_type("Dropout", inputs=1, outputs=(1, 2), reads=("out1",))
+def dropout(x: Any, *, number: int, ratio: float = 0.5, is_test: int = 0, seed: int = 0) -> Any:
+    """x / (1 - ratio) where the mask holds, else 0; x with `is_test`.
+
+    The mask is a function of `seed` and of the operator's place in the net.
+    """
+    if is_test:
+        return gnp.positive(x), gnp.full(x.shape, True)
+    return nn.dropout(x, seed, number, p=float(ratio))

@@ -28,7 +28,7 @@ def _slices(packed: bytes) -> tuple[slice, ...]:
     """Where each group lies, of sizes as `operandSegmentSizes` packs them."""
     slices: list[slice] = []
     end = 0
-    for size in memoryview(packed).cast("i"):
+    for size in i32.unpack(packed, len(packed) // i32.size):
         slices.append(slice(end, end + size))
         end += size
     return tuple(slices)

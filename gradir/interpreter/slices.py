@@ -17,7 +17,7 @@ from gradir.dialects.grad.grad import AccumulateOp
 from gradir.dialects.grad.slices import CoalesceOp, DensifyOp, SliceIndicesOp, SlicesOp
 from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of, widened
-from gradir.runtime.row_slices import RowSlices
+from gradir.runtime.row_slices import RowSlices, added, joined
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,9 +36,9 @@ def _densify(op: DensifyOp, operands: Sequence[Any]) -> Any:
 def _accumulate(op: AccumulateOp, operands: Sequence[Any]) -> Any:
     slices = list(takewhile(lambda x: isinstance(x, RowSlices), operands))
     if len(slices) == len(operands):
-        return _concatenated(slices)
+        return joined(slices)
     total, *others = operands[len(slices) :]
-    for each in [*([_concatenated(slices)] if slices else []), *others]:
+    for each in [*([joined(slices)] if slices else []), *others]:
         if isinstance(each, RowSlices):
             total = _added(op, total, each)
         else:
@@ -46,23 +46,13 @@ def _accumulate(op: AccumulateOp, operands: Sequence[Any]) -> Any:
     return total
 
 
-def _concatenated(slices: Sequence[RowSlices]) -> RowSlices:
-    indices, values = (
-        np.concatenate([getattr(s, name) for s in slices]) for name in ("indices", "values")
-    )
-    return RowSlices(indices, values, slices[0].shape)
-
-
 def _added(op: Operation, total: Array | None, slices: RowSlices) -> Array:
     """Slices added to an array, or to zeros."""
-    values = widened(slices.values)
-    sums = np.zeros(slices.shape, values.dtype) if total is None else widened(total.copy())
     try:
         places = wrapped(slices.indices, slices.shape[0])
     except IndexError as error:
         raise IndexOutOfRange(f"{location_text(op)}{op.name}: {error}") from None
-    np.add.at(sums, places, values)
-    return sums.astype(slices.dtype, copy=False)
+    return added(total, RowSlices(places, slices.values, slices.shape))
 
 
 def _coalesce(op: CoalesceOp, operands: Sequence[Any]) -> Any:

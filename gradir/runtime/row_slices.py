@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +72,7 @@ class RowSlices:
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, RowSlices):
-            return _joined(self, other)
+            return joined([self, other])
         return self._added_to(other) if hasattr(other, "shape") else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
@@ -90,7 +90,7 @@ class RowSlices:
             raise ValueError(f"slices of {list(self.shape)} and an array of {list(dense.shape)}")
         if _is_traced(self.values) or _is_traced(dense):
             return TRACED["add"](dense, self)
-        return _added(dense, self)
+        return added(dense, self)
 
     def __repr__(self) -> str:
         return f"RowSlices({len(self.indices)} rows of {self.dtype} {list(self.shape)})"
@@ -104,31 +104,32 @@ def _is_scalar(value: Any) -> bool:
     return getattr(value, "shape", ()) == () and not isinstance(value, str | tuple | list)
 
 
-def _joined(one: RowSlices, other: RowSlices) -> RowSlices:
-    """The rows of both, first those of the first."""
+def joined(several: Sequence[RowSlices]) -> RowSlices:
+    """The rows of all, in their order. ValueError where they are of different shapes."""
     import numpy as np
 
-    if tuple(one.shape) != tuple(other.shape):
-        raise ValueError(f"slices of {list(one.shape)} and of {list(other.shape)}")
-    is_traced = _is_traced(one.values) or _is_traced(other.values)
+    shape = tuple(several[0].shape)
+    for each in several[1:]:
+        if tuple(each.shape) != shape:
+            raise ValueError(f"slices of {list(shape)} and of {list(each.shape)}")
+    is_traced = any(_is_traced(each.values) for each in several)
     concatenate: Any = TRACED["concat"] if is_traced else np.concatenate
-    return RowSlices(
-        concatenate([one.indices, other.indices]),
-        concatenate([one.values, other.values]),
-        one.shape,
-    )
+    indices, values = ([getattr(s, name) for s in several] for name in ("indices", "values"))
+    return RowSlices(concatenate(indices), concatenate(values), shape)
 
 
-def _added(dense: Array | None, slices: RowSlices) -> Array:
+def added(dense: Array | None, slices: RowSlices) -> Array:
+    """NumPy slices added to an array, or to zeros, in the dtype that NumPy promotes both to."""
     # not before they are needed: `import gradir` is light
     import numpy as np
 
     from gradir.runtime.arrays import widened
 
-    wide = widened(slices.values)
+    dtype = slices.dtype if dense is None else np.result_type(dense.dtype, slices.dtype)
+    wide = widened(slices.values.astype(dtype, copy=False))
     total = np.zeros(slices.shape, wide.dtype) if dense is None else np.array(dense, wide.dtype)
     np.add.at(total, slices.indices, wide)
-    return total.astype(slices.dtype if dense is None else dense.dtype, copy=False)
+    return total.astype(dtype, copy=False)
 
 
 def _coalesced(slices: RowSlices, mode: str) -> RowSlices:
@@ -140,6 +141,8 @@ def _coalesced(slices: RowSlices, mode: str) -> RowSlices:
     rows = np.where(given < 0, given + slices.shape[0], given)
     found, places, counts = np.unique(rows, return_inverse=True, return_counts=True)
     wide = widened(slices.values)
+    if mode == "mean" and wide.dtype.kind != "f":
+        raise TypeError(f"coalesce: a mean needs floating values, got {slices.dtype}")
     sums = np.zeros_like(wide)
     np.add.at(sums, places, wide)
     if mode == "mean":

@@ -12,7 +12,7 @@ import pytest
 
 import gradir
 import gradir.numpy as gnp
-from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
+from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, TraceError
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=(5, 3))
@@ -141,3 +141,17 @@ def test_out():
         donating(x.copy(), out=place)
     with pytest.raises(TraceError, match="out is for arrays"):
         gradir.trace(lambda x: function(x, out=(place, None)), x)
+
+
+def test_what_a_failed_call_may_have_written_is_refused():
+    update = gradir.jit(lambda t, i, v: t.at[i].add(v), donate_argnums=0)
+    table, values = np.zeros((4, 2)), np.ones((2, 2))
+    with pytest.raises(IndexOutOfRange):
+        update(table, np.array([0, 9]), values)
+    with pytest.raises(ArgumentError, match="t was donated to a call that failed and may have"):
+        update(table, np.arange(2), values)
+    assert not table.flags.writeable
+    fresh = np.zeros((4, 2))
+    with pytest.raises(ArgumentError):
+        update(fresh, np.arange(2), fresh[:2])  # nothing ran
+    np.testing.assert_array_equal(update(fresh, np.arange(2), values)[:, 0], [1, 1, 0, 0])

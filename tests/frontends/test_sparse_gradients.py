@@ -140,6 +140,26 @@ def test_arithmetic():
         _ = slices * TABLE
 
 
+def test_sums_have_the_type_of_both():
+    whole = np.arange(8).reshape(4, 2)
+    halves = RowSlices(np.array([1, 1]), np.full((2, 2), 0.5), (4, 2))
+    single = RowSlices(np.array([1, 1]), np.full((2, 2), 0.5, np.float32), (4, 2))
+    wanted = whole + np.array([[0.0], [1.0], [0.0], [0.0]])
+    np.testing.assert_array_equal(whole + halves, wanted)
+    for one, other in [(halves, single), (single, halves)]:
+        assert (one + other).dtype == np.float64
+        assert (one.densify() + other).dtype == np.float64
+        traced = gradir.jit(lambda i, v, w: RowSlices(i, v, (4, 2)) + RowSlices(i, w, (4, 2)))
+        assert traced(one.indices, one.values, other.values).dtype == np.float64
+        traced = gradir.jit(lambda x, i, w: x + RowSlices(i, w, (4, 2)))
+        assert traced(one.densify(), other.indices, other.values).dtype == np.float64
+    with pytest.raises(TraceError, match=r"RowSlices \+ array"):
+        gradir.jit(lambda x, i, w: x + RowSlices(i, w, (4, 2)))(whole, IDS[0], halves.values)
+    counts = RowSlices(np.array([1, 1]), np.ones((2, 2), np.int64), (4, 2))
+    with pytest.raises(TypeError, match="a mean needs floating values, got int64"):
+        counts.coalesce("mean")
+
+
 def test_several_arguments_and_nested_ones():
     def loss(params: Any, ids: Any, scale: Any) -> Any:
         return squares(params["table"][ids] @ params["w"]) * scale

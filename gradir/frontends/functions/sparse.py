@@ -11,7 +11,7 @@ from gradir.dialects.base.shapes import tensor
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.slices import coalesced
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.functions.promotion import converted
+from gradir.frontends.functions.promotion import unified
 from gradir.frontends.tracing.source_locations import location, public
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import current, element, filled, lifted
@@ -20,13 +20,15 @@ from gradir.runtime.row_slices import RowSlices
 
 @public
 def add(dense: Any, slices: RowSlices) -> Tracer:
-    """An array of the shape, zeros for None, with the rows added in their order."""
-    values = lifted(slices.values)
+    """An array of the shape, zeros for None, with the rows added in their order.
+
+    The element type is the one that both promote to; TraceError where there is none.
+    """
     if dense is None:
+        values = lifted(slices.values)
         total = filled(0, tensor(slices.shape, element(values)))
     else:
-        total = lifted(dense)
-        values = converted(values, element(total))
+        (total, values), _ = unified("RowSlices + array", [dense, slices.values])
     return apply(
         ScatterAddOp, {"x": total, "indices": slices.indices, "updates": values, "axis": 0}
     )
@@ -34,8 +36,9 @@ def add(dense: Any, slices: RowSlices) -> Tracer:
 
 @public
 def concat(arrays: Sequence[Any]) -> Tracer:
-    """The arrays after each other along the first axis."""
-    return apply(ConcatOp, {"xs": [lifted(a) for a in arrays], "axis": 0})
+    """The arrays after each other along the first axis, in the element type all promote to."""
+    xs, _ = unified("RowSlices + RowSlices", arrays)
+    return apply(ConcatOp, {"xs": xs, "axis": 0})
 
 
 @public

@@ -106,8 +106,9 @@ class Place:
         require_one_array(entries)
         # a number that the type of x cannot hold is refused, as x + values would
         result_element("x.at[...]", [x, given := operand(values)])
-        part = spread(given, _shape(x, entries), element(x))
-        axes = [_Axis(entry, n, d) for d, (entry, n) in enumerate(_of_axes(x, entries))]
+        of_axes = zip([e for e in entries if e is not None], x.shape, strict=True)
+        axes = [_Axis(entry, n, d) for d, (entry, n) in enumerate(of_axes)]
+        part = spread(given, _shape(entries, axes), element(x))
         if 0 in part.shape:
             return x
         kept = [n for axis in axes for n in axis.extents]
@@ -140,20 +141,13 @@ class _Axis:
         return not isinstance(self.entry, Tracer) and self.places == range(self.extent)
 
 
-def _of_axes(x: Tracer, entries: Sequence[Any]) -> list[tuple[Any, int]]:
-    return list(zip([e for e in entries if e is not None], x.shape, strict=True))
-
-
-def _shape(x: Tracer, entries: Sequence[Any]) -> list[int]:
+def _shape(entries: Sequence[Any], axes: Sequence[_Axis]) -> list[int]:
     """The shape of x[key]."""
-    extents = iter(x.shape)
+    rest = iter(axes)
     shape: list[int] = []
-    for number, entry in enumerate(entries):
-        if entry is None:
-            shape.append(1)
-            continue
-        axis = _Axis(entry, next(extents), number)
-        shape += [] if isinstance(entry, int) else axis.extents
+    for entry in entries:
+        extents = (1,) if entry is None else next(rest).extents
+        shape += [] if isinstance(entry, int) else extents
     return shape
 
 

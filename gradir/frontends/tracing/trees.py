@@ -31,6 +31,12 @@ class Tree:
         """The number of leaves."""
         return 1 if self.kind is None else sum(child.count for child in self.children)
 
+    def places(self, child: int) -> range:
+        """The places of a child's leaves among all; a negative child counts from the end."""
+        at = child % len(self.children)
+        start = sum(each.count for each in self.children[:at])
+        return range(start, start + self.children[at].count)
+
     def build(self, leaves: Sequence[Any]) -> Any:
         """The nested value with these leaves."""
         rest = iter(leaves)

@@ -193,9 +193,6 @@ def _call(trace: Trace, function: FuncOp, operands: Sequence[SSAValue]) -> list[
 
 def _leaves_of(arguments: Tree, argnums: int | Sequence[int], count: int) -> list[int]:
     """The indices of the leaves of arguments by position; TraceError for a missing one."""
-    starts = [0]
-    for child in arguments.children[0].children:
-        starts.append(starts[-1] + child.count)
     found: list[int] = []
     numbers: Sequence[object] = argnums if isinstance(argnums, list | tuple) else [argnums]
     for k in numbers:
@@ -203,7 +200,7 @@ def _leaves_of(arguments: Tree, argnums: int | Sequence[int], count: int) -> lis
             raise refusal(f"argnums: expected an integer, or a tuple of integers, got {argnums!r}")
         if not -count <= k < count:
             raise refusal(f"argnums: expected numbers in [{-count}, {count}), got {k}")
-        found += range(starts[k % count], starts[k % count + 1])
+        found += arguments.children[0].places(k)
     return found
 
 

@@ -15,7 +15,6 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
-from xdsl.dialects.func import FuncOp
 
 from gradir.api import Module
 from gradir.errors import ArgumentError, ArgumentTypeError
@@ -23,10 +22,14 @@ from gradir.frontends.tracing.source_locations import SOURCES
 from gradir.frontends.tracing.trace import Traced
 from gradir.frontends.tracing.trees import Tree
 from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.passes.analysis.signature import argument_attributes
 from gradir.symbols import function_named
 
-# Arrays that were donated and that someone still has, by their id.
-_donated: weakref.WeakValueDictionary[int, np.ndarray[Any, Any]] = weakref.WeakValueDictionary()
+Arrays = weakref.WeakValueDictionary[int, np.ndarray[Any, Any]]
+
+# Donated arrays that the caller still has, by their id: to calls that returned, and that failed.
+_donated: Arrays = weakref.WeakValueDictionary()
+_lost: Arrays = weakref.WeakValueDictionary()
 
 
 def argument_numbers(given: object) -> tuple[int, ...]:
@@ -94,15 +97,24 @@ class Donation:
                     )
 
     def results(self, leaves: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-        """The results as new arrays; those that were donated are of no use from now on."""
-        made = list(results)
-        for k, leaf in enumerate(self.taken):
+        """The results as new arrays; the donated ones are refused from now on."""
+        made = [
+            result if leaf is None else leaves[leaf].view()
+            for leaf, result in zip(self.taken, results, strict=True)
+        ]
+        self._give_up(leaves, _donated)
+        return made
+
+    def lose(self, leaves: Sequence[Any]) -> None:
+        """After a call that failed and may have written: the donated arrays are refused."""
+        self._give_up(leaves, _lost)
+
+    def _give_up(self, leaves: Sequence[Any], registry: Arrays) -> None:
+        for leaf in self.taken:
             if leaf is not None:
                 array = leaves[leaf]
-                made[k] = array.view()
                 array.flags.writeable = False
-                _donated[id(array)] = array
-        return made
+                registry[id(array)] = array
 
 
 def donated(made: Traced, arguments: Tree, argnums: Iterable[int]) -> Donation | None:
@@ -137,18 +149,15 @@ def donated(made: Traced, arguments: Tree, argnums: Iterable[int]) -> Donation |
 
 def _leaves_of(arguments: Tree, argnums: Iterable[int]) -> list[int]:
     """The leaves of the arguments at these positions."""
-    by_position = arguments.children[0].children
-    starts = [0]
-    for child in by_position:
-        starts.append(starts[-1] + child.count)
+    by_position = arguments.children[0]
+    count = len(by_position.children)
     found: set[int] = set()
     for number in argnums:
-        if not -len(by_position) <= number < len(by_position):
+        if not -count <= number < count:
             raise ArgumentTypeError(
-                f"donate_argnums: expected positions of {len(by_position)} arguments, got {number}"
+                f"donate_argnums: expected positions of {count} arguments, got {number}"
             )
-        place = number % len(by_position)
-        found.update(range(starts[place], starts[place + 1]))
+        found.update(by_position.places(number))
     return sorted(found)
 
 
@@ -156,28 +165,26 @@ def _with_in_out(made: Traced, taken: Sequence[int | None]) -> Module:
     """The module with the attribute on each argument that lies in the buffer of a result."""
     module = made.module.op.clone()
     function = function_named(module, made.name)
-    results = {leaf: k for k, leaf in enumerate(taken) if leaf is not None}
-    given = _attributes(function)
-    for leaf, k in results.items():
-        given[leaf] = DictionaryAttr({**given[leaf].data, **in_out_attribute(k)})
-    function.arg_attrs = ArrayAttr(given)
+    given = argument_attributes(function)
+    for k, leaf in enumerate(taken):
+        if leaf is not None:
+            given[leaf] |= in_out_attribute(k)
+    function.arg_attrs = ArrayAttr(map(DictionaryAttr, given))
     return Module(module, SOURCES)
 
 
-def _attributes(function: FuncOp) -> list[DictionaryAttr]:
-    if function.arg_attrs is not None:
-        return list(function.arg_attrs.data)
-    return [DictionaryAttr({}) for _ in function.function_type.inputs.data]
-
-
-def require_not_donated(leaves: Sequence[Any], names: Sequence[str] | None, what: str) -> None:
+def require_not_donated(leaves: Sequence[Any], names: Sequence[str], what: str) -> None:
     """ArgumentError if one of the arrays was donated to an earlier call."""
-    if not _donated:
+    if not _donated and not _lost:
         return
-    for k, leaf in enumerate(leaves):
+    for leaf, name in zip(leaves, names, strict=True):
         if _donated.get(id(leaf)) is leaf:
-            name = names[k] if names is not None else f"argument {k}"
             raise ArgumentError(
                 f"{what}: {name} was donated to an earlier call, and its memory is that of a "
                 "result now; pass what that call returned"
+            )
+        if _lost.get(id(leaf)) is leaf:
+            raise ArgumentError(
+                f"{what}: {name} was donated to a call that failed and may have changed it; "
+                "make it anew"
             )

@@ -48,8 +48,11 @@ class Compiled:
         outputs = donation.outputs(leaves, entries)
         try:
             results = self.executable(*donation.inputs(leaves), out=outputs)
-        except ArgumentError:
+        except ArgumentError:  # before anything runs
             donation.require_apart(leaves)
+            raise
+        except BaseException:
+            donation.lose(leaves)
             raise
         return donation.results(leaves, results)
 
@@ -154,7 +157,7 @@ def jit(
     becomes the first free result of its shape and dtype, so that an update like
     `params - lr * grads` works in place. A donated array is a C-contiguous, writable NumPy array
     and shares memory with no other argument. The array object of the caller is read-only
-    afterwards and refused by gradir; other views of its memory show the result. A UserWarning
-    names donated arrays without a result.
+    afterwards and refused by gradir, after a call that failed while it ran as well; other views
+    of its memory show the result. A UserWarning names donated arrays without a result.
     """
     return Jitted(function, threads, donate_argnums)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ CONSTANTS = {
     "$F": "arith.constant 0.5 : $F",
     "tensor<$Nxi64>": "array.full {value = 1} : tensor<$Nxi64>",
 }
+
+
+NAME = re.compile(r"%v\d+")
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,11 @@ def reaching(body: Body, taken: Sequence[Value]) -> tuple[list[Value], set[int]]
     return found, ends
 
 
+def names_in(lines: Sequence[str]) -> set[str]:
+    """The names of values in a text, without the numbers of results."""
+    return {name for line in lines for name in NAME.findall(line)}
+
+
 def used_by(statement: Statement) -> list[Value]:
     """The operands of a statement and of all that is in it."""
     inner = [v for b in statement.blocks for s in b.statements for v in used_by(s)]
@@ -53,6 +62,8 @@ class TextWriter:
         self.marked = marked
         self.lines: list[str] = []
         self.count = 0
+        # The names of values of the stage by markers that is being written; None outside of one.
+        self.staged: set[str] | None = None
 
     def function(self, function: TextFunction) -> None:
         scope, body = Scope(), function.body
@@ -90,12 +101,18 @@ class TextWriter:
 
     def statements(self, scope: Scope, body: Body) -> None:
         for statement in body.statements:
+            first = len(self.lines)
             getattr(self, f"write_{statement.kind}")(scope, statement)
+            is_marked = statement.kind == "stage" and statement.note[0]
+            if self.staged and not is_marked and self.staged & names_in(self.lines[first:]):
+                self.staged |= names_in(self.uses(scope, statement.results))
 
     def block(self, scope: Scope, body: Body, word: str) -> None:
-        inner = scope.inner()
+        inner, staged = scope.inner(), self.staged
+        self.staged = None
         self.statements(inner, body)
         self.end(inner, word, body.ends)
+        self.staged = staged
 
     def left(self, scope: Scope, results: Sequence[Value]) -> str:
         """The left side of an op with results, which come into scope."""
@@ -185,17 +202,25 @@ class TextWriter:
             scope.define(result, name)
 
     def markers(self, scope: Scope, statement: Statement) -> None:
-        """What the stage takes goes through a start, what it hands on through an end."""
-        inner = scope.inner()
+        """What the stage takes goes through a start, what it hands on through an end.
+
+        Markers nest where what starts the inner stage is computed from the start of the outer one;
+        what is not stays as it is.
+        """
+        inner, around = scope.inner(), self.staged
         body = statement.blocks[0]
-        inside, ended_too = reaching(body, statement.operands)
-        for value in inside:
-            started = self.name()
-            self.lines.append(
-                f"{started} = grad.start_checkpoint {self.use(scope, value)} : {value.type}"
-            )
-            inner.define(value, started)
+        taken = [(value, self.use(scope, value)) for value in statement.operands]
+        if around is not None:
+            taken = [(value, name) for value, name in taken if names_in([name]) & around]
+        inside, ended_too = reaching(body, [value for value, _ in taken])
+        self.staged = set()
+        for value, name in taken:
+            if value in inside:
+                started = self.name()
+                self.lines.append(f"{started} = grad.start_checkpoint {name} : {value.type}")
+                self.staged.add(inner.define(value, started))
         self.statements(inner, body)
+        self.staged = around
         for result, end in zip(statement.results, body.ends, strict=True):
             if end.number not in ended_too:
                 scope.define(result, self.use(inner, end))
@@ -203,6 +228,8 @@ class TextWriter:
             ended = self.name()
             self.lines.append(f"{ended} = grad.end_checkpoint {self.use(inner, end)} : {end.type}")
             scope.define(result, ended)
+            if around is not None:
+                around.add(ended)
 
     def policy(self, word: str) -> str:
         if word == "?" or not self.marked:

@@ -79,7 +79,9 @@ def with_scratch(arguments: str, inputs: int, results: int, threads: int = 1, **
     return function(f"%arena: memref<{max(size, 1)}xi8>, {arguments}", inputs, results, body)
 
 
-def product(m: int, n: int, k: int, layout: str, element: str, accumulator: str) -> str:
+def product(
+    m: int, n: int, k: int, layout: str, element: str, accumulator: str, threads: int = 1
+) -> str:
     """@f(x, w) -> x @ w, each factor plain or transposed."""
     left, left_shape = ("d0, d2", (m, k)) if layout[0] == "n" else ("d2, d0", (k, m))
     right, right_shape = ("d2, d1", (k, n)) if layout[1] == "n" else ("d1, d2", (n, k))
@@ -88,6 +90,7 @@ def product(m: int, n: int, k: int, layout: str, element: str, accumulator: str)
         f"%x: {x}, %w: {w}, %r: {r}",
         2,
         1,
+        threads,
         bounds=(m, n, k),
         factors=((left, x), (right, w)),
         accumulator=accumulator,
@@ -228,7 +231,8 @@ def test_no_products_sum_to_zero():
 @pytest.mark.parametrize("shape", [(128, 128, 128), (256, 1, 512), (1, 2048, 64)], ids=str)
 def test_the_bits_do_not_depend_on_the_number_of_threads(shape: tuple[int, int, int]):
     m, n, k = shape
-    fn, shared = (compiled(product(m, n, k, "nt", "f32", "f32"), count) for count in (1, 2))
+    texts = (product(m, n, k, "nt", "f32", "f32", count) for count in (1, 2))
+    fn, shared = (compiled(text, count) for count, text in enumerate(texts, 1))
     assert shared.program.is_parallel or shared.threads == 1
     x, w = values((m, k), "f32", 0), values((n, k), "f32", 1)
     assert fn(x, w)[0].tobytes() == shared(x, w)[0].tobytes()

@@ -8,8 +8,8 @@ from fuzz.found import text_of
 
 SEED = 0
 CHUNKS = 8
-PROGRAMS = {"traced": 20, "tensor": 30, "mutants": 500}
-"""Cases of each level in a chunk, which takes about 10 seconds of a core per level."""
+PROGRAMS = {"traced": 16, "tensor": 24, "mutants": 400}
+"""Cases of each level in a chunk: two minutes of two cores in all."""
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

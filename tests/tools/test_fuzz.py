@@ -8,8 +8,8 @@ from fuzz.found import text_of
 
 SEED = 0
 CHUNKS = 8
-PROGRAMS = {"traced": 16, "tensor": 24, "mutants": 400}
-"""Cases of each level in a chunk: two minutes of two cores in all."""
+PROGRAMS = {"traced": 8, "tensor": 12, "mutants": 200}
+"""Cases of each level in a chunk: two minutes of a core in all."""
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -174,6 +174,58 @@ def test_several_arguments_and_nested_ones():
         np.testing.assert_allclose(grads[name].densify(), dense[name], rtol=1e-12, atol=1e-12)
 
 
+def of_leaves(params: Any, ids: Any, scale: Any) -> Any:
+    rows = params["tables"][0][ids] + params["tables"][1][ids[0]]
+    return squares(rows @ params["w"]) * scale
+
+
+@pytest.mark.parametrize(
+    ("argnums", "sparse"),
+    [
+        (0, {"tables": [True, False], "w": False}),
+        (0, lambda params: {"tables": [x.shape[0] > 8 for x in params["tables"]], "w": False}),
+        ((2, 0), (False, {"tables": (True, False), "w": False})),
+    ],
+)
+def test_single_leaves(argnums: Any, sparse: Any):
+    pair = np.ones((9, 3)), TABLE
+    tables = list(pair) if argnums == 0 else pair
+    params = {"tables": tables, "w": RANDOM.normal(size=(3, 2))}
+    found = gradir.grad(of_leaves, argnums, sparse=sparse)(params, IDS, 2.0)
+    dense = gradir.grad(of_leaves, argnums)(params, IDS, 2.0)
+    first, wanted = (found, dense) if argnums == 0 else (found[1], dense[1])
+    assert isinstance(first["tables"][0], RowSlices)
+    np.testing.assert_allclose(first["tables"][0].densify(), wanted["tables"][0], rtol=1e-12)
+    np.testing.assert_allclose(first["tables"][1], wanted["tables"][1], rtol=1e-12)
+    np.testing.assert_allclose(first["w"], wanted["w"], rtol=1e-12)
+
+
+def test_a_whole_part_and_both_options():
+    params = {"tables": [TABLE, TABLE], "w": RANDOM.normal(size=(3, 2))}
+    sparse = {"tables": True, "w": False}
+    _, grads = gradir.value_and_grad(of_leaves, sparse=sparse)(params, IDS, 2.0)
+    assert [isinstance(g, RowSlices) for g in (*grads["tables"], grads["w"])] == [True, True, False]
+    grads = gradir.grad(of_leaves, sparse_argnums=0, sparse=sparse)(params, IDS, 2.0)
+    assert isinstance(grads["w"], RowSlices)
+
+
+@pytest.mark.parametrize(
+    ("sparse", "message"),
+    [
+        ({"a": True}, "sparse must be nested like the gradient, got nothing at sparse['b']"),
+        ({"a": True, "b": True, "c": True}, "got an array at sparse['c'] and nothing at"),
+        ({"a": [True], "b": False}, "got a list of 1 at sparse['a'] and an array at"),
+        ({"a": "yes", "b": False}, "sparse['a'] must be True or False, got str"),
+        (True, "t_b has no rows, got float64[]"),
+        (lambda: True, "is called with 1 argument"),
+    ],
+)
+def test_leaves_that_cannot_be_chosen(sparse: Any, message: str):
+    with pytest.raises(TraceError) as caught:
+        gradir.grad(lambda t: squares(t["a"]) * t["b"], sparse=sparse)({"a": TABLE, "b": 1.0})
+    assert message in str(caught.value)
+
+
 def test_what_cannot_be_slices():
     with pytest.raises(TraceError, match="x is in sparse_argnums and not in argnums"):
         gradir.grad(lambda t, x: t * x, sparse_argnums=1)(1.0, 1.0)

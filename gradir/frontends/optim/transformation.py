@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from gradir.errors import ArgumentError, ArgumentTypeError
-from gradir.frontends.optim.leaves import aligned, stored
+from gradir.frontends.optim.leaves import aligned
+from gradir.frontends.optim.rows import added
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.transforms.jit import jit
 
@@ -105,10 +106,6 @@ def apply_updates(params: Any, updates: Any) -> Any:
     return _applied(params, updates)
 
 
-def _dense_sum(param: Any, update: Any) -> Any:
-    return stored(param + update, param)
-
-
 @jit
 def _applied(params: Any, updates: Any) -> Any:
-    return aligned("apply_updates", {"params": params, "updates": updates}).map(_dense_sum)
+    return aligned("apply_updates", {"params": params, "updates": updates}).map_any(added)

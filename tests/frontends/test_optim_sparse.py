@@ -390,9 +390,10 @@ def test_refused(call: Callable[[], Any], message: str) -> None:
     assert message in str(caught.value) and f"{__file__}:" in str(caught.value)
 
 
+@pytest.mark.parametrize("index", [4, -5])
 @pytest.mark.parametrize("make", [optim.sgd, lambda rate: optim.adam(rate, lazy=True)])
-def test_an_index_beyond_the_table(make: Callable[[float], Any]) -> None:
-    grads, optimizer = RowSlices(np.array([0, 4]), np.ones((2, 2)), (4, 2)), make(0.1)
+def test_an_index_beyond_the_table(make: Callable[[float], Any], index: int) -> None:
+    grads, optimizer = RowSlices(np.array([0, index]), np.ones((2, 2)), (4, 2)), make(0.1)
     with pytest.raises(gradir.GradirError, match="index"):
         stepping(optimizer)(TABLE, optimizer.init(TABLE), grads)
 

@@ -140,6 +140,18 @@ def test_arithmetic():
         _ = slices * TABLE
 
 
+def test_an_index_below_all_rows_is_no_other_row():
+    """-9 of 8 rows is not -1."""
+    below = RowSlices(np.array([-9, 2]), np.ones((2, 3)), (8, 3))
+    for call in (
+        lambda: below.coalesce().densify(),
+        lambda: gradir.jit(lambda slices: slices.coalesce().densify())(below),
+        lambda: gradir.grad(lambda t: gnp.sum(t[below.indices]), sparse_argnums=0)(TABLE).densify(),
+    ):
+        with pytest.raises(IndexError, match="index -9 is out of"):
+            call()
+
+
 def test_sums_have_the_type_of_both():
     whole = np.arange(8).reshape(4, 2)
     halves = RowSlices(np.array([1, 1]), np.full((2, 2), 0.5), (4, 2))

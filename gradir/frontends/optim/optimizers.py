@@ -4,6 +4,10 @@ In the formulas g is the gradient, p the parameter, lr the learning rate, and th
 p + update. `learning_rate` is a number, an array of rank 0, or a schedule. `state_dtype` is the
 dtype of the running averages: that of the parameters if None; "float32" for those of bfloat16 and
 float16, whose squares would leave the range or the precision of these.
+
+Gradients may have gradir.RowSlices as leaves. A step is then that of the same dense gradient. With
+`lazy`, state and parameters change in the rows of such a leaf alone, by the same formula, and all
+other rows stay as they are; counts of steps are those of all steps.
 """
 
 from __future__ import annotations

@@ -28,6 +28,12 @@ INDICES: list[list[list[int]]] = [
     [[5, -1, 4, 2, -6], [3, 0, 1, 2], [1], [], []],
 ]
 SHAPES = [(6, 3), (5,), (4, 2, 3), (3, 2), (0, 3)]
+SEEDED = RANDOM.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def the_same_numbers_in_any_order() -> None:
+    RANDOM.bit_generator.state = SEEDED
 
 
 def nested(tables: list[Any], w: Any, scale: Any) -> dict[str, Any]:

@@ -285,6 +285,14 @@ class WhereOp(ElementwiseOp):
         zero = ct.full(0)
         return [None, WhereOp.on(cond, ct, zero), WhereOp.on(cond, zero, ct)]
 
+    def simplify(self, cond: Value, x: Value, y: Value) -> Value | None:
+        from gradir.dialects.array.gather_scatter import IndexUpdateOp
+
+        update = x.ssa.owner
+        if isinstance(update, IndexUpdateOp) and update.x is y.ssa and x.ssa.has_one_use():
+            return update.where(cond)
+        return None
+
     def body(self, cond: Scalar, x: Scalar, y: Scalar) -> Scalar:
         return b.select(cond, x, y)
 

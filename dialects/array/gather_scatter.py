@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, ClassVar, cast
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -226,6 +226,20 @@ class IndexUpdateOp(IndexingOp):
         if prod(indices.shape) > 1:
             taken = WhereOp.on(self._kept(indices, x, updates), taken, taken.full(0))
         return [rest, None, taken]
+
+    def where(self, cond: Value) -> Value | None:
+        """where(cond, y, x) without two versions of x, where cond is one value; else None."""
+        given, made = cond.emitter, cond.ssa.owner
+        # an index out of range is an error of this op
+        emitter = Emitter(given.block, self.location, given.before, self.source_name)
+        x, indices, updates = map(emitter.value, self.operands)
+        if not isinstance(made, BroadcastToOp) or shape_of(made.x.type):
+            return None
+        if prod(updates.shape) > prod(x.shape):
+            return None
+        chosen = BroadcastToOp.on(emitter.value(made.x), type=tensor(updates.shape, i1))
+        rows = WhereOp.on(chosen, updates, TakeOp.on(x, indices, axis=self.axis))
+        return IndexUpdateOp.on(x, indices, rows, axis=self.axis)
 
     def _kept(self, indices: Value, x: Value, updates: Value) -> Value:
         """Whether each element of the updates is the last one of its index."""

@@ -209,10 +209,11 @@ Pair = tuple[Value, Value]
 
 
 def from_the_start(indices: Value, rows: int) -> Value:
-    """Indices in [0, rows): negative ones counted from the end."""
+    """Indices of which those in [-rows, 0) are counted from the start; others stay as they are."""
     if indices.shape == (0,):
         return indices
-    return WhereOp.on(indices < 0, indices + rows, indices)
+    counted = WhereOp.on(indices < -rows, indices, indices + rows)
+    return WhereOp.on(indices < 0, counted, indices)
 
 
 def scattered(total: Value, pair: Pair, source: str) -> Value:

@@ -138,7 +138,8 @@ def _coalesced(slices: RowSlices, mode: str) -> RowSlices:
     from gradir.runtime.arrays import widened
 
     given: Array = slices.indices
-    rows = np.where(given < 0, given + slices.shape[0], given)
+    extent = slices.shape[0]
+    rows = np.where((given < 0) & (given >= -extent), given + extent, given)
     found, places, counts = np.unique(rows, return_inverse=True, return_counts=True)
     wide = widened(slices.values)
     if mode == "mean" and wide.dtype.kind != "f":

@@ -90,7 +90,12 @@ def test_nan_gradients_are_seen_behind_clipping() -> None:
 
 
 @pytest.mark.parametrize(
-    "mask", [{"w": True, "b": [False, None]}, lambda p: {"w": True, "b": [False, None]}]
+    "mask",
+    [
+        {"w": True, "b": [False, None]},
+        lambda p: {"w": True, "b": [False, None]},
+        {"w": True, "b": False},
+    ],
 )
 def test_weight_decay_of_some_leaves(mask: Any) -> None:
     decayed = optim.add_decayed_weights(0.5, mask)

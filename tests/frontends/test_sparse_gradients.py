@@ -140,6 +140,18 @@ def test_arithmetic():
         _ = slices * TABLE
 
 
+def test_an_index_below_all_rows_is_no_other_row():
+    """-9 of 8 rows is not -1."""
+    below = RowSlices(np.array([-9, 2]), np.ones((2, 3)), (8, 3))
+    for call in (
+        lambda: below.coalesce().densify(),
+        lambda: gradir.jit(lambda slices: slices.coalesce().densify())(below),
+        lambda: gradir.grad(lambda t: gnp.sum(t[below.indices]), sparse_argnums=0)(TABLE).densify(),
+    ):
+        with pytest.raises(IndexError, match="index -9 is out of"):
+            call()
+
+
 def test_sums_have_the_type_of_both():
     whole = np.arange(8).reshape(4, 2)
     halves = RowSlices(np.array([1, 1]), np.full((2, 2), 0.5), (4, 2))
@@ -172,6 +184,58 @@ def test_several_arguments_and_nested_ones():
     assert scale == wanted_scale
     for name in params:
         np.testing.assert_allclose(grads[name].densify(), dense[name], rtol=1e-12, atol=1e-12)
+
+
+def of_leaves(params: Any, ids: Any, scale: Any) -> Any:
+    rows = params["tables"][0][ids] + params["tables"][1][ids[0]]
+    return squares(rows @ params["w"]) * scale
+
+
+@pytest.mark.parametrize(
+    ("argnums", "sparse"),
+    [
+        (0, {"tables": [True, False], "w": False}),
+        (0, lambda params: {"tables": [x.shape[0] > 8 for x in params["tables"]], "w": False}),
+        ((2, 0), (False, {"tables": (True, False), "w": False})),
+    ],
+)
+def test_single_leaves(argnums: Any, sparse: Any):
+    pair = np.ones((9, 3)), TABLE
+    tables = list(pair) if argnums == 0 else pair
+    params = {"tables": tables, "w": RANDOM.normal(size=(3, 2))}
+    found = gradir.grad(of_leaves, argnums, sparse=sparse)(params, IDS, 2.0)
+    dense = gradir.grad(of_leaves, argnums)(params, IDS, 2.0)
+    first, wanted = (found, dense) if argnums == 0 else (found[1], dense[1])
+    assert isinstance(first["tables"][0], RowSlices)
+    np.testing.assert_allclose(first["tables"][0].densify(), wanted["tables"][0], rtol=1e-12)
+    np.testing.assert_allclose(first["tables"][1], wanted["tables"][1], rtol=1e-12)
+    np.testing.assert_allclose(first["w"], wanted["w"], rtol=1e-12)
+
+
+def test_a_whole_part_and_both_options():
+    params = {"tables": [TABLE, TABLE], "w": RANDOM.normal(size=(3, 2))}
+    sparse = {"tables": True, "w": False}
+    _, grads = gradir.value_and_grad(of_leaves, sparse=sparse)(params, IDS, 2.0)
+    assert [isinstance(g, RowSlices) for g in (*grads["tables"], grads["w"])] == [True, True, False]
+    grads = gradir.grad(of_leaves, sparse_argnums=0, sparse=sparse)(params, IDS, 2.0)
+    assert isinstance(grads["w"], RowSlices)
+
+
+@pytest.mark.parametrize(
+    ("sparse", "message"),
+    [
+        ({"a": True}, "sparse must be nested like the gradient, got nothing at sparse['b']"),
+        ({"a": True, "b": True, "c": True}, "got an array at sparse['c'] and nothing at"),
+        ({"a": [True], "b": False}, "got a list of 1 at sparse['a'] and an array at"),
+        ({"a": "yes", "b": False}, "sparse['a'] must be True or False, got str"),
+        (True, "t_b has no rows, got float64[]"),
+        (lambda: True, "is called with 1 argument"),
+    ],
+)
+def test_leaves_that_cannot_be_chosen(sparse: Any, message: str):
+    with pytest.raises(TraceError) as caught:
+        gradir.grad(lambda t: squares(t["a"]) * t["b"], sparse=sparse)({"a": TABLE, "b": 1.0})
+    assert message in str(caught.value)
 
 
 def test_what_cannot_be_slices():

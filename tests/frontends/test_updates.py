@@ -141,3 +141,32 @@ def test_a_scan_fills_rows():
         wanted[i] = row = np.sin(row + x)
     np.testing.assert_allclose(run(rows, x), wanted, rtol=1e-14)
     check_grads(rows, (x,), order=2)
+
+
+def test_a_choice_of_new_rows_or_old_ones():
+    """It is one of rows, which shows in the memory alone; an index out of range is the update's."""
+
+    def chosen(table: Any, ids: Any, rows: Any, wanted: Any) -> Any:
+        new = table.at[ids].set(rows)
+        return gnp.where(wanted, new, table)
+
+    jitted = gradir.jit(chosen, donate_argnums=0)
+    table, rows = np.arange(60.0).reshape(20, 3), -np.ones((3, 3))
+    rows[2], ids = -2, np.array([4, -1, 4])
+    compiled = jitted.compiled(table, ids, rows, True)
+    assert compiled.executable.plan.peak_bytes < table.nbytes
+    for wanted in (True, False):
+        expected = table.copy()
+        if wanted:
+            expected[ids] = rows
+        found = jitted(table.copy(), ids, rows, wanted)
+        np.testing.assert_array_equal(found, expected)
+        gradients = gradir.grad(lambda t, r, w=wanted: gnp.sum(chosen(t, ids, r, w) ** 2), (0, 1))
+        of_table, of_rows = gradients(table, rows)
+        np.testing.assert_array_equal(of_table, np.where(expected == table, 2 * table, 0))
+        np.testing.assert_array_equal(of_rows, [[0] * 3, *(2 * rows[1:] * wanted)])
+    with pytest.raises(IndexError) as caught:
+        jitted(table, np.array([4, 20, 4]), rows, False)
+    place = f"{__file__}:{chosen.__code__.co_firstlineno + 1}:"
+    assert str(caught.value).startswith(place)
+    assert "array.index_update: index 20 is out of range" in str(caught.value)

@@ -6,20 +6,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gradir.frontends.functions import numpy as gnp
+from gradir.frontends.optim.arithmetic import like, number, require_epsilon, stored, widened
 from gradir.frontends.optim.leaves import (
     aligned,
     counter,
     filled_like,
     floating_element,
     incremented,
-    like,
-    number,
-    require_epsilon,
     require_not_negative,
     require_share,
     require_state,
-    stored,
-    widened,
 )
 from gradir.frontends.optim.transformation import GradientTransformation
 from gradir.frontends.tracing.tracing import is_number
@@ -49,13 +45,15 @@ def scale_by_adam(
     eps_root: float = 0.0,
     state_dtype: Any = None,
     nesterov: bool = False,
+    lazy: bool = False,
 ) -> GradientTransformation:
     """m' = b1 m + (1 - b1) u, v' = b2 v + (1 - b2) u**2, and the update
 
         (m' / (1 - b1**t)) / (sqrt(v' / (1 - b2**t) + eps_root) + eps), with t = 1 first.
 
     `nesterov` takes b1 m' / (1 - b1**(t + 1)) + (1 - b1) u / (1 - b1**t) in place of the first
-    bracket. `adam` gives the sources. `state_dtype`: the dtype of m and v.
+    bracket. `adam` gives the sources. `state_dtype`: the dtype of m and v. `lazy`: of row slices,
+    m and v change and give updates in their rows alone.
     """
     require_share("scale_by_adam", b1=b1, b2=b2)
     require_not_negative("scale_by_adam", eps=eps, eps_root=eps_root)
@@ -70,7 +68,7 @@ def scale_by_adam(
         count = incremented(state.count)
         given = {"updates": updates, "state.mu": state.mu, "state.nu": state.nu}
         rates = _AdamRates(b1, b2, eps, eps_root, *_corrections(b1, b2, count, nesterov))
-        made, mu, nu = aligned("adam", given).map(partial(_dense_adam, rates), 3)
+        made, mu, nu = aligned("adam", given).map(partial(_dense_adam, rates), 3, lazy)
         return made, ScaleByAdamState(count, mu, nu)
 
     return GradientTransformation(init, update)
@@ -129,7 +127,8 @@ def scale_by_rss(
 ) -> GradientTransformation:
     """s' = s + u**2, and the update u / sqrt(s' + eps); 0 where s' is 0. `adagrad` gives sources.
 
-    `state_dtype`: the dtype of s.
+    `state_dtype`: the dtype of s. Of row slices, s changes and gives updates in their rows alone,
+    as it does for an array that is 0 in the others.
     """
     given = {"initial_accumulator_value": initial_accumulator_value, "eps": eps}
     require_not_negative("scale_by_rss", **given)
@@ -141,7 +140,7 @@ def scale_by_rss(
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         require_state("adagrad", state, ScaleByRssState)
         given = {"updates": updates, "state.sum_of_squares": state.sum_of_squares}
-        made, sums = aligned("adagrad", given).map(partial(_dense_adagrad, eps=eps), 2)
+        made, sums = aligned("adagrad", given).map(partial(_dense_adagrad, eps=eps), 2, True)
         return made, ScaleByRssState(sums)
 
     return GradientTransformation(init, update)
@@ -184,11 +183,13 @@ def scale_by_rms(
     initial_scale: float = 0.0,
     eps_in_sqrt: bool = True,
     state_dtype: Any = None,
+    lazy: bool = False,
 ) -> GradientTransformation:
     """v' = decay v + (1 - decay) u**2, and the update u / sqrt(v' + eps).
 
     Without `eps_in_sqrt` u / (sqrt(v') + eps). v is `initial_scale` first. `rmsprop` gives the
-    sources. `state_dtype`: the dtype of v.
+    sources. `state_dtype`: the dtype of v. `lazy`: of row slices, v changes and gives updates in
+    their rows alone.
     """
     require_share("scale_by_rms", decay=decay)
     require_not_negative("scale_by_rms", eps=eps, initial_scale=initial_scale)
@@ -200,7 +201,7 @@ def scale_by_rms(
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         require_state("rmsprop", state, ScaleByRmsState)
         leaves = aligned("rmsprop", {"updates": updates, "state.nu": state.nu})
-        made, nu = leaves.map(dense_rms, 2)
+        made, nu = leaves.map(dense_rms, 2, lazy)
         return made, ScaleByRmsState(nu)
 
     def dense_rms(update: Any, nu: Any) -> tuple[Any, Any]:
@@ -217,6 +218,7 @@ def scale_by_stddev(
     initial_scale: float = 0.0,
     eps_in_sqrt: bool = True,
     state_dtype: Any = None,
+    lazy: bool = False,
 ) -> GradientTransformation:
     """As scale_by_rms, with the variance max(v' - m'**2, 0) for v'; m' = decay m + (1 - decay) u.
 
@@ -234,7 +236,7 @@ def scale_by_stddev(
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         require_state("rmsprop", state, ScaleByStddevState)
         given = {"updates": updates, "state.mu": state.mu, "state.nu": state.nu}
-        made, mu, nu = aligned("rmsprop", given).map(dense_stddev, 3)
+        made, mu, nu = aligned("rmsprop", given).map(dense_stddev, 3, lazy)
         return made, ScaleByStddevState(mu, nu)
 
     def dense_stddev(update: Any, mu: Any, nu: Any) -> tuple[Any, Any, Any]:
@@ -256,11 +258,12 @@ class ScaleByLionState(NamedTuple):
 
 
 def scale_by_lion(
-    b1: float = 0.9, b2: float = 0.99, state_dtype: Any = None
+    b1: float = 0.9, b2: float = 0.99, state_dtype: Any = None, lazy: bool = False
 ) -> GradientTransformation:
     """The update sign(b1 m + (1 - b1) u), then m' = b2 m + (1 - b2) u. `lion` gives the source.
 
-    `state_dtype`: the dtype of m. optax's state has a count too, which nothing reads.
+    `state_dtype`: the dtype of m. `lazy`: of row slices, m changes and gives updates in their rows
+    alone. optax's state has a count too, which nothing reads.
     """
     require_share("scale_by_lion", b1=b1, b2=b2)
     dtype = floating_element(state_dtype)
@@ -271,7 +274,7 @@ def scale_by_lion(
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         require_state("lion", state, ScaleByLionState)
         leaves = aligned("lion", {"updates": updates, "state.mu": state.mu})
-        made, mu = leaves.map(dense_lion, 2)
+        made, mu = leaves.map(dense_lion, 2, lazy)
         return made, ScaleByLionState(mu)
 
     def dense_lion(update: Any, mu: Any) -> tuple[Any, Any]:

@@ -6,18 +6,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from gradir.frontends.optim.arithmetic import like, number, stored, widened
 from gradir.frontends.optim.leaves import (
     aligned,
     counter,
     filled_like,
     floating_element,
     incremented,
-    like,
-    number,
     require_share,
     require_state,
-    stored,
-    widened,
 )
 from gradir.frontends.optim.transformation import GradientTransformation
 

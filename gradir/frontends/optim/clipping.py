@@ -6,15 +6,10 @@ from functools import partial
 from typing import Any
 
 from gradir.frontends.functions import numpy as gnp
-from gradir.frontends.optim.leaves import (
-    aligned,
-    dense_scaled,
-    like,
-    require_not_negative,
-    sum_of_squares,
-)
+from gradir.frontends.optim.arithmetic import like
+from gradir.frontends.optim.leaves import aligned, require_not_negative
+from gradir.frontends.optim.rows import Leaf, scaled, sum_of_squares
 from gradir.frontends.optim.transformation import GradientTransformation, stateless
-from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.transforms.jit import jit
 
 
@@ -26,7 +21,9 @@ def clip(max_delta: float) -> GradientTransformation:
         bound = like(max_delta, update)
         return gnp.clip(update, -bound, bound)
 
-    return stateless(lambda updates, params: aligned("clip", {"updates": updates}).map(dense))
+    return stateless(
+        lambda updates, params: aligned("clip", {"updates": updates}).map(dense, in_rows=True)
+    )
 
 
 def clip_by_global_norm(max_norm: float) -> GradientTransformation:
@@ -40,11 +37,11 @@ def clip_by_global_norm(max_norm: float) -> GradientTransformation:
     require_not_negative("clip_by_global_norm", max_norm=max_norm)
 
     def update(updates: Any, params: Any) -> Any:
-        leaves = aligned("clip_by_global_norm", {"updates": updates})
+        leaves = aligned("clip_by_global_norm", {"updates": updates}).coalesced()
         norm = _norm([u for (u,) in leaves.rows])
         # of a norm that is nan the factor is nan, so that it is seen
         factor = gnp.where(norm <= max_norm, 1.0, max_norm / norm)
-        return leaves.map(partial(dense_scaled, factor=factor))
+        return leaves.map_any(partial(scaled, factor=factor))
 
     return stateless(update)
 
@@ -59,7 +56,7 @@ def _global_norm(updates: Any) -> Any:
     return _norm([u for (u,) in aligned("global_norm", {"updates": updates}).rows])
 
 
-def _norm(updates: list[Tracer]) -> Any:
+def _norm(updates: list[Leaf]) -> Any:
     squares = [sum_of_squares(u) for u in updates]
     total: Any = squares[0] if squares else gnp.zeros((), "float32")
     for each in squares[1:]:

@@ -9,23 +9,19 @@ import numpy as np
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.frontends.functions import numpy as gnp
+from gradir.frontends.optim.arithmetic import like, number, require_epsilon, stored, widened
 from gradir.frontends.optim.leaves import (
     Leaves,
     aligned,
     counter,
     floating_element,
     incremented,
-    like,
-    number,
-    require_epsilon,
     require_not_negative,
     require_state,
-    stored,
-    widened,
 )
+from gradir.frontends.optim.rows import leaf_text
 from gradir.frontends.optim.transformation import GradientTransformation
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.tracing.trees import leaves_like
 
@@ -125,7 +121,7 @@ def _moments(
             u.shape, axes(u.shape)
         ):
             raise refusal(
-                f"adafactor: the state must be that of {path}, {type_text(u.type)}, "
+                f"adafactor: the state must be that of {path}, {leaf_text(u)}, "
                 "but init was given another shape there"
             )
     return rows

@@ -1,34 +1,45 @@
 """Trees of arrays leaf by leaf: nested alike or refused, and the arithmetic of their leaves.
 
 Optimizers are rules on leaves, and `Leaves.map` applies them. A rule takes dense arrays, and says
-so in its name (`dense_adam`): a leaf of another kind gets a rule of its own there.
+so in its name (`dense_adam`). Updates may have `RowSlices` as leaves: these are densified for a
+rule, or the rule is applied to their rows. A rule for `map_any` takes both kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import is_float
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.functions import numpy as gnp
-from gradir.frontends.functions.promotion import converted, promoted
+from gradir.frontends.optim.rows import (
+    Leaf,
+    Rule,
+    by_rows,
+    coalesced,
+    densified,
+    leaf_text,
+    traced_slices,
+    values_of,
+)
+from gradir.frontends.tracing.nesting import described, require_nested_alike
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.frontends.tracing.spec import element_named, type_text
+from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, is_number, lifted
-from gradir.frontends.tracing.trees import Tree, first_difference, flatten
+from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.runtime.row_slices import RowSlices
 
 
 @dataclass(frozen=True)
 class Leaves:
-    """Trees of one nesting: a row for each leaf, with the arrays that the trees have there."""
+    """Trees of one nesting: a row for each leaf, with what the trees have there."""
 
     tree: Tree
     rows: list[tuple[Any, ...]]
@@ -38,20 +49,39 @@ class Leaves:
         rows = [(*row, each) for row, each in zip(self.rows, column, strict=True)]
         return Leaves(self.tree, rows)
 
-    def map(self, rule: Callable[..., Any], results: int = 1) -> Any:
-        """The tree of what the rule gives for each row; a tuple of trees if it gives several."""
+    def map(self, rule: Rule, results: int = 1, in_rows: bool = False) -> Any:
+        """The tree of what the rule gives for each row; a tuple of trees if it gives several.
+
+        The rule gets slices as dense arrays; with `in_rows`, it gets their rows of all arrays, and
+        its results are an update and the new rows of the last trees, the state.
+        """
+
+        def of_row(*row: Any) -> Any:
+            if in_rows and any(isinstance(leaf, RowSlices) for leaf in row):
+                return by_rows(rule, row, results)
+            return rule(*map(densified, row))
+
+        return self.map_any(of_row, results)
+
+    def map_any(self, rule: Rule, results: int = 1) -> Any:
+        """As `map`, of a rule that takes slices as well."""
         made = [rule(*row) for row in self.rows]
         if results == 1:
             return self.tree.build(made)
         return tuple(self.tree.build([row[k] for row in made]) for k in range(results))
 
+    def coalesced(self) -> Leaves:
+        """The rows with slices that have each of their rows once."""
+        return Leaves(self.tree, [tuple(map(coalesced, row)) for row in self.rows])
+
 
 def aligned(what: str, trees: Mapping[str, Any]) -> Leaves:
     """Trees by their names, nested like the first, with floating leaves of its leaves' shapes.
 
-    TraceError that begins with `what` and names the path of the first leaf that is not so.
+    The tree of the name `updates` may have row slices. TraceError that begins with `what` and names
+    the path of the first leaf that is not so.
     """
-    names, flat = list(trees), [flatten(tree) for tree in trees.values()]
+    names, flat = list(trees), [flatten(tree, RowSlices) for tree in trees.values()]
     first, tree = names[0], flat[0][1]
     for name, (_, other) in zip(names, flat, strict=True):
         require_nested_alike(what, first, tree, name, other)
@@ -61,38 +91,27 @@ def aligned(what: str, trees: Mapping[str, Any]) -> Leaves:
             if x.shape != y.shape:
                 raise refusal(
                     f"{what}: {name}{path} must have the shape of {first}{path}, "
-                    f"got {type_text(y.type)} and {type_text(x.type)}"
+                    f"got {leaf_text(y)} and {leaf_text(x)}"
                 )
     return Leaves(tree, list(zip(*columns, strict=True)))
 
 
-def require_nested_alike(what: str, first: str, tree: Tree, name: str, other: Tree) -> None:
-    """TraceError at the first path where one tree has what the other has not."""
-    found = first_difference(tree, other)
-    if found is not None:
-        path, wanted, got = found
-        raise refusal(
-            f"{what}: {name} must be nested like {first}, got {_described(got)} at {name}{path} "
-            f"and {_described(wanted)} at {first}{path}"
-        )
-
-
-def _described(tree: Tree | None) -> str:
-    if tree is None:
-        return "nothing"
-    if tree.kind is None:
-        return "an array"
-    return "None" if tree.kind is type(None) else f"a {tree.kind.__name__} of {len(tree.children)}"
-
-
-def _arrays(what: str, name: str, leaves: list[Any], tree: Tree) -> list[Tracer]:
-    found: list[Tracer] = []
+def _arrays(what: str, name: str, leaves: list[Any], tree: Tree) -> list[Leaf]:
+    found: list[Leaf] = []
     for path, leaf in zip(tree.paths(name), leaves, strict=True):
-        array = lifted(leaf, what=f"{what}: {path}: ")
-        if not is_float(element(array)):
-            raise refusal(f"{what}: {path} must be floating, got {type_text(array.type)}")
+        array = _lifted(what, name, path, leaf)
+        if not is_float(element(values_of(array))):
+            raise refusal(f"{what}: {path} must be floating, got {leaf_text(array)}")
         found.append(array)
     return found
+
+
+def _lifted(what: str, name: str, path: str, leaf: Any) -> Leaf:
+    if not isinstance(leaf, RowSlices):
+        return lifted(leaf, what=f"{what}: {path}: ")
+    if name != "updates":
+        raise refusal(f"{what}: {path} must be an array, got {leaf}; densify() gives one")
+    return traced_slices(what, path, leaf)
 
 
 def require_state(what: str, state: object, kind: type) -> None:
@@ -100,7 +119,7 @@ def require_state(what: str, state: object, kind: type) -> None:
     if type(state) is not kind:
         raise refusal(
             f"{what}: the state must be what init gives, {kind.__name__}, "
-            f"got {_described(flatten(state)[1])}"
+            f"got {described(flatten(state)[1])}"
         )
 
 
@@ -144,62 +163,6 @@ def incremented(count: Any) -> Any:
     return gnp.where(count < LAST_COUNT, count + 1, count)
 
 
-def number(count: Any) -> Any:
-    """A count as a number that gives way to the dtypes that it meets, as Python's do."""
-    made = gnp.astype(count, "float64")
-    return Tracer(made.trace, made.ssa, weak=True)
-
-
-# The dtypes of arithmetic between leaves and numbers.
-
-
-def dense_scaled(update: Any, factor: Any) -> Any:
-    """An array times a number, in the array's dtype."""
-    return update * like(factor, update)
-
-
-def like(value: Any, leaf: Tracer) -> Any:
-    """A number, or an array of rank 0, that does not change the dtype of the leaf it meets."""
-    if is_number(value):
-        return value
-    scalar = lifted(value)
-    if scalar.shape:
-        raise refusal(f"a factor of updates must have rank 0, got {type_text(scalar.type)}")
-    return converted(scalar, element(leaf))
-
-
-def stored(value: Tracer, before: Tracer) -> Tracer:
-    """A new entry of a state in the dtype of the one before: states keep their types."""
-    return converted(value, element(before))
-
-
-def widened(x: Tracer, other: Tracer) -> Any:
-    """x in the dtype that both promote to, before any of its digits are lost."""
-    both = promoted(element(x), element(other))
-    assert both is not None, "floats promote"
-    return converted(x, both)
-
-
-def single_or_double(x: Tracer) -> Any:
-    """x in float32 at least: sums of squares leave the range of float16."""
-    return converted(x, promoted(element(x), f32) or f32)
-
-
-def sum_of_squares(x: Tracer) -> Any:
-    """The sum of the squares of all elements, in float32 at least."""
-    wide = single_or_double(x)
-    return gnp.sum(wide * wide)
-
-
-def require_epsilon(what: str, eps: Any, leaf: Tracer) -> None:
-    """TraceError where eps is 0 in the dtype of the arithmetic: 0 / 0 would follow."""
-    if is_number(eps) and eps > 0 and float(np.asarray(eps).astype(leaf.dtype)) == 0:
-        raise refusal(
-            f"{what}: eps = {eps} is 0 in {leaf.dtype.name}; "
-            "pass state_dtype='float32', or a larger eps"
-        )
-
-
 # Hyperparameters.
 
 
@@ -229,16 +192,3 @@ def require_positive(what: str, **values: Any) -> None:
     for name, value in values.items():
         if is_number(value) and value == 0:
             raise ArgumentError(f"{what}: {name} must be positive, got {value}")
-
-
-def chosen_leaves(what: str, mask: Any, params: Any) -> list[bool]:
-    """For each leaf of the parameters, whether a mask chooses it: bools, or a function for them."""
-    leaves, tree = flatten(params)
-    if mask is None:
-        return [True] * len(leaves)
-    chosen, found = flatten(mask(params) if callable(mask) else mask)
-    require_nested_alike(what, "params", tree, "mask", found)
-    for path, value in zip(found.paths("mask"), chosen, strict=True):
-        if not isinstance(value, bool | np.bool_):
-            raise refusal(f"{what}: {path} must be True or False, got {type(value).__name__}")
-    return [bool(value) for value in chosen]

@@ -11,19 +11,20 @@ from typing import Any, NamedTuple, cast
 
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions import numpy as gnp
+from gradir.frontends.optim.arithmetic import like, single_or_double
 from gradir.frontends.optim.leaves import (
     aligned,
     counter,
     incremented,
-    like,
-    require_nested_alike,
     require_range,
     require_state,
-    single_or_double,
 )
+from gradir.frontends.optim.rows import on_values, values_of
 from gradir.frontends.optim.transformation import GradientTransformation, LossScaled
+from gradir.frontends.tracing.nesting import require_nested_alike
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.tracing.trees import flatten
+from gradir.runtime.row_slices import RowSlices
 
 INFINITY = float("inf")
 
@@ -102,7 +103,7 @@ def _loss_scaled(
         require_state("loss scaling", state, LossScaleState)
         scale, inner = lifted(state.scale), state.inner
         leaves = aligned("loss scaling", {"updates": updates})
-        unscaled = leaves.map(partial(_dense_unscaled, scale))
+        unscaled = leaves.map_any(partial(on_values, partial(_unscaled, scale)))
         is_finite = _all_finite(unscaled)
         made, new = optimizer.update(unscaled, inner, params)
         finite_steps = gnp.where(is_finite, incremented(state.finite_steps), 0)
@@ -117,7 +118,7 @@ def _loss_scaled(
     return LossScaled(init, update, lambda state: state.scale)
 
 
-def _dense_unscaled(scale: Any, update: Any) -> Any:
+def _unscaled(scale: Any, update: Any) -> Any:
     wide = single_or_double(update)
     return wide / like(scale, wide)
 
@@ -125,15 +126,15 @@ def _dense_unscaled(scale: Any, update: Any) -> Any:
 def _all_finite(tree: Any) -> Any:
     """Whether no element of any leaf is inf or nan; of rank 0."""
     found: Any = lifted(True)
-    for leaf in flatten(tree)[0]:
-        found = found & gnp.all(gnp.isfinite(leaf))
+    for leaf in flatten(tree, RowSlices)[0]:
+        found = found & gnp.all(gnp.isfinite(values_of(leaf)))
     return found
 
 
 def _chosen(is_new: Any, new: Any, old: Any) -> Any:
     """The new leaves where `is_new` is true, else the old ones, or 0 where there are none."""
-    leaves, tree = flatten(new)
+    leaves, tree = flatten(new, RowSlices)
     others, nested = flatten(old) if old is not None else ([0] * len(leaves), tree)
     require_nested_alike("loss scaling", "state.inner", nested, "the new one", tree)
-    pairs = zip(leaves, others, strict=True)
-    return tree.build([gnp.where(is_new, each, other) for each, other in pairs])
+    choices = [partial(gnp.where, is_new, y=other) for other in others]
+    return tree.build([on_values(*pair) for pair in zip(choices, leaves, strict=True)])

@@ -4,6 +4,10 @@ In the formulas g is the gradient, p the parameter, lr the learning rate, and th
 p + update. `learning_rate` is a number, an array of rank 0, or a schedule. `state_dtype` is the
 dtype of the running averages: that of the parameters if None; "float32" for those of bfloat16 and
 float16, whose squares would leave the range or the precision of these.
+
+Gradients may have gradir.RowSlices as leaves. A step is then that of the same dense gradient. With
+`lazy`, state and parameters change in the rows of such a leaf alone, by the same formula, and all
+other rows stay as they are; counts of steps are those of all steps.
 """
 
 from __future__ import annotations
@@ -37,16 +41,20 @@ def sgd(
     momentum: float | None = None,
     nesterov: bool = False,
     state_dtype: Any = None,
+    lazy: bool = False,
 ) -> GradientTransformation:
     """Stochastic gradient descent: update -lr g; with momentum -lr t', t' = g + momentum t.
 
     `nesterov`: -lr (g + momentum t'). Robbins and Monro, 1951; Polyak, 1964; Sutskever et al., On
     the importance of initialization and momentum in deep learning, 2013, where lr is inside t.
     torch.optim.SGD is the same without dampening; its weight_decay is
-    chain(add_decayed_weights(weight_decay), sgd(...)).
+    chain(add_decayed_weights(weight_decay), sgd(...)). With `lazy`, which is MXNet's lazy_update,
+    t' and the update are of the rows of row slices alone. Without momentum it says nothing.
     """
     rate = scale_by_learning_rate(learning_rate)
-    return chain(rate) if momentum is None else chain(trace(momentum, nesterov, state_dtype), rate)
+    if momentum is None:
+        return chain(rate)
+    return chain(trace(momentum, nesterov, state_dtype, lazy), rate)
 
 
 def adagrad(
@@ -74,6 +82,7 @@ def rmsprop(
     momentum: float | None = None,
     nesterov: bool = False,
     state_dtype: Any = None,
+    lazy: bool = False,
 ) -> GradientTransformation:
     """v' = decay v + (1 - decay) g**2, update -lr g / sqrt(v' + eps).
 
@@ -82,14 +91,15 @@ def rmsprop(
     which have the learning rate of their step in them. Tieleman and Hinton, Lecture 6.5, 2012.
     torch.optim.RMSprop has decay = 0.99, adds eps to the root (eps_in_sqrt=False), and multiplies
     the sum of momentum by the learning rate of the last step; neither it nor optax bounds the
-    variance by 0. optax's bias_correction is scale_by_adam with b1 = 0.
+    variance by 0. optax's bias_correction is scale_by_adam with b1 = 0. With `lazy`, all of this is
+    of the rows of row slices alone.
     """
     by = scale_by_stddev if centered else scale_by_rms
-    scaled = by(decay, eps, initial_scale, eps_in_sqrt, state_dtype)
+    scaled = by(decay, eps, initial_scale, eps_in_sqrt, state_dtype, lazy)
     rate = scale_by_learning_rate(learning_rate)
     if momentum is None:
         return chain(scaled, rate)
-    return chain(scaled, rate, trace(momentum, nesterov, state_dtype))
+    return chain(scaled, rate, trace(momentum, nesterov, state_dtype, lazy))
 
 
 def adam(
@@ -100,6 +110,7 @@ def adam(
     eps_root: float = 0.0,
     state_dtype: Any = None,
     nesterov: bool = False,
+    lazy: bool = False,
 ) -> GradientTransformation:
     """m' = b1 m + (1 - b1) g, v' = b2 v + (1 - b2) g**2, and the update
 
@@ -108,8 +119,12 @@ def adam(
     Kingma and Ba, Adam, 2015 (https://arxiv.org/abs/1412.6980); `nesterov`: Dozat, Incorporating
     Nesterov Momentum into Adam, 2016. torch.optim.Adam is the same with eps_root = 0. 1 - b**t is
     computed in float64, as in torch; in float32 in optax. optax's mu_dtype is of m alone.
+
+    With `lazy`, m' and v' of row slices, and the update, are those of their rows, and other rows
+    stay as they are; t counts all steps. torch.optim.SparseAdam and LazyAdam of TensorFlow Addons
+    are that, with eps / sqrt(1 - b2**t) for eps.
     """
-    scaled = scale_by_adam(b1, b2, eps, eps_root, state_dtype, nesterov)
+    scaled = scale_by_adam(b1, b2, eps, eps_root, state_dtype, nesterov, lazy)
     return chain(scaled, scale_by_learning_rate(learning_rate))
 
 
@@ -123,15 +138,17 @@ def adamw(
     weight_decay: float = 1e-4,
     mask: Any = None,
     nesterov: bool = False,
+    lazy: bool = False,
 ) -> GradientTransformation:
     """adam's update, and -lr weight_decay p added to it, for the leaves that `mask` chooses.
 
     Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019
     (https://arxiv.org/abs/1711.05101), where weight decay is not multiplied by lr.
-    torch.optim.AdamW is the same with weight_decay = 1e-2. `mask` as for add_decayed_weights.
+    torch.optim.AdamW is the same with weight_decay = 1e-2. `mask` as for add_decayed_weights,
+    `lazy` as for adam; other rows do not decay either.
     """
-    scaled = scale_by_adam(b1, b2, eps, eps_root, state_dtype, nesterov)
-    decayed = add_decayed_weights(weight_decay, mask)
+    scaled = scale_by_adam(b1, b2, eps, eps_root, state_dtype, nesterov, lazy)
+    decayed = add_decayed_weights(weight_decay, mask, lazy)
     return chain(scaled, decayed, scale_by_learning_rate(learning_rate))
 
 
@@ -162,14 +179,16 @@ def lion(
     state_dtype: Any = None,
     weight_decay: float = 1e-3,
     mask: Any = None,
+    lazy: bool = False,
 ) -> GradientTransformation:
     """Update -lr (sign(b1 m + (1 - b1) g) + weight_decay p), then m' = b2 m + (1 - b2) g.
 
     Chen et al., Symbolic Discovery of Optimization Algorithms, 2023
-    (https://arxiv.org/abs/2302.06675). torch.optim has none.
+    (https://arxiv.org/abs/2302.06675). torch.optim has none. With `lazy`, all of this is of the
+    rows of row slices alone.
     """
-    scaled = scale_by_lion(b1, b2, state_dtype)
-    decayed = add_decayed_weights(weight_decay, mask)
+    scaled = scale_by_lion(b1, b2, state_dtype, lazy)
+    decayed = add_decayed_weights(weight_decay, mask, lazy)
     return chain(scaled, decayed, scale_by_learning_rate(learning_rate))
 
 

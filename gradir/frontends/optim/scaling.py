@@ -6,34 +6,32 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gradir.frontends.functions import numpy as gnp
+from gradir.frontends.optim.arithmetic import like, stored, widened
 from gradir.frontends.optim.leaves import (
     aligned,
-    chosen_leaves,
     counter,
-    dense_scaled,
     filled_like,
     floating_element,
     incremented,
-    like,
     require_not_negative,
     require_params,
     require_positive,
     require_share,
     require_state,
-    single_or_double,
-    stored,
-    sum_of_squares,
-    widened,
 )
+from gradir.frontends.optim.rows import on_values, root_mean_square, scaled, sum_of_squares
 from gradir.frontends.optim.schedules import Schedule, value_of
 from gradir.frontends.optim.transformation import GradientTransformation, stateless
+from gradir.frontends.tracing.nesting import chosen_leaves
+from gradir.frontends.tracing.trees import flatten
+from gradir.runtime.row_slices import RowSlices
 
 ScalarOrSchedule = float | Schedule
 """A number, an array of rank 0, or a function of the count of steps that gives one."""
 
 
 def _scaled(what: str, updates: Any, factor: Any) -> Any:
-    return aligned(what, {"updates": updates}).map(partial(dense_scaled, factor=factor))
+    return aligned(what, {"updates": updates}).map_any(partial(scaled, factor=factor))
 
 
 def scale(step_size: float) -> GradientTransformation:
@@ -79,11 +77,14 @@ class TraceState(NamedTuple):
     trace: Any
 
 
-def trace(decay: float, nesterov: bool = False, state_dtype: Any = None) -> GradientTransformation:
+def trace(
+    decay: float, nesterov: bool = False, state_dtype: Any = None, lazy: bool = False
+) -> GradientTransformation:
     """Momentum: t' = u + decay * t, and the update t', or u + decay * t' with `nesterov`.
 
     Polyak, 1964; Sutskever et al., On the importance of initialization and momentum, 2013.
     `state_dtype`: the dtype of t, that of the parameters if None; optax's accumulator_dtype.
+    `lazy`: of row slices, t changes and gives updates in their rows alone.
     """
     require_share("trace", decay=decay)
     dtype = floating_element(state_dtype)
@@ -94,7 +95,7 @@ def trace(decay: float, nesterov: bool = False, state_dtype: Any = None) -> Grad
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         require_state("trace", state, TraceState)
         leaves = aligned("trace", {"updates": updates, "state.trace": state.trace})
-        made, new = leaves.map(partial(_dense_trace, decay=decay, nesterov=nesterov), 2)
+        made, new = leaves.map(partial(_dense_trace, decay=decay, nesterov=nesterov), 2, lazy)
         return made, TraceState(new)
 
     return GradientTransformation(init, update)
@@ -106,26 +107,33 @@ def _dense_trace(update: Any, before: Any, decay: Any, nesterov: bool) -> tuple[
     return u + like(decay, u) * new if nesterov else new, stored(new, before)
 
 
-def add_decayed_weights(weight_decay: float = 0.0, mask: Any = None) -> GradientTransformation:
+def add_decayed_weights(
+    weight_decay: float = 0.0, mask: Any = None, lazy: bool = False
+) -> GradientTransformation:
     """u + weight_decay * p.
 
     Before a learning rate this is the decoupled decay of Loshchilov and Hutter, Decoupled Weight
     Decay Regularization, 2019 (https://arxiv.org/abs/1711.05101); before the rest of an optimizer
     it is the gradient of an L2 penalty, as torch.optim's `weight_decay` of SGD and Adam. `mask`
-    says for each leaf whether it decays: True or False nested like the parameters, or a function
-    that gives that for the parameters.
+    says for each leaf whether it decays: True or False nested like the parameters, or for a whole
+    part of them, or a function that gives that for the parameters. `lazy`: of row slices, the
+    parameters of their rows alone decay.
     """
     require_not_negative("add_decayed_weights", weight_decay=weight_decay)
 
     def update(updates: Any, params: Any) -> Any:
         require_params("add_decayed_weights", params)
         leaves = aligned("add_decayed_weights", {"params": params, "updates": updates})
-        chosen = chosen_leaves("add_decayed_weights", mask, params)
-        return leaves.beside(chosen).map(dense_decay)
+        decayed = leaves.map(dense_decay, in_rows=lazy)
+        if mask is None:
+            return decayed
+        given = mask(params) if callable(mask) else mask
+        chosen = chosen_leaves("add_decayed_weights", "mask", given, "params", leaves.tree)
+        rows = zip(chosen, flatten(decayed, RowSlices)[0], leaves.rows, strict=True)
+        return leaves.tree.build([new if chooses else old for chooses, new, (_, old) in rows])
 
-    def dense_decay(param: Any, update: Any, is_chosen: bool) -> Any:
-        decay = dense_scaled(widened(param, update), weight_decay)
-        return update + decay if is_chosen else update
+    def dense_decay(param: Any, update: Any) -> Any:
+        return update + scaled(widened(param, update), weight_decay)
 
     return stateless(update)
 
@@ -136,31 +144,24 @@ def scale_by_trust_ratio(
     """u * trust_coefficient * norm(p) / (norm(u) + eps), for each leaf; u where a norm is 0.
 
     You et al., LARS, 2017 (https://arxiv.org/abs/1708.03888). The norms are Euclidean, computed in
-    float32 at least, and `min_norm` at least.
+    float32 at least, and `min_norm` at least. Those of row slices are the norms of whole leaves.
     """
     require_not_negative("scale_by_trust_ratio", min_norm=min_norm, eps=eps)
 
-    def dense_trust(param: Any, update: Any) -> Any:
+    def trusted(param: Any, update: Any) -> Any:
         lengths = (gnp.sqrt(sum_of_squares(x)) for x in (param, update))
         of_param, of_update = (gnp.maximum(x, min_norm) for x in lengths)
         is_zero = (of_param == 0) | (of_update == 0)
         safe = gnp.where(is_zero, 1.0, of_update + eps)
         ratio = gnp.where(is_zero, 1.0, trust_coefficient * of_param / safe)
-        return dense_scaled(update, ratio)
+        return scaled(update, ratio)
 
     def update(updates: Any, params: Any) -> Any:
         require_params("scale_by_trust_ratio", params)
         leaves = aligned("scale_by_trust_ratio", {"params": params, "updates": updates})
-        return leaves.map(dense_trust)
+        return leaves.coalesced().map_any(trusted)
 
     return stateless(update)
-
-
-def root_mean_square(x: Any) -> Any:
-    """The root of the mean of the squares of all elements, in float32 at least; 0 of none."""
-    if x.size == 0:
-        return gnp.zeros((), single_or_double(x).dtype)
-    return gnp.sqrt(sum_of_squares(x) / x.size)
 
 
 def clip_by_block_rms(threshold: float) -> GradientTransformation:
@@ -170,12 +171,14 @@ def clip_by_block_rms(threshold: float) -> GradientTransformation:
     """
     require_positive("clip_by_block_rms", threshold=threshold)
 
-    def dense(update: Any) -> Any:
-        return update / like(gnp.maximum(root_mean_square(update) / threshold, 1.0), update)
+    def clipped(update: Any) -> Any:
+        divisor = gnp.maximum(root_mean_square(update) / threshold, 1.0)
+        return on_values(lambda x: x / like(divisor, x), update)
 
-    return stateless(
-        lambda updates, params: aligned("clip_by_block_rms", {"updates": updates}).map(dense)
-    )
+    def update(updates: Any, params: Any) -> Any:
+        return aligned("clip_by_block_rms", {"updates": updates}).coalesced().map_any(clipped)
+
+    return stateless(update)
 
 
 def scale_by_param_block_rms(min_scale: float = 1e-3) -> GradientTransformation:
@@ -185,12 +188,12 @@ def scale_by_param_block_rms(min_scale: float = 1e-3) -> GradientTransformation:
     """
     require_not_negative("scale_by_param_block_rms", min_scale=min_scale)
 
-    def dense(param: Any, update: Any) -> Any:
-        return dense_scaled(update, gnp.maximum(root_mean_square(param), min_scale))
+    def by_param(param: Any, update: Any) -> Any:
+        return scaled(update, gnp.maximum(root_mean_square(param), min_scale))
 
     def update(updates: Any, params: Any) -> Any:
         require_params("scale_by_param_block_rms", params)
         given = {"params": params, "updates": updates}
-        return aligned("scale_by_param_block_rms", given).map(dense)
+        return aligned("scale_by_param_block_rms", given).map_any(by_param)
 
     return stateless(update)

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.functions import numpy as gnp
-from gradir.frontends.optim.leaves import number
+from gradir.frontends.optim.arithmetic import number
 from gradir.frontends.tracing.tracing import is_number
 from gradir.frontends.transforms.jit import jit
 

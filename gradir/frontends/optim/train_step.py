@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions import numpy as gnp
-from gradir.frontends.optim.leaves import single_or_double
+from gradir.frontends.optim.arithmetic import single_or_double
 from gradir.frontends.optim.transformation import (
     GradientTransformation,
     LossScaled,
@@ -22,7 +22,10 @@ from gradir.frontends.transforms.jit import Jitted, jit
 
 
 def train_step(
-    loss: Callable[..., Any], optimizer: GradientTransformation, has_aux: bool = False
+    loss: Callable[..., Any],
+    optimizer: GradientTransformation,
+    has_aux: bool = False,
+    sparse: Any = False,
 ) -> Jitted:
     """A function (params, state, *batch) -> (params, state, loss) that takes one step.
 
@@ -30,7 +33,9 @@ def train_step(
     (number, aux), and the step gives (params, state, (loss, aux)). The loss is that before the
     step. `state` is first `optimizer.init(params)`. With loss scaling, the loss is multiplied by
     the state's scale in float32 before it is differentiated; the result is the loss itself. The
-    step is one native call, as `step = gradir.jit(train_step(...))`, or by itself.
+    step is one native call, as `step = gradir.jit(train_step(...))`, or by itself. `sparse`, as for
+    gradir.grad, are the parameters with row slices for gradients: {"table": True, "w": False}, or a
+    function that gives that for the parameters.
     """
     if not callable(loss):
         raise ArgumentTypeError(f"loss: expected a Python function, got {loss!r}")
@@ -40,9 +45,13 @@ def train_step(
     def step(params: Any, state: Any, *batch: Any, **named: Any) -> tuple[Any, Any, Any]:
         if isinstance(optimizer, LossScaled):
             scaled = _scaled(loss, optimizer.factor(state), has_aux)
-            (_, result), grads = value_and_grad(scaled, has_aux=True)(params, *batch, **named)
+            (_, result), grads = value_and_grad(scaled, has_aux=True, sparse=sparse)(
+                params, *batch, **named
+            )
         else:
-            result, grads = value_and_grad(loss, has_aux=has_aux)(params, *batch, **named)
+            result, grads = value_and_grad(loss, has_aux=has_aux, sparse=sparse)(
+                params, *batch, **named
+            )
         updates, new_state = optimizer.update(grads, state, params)
         return apply_updates(params, updates), new_state, result
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from gradir.errors import ArgumentError, ArgumentTypeError
-from gradir.frontends.optim.leaves import aligned, stored
+from gradir.frontends.optim.leaves import aligned
+from gradir.frontends.optim.rows import added
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.transforms.jit import jit
 
@@ -20,10 +21,10 @@ class GradientTransformation:
     `init(params)` gives the state to begin with. `update(updates, state, params)` gives the new
     updates and the new state; the updates of the first transformation are the gradients, those of
     the last are added to the parameters. Trees are nested like the parameters. `params` may be
-    left out where the transformation does not read them. In a traced function, such as that of
-    gradir.jit, both are traced; called with arrays by themselves they are compiled for these
-    shapes and dtypes, once, and run. Raises TraceError that names the path of a leaf where trees
-    or shapes differ.
+    left out where the transformation does not read them. Updates may have RowSlices as leaves, as
+    docs/training.md says. In a traced function, such as that of gradir.jit, both are traced; called
+    with arrays by themselves they are compiled for these shapes and dtypes, once, and run. Raises
+    TraceError that names the path of a leaf where trees or shapes differ.
     """
 
     init: Init
@@ -105,10 +106,6 @@ def apply_updates(params: Any, updates: Any) -> Any:
     return _applied(params, updates)
 
 
-def _dense_sum(param: Any, update: Any) -> Any:
-    return stored(param + update, param)
-
-
 @jit
 def _applied(params: Any, updates: Any) -> Any:
-    return aligned("apply_updates", {"params": params, "updates": updates}).map(_dense_sum)
+    return aligned("apply_updates", {"params": params, "updates": updates}).map_any(added)

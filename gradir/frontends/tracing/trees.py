@@ -92,10 +92,10 @@ def _joined(name: str, label: object) -> str:
 LEAF = Tree(None)
 
 
-def flatten(value: object) -> tuple[list[Any], Tree]:
-    """The leaves of a nested value in order, and their nesting."""
+def flatten(value: object, atom: type[RowSlices] | None = None) -> tuple[list[Any], Tree]:
+    """The leaves of a nested value in order, and their nesting. RowSlices as `atom` are leaves."""
     leaves: list[Any] = []
-    return leaves, _flatten(value, leaves)
+    return leaves, _flatten(value, leaves, atom)
 
 
 def first_difference(
@@ -114,6 +114,23 @@ def first_difference(
             if found is not None:
                 return found
     return path, one, other
+
+
+def grown(prefix: Tree, tree: Tree) -> Tree:
+    """The nesting with what the tree has in place of each leaf."""
+    if prefix.kind is None:
+        return tree
+    its = tree.labelled()
+    children = [grown(child, its.get(label, child)) for label, child in prefix.labelled().items()]
+    return Tree(prefix.kind, prefix.keys, tuple(children))
+
+
+def spread_leaves(leaves: Iterator[Any], prefix: Tree, tree: Tree) -> list[Any]:
+    """For each leaf of a tree, the one that is there in a nesting that grows to it."""
+    if prefix.kind is None:
+        return [next(leaves)] * tree.count
+    pairs = zip(prefix.children, tree.children, strict=True)
+    return [leaf for child, its in pairs for leaf in spread_leaves(leaves, child, its)]
 
 
 def leaves_like(value: object, tree: Tree) -> list[Any] | None:
@@ -143,18 +160,18 @@ def _placed(leaves: Iterator[Any], found: Tree, tree: Tree) -> list[Any] | None:
     return made
 
 
-def _flatten(value: object, leaves: list[Any]) -> Tree:
+def _flatten(value: object, leaves: list[Any], atom: type[RowSlices] | None) -> Tree:
     if value is None:
         return Tree(type(None))
     if isinstance(value, dict):
         items = _sorted(cast(dict[Any, Any], value))
-        children = tuple(_flatten(child, leaves) for _, child in items)
+        children = tuple(_flatten(child, leaves, atom) for _, child in items)
         return Tree(dict, tuple(key for key, _ in items), children)
     if isinstance(value, tuple | list):
         items = cast(Sequence[Any], value)
-        return Tree(type(items), (), tuple(_flatten(child, leaves) for child in items))
-    if isinstance(value, RowSlices):
-        parts = tuple(_flatten(part, leaves) for part in (value.indices, value.values))
+        return Tree(type(items), (), tuple(_flatten(child, leaves, atom) for child in items))
+    if isinstance(value, RowSlices) and atom is not RowSlices:
+        parts = tuple(_flatten(part, leaves, atom) for part in (value.indices, value.values))
         return Tree(RowSlices, tuple(value.shape), parts)
     leaves.append(value)
     return LEAF

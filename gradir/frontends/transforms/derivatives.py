@@ -20,6 +20,8 @@ from gradir.compiler.measured_gradient import apply_gradient
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
+from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.nesting import chosen_leaves
 from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced, function_name, traced
@@ -52,6 +54,7 @@ def grad(
     policy: str = "keep_all",
     memory_limit: int | None = None,
     sparse_argnums: int | Sequence[int] = (),
+    sparse: Any = False,
 ) -> Callable[..., Any]:
     """The gradient function of a function that returns a floating number of rank 0.
 
@@ -59,16 +62,17 @@ def grad(
     is a tuple for several. `has_aux`: the function returns (number, aux), its gradient (gradient,
     aux). `policy` and `memory_limit` (bytes) are those of Module.gradient. `sparse_argnums`, out of
     `argnums`, are the arguments with gradients as RowSlices: the rows read, also in traced code.
+    `sparse` says it for single leaves: True or False nested like the gradient, or for a whole part
+    of it, or a function that gives that for the arguments of `argnums`.
     """
-    both = value_and_grad(function, argnums, has_aux, policy, memory_limit, sparse_argnums)
+    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse)
+    both = value_and_grad(function, *options)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    return _derivative(
-        gradient, grad, function, argnums, has_aux, policy, memory_limit, sparse_argnums
-    )
+    return _derivative(gradient, grad, function, *options)
 
 
 def value_and_grad(
@@ -78,6 +82,7 @@ def value_and_grad(
     policy: str = "keep_all",
     memory_limit: int | None = None,
     sparse_argnums: int | Sequence[int] = (),
+    sparse: Any = False,
 ) -> Callable[..., Any]:
     """Like grad, but returns (value, gradient), or ((value, aux), gradient) with `has_aux`."""
     if not callable(function):
@@ -90,18 +95,16 @@ def value_and_grad(
         _require_number(inner, has_aux)
         wrt = _leaves_of(inner.arguments, argnums, len(args))
         _require_floating(inner, wrt)
-        sparse = tuple(_leaves_of(inner.arguments, sparse_argnums, len(args)))
-        _require_rows(inner, wrt, sparse)
-        options = Options("grad", policy, memory_limit, sparse)
+        rows = _leaves_with_rows(inner, args, argnums, sparse_argnums, sparse)
+        options = Options("grad", policy, memory_limit, rows)
         [made] = _differentiated(trace, inner, options, wrt, [0])
         results = _call(trace, made, _operands(trace, inner, args, kwargs))
-        grads = _with_slices(inner, results[inner.results.count :], wrt, sparse)
+        grads = _with_slices(inner, results[inner.results.count :], wrt, rows)
         arguments = inner.arguments.children[0]
         return _results(inner, results), _gradients(grads, arguments, argnums)
 
-    return _derivative(
-        both, value_and_grad, function, argnums, has_aux, policy, memory_limit, sparse_argnums
-    )
+    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse)
+    return _derivative(both, value_and_grad, function, *options)
 
 
 class Derivative(Wrapped):
@@ -238,11 +241,30 @@ def _require_number(inner: Traced, has_aux: bool) -> None:
         )
 
 
-def _require_rows(inner: Traced, wrt: Sequence[int], sparse: Sequence[int]) -> None:
-    types = _signature(inner).inputs.data
-    for k in sparse:
+def _leaves_with_rows(
+    inner: Traced,
+    args: Sequence[Any],
+    argnums: int | Sequence[int],
+    sparse_argnums: int | Sequence[int],
+    sparse: Any,
+) -> tuple[int, ...]:
+    """The leaves that `sparse_argnums` or `sparse` choose; TraceError for one without rows."""
+    wrt = _leaves_of(inner.arguments, argnums, len(args))
+    found = _leaves_of(inner.arguments, sparse_argnums, len(args))
+    for k in found:
         if k not in wrt:
             raise refusal(f"grad: {inner.names[k]} is in sparse_argnums and not in argnums")
+    chosen = args[argnums] if isinstance(argnums, int) else tuple(args[k] for k in argnums)
+    mask = called("grad", sparse, chosen) if callable(sparse) else sparse
+    of_wrt = chosen_leaves("grad", "sparse", mask, "the gradient", flatten(chosen)[1])
+    found += [k for k, is_chosen in zip(wrt, of_wrt, strict=True) if is_chosen]
+    _require_rows(inner, found)
+    return tuple(dict.fromkeys(found))
+
+
+def _require_rows(inner: Traced, leaves: Sequence[int]) -> None:
+    types = _signature(inner).inputs.data
+    for k in leaves:
         if not shape_of(types[k]):
             raise refusal(f"grad: {inner.names[k]} has no rows, got {type_text(types[k])}")
 

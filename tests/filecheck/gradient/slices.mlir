@@ -24,18 +24,23 @@ func.func @f(%w: tensor<1000x8xf32> {grad.name = "w"}, %i: tensor<3xi32>, %j: te
 // CHECK-NEXT:   %6 = array.broadcast_to %5 : tensor<2x1xi1> -> tensor<2x8xi1>
 // CHECK-NEXT:   %7 = array.full {value = 0.0} : tensor<2x8xf32>
 // CHECK-NEXT:   %8 = array.where %6, %7, %b_ct : tensor<2x8xi1>, tensor<2x8xf32>, tensor<2x8xf32> -> tensor<2x8xf32>
-// CHECK-NEXT:   %9 = array.less %j, %0 : tensor<2xi64>, tensor<2xi64> -> tensor<2xi1>
+// CHECK-NEXT:   %9 = array.less %j, %2 : tensor<2xi64>, tensor<2xi64> -> tensor<2xi1>
 // CHECK-NEXT:   %10 = array.full {value = 1000} : tensor<2xi64>
 // CHECK-NEXT:   %11 = array.add %j, %10 : tensor<2xi64>
-// CHECK-NEXT:   %12 = array.where %9, %11, %j : tensor<2xi1>, tensor<2xi64>, tensor<2xi64> -> tensor<2xi64>
-// CHECK-NEXT:   %w_ct = grad.slices %12, %8 : tensor<2xi64>, tensor<2x8xf32> -> !grad.slices<1000x8xf32, count = 2>
-// CHECK-NEXT:   %13 = array.astype %i : tensor<3xi32> -> tensor<3xi64>
-// CHECK-NEXT:   %14 = array.full {value = 0} : tensor<3xi64>
-// CHECK-NEXT:   %15 = array.less %13, %14 : tensor<3xi64>, tensor<3xi64> -> tensor<3xi1>
-// CHECK-NEXT:   %16 = array.full {value = 1000} : tensor<3xi64>
-// CHECK-NEXT:   %17 = array.add %13, %16 : tensor<3xi64>
-// CHECK-NEXT:   %18 = array.where %15, %17, %13 : tensor<3xi1>, tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
-// CHECK-NEXT:   %w_ct_1 = grad.slices %18, %a_ct : tensor<3xi64>, tensor<3x8xf32> -> !grad.slices<1000x8xf32, count = 3>
+// CHECK-NEXT:   %12 = array.where %9, %j, %11 : tensor<2xi1>, tensor<2xi64>, tensor<2xi64> -> tensor<2xi64>
+// CHECK-NEXT:   %13 = array.less %j, %0 : tensor<2xi64>, tensor<2xi64> -> tensor<2xi1>
+// CHECK-NEXT:   %14 = array.where %13, %12, %j : tensor<2xi1>, tensor<2xi64>, tensor<2xi64> -> tensor<2xi64>
+// CHECK-NEXT:   %w_ct = grad.slices %14, %8 : tensor<2xi64>, tensor<2x8xf32> -> !grad.slices<1000x8xf32, count = 2>
+// CHECK-NEXT:   %15 = array.astype %i : tensor<3xi32> -> tensor<3xi64>
+// CHECK-NEXT:   %16 = array.full {value = -1000} : tensor<3xi64>
+// CHECK-NEXT:   %17 = array.less %15, %16 : tensor<3xi64>, tensor<3xi64> -> tensor<3xi1>
+// CHECK-NEXT:   %18 = array.full {value = 1000} : tensor<3xi64>
+// CHECK-NEXT:   %19 = array.add %15, %18 : tensor<3xi64>
+// CHECK-NEXT:   %20 = array.where %17, %15, %19 : tensor<3xi1>, tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
+// CHECK-NEXT:   %21 = array.full {value = 0} : tensor<3xi64>
+// CHECK-NEXT:   %22 = array.less %15, %21 : tensor<3xi64>, tensor<3xi64> -> tensor<3xi1>
+// CHECK-NEXT:   %23 = array.where %22, %20, %15 : tensor<3xi1>, tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
+// CHECK-NEXT:   %w_ct_1 = grad.slices %23, %a_ct : tensor<3xi64>, tensor<3x8xf32> -> !grad.slices<1000x8xf32, count = 3>
 // CHECK-NEXT:   %w_ct_2 = grad.accumulate %w_ct, %w_ct_1 : !grad.slices<1000x8xf32, count = 2>, !grad.slices<1000x8xf32, count = 3> -> !grad.slices<1000x8xf32, count = 5>
 // CHECK-NEXT:   func.return %a, %b, %w_ct_2 : tensor<3x8xf32>, tensor<2x8xf32>, !grad.slices<1000x8xf32, count = 5>
 // CHECK-NEXT: }

@@ -40,34 +40,37 @@ func.func @coalesced(%s: !grad.slices<4xf64, count = 3>) -> tensor<4xf64> {
 // CHECK-NEXT:   func.return %y, %c_indices, %c_values : tensor<4xf64>, tensor<5xi64>, tensor<5xf64>
 // CHECK-NEXT: }
 //      CHECK: func.func @coalesced(%s_indices: tensor<3xi64>, %s_values: tensor<3xf64>) -> tensor<4xf64> {
-// CHECK-NEXT:   %0 = array.full {value = 0} : tensor<3xi64>
+// CHECK-NEXT:   %0 = array.full {value = -4} : tensor<3xi64>
 // CHECK-NEXT:   %1 = array.less %s_indices, %0 : tensor<3xi64>, tensor<3xi64> -> tensor<3xi1>
 // CHECK-NEXT:   %2 = array.full {value = 4} : tensor<3xi64>
 // CHECK-NEXT:   %3 = array.add %s_indices, %2 : tensor<3xi64>
-// CHECK-NEXT:   %4 = array.where %1, %3, %s_indices : tensor<3xi1>, tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
-// CHECK-NEXT:   %5 = array.argsort %4 {axis = 0} : tensor<3xi64> -> tensor<3xi64>
-// CHECK-NEXT:   %6 = array.take %4, %5 {axis = 0, gradir.source = "grad.coalesce"} : tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
-// CHECK-NEXT:   %7 = array.take %s_values, %5 {axis = 0, gradir.source = "grad.coalesce"} : tensor<3xf64>, tensor<3xi64> -> tensor<3xf64>
-// CHECK-NEXT:   %8 = array.slice %6 {start = [1], stop = [3]} : tensor<3xi64> -> tensor<2xi64>
-// CHECK-NEXT:   %9 = array.slice %6 {start = [0], stop = [2]} : tensor<3xi64> -> tensor<2xi64>
-// CHECK-NEXT:   %10 = array.not_equal %8, %9 : tensor<2xi64>, tensor<2xi64> -> tensor<2xi1>
-// CHECK-NEXT:   %11 = array.astype %10 : tensor<2xi1> -> tensor<2xi64>
-// CHECK-NEXT:   %12 = array.slice %6 {start = [0], stop = [1]} : tensor<3xi64> -> tensor<1xi64>
-// CHECK-NEXT:   %13 = array.full {value = 1} : tensor<1xi64>
-// CHECK-NEXT:   %14 = array.concat %13, %11 {axis = 0} : tensor<1xi64>, tensor<2xi64> -> tensor<3xi64>
-// CHECK-NEXT:   %15 = array.cumulative_sum %14 {axis = 0} : tensor<3xi64>
-// CHECK-NEXT:   %16 = array.full {value = 1} : tensor<3xi64>
-// CHECK-NEXT:   %17 = array.subtract %15, %16 : tensor<3xi64>
-// CHECK-NEXT:   %18 = array.slice %6 {start = [2], stop = [3]} : tensor<3xi64> -> tensor<1xi64>
-// CHECK-NEXT:   %19 = array.broadcast_to %18 : tensor<1xi64> -> tensor<3xi64>
-// CHECK-NEXT:   %20 = array.full {value = 0.0} : tensor<3xf64>
-// CHECK-NEXT:   %c_values = array.scatter_add %20, %17, %7 {axis = 0, gradir.source = "grad.coalesce"} : tensor<3xf64>, tensor<3xi64>, tensor<3xf64> -> tensor<3xf64>
-// CHECK-NEXT:   %21 = array.full {value = 0} : tensor<3xi64>
-// CHECK-NEXT:   %22 = array.subtract %6, %19 : tensor<3xi64>
-// CHECK-NEXT:   %23 = array.multiply %22, %14 : tensor<3xi64>
-// CHECK-NEXT:   %24 = array.scatter_add %21, %17, %23 {axis = 0, gradir.source = "grad.coalesce"} : tensor<3xi64>, tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
-// CHECK-NEXT:   %c_indices = array.add %19, %24 : tensor<3xi64>
-// CHECK-NEXT:   %25 = grad.zero : tensor<4xf64>
-// CHECK-NEXT:   %y = array.scatter_add %25, %c_indices, %c_values {axis = 0, gradir.source = "grad.densify"} : tensor<4xf64>, tensor<3xi64>, tensor<3xf64> -> tensor<4xf64>
+// CHECK-NEXT:   %4 = array.where %1, %s_indices, %3 : tensor<3xi1>, tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
+// CHECK-NEXT:   %5 = array.full {value = 0} : tensor<3xi64>
+// CHECK-NEXT:   %6 = array.less %s_indices, %5 : tensor<3xi64>, tensor<3xi64> -> tensor<3xi1>
+// CHECK-NEXT:   %7 = array.where %6, %4, %s_indices : tensor<3xi1>, tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
+// CHECK-NEXT:   %8 = array.argsort %7 {axis = 0} : tensor<3xi64> -> tensor<3xi64>
+// CHECK-NEXT:   %9 = array.take %7, %8 {axis = 0, gradir.source = "grad.coalesce"} : tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
+// CHECK-NEXT:   %10 = array.take %s_values, %8 {axis = 0, gradir.source = "grad.coalesce"} : tensor<3xf64>, tensor<3xi64> -> tensor<3xf64>
+// CHECK-NEXT:   %11 = array.slice %9 {start = [1], stop = [3]} : tensor<3xi64> -> tensor<2xi64>
+// CHECK-NEXT:   %12 = array.slice %9 {start = [0], stop = [2]} : tensor<3xi64> -> tensor<2xi64>
+// CHECK-NEXT:   %13 = array.not_equal %11, %12 : tensor<2xi64>, tensor<2xi64> -> tensor<2xi1>
+// CHECK-NEXT:   %14 = array.astype %13 : tensor<2xi1> -> tensor<2xi64>
+// CHECK-NEXT:   %15 = array.slice %9 {start = [0], stop = [1]} : tensor<3xi64> -> tensor<1xi64>
+// CHECK-NEXT:   %16 = array.full {value = 1} : tensor<1xi64>
+// CHECK-NEXT:   %17 = array.concat %16, %14 {axis = 0} : tensor<1xi64>, tensor<2xi64> -> tensor<3xi64>
+// CHECK-NEXT:   %18 = array.cumulative_sum %17 {axis = 0} : tensor<3xi64>
+// CHECK-NEXT:   %19 = array.full {value = 1} : tensor<3xi64>
+// CHECK-NEXT:   %20 = array.subtract %18, %19 : tensor<3xi64>
+// CHECK-NEXT:   %21 = array.slice %9 {start = [2], stop = [3]} : tensor<3xi64> -> tensor<1xi64>
+// CHECK-NEXT:   %22 = array.broadcast_to %21 : tensor<1xi64> -> tensor<3xi64>
+// CHECK-NEXT:   %23 = array.full {value = 0.0} : tensor<3xf64>
+// CHECK-NEXT:   %c_values = array.scatter_add %23, %20, %10 {axis = 0, gradir.source = "grad.coalesce"} : tensor<3xf64>, tensor<3xi64>, tensor<3xf64> -> tensor<3xf64>
+// CHECK-NEXT:   %24 = array.full {value = 0} : tensor<3xi64>
+// CHECK-NEXT:   %25 = array.subtract %9, %22 : tensor<3xi64>
+// CHECK-NEXT:   %26 = array.multiply %25, %17 : tensor<3xi64>
+// CHECK-NEXT:   %27 = array.scatter_add %24, %20, %26 {axis = 0, gradir.source = "grad.coalesce"} : tensor<3xi64>, tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
+// CHECK-NEXT:   %c_indices = array.add %22, %27 : tensor<3xi64>
+// CHECK-NEXT:   %28 = grad.zero : tensor<4xf64>
+// CHECK-NEXT:   %y = array.scatter_add %28, %c_indices, %c_values {axis = 0, gradir.source = "grad.densify"} : tensor<4xf64>, tensor<3xi64>, tensor<3xf64> -> tensor<4xf64>
 // CHECK-NEXT:   func.return %y : tensor<4xf64>
 // CHECK-NEXT: }

@@ -44,6 +44,15 @@ func.func @zeros(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor
   %c = grad.accumulate %zero, %zero : tensor<4xf32>
   func.return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+// A choice of new rows or old ones is one of rows, where one value decides, and the new version has no other reader.
+func.func @rows(%x: tensor<9x2xf32>, %i: tensor<3xi64>, %v: tensor<3x2xf32>, %c: tensor<i1>, %d: tensor<9x2xi1>) -> (tensor<9x2xf32>, tensor<9x2xf32>) {
+  %y = array.index_update %x, %i, %v : tensor<9x2xf32>, tensor<3xi64>, tensor<3x2xf32> -> tensor<9x2xf32>
+  %all = array.broadcast_to %c : tensor<i1> -> tensor<9x2xi1>
+  %a = array.where %all, %y, %x : tensor<9x2xi1>, tensor<9x2xf32>, tensor<9x2xf32> -> tensor<9x2xf32>
+  %z = array.index_update %a, %i, %v : tensor<9x2xf32>, tensor<3xi64>, tensor<3x2xf32> -> tensor<9x2xf32>
+  %b = array.where %d, %z, %a : tensor<9x2xi1>, tensor<9x2xf32>, tensor<9x2xf32> -> tensor<9x2xf32>
+  func.return %a, %b : tensor<9x2xf32>, tensor<9x2xf32>
+}
 
 //      CHECK: func.func @identities(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
 // CHECK-NEXT:   %zero = array.full {value = 0.0} : tensor<4xf32>
@@ -67,4 +76,13 @@ func.func @zeros(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor
 // CHECK-NEXT:   %a = grad.accumulate %x, %zero, %y : tensor<4xf32>
 // CHECK-NEXT:   %b = grad.accumulate %zero, %x : tensor<4xf32>
 // CHECK-NEXT:   func.return %a, %b, %zero : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+// CHECK-NEXT: }
+//      CHECK: func.func @rows(%x: tensor<9x2xf32>, %i: tensor<3xi64>, %v: tensor<3x2xf32>, %c: tensor<i1>, %d: tensor<9x2xi1>) -> (tensor<9x2xf32>, tensor<9x2xf32>) {
+// CHECK-NEXT:   %0 = array.broadcast_to %c : tensor<i1> -> tensor<3x2xi1>
+// CHECK-NEXT:   %1 = array.take %x, %i {axis = 0, gradir.source = "array.index_update"} : tensor<9x2xf32>, tensor<3xi64> -> tensor<3x2xf32>
+// CHECK-NEXT:   %2 = array.where %0, %v, %1 : tensor<3x2xi1>, tensor<3x2xf32>, tensor<3x2xf32> -> tensor<3x2xf32>
+// CHECK-NEXT:   %a = array.index_update %x, %i, %2 {axis = 0, gradir.source = "array.index_update"} : tensor<9x2xf32>, tensor<3xi64>, tensor<3x2xf32> -> tensor<9x2xf32>
+// CHECK-NEXT:   %z = array.index_update %a, %i, %v : tensor<9x2xf32>, tensor<3xi64>, tensor<3x2xf32> -> tensor<9x2xf32>
+// CHECK-NEXT:   %b = array.where %d, %z, %a : tensor<9x2xi1>, tensor<9x2xf32>, tensor<9x2xf32> -> tensor<9x2xf32>
+// CHECK-NEXT:   func.return %a, %b : tensor<9x2xf32>, tensor<9x2xf32>
 // CHECK-NEXT: }

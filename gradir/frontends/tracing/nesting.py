@@ -1,0 +1,44 @@
+"""Trees that must be nested alike, and leaves chosen by a tree of bools; refused by their paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.trees import Tree, first_difference, flatten, grown, spread_leaves
+
+
+def require_nested_alike(what: str, first: str, tree: Tree, name: str, other: Tree) -> None:
+    """TraceError at the first path where one tree has what the other has not."""
+    found = first_difference(tree, other)
+    if found is not None:
+        path, wanted, got = found
+        raise refusal(
+            f"{what}: {name} must be nested like {first}, got {described(got)} at {name}{path} "
+            f"and {described(wanted)} at {first}{path}"
+        )
+
+
+def described(tree: Tree | None) -> str:
+    """A nesting in a message: `a dict of 2`."""
+    if tree is None:
+        return "nothing"
+    if tree.kind is None:
+        return "an array"
+    return "None" if tree.kind is type(None) else f"a {tree.kind.__name__} of {len(tree.children)}"
+
+
+def chosen_leaves(what: str, name: str, mask: Any, first: str, tree: Tree) -> list[bool]:
+    """For each leaf of a tree, whether a mask chooses it.
+
+    The mask has bools, nested like the tree, or one for a whole part. TraceError that begins with
+    `what` where it has others; `name` and `first` are the names of the mask and of the tree.
+    """
+    chosen, found = flatten(mask)
+    require_nested_alike(what, first, tree, name, grown(found, tree))
+    for path, value in zip(found.paths(name), chosen, strict=True):
+        if not isinstance(value, bool | np.bool_):
+            raise refusal(f"{what}: {path} must be True or False, got {type(value).__name__}")
+    return [bool(value) for value in spread_leaves(iter(chosen), found, tree)]

@@ -87,11 +87,14 @@ def check(op: str, native: Sequence[Any], expected: Sequence[Any], *given: Any) 
         assert agree.all(), f"{op} {given}: {one[~agree]} and {other[~agree]}"
 
 
-def run_both(case: Case, arrays: Sequence[Array]) -> None:
-    module = gradir.Module(module_of(function(case, arrays, f64)))
-    with np.errstate(all="ignore"):
-        expected = gradir.interpret(module, "f", *arrays)
-    check(case.op.split(".")[1], gradir.compile(module, "f")(*arrays), expected)
+def run_both(case: Case, *several: Sequence[Array]) -> None:
+    """The op on several operands of the same types, compiled once."""
+    module = gradir.Module(module_of(function(case, several[0], f64)))
+    native = gradir.compile(module, "f")
+    for arrays in several:
+        with np.errstate(all="ignore"):
+            expected = gradir.interpret(module, "f", *arrays)
+        check(case.op.split(".")[1], native(*arrays), expected)
 
 
 def elementwise() -> list[Case]:
@@ -184,13 +187,15 @@ def test_extrema_of_arith(name: str) -> None:
 def test_lines_with_zeros_of_both_signs(op: str, name: str) -> None:
     """Rows and columns of every length up to three vectors'."""
     generator = np.random.default_rng(7)
+    pools = (ZEROS[:2], (*ZEROS[1:4], -np.inf), (*ZEROS, 2.0))
     for length in (1, 3, 17, 67):
-        for pool in (ZEROS[:2], (*ZEROS[1:4], -np.inf), (*ZEROS, 2.0)):
-            x = generator.choice(np.array(pool), (length, length + 2)).astype(FLOATS[name])
-            for axis in (0, 1):
-                for attributes in LINES[op]:
-                    places: Plain = axis if op in BY_ONE_AXIS else [axis]
-                    run_both(Case(op, [x], {"axis": places, **attributes}), [x])
+        shape = length, length + 2
+        xs = [generator.choice(np.array(pool), shape).astype(FLOATS[name]) for pool in pools]
+        for axis in (0, 1):
+            for attributes in LINES[op]:
+                places: Plain = axis if op in BY_ONE_AXIS else [axis]
+                case = Case(op, xs[:1], {"axis": places, **attributes})
+                run_both(case, *([x] for x in xs))
 
 
 def test_a_window_that_holds_both_zeros() -> None:

@@ -15,6 +15,7 @@ from gradir.dialects.array.reductions import reshaped
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, broadcast_shapes, element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
@@ -91,7 +92,15 @@ class MatmulOp(TensorOp):
         )
 
     def numpy(self, lhs: Any, rhs: Any) -> Any:
-        return lhs @ rhs
+        return numpy_product(lhs, rhs)
+
+
+def numpy_product(lhs: Any, rhs: Any) -> Any:
+    """lhs @ rhs of NumPy arrays, with bits that depend on their numbers alone.
+
+    The order in which NumPy's BLAS adds depends on how the factors lie in memory.
+    """
+    return np.ascontiguousarray(lhs) @ np.ascontiguousarray(rhs)
 
 
 def _matrix_shapes(

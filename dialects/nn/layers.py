@@ -9,7 +9,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.contraction import MatmulOp
+from gradir.dialects.array.contraction import MatmulOp, numpy_product
 from gradir.dialects.array.movement import BroadcastToOp, transposed
 from gradir.dialects.array.reductions import SumOp, reshaped
 from gradir.dialects.base.attributes import Attributes, Types
@@ -63,7 +63,7 @@ class LinearOp(TensorOp):
         return product + BroadcastToOp.on(bias[0], type=product.type) if bias else product
 
     def numpy(self, x: Any, weight: Any, bias: Any = None) -> Any:
-        product = x @ weight.T
+        product = numpy_product(x, weight.T)
         return product if bias is None else product + bias
 
 

@@ -10,6 +10,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.contraction import numpy_product
 from gradir.dialects.array.elementwise import TanhOp
 from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
@@ -74,7 +75,7 @@ class CellOp(TensorOp):
     def numpy_products(self, x: Any, h: Any, *weights: Any) -> list[Any]:
         """Each gate's parts of the two products, in NumPy: those of x, then those of h."""
         w_ih, w_hh, b_ih, b_hh = weights
-        products = x @ w_ih.T + b_ih, h @ w_hh.T + b_hh
+        products = numpy_product(x, w_ih.T) + b_ih, numpy_product(h, w_hh.T) + b_hh
         return [part for p in products for part in np.split(p, self.GATES, -1)]
 
 

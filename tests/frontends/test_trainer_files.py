@@ -11,6 +11,7 @@ import math
 import os
 import struct
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -26,6 +27,7 @@ import gradir
 import gradir.numpy as gnp
 from gradir import optim
 from gradir.errors import ArgumentError, FileError
+from gradir.frontends.training.chart import Curve, Panel, chart
 from gradir.frontends.training.history import epochs_since_best
 
 Array = np.ndarray[Any, Any]
@@ -222,6 +224,36 @@ def test_records(tmp_path: Path) -> None:
     assert {"one", "two <&", "step"} <= set(texts)
     with pytest.raises(ArgumentError, match=r"^per: expected 'epochs' or 'steps', got 'years'"):
         history.write_csv(tmp_path / "a", "years")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        [math.nan, math.inf],
+        [0.0],
+        [3.0, 3.0],
+        [-1e-320, 1e-320],
+        [1e-300, 1e299, -math.inf],
+        [-1e300, 1e299],
+        [1e-3, 5.0, 1e9],
+        [5e-324, 2.0],
+    ],
+)
+def test_curves_stay_in_their_panels(values: list[float]) -> None:
+    """Of any numbers; upwards for larger ones."""
+    drawing = chart([Panel("loss", [Curve("", list(enumerate(values, 1)))])], "epoch")
+    assert "nan" not in drawing and "inf" not in drawing
+    places = [
+        tuple(map(float, place.split(",")))
+        for curve in ElementTree.fromstring(drawing).iter(f"{SVG}polyline")
+        for place in curve.get("points", "").split()
+    ]
+    finite = [v for v in values if abs(v) < 1e300]
+    assert len(places) == len(finite)
+    assert all(70 <= x <= 330 and 50 <= y <= 250 for x, y in places)
+    heights = [-y for _, y in places]
+    assert all(a < b for a, b in pairwise(heights) if finite == [1e-3, 5.0, 1e9])
 
 
 def test_early_stop(tmp_path: Path) -> None:

@@ -70,9 +70,8 @@ def chart(panels: Sequence[Panel], across: str) -> str:
 def _panel(panel: Panel, across: str) -> Iterator[str]:
     right, bottom = LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT
     points = [point for curve in panel.curves for point in curve.finite]
-    horizontal, vertical = _linear([0, *(x for x, _ in points)]), _vertical([y for _, y in points])
-    title = escape(panel.title)
-    yield f'<text x="{LEFT}" y="30" font-size="15" fill="#111">{title}</text>'
+    horizontal, vertical = _across([x for x, _ in points]), _upward([y for _, y in points])
+    yield f'<text x="{LEFT}" y="24" font-size="15" fill="#111">{escape(panel.title)}</text>'
     for value, label in vertical.ticks:
         y = vertical.place(value, bottom, TOP)
         yield f'<path d="M{LEFT} {y:.1f}H{right}" stroke="#e4e4e4"/>'
@@ -84,52 +83,65 @@ def _panel(panel: Panel, across: str) -> Iterator[str]:
     yield f'<path d="M{LEFT} {TOP}V{bottom}H{right}" fill="none" stroke="#888"/>'
     middle = LEFT + PLOT_WIDTH / 2
     yield f'<text x="{middle}" y="{bottom + 36}" text-anchor="middle">{escape(across)}</text>'
+    labels: list[float] = []
     for k, curve in enumerate(panel.curves):
-        yield from _curve(curve, COLOURS[k % len(COLOURS)], horizontal, vertical, TOP + 12 + 16 * k)
+        if curve.name:
+            x, colour = LEFT + k * PLOT_WIDTH / len(panel.curves), COLOURS[k % len(COLOURS)]
+            yield f'<text x="{x:.1f}" y="42" fill="{colour}">{escape(curve.name)}</text>'
+        yield from _curve(curve, k, horizontal, vertical, labels)
 
 
 def _curve(
-    curve: Curve, colour: str, horizontal: Axis, vertical: Axis, legend: float
+    curve: Curve, number: int, horizontal: Axis, vertical: Axis, labels: list[float]
 ) -> Iterator[str]:
-    """A line with its last value, and its name at the top right of the panel."""
-    right, bottom = LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT
+    """A line with its last value; later lines are dashed, as they may lie on others."""
     if not curve.finite:
         return
+    right, bottom, colour = LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT, COLOURS[number % len(COLOURS)]
     places = [
         (horizontal.place(x, LEFT, right), vertical.place(y, bottom, TOP)) for x, y in curve.finite
     ]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+    dashes = f' stroke-dasharray="{8 - number % 4 * 2} 5"' if number else ""
+    yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"{dashes}/>'
     x, y = places[-1]
     yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
+    while any(abs(y - other) < 12 for other in labels):
+        y += 12
+    labels.append(y)
     last = f"{curve.finite[-1][1]:.4g}"
     yield f'<text x="{x + 6:.1f}" y="{y + 4:.1f}" fill="{colour}">{last}</text>'
-    if curve.name:
-        name = escape(curve.name)
-        yield f'<text x="{right}" y="{legend}" text-anchor="end" fill="{colour}">{name}</text>'
 
 
-def _vertical(values: Sequence[float]) -> Axis:
-    positive = bool(values) and min(values) > 0
-    if not positive or max(values) <= 10 * min(values):
+def _across(values: Sequence[float]) -> Axis:
+    """A scale from 0 to the last value."""
+    whole = _linear([0.0, *values])
+    last = max(values, default=0.0) or whole.high
+    return Axis(0.0, last, [(n, label) for n, label in whole.ticks if 0 <= n <= last])
+
+
+def _upward(values: Sequence[float]) -> Axis:
+    """A linear scale, or a logarithmic one for positive values of more than a decade."""
+    if not values or min(values) < 1 / LARGEST or max(values) <= 10 * min(values):
         return _linear(values)
-    low, high = math.log10(min(values)), math.log10(max(values))
-    whole = range(math.floor(low), math.ceil(high) + 1)
-    every = -(-len(whole) // 8)
-    ticks = [(10.0**d, f"{10.0**d:g}") for d in whole[::every]]
-    return Axis(whole[0], whole[-1], ticks, log=True)
+    decades = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
+    every, parts = -(-len(decades) // 8), (1, 2, 5) if len(decades) <= 3 else (1,)
+    places = [m * 10.0**d for d in decades[::every] for m in parts]
+    low = max((p for p in places if p <= min(values)), default=places[0])
+    high = min((p for p in places if p >= max(values)), default=10.0 ** decades[-1])
+    ticks = [(p, f"{p:g}") for p in places if low <= p <= high]
+    return Axis(math.log10(low), math.log10(high), ticks, log=True)
 
 
 def _linear(values: Sequence[float]) -> Axis:
     """A scale with about five ticks at multiples of 1, 2 or 5 times a power of ten."""
     low, high = min(values, default=0.0), max(values, default=1.0)
-    if high - low <= 1e-9 * max(abs(low), abs(high)):
-        low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
+    size = max(abs(low), abs(high))
+    if high - low <= max(1e-9 * size, 1 / LARGEST):
+        apart = size / 2 if size > 1 / LARGEST else 0.5
+        low, high = low - apart, high + apart
     power = 10.0 ** math.floor(math.log10((high - low) / 5))
     apart = next(m * power for m in (1, 2, 5, 10) if m * power * 5.001 >= high - low)
     first, last = math.floor(low / apart + 1e-9), math.ceil(high / apart - 1e-9)
-    return Axis(
-        first * apart,
-        last * apart,
-        [(n * apart, f"{n * apart:.6g}") for n in range(first, last + 1)],
-    )
+    ticks = [(n * apart, f"{n * apart:.6g}") for n in range(first, last + 1)]
+    return Axis(first * apart, last * apart, ticks)

@@ -7,9 +7,8 @@ library (PSF licence) and NumPy (BSD 3-clause licence). Nothing of them is store
 in five is held out, by a checksum of its text.
 
 A batch reads a few thousand of the table's 32768 rows. The network is trained twice: with a dense
-gradient of the table and gradir.optim, and with row slices, which write no other row. The losses
-and accuracies are drawn as docstrings_loss.svg in the current folder. Exit code 1 if a result is a
-bad one.
+gradient of the table, and with row slices, which write no other row. The losses and accuracies are
+drawn as docstrings_loss.svg in the current folder. Exit code 1 if a result is a bad one.
 """
 
 from __future__ import annotations
@@ -95,20 +94,6 @@ def accuracy(params: Any, ids: Any, labels: Any) -> Any:
     return gnp.mean(gnp.astype(gnp.argmax(logits(params, ids), axis=1) == labels, "float32"))
 
 
-def step_of_rows(params: Any, state: Any, ids: Any, labels: Any) -> Any:
-    """One step of gradient descent that writes the table's rows of this batch and no other."""
-
-    def of_parts(table: Any, rest: Any) -> Any:
-        return loss({"table": table, **rest}, ids, labels)
-
-    rest = {name: param for name, param in params.items() if name != "table"}
-    both = gradir.value_and_grad(of_parts, argnums=(0, 1), sparse_argnums=0)
-    value, (rows, grads) = both(params["table"], rest)
-    table = params["table"].at[rows.indices].add(-RATE * rows.values)
-    rest = {name: param - RATE * grads[name] for name, param in rest.items()}
-    return {"table": table, **rest}, state, value
-
-
 def trainers() -> dict[str, gradir.Trainer]:
     random = np.random.default_rng(0)
     params = {
@@ -116,10 +101,13 @@ def trainers() -> dict[str, gradir.Trainer]:
         "weight": random.normal(0, 0.1, (len(LIBRARIES), WIDTH)).astype(np.float32),
         "bias": np.zeros(len(LIBRARIES), np.float32),
     }
-    metrics = {"accuracy": accuracy}
     return {
-        "dense": gradir.Trainer(loss, optim.sgd(RATE), params, metrics=metrics),
-        "row slices": gradir.Trainer.of_step(step_of_rows, params, (), metrics=metrics),
+        name: gradir.Trainer(
+            *(loss, optim.sgd(RATE), params),
+            sparse={"table": is_sparse, "weight": False, "bias": False},
+            metrics={"accuracy": accuracy},
+        )
+        for name, is_sparse in {"dense": False, "row slices": True}.items()
     }
 
 

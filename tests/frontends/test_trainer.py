@@ -245,7 +245,15 @@ def test_single_and_nested_arrays() -> None:
     assert made.params == 1 - 0.5 * 3
 
 
-# A step of one's own.
+# Other steps.
+
+
+def test_row_slices() -> None:
+    sparse = trainer(sparse={"table": True, "b": [False]})
+    dense = trainer()
+    for each in (sparse, dense):
+        each.fit(DATA, 3, 5)
+    np.testing.assert_allclose(sparse.params["table"], dense.params["table"], rtol=1e-5)
 
 
 def test_a_step_of_ones_own() -> None:

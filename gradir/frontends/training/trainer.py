@@ -48,8 +48,9 @@ class Trainer:
     """Training of parameters by a loss function and an optimizer of gradir.optim.
 
     `loss(params, *batch)` returns a floating number of rank 0; with `has_aux` it returns (number,
-    aux), where aux is a dict of numbers of rank 0 that are recorded beside the loss. `metrics` are
-    functions like it, of any numbers, for data that is held out. `seed` gives the order of rows.
+    aux), where aux is a dict of numbers of rank 0 that are recorded beside the loss. `sparse` are
+    the parameters with row slices for gradients, as for optim.train_step. `metrics` are functions
+    like the loss, of any numbers, for data that is held out. `seed` gives the order of rows.
     `threads` as for gradir.compile. The arrays of `params` are copied.
 
     A step writes parameters and state in place, and applies whole or not at all: after any
@@ -66,11 +67,12 @@ class Trainer:
         params: Any,
         *,
         has_aux: bool = False,
+        sparse: Any = False,
         metrics: Mapping[str, Callable[..., Any]] | None = None,
         seed: int = 0,
         threads: int | None = None,
     ):
-        step = train_step(loss, optimizer, has_aux)
+        step = train_step(loss, optimizer, has_aux, sparse)
         self._begin(step, params, optimizer.init(params), metrics, seed, threads)
 
     @classmethod

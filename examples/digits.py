@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gradir
+from gradir.frontends.training.chart import Curve, Panel, chart
 
 HERE = Path(__file__).parent
 CHART = Path("digits_loss.svg")
@@ -135,73 +136,15 @@ def show_progress(number: int, epoch: Epoch) -> None:
         print(f"epoch {number:2}/{EPOCHS}  {text}")
 
 
-# The chart
-
-
-class Axis(NamedTuple):
-    """A linear scale: its ends, and where it has ticks with which labels."""
-
-    low: float
-    high: float
-    ticks: Sequence[tuple[float, str]]
-
-    def place(self, value: float, begin: float, end: float) -> float:
-        """Where between two ends of a line on the page a value is."""
-        share = (value - self.low) / (self.high - self.low)
-        return begin + (end - begin) * min(max(share, 0.0), 1.0)
-
-
-def chart(epochs: Sequence[Epoch]) -> str:
-    """Two panels as SVG: the training loss on a logarithmic scale, and the held-out accuracy."""
-    losses = [math.log10(max(each.loss, 1e-9)) for each in epochs]
-    lowest, highest = math.floor(min(losses)), max(losses) + 0.2
-    decades = range(lowest, math.floor(highest) + 1)
-    loss_axis = Axis(lowest, highest, [(d, f"{10.0**d:g}") for d in decades])
-    accuracies = [100 * each.accuracy for each in epochs]
-    lowest = min(90, 10 * math.floor(min(accuracies) / 10))
-    percents = range(lowest, 101, 2 if lowest == 90 else 5 if lowest >= 70 else 20)
-    accuracy_axis = Axis(lowest, 100, [(percent, f"{percent}%") for percent in percents])
-    return "\n".join(
-        [
-            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 300" width="760" height="300"'
-            ' font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#444">',
-            '<rect width="760" height="300" fill="#fff"/>',
-            *panel(70, "Training loss", "#1f6fb4", losses, loss_axis, f"{epochs[-1].loss:.4f}"),
-            *panel(
-                *(440, "Held-out accuracy", "#c2571a", accuracies, accuracy_axis),
-                f"{accuracies[-1]:.1f}%",
-            ),
-            "</svg>\n",
-        ]
-    )
-
-
-def panel(
-    left: float, title: str, color: str, values: Sequence[float], vertical: Axis, last: str
-) -> Iterator[str]:
-    """A curve over the epochs in a frame of its own; `last` is written at its end."""
-    right, top, bottom = left + 260, 50, 250
-    horizontal = Axis(0, EPOCHS, [(n, str(n)) for n in range(0, EPOCHS + 1, 5)])
-    yield f'<text x="{left}" y="30" font-size="15" fill="#111">{title}</text>'
-    for value, label in vertical.ticks:
-        y = vertical.place(value, bottom, top)
-        yield f'<path d="M{left} {y:.1f}H{right}" stroke="#e4e4e4"/>'
-        yield f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{label}</text>'
-    for value, label in horizontal.ticks:
-        x = horizontal.place(value, left, right)
-        yield f'<path d="M{x:.1f} {bottom}v5" stroke="#888"/>'
-        yield f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{label}</text>'
-    yield f'<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="#888"/>'
-    yield f'<text x="{(left + right) / 2}" y="{bottom + 36}" text-anchor="middle">epoch</text>'
-    points = [
-        (horizontal.place(n, left, right), vertical.place(value, bottom, top))
-        for n, value in enumerate(values, 1)
+def curves(epochs: Sequence[Epoch]) -> str:
+    """Two panels as SVG: the training loss, and the held-out accuracy."""
+    losses = [(n, each.loss) for n, each in enumerate(epochs, 1)]
+    accuracies = [(n, 100 * each.accuracy) for n, each in enumerate(epochs, 1)]
+    panels = [
+        Panel("Training loss", [Curve("", losses)]),
+        Panel("Held-out accuracy in %", [Curve("", accuracies)]),
     ]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    yield f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>'
-    x, y = points[-1]
-    yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color}"/>'
-    yield f'<text x="{x + 8:.1f}" y="{y + 4:.1f}" fill="{color}">{last}</text>'
+    return chart(panels, "epoch")
 
 
 def main(program: str = "digits_mlp.mlir") -> int:
@@ -222,7 +165,7 @@ def main(program: str = "digits_mlp.mlir") -> int:
     rate = EPOCHS * len(data.images) / sum(epoch.seconds for epoch in epochs)
     print(f"held-out accuracy: {accuracy:.1%} of {len(held_out.images)} images")
     print(f"training speed: {rate:,.0f} examples per second")
-    CHART.write_text(chart(epochs))
+    CHART.write_text(curves(epochs))
     print(f"wrote {CHART}")
     if accuracy < (wanted := WANTED_ACCURACY[program]):
         print(f"error: expected an accuracy of at least {wanted:.0%}", file=sys.stderr)

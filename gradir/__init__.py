@@ -21,6 +21,7 @@ __all__ = [
     "RowSlices",
     "Spec",
     "TraceError",
+    "Trainer",
     "__version__",
     "checkpoint",
     "compile",
@@ -55,6 +56,7 @@ _LAZY = {
     "name": "gradir.frontends.transforms.markers",
     "no_grad": "gradir.frontends.transforms.markers",
     "custom_vjp": "gradir.frontends.transforms.custom_derivatives",
+    "Trainer": "gradir.frontends.training.trainer",
     "jit": "gradir.frontends.transforms.jit",
     "grad": "gradir.frontends.transforms.derivatives",
     "value_and_grad": "gradir.frontends.transforms.derivatives",
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from gradir import testing as testing
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace
+    from gradir.frontends.training.trainer import Trainer as Trainer
     from gradir.frontends.transforms.custom_derivatives import custom_vjp as custom_vjp
     from gradir.frontends.transforms.derivatives import grad as grad
     from gradir.frontends.transforms.derivatives import hvp as hvp

@@ -73,6 +73,10 @@ class ArgumentTypeError(ArgumentError, TypeError):
     """An argument of a gradir function has a wrong type."""
 
 
+class FileError(GradirError):
+    """A file cannot be read or written, or does not hold what it must."""
+
+
 class NotPicklable(ArgumentTypeError, PicklingError):
     """A function given to a transform is not found by its name, and so does not pickle."""
 

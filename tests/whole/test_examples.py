@@ -93,10 +93,11 @@ def test_gradients_of_the_larger_programs(name: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * scale)
 
 
-def trained(program: str, folder: Path) -> str:
-    """What digits.py prints of a program."""
+def run(*command: str, folder: Path) -> str:
+    """What an example prints."""
+    name, *arguments = command
     result = subprocess.run(
-        [sys.executable, str(EXAMPLES / "digits.py"), program],
+        [sys.executable, str(EXAMPLES / name), *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -114,12 +115,12 @@ def accuracy_in(output: str) -> str:
 
 
 def test_lenet_learns_the_digits(tmp_path: Path) -> None:
-    assert float(accuracy_in(trained("lenet.mlir", tmp_path))) >= 98
+    assert float(accuracy_in(run("digits.py", "lenet.mlir", folder=tmp_path))) >= 98
 
 
 def test_demo(tmp_path: Path) -> None:
     """The demo learns to read digits, tells how well, and draws both curves."""
-    output = trained("digits_mlp.mlir", tmp_path)
+    output = run("digits.py", "digits_mlp.mlir", folder=tmp_path)
     # the bar is for terminals
     assert "\r" not in output
     epochs = re.findall(r"^epoch +(\d+)/30  loss ([\d.]+)  held-out ", output, re.MULTILINE)
@@ -135,5 +136,21 @@ def test_demo(tmp_path: Path) -> None:
     # downwards is upwards on the page
     assert float(loss[0].split(",")[1]) < float(loss[-1].split(",")[1])
     assert float(right[0].split(",")[1]) > float(right[-1].split(",")[1])
+    texts = {text.text or "" for text in drawing.iter(f"{SVG}text")}
+    assert {"Training loss", "Held-out accuracy in %", "epoch"} <= texts
+    labels = [float(text) for text in texts if re.fullmatch(r"[\d.]+", text)]
+    assert min(abs(label - float(accuracy)) for label in labels) <= 0.051
+
+
+def test_docstrings(tmp_path: Path) -> None:
+    """Both gradients of the table lead to the same accuracy, and their curves are drawn."""
+    output = run("docstrings.py", folder=tmp_path)
+    found = re.findall(r"^(.*): held-out accuracy ([\d.]+)%, 11 epochs in ", output, re.MULTILINE)
+    assert [name for name, _ in found] == ["dense", "row slices"]
+    (dense, rows) = (float(accuracy) for _, accuracy in found)
+    assert abs(dense - rows) < 1 and dense >= 80
+    drawing = ElementTree.parse(tmp_path / "docstrings_loss.svg").getroot()
+    curves = [curve.get("points", "").split() for curve in drawing.iter(f"{SVG}polyline")]
+    assert list(map(len, curves)) == [12] * 4
     texts = [text.text for text in drawing.iter(f"{SVG}text")]
-    assert {"Training loss", "Held-out accuracy", "epoch", f"{accuracy}%"} <= set(texts)
+    assert {"loss", "held out accuracy", "dense", "row slices", "epoch"} <= set(texts)

@@ -214,7 +214,7 @@ ROOMS = {
         *("text", "vector_math", "bodies", "gemm", "nests", "contractions", "programs"),
         *("driver", "scratch"),
     ),
-    "gradir/frontends": ("tracing", "functions", "transforms", "optim", "caffe2"),
+    "gradir/frontends": ("tracing", "functions", "transforms", "optim", "training", "caffe2"),
 }
 
 

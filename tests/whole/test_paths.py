@@ -14,7 +14,7 @@ FILES = [
 ]
 PATHS = {path.as_posix() for path in [*FILES, *ROOT.glob("*.*")]}
 # files of a reader
-WRITTEN = {"wrong.mlir", "layer.mlir", "net.mlir"}
+WRITTEN = {"epochs.svg", "wrong.mlir", "layer.mlir", "net.mlir"}
 
 
 def names_in(path: Path) -> set[str]:

@@ -1,0 +1,1 @@
+"""Training as a loop: epochs, files, charts. Its public name is gradir.Trainer."""

@@ -1,0 +1,308 @@
+"""gradir.Trainer: epochs over data, with measurements, checkpoint files and an early stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.frontends.optim.train_step import train_step
+from gradir.frontends.optim.transformation import GradientTransformation
+from gradir.frontends.tracing.spec import spec_of
+from gradir.frontends.tracing.trees import flatten, map_tree
+from gradir.frontends.training.batches import Batch, Batches, batches_of, require_count, rows_of
+from gradir.frontends.training.checkpoint_file import Checkpoint, Progress, read_checkpoint
+from gradir.frontends.training.history import (
+    COUNTS,
+    Better,
+    History,
+    Table,
+    epoch_means,
+    epochs_since_best,
+    weighted_mean,
+)
+from gradir.frontends.training.plan import Plan, either, plan_of
+from gradir.frontends.training.progress_bar import ProgressBar
+from gradir.frontends.training.whole_files import as_path
+from gradir.frontends.training.whole_steps import WholeSteps
+from gradir.frontends.transforms.jit import Jitted, jit
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Arrays, how far they are, and the rows of the history; later rows do not count."""
+
+    arrays: WholeSteps[Progress]
+    epochs: Table
+    steps: Table
+
+    @property
+    def progress(self) -> Progress:
+        return self.arrays.progress
+
+
+class Trainer:
+    """Training of parameters by a loss function and an optimizer of gradir.optim.
+
+    `loss(params, *batch)` returns a floating number of rank 0; with `has_aux` it returns (number,
+    aux), where aux is a dict of numbers of rank 0 that are recorded beside the loss. `sparse` are
+    the parameters with row slices for gradients, as for optim.train_step. `metrics` are functions
+    like the loss, of any numbers, for data that is held out. `seed` gives the order of rows.
+    `threads` as for gradir.compile. The arrays of `params` are copied.
+
+    A step writes parameters and state in place, and applies whole or not at all: after any
+    exception, Ctrl-C too, the trainer is as it was before the step that failed, and `fit` goes on
+    with the next call. It computes that again from a copy, by the steps since, so a step must
+    follow from its arguments. Copies take a twentieth of the time, and as much memory again as
+    parameters and state.
+    """
+
+    def __init__(
+        self,
+        loss: Callable[..., Any],
+        optimizer: GradientTransformation,
+        params: Any,
+        *,
+        has_aux: bool = False,
+        sparse: Any = False,
+        metrics: Mapping[str, Callable[..., Any]] | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ):
+        step = train_step(loss, optimizer, has_aux, sparse)
+        self._begin(step, params, optimizer.init(params), metrics, seed, threads)
+
+    @classmethod
+    def of_step(
+        cls,
+        step: Callable[..., Any],
+        params: Any,
+        state: Any,
+        *,
+        metrics: Mapping[str, Callable[..., Any]] | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> Trainer:
+        """A trainer with a step of one's own: (params, state, *batch) -> (params, state, loss).
+
+        It is traced. The third result is a number of rank 0, or (number, dict of numbers).
+        """
+        made = cls.__new__(cls)
+        made._begin(step, params, state, metrics, seed, threads)
+        return made
+
+    def _begin(
+        self, step: Any, params: Any, state: Any, metrics: Any, seed: int, threads: int | None
+    ) -> None:
+        require_count("seed", seed, least=0)
+        for path, leaf in _paths({"params": params, "state": state}):
+            if not isinstance(leaf, np.ndarray):
+                raise ArgumentTypeError(f"{path}: expected a NumPy array, got {leaf!r:.60}")
+            spec_of(cast(object, leaf))  # refuses other dtypes
+        self._step = jit(step, threads, donate_argnums=(0, 1))
+        self._metrics = _checked_metrics(metrics, threads)
+        arrays = WholeSteps(self._step, params, state, Progress(seed))
+        self._run = _Run(arrays, Table(), Table())
+
+    @property
+    def params(self) -> Any:
+        """A copy of the parameters."""
+        return map_tree(np.copy, self._run.arrays.params)
+
+    @property
+    def state(self) -> Any:
+        """A copy of the optimizer's state."""
+        arrays = self._run.arrays
+        return map_tree(np.copy, arrays.tree.build(arrays.leaves)[1])
+
+    @property
+    def epoch(self) -> int:
+        """The number of epochs that are done."""
+        return self._run.progress.epoch
+
+    @property
+    def history(self) -> History:
+        """The measurements so far."""
+        run = self._run
+        return History(run.epochs.first(run.progress.epoch), run.steps.first(run.progress.steps))
+
+    def fit(
+        self,
+        data: Any,
+        epochs: int,
+        batch_size: int | None = None,
+        *,
+        shuffle: bool = True,
+        drop_last: bool = False,
+        held_out: Any = None,
+        patience: int | None = None,
+        watch: str | None = None,
+        better: Better = "lower",
+        folder: Any = None,
+        save_every: int | None = None,
+        progress: bool | None = None,
+    ) -> History:
+        """Train until `epochs` epochs are done, those of earlier calls included; the history.
+
+        `data` is a tuple of (nested) arrays with equal numbers of rows, of which a batch has
+        `batch_size`, in an order that the seed and the epoch give (`shuffle`); the last batch is
+        smaller or left out (`drop_last`). Or it is an iterable of batches, iterated once an epoch;
+        a batch that is a tuple has several arguments of the loss. `held_out`, likewise, is measured
+        by the metrics after each epoch.
+
+        `patience`: stop after this many epochs without a better value of the column `watch`.
+        `folder`: after each epoch its files are written, each whole or not at all:
+        checkpoint.safetensors, best.safetensors (of the best epoch by `watch`), epochs.csv,
+        steps.csv and epochs.svg. `save_every`: the first of them after as many steps, too.
+        `progress`: whether to show a bar; by default on a terminal.
+        """
+        plan = plan_of(
+            *(data, epochs, batch_size, shuffle, drop_last, held_out, patience, watch, better),
+            *(folder, save_every, list(self._metrics)),
+        )
+        self._fit(plan, progress)
+        return self.history
+
+    def evaluate(self, data: Any, batch_size: int | None = None) -> dict[str, float]:
+        """The metrics on data as `fit` takes it: means over the rows, batch by batch."""
+        return self._measured(batches_of("data", data, batch_size))
+
+    def save(self, path: Any) -> None:
+        """Write a checkpoint file in the safetensors format, whole or not at all."""
+        run, history = self._run, self.history
+        arrays = dict(zip(run.arrays.kinds, run.arrays.leaves, strict=True))
+        tables = Table(history.epochs), Table(history.steps)
+        Checkpoint(arrays, run.progress, *tables).write(as_path("path", path))
+
+    def load(self, path: Any) -> None:
+        """Go on from a checkpoint file: its arrays, its seed, its place in the data, its history.
+
+        FileError for a file that is not whole, is no checkpoint, or has other arrays than the
+        trainer; the trainer is then as before. Functions and their numbers, such as the loss and
+        a learning rate, are the trainer's: a file has none.
+        """
+        found = read_checkpoint(as_path("path", path), self._run.arrays.kinds)
+        params, state = self._run.arrays.tree.build(list(found.arrays.values()))
+        arrays = WholeSteps(self._step, params, state, found.progress)
+        self._run = _Run(arrays, found.epochs, found.steps)
+
+    def _fit(self, plan: Plan, progress: bool | None) -> None:
+        batches, run = plan.data, self._run
+        if run.progress.batch and run.progress.cut != batches.cut:
+            raise ArgumentError(
+                f"data: {run.progress.batch} batches of epoch {self.epoch + 1} are done, and its "
+                "others must be cut alike, by rows, batch_size, shuffle and drop_last: expected "
+                f"{run.progress.cut}, got {batches.cut}"
+            )
+        with ProgressBar(progress, plan.epochs, batches.count, run.progress) as bar:
+            while self.epoch < plan.epochs and not self._is_stopped(plan):
+                self._epoch(plan, bar)
+
+    def _epoch(self, plan: Plan, bar: ProgressBar) -> None:
+        """The rest of an epoch."""
+        run, done = self._run, self._run.progress
+        for batch in plan.data.epoch(done.seed, done.epoch + 1, done.batch):
+            self._take(batch, plan.data.cut)
+            bar.step(run.steps.columns["loss"][-1])
+            steps = run.progress.steps
+            if plan.folder and plan.save_every and steps % plan.save_every == 0:
+                self.save(plan.folder / "checkpoint.safetensors")
+        done = run.progress
+        measured = {} if plan.held_out is None else self._measured(plan.held_out)
+        row = {
+            "epoch": done.epoch + 1,
+            **epoch_means(run.steps, slice(done.steps - done.batch, done.steps)),
+            **{f"held_out_{name}": value for name, value in measured.items()},
+        }
+        run.epochs.put(done.epoch, row)
+        run.arrays.note(replace(done, epoch=done.epoch + 1, batch=0, cut=()))
+        bar.epoch(row)
+        self._write(plan)
+
+    def _take(self, batch: Batch, cut: tuple[int, ...]) -> None:
+        run = self._run
+
+        def after(result: Any) -> Progress:
+            # the row counts from the moment on when the progress does
+            done = run.progress
+            row = {"step": done.steps + 1, "epoch": done.epoch + 1, "rows": rows_of(batch)}
+            run.steps.put(done.steps, {**row, **_numbers(result)})
+            return replace(done, batch=done.batch + 1, steps=done.steps + 1, cut=cut)
+
+        run.arrays.take(batch, after)
+
+    def _measured(self, data: Batches) -> dict[str, float]:
+        params = self._run.arrays.params
+        values: dict[str, list[float]] = {name: [] for name in self._metrics}
+        rows: list[float] = []
+        for batch in data.epoch(0, 1, 0):
+            rows.append(rows_of(batch))
+            for name, metric in self._metrics.items():
+                values[name].append(_number(f"metric {name!r}", metric(params, *batch)))
+        return {name: weighted_mean(found, rows) for name, found in values.items()}
+
+    def _is_stopped(self, plan: Plan) -> bool:
+        if plan.patience is None or not self.epoch:
+            return False
+        return self._epochs_since_best(plan) >= plan.patience
+
+    def _epochs_since_best(self, plan: Plan) -> int:
+        columns = self._run.epochs.first(self.epoch).columns
+        if plan.watch not in columns:
+            raise ArgumentError(
+                f"watch: expected {either(set(columns) - {'epoch'})}, got {plan.watch!r}"
+            )
+        return epochs_since_best(columns[plan.watch], plan.better)
+
+    def _write(self, plan: Plan) -> None:
+        """The files of an epoch, the checkpoint last: what it tells is then in the others."""
+        if plan.folder is None:
+            return
+        history = self.history
+        history.write_csv(plan.folder / "epochs.csv")
+        history.write_csv(plan.folder / "steps.csv", "steps")
+        history.write_svg(plan.folder / "epochs.svg")
+        if plan.watch is not None and not self._epochs_since_best(plan):
+            self.save(plan.folder / "best.safetensors")
+        self.save(plan.folder / "checkpoint.safetensors")
+
+
+def _paths(trees: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    flat = {name: flatten(tree) for name, tree in trees.items()}
+    return [
+        pair
+        for name, (leaves, tree) in flat.items()
+        for pair in zip(tree.paths(name), leaves, strict=True)
+    ]
+
+
+def _checked_metrics(metrics: object, threads: int | None) -> dict[str, Jitted]:
+    if metrics is not None and not isinstance(metrics, Mapping):
+        raise ArgumentTypeError(f"metrics: expected functions by names, got {metrics!r:.60}")
+    given = cast(Mapping[object, Any], metrics or {})
+    for name, metric in given.items():
+        if not isinstance(name, str) or not callable(metric):
+            raise ArgumentTypeError(f"metrics[{name!r}]: expected a name and a function")
+    return {cast(str, name): jit(metric, threads) for name, metric in given.items()}
+
+
+def _numbers(result: Any) -> dict[str, float]:
+    """The loss of a step and the numbers beside it, by their names."""
+    is_pair = type(result) is tuple and len(cast(Any, result)) == 2
+    loss, aux = cast(tuple[Any, Any], result if is_pair else (result, {}))
+    if not isinstance(aux, dict) or not {"loss", *COUNTS}.isdisjoint(cast(dict[str, Any], aux)):
+        raise ArgumentTypeError(
+            f"aux: expected a dict of numbers by names other than {either(['loss', *COUNTS])}, "
+            f"got {aux!r:.60}"
+        )
+    given = {"loss": loss, **cast(dict[str, Any], aux)}
+    return {str(name): _number(str(name), value) for name, value in given.items()}
+
+
+def _number(what: str, value: Any) -> float:
+    if np.shape(value) or isinstance(value, str | bytes):
+        raise ArgumentTypeError(f"{what}: expected a number of rank 0, got {value!r:.60}")
+    return float(value)

@@ -1,0 +1,296 @@
+"""gradir.Trainer: the bits of its steps, after exceptions and files too; iterables, own steps."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+from trainers import DATA, IDS, PARAMS, TARGETS, batches, everything, fitted, fresh, loss, trainer
+
+import gradir
+import gradir.numpy as gnp
+from gradir import optim
+from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
+from gradir.frontends.training.batches import shuffled
+
+Array = np.ndarray[Any, Any]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+# Bits.
+
+
+def test_the_steps_are_those_of_a_plain_loop() -> None:
+    made = fresh()
+    made.fit(DATA, 2, 5)
+    optimizer = optim.sgd(0.1, momentum=0.9)
+    step, params, state = optim.train_step(loss, optimizer), PARAMS, optimizer.init(PARAMS)
+    losses: list[float] = []
+    for epoch in (1, 2):
+        order = shuffled(22, 0, epoch)
+        for begin in range(0, 22, 5):
+            rows = order[begin : begin + 5]
+            params, state, value = step(params, state, IDS[rows], TARGETS[rows])
+            losses.append(float(value))
+    np.testing.assert_array_equal(made.params["table"], params["table"])
+    np.testing.assert_array_equal(made.state[0].trace["b"][0], state[0].trace["b"][0])
+    assert made.history.steps["loss"] == losses
+    assert made.history.steps["rows"] == [5, 5, 5, 5, 2] * 2
+    means = [np.average(losses[k : k + 5], weights=[5, 5, 5, 5, 2]) for k in (0, 5)]
+    np.testing.assert_allclose(made.history.epochs["loss"], means, rtol=1e-12)
+    # the trainer has arrays of its own, and gives copies
+    assert PARAMS["table"].tolist() == [1.0] * 6
+    made.params["table"][:] = 9
+    np.testing.assert_array_equal(made.params["table"], params["table"])
+
+
+def test_resumed_training_has_the_same_bits(tmp_path: Path) -> None:
+    """In a trainer with another seed, from the file of an epoch."""
+    at_once = fitted(fresh())
+    made = fresh()
+    fitted(made, 1, folder=tmp_path)
+    other = trainer(metrics={"error": loss}, seed=7)
+    other.load(tmp_path / "checkpoint.safetensors")
+    assert everything(other) == everything(made)
+    assert fitted(other) == at_once
+
+
+@pytest.mark.parametrize("at", [1, 4, 5, 9])
+def test_an_epoch_goes_on_in_its_middle(tmp_path: Path, at: int) -> None:
+    at_once = fitted(fresh())
+    made = fresh()
+    taken = 0
+
+    def interrupted(*args: Any) -> Any:
+        nonlocal taken
+        if taken == at:
+            raise KeyboardInterrupt
+        taken += 1
+        return step(*args)
+
+    whole_steps: Any = made._run.arrays  # pyright: ignore[reportPrivateUsage]
+    step = whole_steps._step
+    whole_steps._step = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        fitted(made)
+    whole_steps._step = step
+    made.save(tmp_path / "middle.safetensors")
+    assert len(made.history.steps["loss"]) == at
+    assert fitted(made) == at_once
+    made = fresh()
+    made.load(tmp_path / "middle.safetensors")
+    assert fitted(made) == at_once
+    made.load(tmp_path / "middle.safetensors")
+    if at % 5:
+        with pytest.raises(
+            ArgumentError, match=r"^data: . batches of epoch . are done, and its oth"
+        ):
+            made.fit(DATA, 3, 6)
+
+
+def test_an_interruption_at_any_line_changes_nothing() -> None:
+    """Ctrl-C arrives before a line of the loop, each in turn, and training goes on."""
+    made = fresh()
+    at_once = fitted(made, 1)
+    made = fresh()
+    count = lines_run(lambda: fitted(made, 1), stop_at=-1)
+    for line in range(0, count, 5):
+        made = fresh()
+        with pytest.raises(KeyboardInterrupt):
+            lines_run(partial(fitted, made, 1), stop_at=line)
+        assert fitted(made, 1) == at_once, line
+
+
+def lines_run(run: Callable[[], object], stop_at: int) -> int:
+    """How many lines of the trainer's files run; KeyboardInterrupt at one of them."""
+    count = 0
+
+    def on_line(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        if event == "line":
+            count += 1
+            if count - 1 == stop_at:
+                raise KeyboardInterrupt
+        return on_line
+
+    def on_call(frame: FrameType, event: str, argument: Any) -> Any:
+        return on_line if "frontends/training" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_a_step_that_fails_while_it_runs_is_undone() -> None:
+    """An index out of range, seen by native code that writes the parameters in place."""
+    made = fresh()
+    wrong = IDS.copy()
+    wrong[shuffled(22, 0, 1)[12]] = 6
+    with pytest.raises(IndexOutOfRange):
+        made.fit((wrong, TARGETS), 3, 5)
+    assert len(made.history.steps["loss"]) == 2
+    after_two = made.params
+    assert fitted(made) == fitted(fresh())
+    made = fresh()
+    made.fit([(IDS[o], TARGETS[o]) for o in np.split(shuffled(22, 0, 1)[:10], 2)], 1)
+    np.testing.assert_array_equal(made.params["table"], after_two["table"])
+
+
+def test_batches_that_change_after_their_step() -> None:
+    """What a failed step is computed from again is the batch as it was."""
+
+    class OneBuffer:
+        def __iter__(self) -> Iterator[Any]:
+            ids, targets = np.empty(5, np.int64), np.empty(5, np.float32)
+            for k in (0, 5, 10):
+                ids[:], targets[:] = IDS[k : k + 5], TARGETS[k : k + 5]
+                yield ids, targets
+            ids[2] = 77
+            yield ids, targets
+
+    made, plain = fresh(), trainer()
+    whole_steps: Any = made._run.arrays  # pyright: ignore[reportPrivateUsage]
+    whole_steps._bytes = 10**9
+    whole_steps._kept_for_a_step(whole_steps.leaves).seconds_to_copy = 1e9  # no further copy
+    with pytest.raises(IndexOutOfRange):
+        made.fit(OneBuffer(), 1)
+    assert len(whole_steps._kept.batches) == 4
+    plain.fit(batches()[:3], 1)
+    np.testing.assert_array_equal(made.params["table"], plain.params["table"])
+
+
+def test_seeds_give_orders() -> None:
+    orders = [shuffled(1000, seed, epoch).tolist() for seed in (0, 1) for epoch in (1, 2)]
+    assert all(sorted(order) == list(range(1000)) for order in orders)
+    assert len(set(map(tuple, orders))) == 4
+    # NumPy's promise for bit generators: the same in each version
+    assert shuffled(8, 3, 1).tolist() == [0, 6, 2, 1, 3, 7, 4, 5]
+    made = fresh()
+    made.fit(DATA, 1, 22, shuffle=False)
+    unshuffled = made.history.steps["loss"]
+    assert unshuffled == [float(gradir.jit(loss)(PARAMS, IDS, TARGETS))]
+
+
+# Iterables.
+
+
+class EndsEarly:
+    """Batches that end with Ctrl-C after as many in all."""
+
+    def __init__(self, left: int):
+        self.left = left
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in batches():
+            if not self.left:
+                raise KeyboardInterrupt
+            self.left -= 1
+            yield batch
+
+
+def test_an_iterable_goes_on_behind_its_last_batch(tmp_path: Path) -> None:
+    made = fresh()
+    made.fit(batches(), 2)
+    at_once = everything(made)
+    made = fresh()
+    with pytest.raises(KeyboardInterrupt):
+        made.fit(EndsEarly(6), 2, folder=tmp_path, save_every=1)
+    made = fresh()
+    made.load(tmp_path / "checkpoint.safetensors")
+    with pytest.raises(
+        ArgumentError, match=r"^data: gave 1 batches in epoch 2, expected the 2 that"
+    ):
+        made.fit(batches()[:1], 2)
+    made.fit(batches(), 2)
+    assert everything(made) == at_once
+
+
+def test_iterables_of_batches() -> None:
+    made = fresh()
+    made.fit(DATA, 2, 5, shuffle=False, drop_last=True)
+    by_rows = everything(made)
+    made = fresh()
+    made.fit(batches(), 2)
+    assert everything(made) == by_rows
+    with pytest.raises(
+        ArgumentError, match=r"^data: gave 0 batches in epoch 4, expected at least 1"
+    ):
+        made.fit(iter(batches()), 4)
+    assert made.epoch == 3
+
+
+def test_single_and_nested_arrays() -> None:
+    def mean(p: Any, batch: Any) -> Any:
+        return gnp.mean(p * batch["x"][0])
+
+    made = gradir.Trainer(mean, optim.sgd(0.5), np.ones(()))
+    made.fit(({"x": [np.arange(4.0)]},), 1, 2)
+    assert made.params == 1 - 0.5 * (1.5 * 2)
+    made = gradir.Trainer(lambda p, x: gnp.mean(p * x), optim.sgd(0.5), np.ones(()))
+    made.fit(np.arange(4.0), 1, 4)
+    made.fit([np.arange(4.0)], 2)
+    assert made.params == 1 - 0.5 * 3
+
+
+# Other steps.
+
+
+def test_row_slices() -> None:
+    sparse = trainer(sparse={"table": True, "b": [False]})
+    dense = trainer()
+    for each in (sparse, dense):
+        each.fit(DATA, 3, 5)
+    np.testing.assert_allclose(sparse.params["table"], dense.params["table"], rtol=1e-5)
+
+
+def test_a_step_of_ones_own() -> None:
+    """Row slices: the step writes the rows that the batch reads."""
+
+    def step(params: Any, state: Any, ids: Any, targets: Any) -> Any:
+        def of_table(table: Any) -> Any:
+            return loss({**params, "table": table}, ids, targets)
+
+        value, rows = gradir.value_and_grad(of_table, sparse_argnums=0)(params["table"])
+        table = params["table"].at[rows.indices].add(-0.1 * rows.values)
+        return {**params, "table": table}, state + 1, value
+
+    made = gradir.Trainer.of_step(step, PARAMS, np.zeros((), np.int32))
+    made.fit(DATA, 2, 11)
+    table = np.ones(6, np.float32)
+    for epoch in (1, 2):
+        for rows in np.split(shuffled(22, 0, epoch), 2):
+            np.add.at(table, IDS[rows], -0.1 * 2 / 11 * (table[IDS[rows]] - TARGETS[rows]))
+    np.testing.assert_allclose(made.params["table"], table, rtol=1e-5)
+    assert made.state == 4
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (lambda p, s, x: (p, s), r"^step: must return \(params, state, loss\)"),
+        (lambda p, s, x: ([p], s, p), "^step: must return params and state nested as it is given"),
+        (lambda p, s, x: (p, gnp.stack([s, s]), p), r"^step: state must stay float64\[\], got"),
+        (lambda p, s, x: (p, s, x), "^loss: expected a number of rank 0"),
+        (lambda p, s, x: (p, s, (p, p)), "^aux: expected a dict of numbers"),
+        (lambda p, s, x: (p, s, (p, {"rows": p})), "^aux: expected a dict of numbers"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:jit of <lambda>|jit of main")
+def test_wrong_steps(step: Callable[..., Any], message: str) -> None:
+    made = gradir.Trainer.of_step(step, np.ones(()), np.zeros(()))
+    with pytest.raises(ArgumentTypeError, match=message):
+        made.fit(np.ones(2), 1, 2)
+    assert (made.params, made.state, made.history.steps) == (1, 0, {})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 
-from gradir.compiler.measured_gradient import apply_gradient
+from gradir.compiler.measured_gradient import apply_gradient, train_step
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Sources
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
@@ -20,8 +20,9 @@ from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
 from gradir.passes.differentiate.selectors import Selector
 from gradir.passes.shapes.infer_shapes import is_open
+from gradir.passes.training.append_loss import append_loss
 from gradir.passes.verify.verify import verify
-from gradir.symbols import function_named
+from gradir.symbols import function_named, merged
 from gradir.text.parser import parse_module
 from gradir.text.printer import program_text
 
@@ -116,6 +117,76 @@ class Module:
             verify(copy)
         return Module(copy, self._sources, self._provenance.of_gradient(self._op, function))
 
+    def append_loss(
+        self,
+        function: str,
+        loss: str,
+        joined: Sequence[int] | int = 0,
+        into: str | None = None,
+    ) -> Module:
+        """A module with `@into`, by default `@f_loss`: `@function`, then `@loss` of its results.
+
+        The first arguments of the loss are the results `joined`. The new function takes the
+        function's arguments and the loss's further ones, and returns what the loss returns, first
+        a floating number, and the results that are not joined. Raises PassError.
+        """
+        _require("function", function, str, "the name of a function")
+        _require("loss", loss, str, "the name of a function")
+        _require("into", into, str | None, "the name of a function")
+        several = joined if isinstance(joined, list | tuple | range) else [joined]
+        results = [_result("joined", each) for each in several]
+        return self._with(lambda op: append_loss(op, function, loss, results, into))
+
+    def train_step(
+        self,
+        function: str,
+        optimizer: str = "update",
+        wrt: Sequence[Selector] | Selector | None = None,
+        carry: Mapping[Selector, int] | None = None,
+        policy: str = "keep_all",
+        memory_limit: int | None = None,
+        in_place: bool = False,
+        into: str | None = None,
+    ) -> Module:
+        """A module with `@into`, by default `@f_step`: a step of training of `@function`.
+
+        Result 0 of the function is the loss, `wrt` are the parameters, and `@optimizer` is
+        `(params, grads, state...) -> (params', state'...)`, as gradir.optim.to_module makes it. The
+        step is `(params, state, carried, batch) -> (params', state', carried', loss, results)`.
+        `carry` maps arguments of the function to the results that are their new values, as those of
+        running statistics; the batch is all its other arguments. `policy` and `memory_limit` are
+        those of the gradient, `@f_grad`. With `in_place` parameters, state and carried arguments
+        are not passed but given in `out`, and updated there. Raises PassError.
+        """
+        _require("function", function, str, "the name of a function")
+        _require("optimizer", optimizer, str, "the name of a function")
+        _require("into", into, str | None, "the name of a function")
+        _require("carry", carry, Mapping | None, "a mapping such as {'mean': 1}")
+        pairs = [(_selector(k), _result("carry", r)) for k, r in (carry or {}).items()]
+        return self._with(
+            lambda op: train_step(
+                *(op, function, optimizer, _selectors(wrt), pairs, policy, memory_limit),
+                *(in_place, into),
+            )
+        )
+
+    def _with(self, change: Callable[[ModuleOp], object]) -> Module:
+        """The module with functions that call others, by code of gradir's."""
+        with gradir_errors(self._sources), paused_gc():
+            copy = self._op.clone()
+            change(copy)
+            verify(copy)
+        return Module(copy, self._sources, self._provenance.derived())
+
+    def merge(self, other: Module) -> Module:
+        """A module with the functions of both. PassError where two of one name differ."""
+        _require("other", other, Module, "a gradir.Module")
+        sources = self._sources.beside(other._sources)
+        with gradir_errors(sources), paused_gc():
+            made = merged(self._op, other.op)
+            verify(made)
+        return Module(made, sources, self._provenance.beside(other._provenance))
+
     def run_passes(self, pipeline: str) -> Module:
         """The module after a pipeline of passes, spelled as for `gradir-opt -p`."""
         from gradir.registry import make_context, parse_passes
@@ -190,6 +261,14 @@ def _selector(given: Any) -> Selector:
         return given if isinstance(given, bool) else index(given)
     except TypeError:
         return given
+
+
+def _result(what: str, given: object) -> int:
+    """The index of a result; ArgumentTypeError for what is no integer."""
+    found = _selector(given)
+    if type(found) is not int:
+        raise ArgumentTypeError(f"{what}: expected the index of a result, got {_short(given)}")
+    return found
 
 
 def _require(what: str, given: object, kind: type | UnionType, wanted: str) -> None:

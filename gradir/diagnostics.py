@@ -53,6 +53,10 @@ class Sources:
         self._texts[file] = text
         self._lines.pop(file, None)
 
+    def beside(self, other: Sources) -> Sources:
+        """The files of both; of one name, the file of the other."""
+        return Sources(self._texts | other._texts)
+
     def line(self, file: str, number: int) -> str | None:
         """Line `number` (from 1) of `file`, without its end; None if unknown."""
         if file not in self._lines:

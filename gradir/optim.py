@@ -12,6 +12,9 @@ from gradir.frontends.optim.adaptive import (
     scale_by_rss,
     scale_by_stddev,
 )
+from gradir.frontends.optim.as_module import (
+    to_module,
+)
 from gradir.frontends.optim.averages import (
     EmaState,
     PolyakState,
@@ -129,6 +132,7 @@ __all__ = [
     "scale_by_trust_ratio",
     "sgd",
     "static_loss_scale",
+    "to_module",
     "trace",
     "train_step",
     "warmup_cosine_decay_schedule",

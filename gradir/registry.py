@@ -39,6 +39,7 @@ EXTENDED: dict[str, str] = {"arith": "gradir.dialects.base.elementwise_arith:Ari
 
 PASSES: dict[str, str] = {
     "gradir-allocate-scratch": "gradir.compiler.stage_passes:AllocateScratchPass",
+    "gradir-append-loss": "gradir.passes.training.append_loss:AppendLossPass",
     "gradir-bufferize": "gradir.passes.buffers.bufferize:BufferizePass",
     "gradir-dce": "gradir.passes.cleanup.dce:DcePass",
     "gradir-decompose": "gradir.passes.cleanup.decompose:DecomposePass",
@@ -60,6 +61,7 @@ PASSES: dict[str, str] = {
     "gradir-specialize": "gradir.compiler.specialize_pass:SpecializePass",
     "gradir-stages": "gradir.compiler.stage_passes:StagesPass",
     "gradir-sum-slices": "gradir.passes.lower.sum_slices:SumSlicesPass",
+    "gradir-train-step": "gradir.compiler.measured_gradient:MeasuredTrainStepPass",
     "gradir-verify": "gradir.passes.verify.verify:VerifyPass",
 }
 """gradir's own passes: name to `module:class`."""

@@ -1,4 +1,4 @@
-"""Functions of a module by name, for runs of programs."""
+"""Functions of modules by name, for runs of programs, and the functions of two in one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.diagnostics import LocatedError, value_name
+from gradir.dialects.base.diagnostics import LocatedError, PassError, value_name
 from gradir.dialects.base.shapes import is_tensor, require_element
 from gradir.errors import ArgumentError
 from gradir.passes.analysis.call_graph import functions_by_name, only_block
@@ -24,6 +24,26 @@ def function_named(module: ModuleOp, name: str) -> FuncOp:
         raise ArgumentError(f"no function @{name}; functions: {known}")
     only_block(functions[name])
     return functions[name]
+
+
+def merged(one: ModuleOp, other: ModuleOp) -> ModuleOp:
+    """A new module with the ops of both; PassError at a function that the first has otherwise."""
+    made, known = one.clone(), functions_by_name(one)
+    declared = [op for op in one.ops if not isinstance(op, FuncOp)]
+    for op in other.ops:
+        copy = op.clone()
+        same = known.get(copy.sym_name.data) if isinstance(copy, FuncOp) else None
+        if any(copy.is_structurally_equivalent(each) for each in (same, *declared) if each):
+            continue
+        if same is not None:
+            raise PassError(
+                f"merge: functions of both modules must differ in name, got @{same.sym_name.data} "
+                "in both; rename one",
+                op,
+                [("the other one is here", same)],
+            )
+        made.body.block.add_op(copy)
+    return made
 
 
 def check_signature(function: FuncOp) -> None:

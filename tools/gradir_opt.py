@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, ShrinkException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from gradir import registry
-from gradir.compiler.measured_gradient import MeasuredGradientPass
+from gradir.compiler.measured_gradient import MeasuredGradientPass, MeasuredTrainStepPass
 from gradir.compiler.specialize_pass import SpecializePass
 from gradir.diagnostics import Diagnostic, Sources, render
 from gradir.dialects.grad.derivative import DerivativeOp
@@ -173,7 +173,7 @@ class GradirOpt(xDSLOptMain):
         previous: ModulePass | None = None
         for each in self.pipeline.passes:
             self._between_passes(previous, module, each)
-            if isinstance(each, MeasuredGradientPass | SpecializePass):
+            if isinstance(each, MeasuredGradientPass | MeasuredTrainStepPass | SpecializePass):
                 each.run(module, observe)
             else:
                 each.apply(self.ctx, module)

@@ -1,4 +1,4 @@
-"""gradir-gradient where plans are measured: compiled down to the memory plan, for this machine.
+"""gradir-gradient and gradir-train-step with the measure: a plan for this machine.
 
 `import gradir` loads this module, so the stages are imported only for a plan to measure.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from gradir.passes.gradient import gradient_pass
+from gradir.passes.training import train_step as training
 
 if TYPE_CHECKING:
     from gradir.compiler.pipeline import Machine
@@ -41,10 +42,21 @@ def measure_here() -> ArenaBytes:
 apply_gradient = partial(gradient_pass.apply_gradient, measuring=measure_here)
 """`gradient` with all options of the pass."""
 
+train_step = partial(training.train_step, measuring=measure_here)
+"""A step of training, whose gradient may have a policy or a memory limit."""
+
 
 @dataclass(frozen=True)
 class MeasuredGradientPass(gradient_pass.GradientPass):
     """Differentiate a function: into forward and backward functions, or into its jvp."""
+
+    def measure(self) -> ArenaBytes:
+        return measure_here()
+
+
+@dataclass(frozen=True)
+class MeasuredTrainStepPass(training.TrainStepPass):
+    """Join a loss function and an optimizer's function into a step of training."""
 
     def measure(self) -> ArenaBytes:
         return measure_here()

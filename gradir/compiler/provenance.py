@@ -54,6 +54,11 @@ class Provenance:
         """The provenance after passes: a function may be inlined in any other one."""
         return Provenance(doubt=self._first(), is_text=self.is_text)
 
+    def beside(self, other: Provenance) -> Provenance:
+        """The provenance of the functions of two modules in one."""
+        doubts = {**self.doubts, **other.doubts}
+        return Provenance(doubts, self.doubt or other.doubt, self.is_text or other.is_text)
+
     def of_gradient(self, module: ModuleOp, function: str) -> Provenance:
         """The provenance with the derivative of a function added.
 

@@ -56,7 +56,7 @@ def resolve_requested(function: FuncOp, selectors: Sequence[Selector]) -> list[T
 
 def _resolve(what: str, function: FuncOp, selectors: Sequence[Selector]) -> list[Target]:
     attributes = argument_attributes(function)
-    targets = [_argument_or_name(what, function, s, attributes) for s in selectors]
+    targets = [argument_or_name(what, function, s, attributes) for s in selectors]
     _check(what, function, selectors, targets)
     return targets
 
@@ -92,12 +92,13 @@ def resolve_of(
     return targets
 
 
-def _argument_or_name(
+def argument_or_name(
     what: str,
     function: FuncOp,
     selector: Selector,
     attributes: Sequence[dict[str, Attribute]],
 ) -> Target:
+    """The argument of an index, or the value of a name, of any type."""
     arguments = function.body.block.args
     if not _is_index(selector, function, what):
         return _named(function, str(selector), attributes, what)

@@ -116,14 +116,16 @@ def _choice(
     return partial(keep_by_name, policy, measuring())
 
 
-def parse_requests(text: str | None, place: ModuleOp) -> list[tuple[Selector, str]]:
-    """`w=null,1=write` as pairs of selector and request."""
+def parse_requests(
+    text: str | None, place: ModuleOp, form: str = "gradir-gradient: req must be name=request,..."
+) -> list[tuple[Selector, str]]:
+    """`w=null,1=write` as pairs of selector and request; `form` words the error."""
     pairs: list[tuple[Selector, str]] = []
     for entry in (text or "").split(","):
         if not entry.strip():
             continue
         name, separator, request = (part.strip() for part in entry.partition("="))
         if not separator:
-            raise PassError(f"gradir-gradient: req must be name=request,..., got {entry!r}", place)
+            raise PassError(f"{form}, got {entry!r}", place)
         pairs.append((int(name) if name.isascii() and name.isdigit() else name, request))
     return pairs

@@ -88,6 +88,18 @@ def test_doubts_go_on_to_what_is_made_of_a_module():
             gradir.compile(made, made.functions[-1])
 
 
+def test_doubts_stay_where_modules_are_merged():
+    """What is proven beside them runs; what is then made of both does not."""
+    safe = "func.func @g(%x: tensor<f64>) -> tensor<f64> {\n  return %x : tensor<f64>\n}\n"
+    both = gradir.parse(safe).merge(gradir.parse(WRITES))
+    assert gradir.compile(both, "g")(2.0)
+    made = both.append_loss("g", "g")
+    for module, function in ((both, "f"), (made, "g_loss")):
+        with pytest.raises(GradirError, match=r"loopnest.store: index 0"):
+            gradir.compile(module, function)
+    gradir.compile(gradir.parse(safe).merge(gradir.parse(WRITES, trusted=True)), "f")
+
+
 BESIDE = (
     WRITES
     + """func.func @g(%x: tensor<f64>) -> tensor<f64> {

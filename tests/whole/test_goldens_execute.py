@@ -19,24 +19,26 @@ from gradir import Module
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import is_scalar, is_static, is_tensor
 from gradir.errors import IndexOutOfRange
+from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
 from gradir.runtime.arrays import dtype_of
 from gradir.symbols import function_named
 from gradir.testing import check_grads
 
 Array = np.ndarray[Any, np.dtype[Any]]
+Out = list[Array | None]
 
 FOLDER = Path(__file__).parents[1] / "filecheck"
 FOLDERS = (
     "dialects", "gradient", "control_flow", "checkpoint", "simplify", "lowering", "fusion",
-    "bufferize", "run",
+    "bufferize", "run", "training",
 )  # fmt: skip
 OTHER_OPS = ("func.", "scf.", "arith.", "math.", "tensor.", "grad.checkpoint", "grad.yield",
              "grad.tape")  # fmt: skip
 # Passes after which a program is still one on tensors, which the interpreter runs.
 ON_TENSORS = (
     "gradient", "simplify", "decompose", "dce", "inline", "outline-checkpoints",
-    "inline-checkpoints",
+    "inline-checkpoints", "append-loss", "train-step",
 )  # fmt: skip
 
 _PASSES = re.compile(r"""^// RUN:.* -p (?:"([^"]*)"|'([^']*)')""", re.MULTILINE)
@@ -90,6 +92,20 @@ def inputs_of(module: Module, name: str) -> list[Array]:
     return arrays
 
 
+def passed(module: Module, name: str, arrays: list[Array]) -> tuple[list[Array], Out]:
+    """The arrays that are passed, and the `out` with those that lie in buffers of results."""
+    function = function_named(module.op, name)
+    in_out = in_out_results(function)
+    out: Out = [None] * len(function.function_type.outputs)
+    for argument, result in in_out.items():
+        out[result] = arrays[argument]
+    return [a for k, a in enumerate(arrays) if k not in in_out], out
+
+
+def copied(out: Out) -> Out:
+    return [None if array is None else array.copy() for array in out]
+
+
 def assert_close(got: Sequence[Array], want: Sequence[Array]) -> None:
     for one, other in zip(got, want, strict=True):
         assert one.dtype == other.dtype
@@ -113,17 +129,17 @@ def test_native_code_agrees(text: str, pipelines: tuple[str, ...]) -> None:
     for pipeline in ("", *after):
         changed = module.run_passes(pipeline) if pipeline else module
         for name in runnable(changed):
-            inputs = inputs_of(changed, name)
+            inputs, out = passed(changed, name, inputs_of(changed, name))
             native = gradir.compile(changed, name)
             try:
-                expected = gradir.interpret(changed, name, *inputs)
+                expected = gradir.interpret(changed, name, *inputs, out=copied(out))
             except IndexOutOfRange as error:
                 with pytest.raises(IndexOutOfRange, match=re.escape(str(error))):
-                    native(*inputs)
+                    native(*inputs, out=out)
                 continue
-            assert_close(native(*inputs), expected)
+            assert_close(native(*inputs, out=copied(out)), expected)
             if pipeline and name in original:
-                before = gradir.interpret(module, name, *inputs)
+                before = gradir.interpret(module, name, *inputs, out=copied(out))
                 assert_close(expected, before)
 
 

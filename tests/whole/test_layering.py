@@ -208,7 +208,7 @@ def test_passes_name_no_tensor_op(folder: str) -> None:
 ROOMS = {
     "passes": (
         *("analysis", "verify", "shapes", "cleanup", "differentiate", "recompute"),
-        *("rules", "rules.loops", "gradient", "lower", "fusion", "buffers"),
+        *("rules", "rules.loops", "gradient", "lower", "training", "fusion", "buffers"),
     ),
     "gradir/codegen": (
         *("text", "vector_math", "bodies", "gemm", "nests", "contractions", "programs"),

@@ -1,0 +1,1 @@
+"""Steps of training: losses joined with networks, gradients with optimizers."""

@@ -1,0 +1,142 @@
+"""Functions that are made of calls of others, and have their arguments.
+
+Calls keep what a copy of the body would lose: a derivative of its own (grad.custom_vjp), and one
+derivative for all callers. Compilation inlines them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from gradir.dialects.base.attribute_names import IN_OUT, NAME_ATTRIBUTE
+from gradir.dialects.base.diagnostics import PassError, value_name
+from gradir.dialects.base.shapes import element_of, is_float, is_scalar, is_tensor, shape_of
+from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.passes.analysis.call_graph import functions_by_name, only_block
+from gradir.passes.analysis.effects import check_arguments
+from gradir.passes.analysis.signature import argument_attributes
+from gradir.passes.differentiate.derived import function_around
+from gradir.passes.differentiate.program import Program
+
+
+class Caller:
+    """A function in the making; `title` begins its errors."""
+
+    def __init__(self, title: str):
+        self.title = title
+        self.block = Block()
+        self.attributes: list[dict[str, Attribute]] = []
+        self._named: dict[str, FuncOp] = {}
+
+    def arguments(self, source: FuncOp, indices: Iterable[int]) -> list[SSAValue]:
+        """New arguments like some of another function, with their attributes but `grad.in_out`."""
+        attributes = argument_attributes(source)
+        made: list[SSAValue] = []
+        for index in indices:
+            given = source.body.block.args[index]
+            ours = self.block.insert_arg(given.type, len(self.block.args), given.location)
+            ours.name_hint = given.name_hint
+            self._check_name(attributes[index].get(NAME_ATTRIBUTE), source, given)
+            self.attributes.append({k: a for k, a in attributes[index].items() if k != IN_OUT})
+            made.append(ours)
+        return made
+
+    def _check_name(self, name: Attribute | None, source: FuncOp, place: SSAValue) -> None:
+        if not isinstance(name, StringAttr):
+            return
+        if (first := self._named.get(name.data)) is not None:
+            raise PassError(
+                f"{self.title}: names of arguments must differ, got {name.data!r} in "
+                f"{symbol(first)} and in {symbol(source)}; change one grad.name",
+                place,
+            )
+        self._named[name.data] = source
+
+    def call(self, callee: FuncOp, operands: Sequence[SSAValue]) -> list[SSAValue]:
+        """The results of a call, named like the values that the callee returns."""
+        op = CallOp(callee.sym_name.data, operands, callee.function_type.outputs.data)
+        op.location = callee.location
+        self.block.add_op(op)
+        for result, value in zip(op.results, returned(callee), strict=True):
+            result.name_hint = value.name_hint
+        return list(op.results)
+
+    def insert(
+        self,
+        module: ModuleOp,
+        name: str,
+        results: Sequence[SSAValue],
+        source: FuncOp,
+        in_out: Mapping[int, int],
+    ) -> FuncOp:
+        """Add the function to the module, with the place of the source; PassError at its namesake.
+
+        `in_out` maps arguments to the results whose buffers they lie in.
+        """
+        if (found := functions_by_name(module).get(name)) is not None:
+            raise PassError(
+                f"{self.title}: @{name} exists already; choose another name with into=", found
+            )
+        op = ReturnOp(*results)
+        op.location = end_of(source).location
+        self.block.add_op(op)
+        for argument, result in in_out.items():
+            self.attributes[argument] |= in_out_attribute(result)
+        function = function_around(name, self.block, self.attributes)
+        function.location = source.location
+        module.body.block.add_op(function)
+        return function
+
+
+def symbol(function: FuncOp) -> str:
+    return f"@{function.sym_name.data}"
+
+
+def end_of(function: FuncOp) -> Operation:
+    """The terminator of a function of one block."""
+    last = function.body.block.last_op
+    assert last is not None
+    return last
+
+
+def returned(function: FuncOp) -> Sequence[SSAValue]:
+    """The values that a function of one block returns."""
+    return end_of(function).operands
+
+
+def callable_named(module: ModuleOp, name: str) -> FuncOp:
+    """The function @name, with one block on tensors; PassError with the candidates otherwise."""
+    function = Program(module).function(name)
+    only_block(function)
+    check_arguments(function)
+    return function
+
+
+def require_loss(title: str, function: FuncOp) -> None:
+    """PassError unless the first result is a floating number."""
+    results = returned(function)
+    wanted = f"{title}: result 0 of {symbol(function)} is the loss and must be a floating number"
+    if not results:
+        raise PassError(f"{wanted}, got no result", function)
+    type_ = results[0].type
+    if not is_number(type_):
+        way_out = "; reduce it, as by array.mean" if is_tensor(type_) and shape_of(type_) else ""
+        raise PassError(f"{wanted} of rank 0, got {type_}{way_out}", results[0])
+
+
+def is_number(type_: Attribute) -> bool:
+    """A floating scalar, or a floating tensor of rank 0."""
+    if is_tensor(type_):
+        return not shape_of(type_) and is_float(element_of(type_))
+    return is_scalar(type_) and is_float(type_)
+
+
+def argument_name(function: FuncOp, index: int) -> str:
+    """An argument in a message: `argument 1 (%w) of @f`."""
+    argument = function.body.block.args[index]
+    hint = "" if argument.name_hint is None else f" ({value_name(argument)})"
+    return f"argument {index}{hint} of {symbol(function)}"

@@ -235,7 +235,12 @@ class _Verifier:
         symbols: dict[str, Operation] = {}
         for op in _children(table):
             interface = self.traits_of(op).symbol
-            name = None if interface is None else interface.get_sym_attr_name(op)
+            if interface is None:
+                continue
+            try:
+                name = interface.get_sym_attr_name(op)
+            except VerifyException as error:
+                raise VerifyError(f"{op.name}: {error}", op) from None
             if name is None:
                 continue
             if (other := symbols.get(name.data)) is not None:

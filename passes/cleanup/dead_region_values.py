@@ -60,8 +60,11 @@ class _Marks:
         for op in ops:
             if self._is_root(op):
                 self._mark_op(op)
-        while self.pending:
-            self._follow(self.pending.pop())
+        self._follow_all()
+        while bare := self._tapes_without_columns():
+            for tape in bare:
+                self._mark_column(tape, 0)
+            self._follow_all()
 
     def is_needed(self, value: SSAValue) -> bool:
         return value in self.values
@@ -124,6 +127,18 @@ class _Marks:
         if column not in found:
             found.add(column)
             self._mark(push.columns[column] for push in self.pushes.get(family, ()))
+
+    def _tapes_without_columns(self) -> list[SSAValue]:
+        """Tapes of which only the size is needed: a record keeps one of its columns."""
+        return [
+            pushes[0].tape
+            for family, pushes in self.pushes.items()
+            if pushes[0].columns and not self.columns.get(family)
+        ]
+
+    def _follow_all(self) -> None:
+        while self.pending:
+            self._follow(self.pending.pop())
 
     def _follow(self, value: SSAValue) -> None:
         self._mark(self.sources.get(value, ()))

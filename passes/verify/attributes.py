@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
     DenseIntOrFPElementsAttr,
+    DictionaryAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -49,11 +50,14 @@ def verify_attributes(op: Operation) -> None:
 
 
 def _verify_number(name: str, value: Attribute, op: Operation) -> None:
-    """Check that a number, or each of a list, has a known type and fits it."""
+    """Check that a number, or each of a list or a dictionary, has a known type and fits it."""
     match value:
         case ArrayAttr():
             for each in value:
                 _verify_number(name, each, op)
+        case DictionaryAttr():
+            for key, each in value.data.items():
+                _verify_number(key, each, op)
         case IntegerAttr() if isinstance(value.type, IndexType):
             number = cast(IntegerAttr[Any], value).value.data
             if not _FIRST_INDEX <= number < -_FIRST_INDEX:

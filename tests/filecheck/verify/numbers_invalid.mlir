@@ -47,3 +47,11 @@ func.func @f() {
   %c = arith.constant -9223372036854775809 : index
   func.return
 }
+
+// -----
+
+// numbers in the dictionary of an argument
+// expected-error @+1 {{func.func: floating types must be f64, f32, f16 or bf16, got f128}}
+func.func @in_a_dictionary(%x: tensor<f64> {my.attribute = {c = [1.0 : f128]}}) -> tensor<f64> {
+  func.return %x : tensor<f64>
+}

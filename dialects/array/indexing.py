@@ -24,6 +24,7 @@ from gradir.dialects.base.shapes import (
     DYNAMIC,
     agree_but_for,
     compatible,
+    element_count,
     element_of,
     normalize_axis,
     shape_of,
@@ -106,6 +107,10 @@ class TakeOp(IndexingOp):
 
         x, indices = operands
         return taken_rows(ct, x, indices) if self.axis == 0 else None
+
+    @property
+    def slice_count(self) -> int | None:
+        return element_count(self.indices.type) if self.axis == 0 else None
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices = operands

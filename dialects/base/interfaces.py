@@ -180,6 +180,11 @@ class TensorOp(IRDLOperation, ABC):
         """The cotangent of the first operand as row slices, if it is one of few rows."""
         return None
 
+    @property
+    def slice_count(self) -> int | None:
+        """The number of those slices; None where there are none, or the number is unknown."""
+        return None
+
     @classmethod
     def has_vjp(cls) -> bool:
         return (

@@ -119,6 +119,11 @@ def is_static(type_: Attribute) -> bool:
     return DYNAMIC not in shape_of(type_)
 
 
+def element_count(type_: Attribute) -> int | None:
+    """The number of elements of a tensor; None for a dynamic shape."""
+    return prod(shape_of(type_)) if is_static(type_) else None
+
+
 def as_integer_type(type_: Attribute) -> IntegerType | None:
     """The type as an integer type (bool too); None for others."""
     return cast(IntegerType, type_) if isinstance(type_, IntegerType) else None

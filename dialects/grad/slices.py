@@ -194,18 +194,33 @@ def densified(value: Value) -> Value:
     return value.emitter.value(value.emitter.insert(op).y)
 
 
-def no_slices(dense: Attribute, emitter: Emitter) -> Value:
-    """Slices without a row: zero."""
-    type_ = SlicesType.of(dense, 0)
-    indices, values = (
-        emitter.value(emitter.insert(FullOp.fill(0, t)).y) for t in (type_.indices, type_.values)
-    )
-    return slices_of(indices, values, dense)
+Pair = tuple[Value, Value]
+"""The indices and the values of slices."""
+
+
+def padded(pair: Pair, dense: Attribute, count: int) -> Pair:
+    """As many slices as asked for: behind those given, zeros for the row of the last one."""
+    indices, values = pair
+    [given] = indices.shape
+    if given == count:
+        return pair
+    rows, zeros = zero_rows(dense, count - given, values.emitter)
+    if given == 0:
+        return rows, zeros
+    last = SliceOp.on(indices, start=[given - 1], stop=[given])
+    rows = BroadcastToOp.on(last, type=tensor(rows.shape, i64))
+    return ConcatOp.on(indices, rows, axis=0), ConcatOp.on(values, zeros, axis=0)
+
+
+def zero_rows(dense: Attribute, count: int, emitter: Emitter) -> Pair:
+    """Zeros for row 0 of a tensor: `count` slices."""
+    type_ = SlicesType.of(dense, count)
+    ops = (emitter.insert(FullOp.fill(0, t)) for t in (type_.indices, type_.values))
+    indices, values = (emitter.value(op.y) for op in ops)
+    return indices, values
 
 
 # The ops in terms of tensor ops on indices and values.
-
-Pair = tuple[Value, Value]
 
 
 def from_the_start(indices: Value, rows: int) -> Value:

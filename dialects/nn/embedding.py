@@ -15,7 +15,7 @@ from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import narrowed, reshaped
 from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
-from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.base.shapes import DYNAMIC, element_count, element_of, shape_of, tensor
 from gradir.dialects.base.value import SOURCE_ATTRIBUTE, Value
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.grad.slices import taken_rows
@@ -66,6 +66,10 @@ class EmbeddingOp(TensorOp):
     def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
         table, ids = operands
         return taken_rows(self._flowing(ct, table, ids), table, ids)
+
+    @property
+    def slice_count(self) -> int | None:
+        return element_count(self.ids.type)
 
     def _flowing(self, ct: Value, table: Value, ids: Value) -> Value:
         """ct with zeros for ids of the padding row."""

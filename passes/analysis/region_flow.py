@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.building.control_flow import largest_number
+from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import TapePushOp
 from gradir.passes.analysis.region_ops import RegionFlow as RegionFlow
@@ -109,7 +110,10 @@ def slot_count(op: Operation) -> int:
 
 def executions_within(executions: int | None, op: Operation) -> int | None:
     """A bound on the runs of a block in an op during the life of the block's tapes, if the op runs
-    `executions` times. Repeated iterations have tapes of their own: one segment counts."""
+    `executions` times. Repeated iterations have tapes of their own: one segment counts; so does one
+    run of a stage."""
+    if isinstance(op, CheckpointOp):
+        return 1
     policy = loop_policy(op)
     match policy.kind.data:
         case "every":

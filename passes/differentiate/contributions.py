@@ -26,7 +26,7 @@ class Contributions(dict[SSAValue, list[Value]]):
 
     A lost contribution is an AssertionError: a value takes a contribution unless it has no way to
     a gradient (`takes`), and each one left after the walk must have a taker (`check_none_inside`,
-    `check_none_left`). `sparse` are the values whose cotangents are summed as row slices where ops
+    `check_none_left`). `sparse` are the tables whose cotangents are summed as row slices where ops
     offer these. `found` has the cotangents of the requested results of ops.
     """
 

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 
+from gradir.dialects.base.value import Emitter
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.analysis.arguments import in_out_attribute
 from gradir.passes.analysis.signature import argument_attributes
@@ -18,6 +19,7 @@ from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.dead_region_values import prune_flow
 from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.residuals import is_constant, replace_uses_within
+from gradir.passes.differentiate.row_slices import unpacked
 from gradir.passes.differentiate.tapes import TapeThread
 
 
@@ -93,6 +95,11 @@ class Derived:
             tape.forward, tape.backward = next(held), next(held)
         returned.detach()
         returned.erase()
+
+    def unpack_slices(self) -> None:
+        """Return the indices and the values in place of gradients that are row slices."""
+        emitter = Emitter(self.backward, self.source.location)
+        self.grads = [part.ssa for part in unpacked(map(emitter.value, self.grads))]
 
     def add_return(self, block: Block, *values: SSAValue) -> None:
         """End a block in a copy of the source's return."""

@@ -42,7 +42,14 @@ class Differentiator(BlockCode):
     def region(self, block: Block, op: Operation) -> Differentiator:
         """The differentiator of a block in a region of an op of this block."""
         within = executions_within(self.executions, op)
-        return Differentiator(self.shared, block, op.location, within)
+        return Differentiator(
+            self.shared, block, op.location, within, sparse=self.tables_by_rows(op)
+        )
+
+    def tables_by_rows(self, op: Operation) -> dict[SSAValue, int]:
+        """The tables whose cotangents the regions of a loop or a branch sum as row slices, with
+        the most slices of one run of the op."""
+        return self.shared.tables.by_rows(op, self.contributions.sparse)
 
     # Forward.
 

@@ -14,7 +14,7 @@ from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.base.value_names import cotangent_name
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.grad import AccumulateOp, ones, zero
-from gradir.dialects.grad.slices import densified, no_slices, whole
+from gradir.dialects.grad.slices import densified, slices_of, whole, zero_rows
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.activity import Activity, Dependence, analyze
 from gradir.passes.analysis.effects import effect_problem
@@ -29,6 +29,7 @@ from gradir.passes.differentiate.refusals import check_differentiable
 from gradir.passes.differentiate.rule import Rules
 from gradir.passes.differentiate.selectors import Target
 from gradir.passes.differentiate.shared import Shared
+from gradir.passes.differentiate.tables import Tables
 
 
 class FunctionDifferentiator:
@@ -60,11 +61,14 @@ class FunctionDifferentiator:
         self.activity: Activity = analyze(
             self.block, [t.value for t in wrt], [t.value for t in of], self._dependence
         )
+        tables = (t.value for t in wrt if t.request in ("slices", "rows"))
+        self.tables = Tables(program, self.activity, tables)
         check_differentiable(source, self.block, self.activity, rules)
         self._check_effects()
 
     def run(self, seed_with_ones: bool) -> Derived:
-        shared = Shared(self.program, self.rules, self.activity, self.dissolved_stages())
+        stages = self.dissolved_stages()
+        shared = Shared(self.program, self.rules, self.activity, self.tables, stages)
         try:
             derived = self._derived(shared, seed_with_ones)
         except BaseException:
@@ -82,7 +86,7 @@ class FunctionDifferentiator:
             self.executions,
             self.tapes_are_arguments,
             requested=[t.value for t in self.wrt],
-            sparse=[t.value for t in self.wrt if t.request == "slices"],
+            sparse=self.tables.names,
         )
         for argument in self.block.args:
             work.add_argument(argument)
@@ -148,7 +152,7 @@ def gradient_of(work: Differentiator, target: Target) -> SSAValue:
         ct = _as_slices(ct, value, work)
     elif ct is None:
         ct = zero(value.type, work.emitter)
-    else:
+    elif target.request != "rows":
         ct = densified(ct)
     return ct.named(cotangent_name(target.hint)).ssa
 
@@ -175,5 +179,5 @@ def add_to_given(
 def _as_slices(ct: Value | None, value: SSAValue, work: Differentiator) -> Value:
     """A cotangent as slices: all rows of a tensor, no row without contributions."""
     if ct is None:
-        return no_slices(value.type, work.emitter)
+        return slices_of(*zero_rows(value.type, 0, work.emitter), value.type)
     return ct if is_slices(ct.ssa.type) else whole(ct)

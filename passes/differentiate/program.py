@@ -43,7 +43,8 @@ class Program:
     """The functions of a module by name, and the state of their differentiation.
 
     `functions` resolve calls during differentiation: prepared copies may stand for functions of the
-    module, which is unchanged but for added functions.
+    module, which is unchanged but for added functions. `rows_read` are the counts of row slices,
+    by argument, that backward halves return, for a call's pattern (tables.py).
     """
 
     def __init__(self, module: ModuleOp, functions: Mapping[str, FuncOp] | None = None):
@@ -54,6 +55,7 @@ class Program:
         self.halves: dict[Hashable, Halves] = {}
         self.flows: dict[FuncOp, Flow] = {}
         self.looping: dict[FuncOp, bool] = {}
+        self.rows_read: dict[Hashable, dict[int, int]] = {}
         self.effects: dict[FuncOp, bool] = {}
 
     def function(self, name: str, place: Operation | None = None) -> FuncOp:

@@ -25,7 +25,11 @@ Selector = int | str
 
 @dataclass(frozen=True)
 class Target:
-    """A requested value, its name in the derivative, and the form of its gradient."""
+    """A requested value, its name in the derivative, and the form of its gradient.
+
+    Forms are those of requests.py, and "rows" of a callee's argument: row slices where its ops
+    offer these, else a tensor.
+    """
 
     value: SSAValue
     hint: str

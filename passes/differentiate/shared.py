@@ -11,13 +11,15 @@ from gradir.passes.analysis.activity import Activity
 from gradir.passes.differentiate.derived import DifferentiatedLoop
 from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.rule import ORDINARY, Rules, StructuralRule
+from gradir.passes.differentiate.tables import Tables
 
 
 @dataclass
 class Shared:
     """The state shared by the blocks of one function.
 
-    `rules` is the table of structural rules. `primal` maps source values to forward values. `same`
+    `rules` is the table of structural rules. `tables` are the values whose gradients are wanted as
+    row slices. `primal` maps source values to forward values. `same`
     maps a carried value that never changes to its initial value: they share their cotangent.
     `saved` maps an op to the data from its rule's forward half for the backward half. `dissolved`
     maps an op to its block, whose ops became ops of the block around it. `loops` are those with
@@ -30,6 +32,7 @@ class Shared:
     program: Program
     rules: Rules
     activity: Activity
+    tables: Tables
     dissolved_stages: set[Operation] = field(default_factory=set[Operation])
     primal: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     same: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])

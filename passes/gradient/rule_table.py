@@ -6,13 +6,14 @@ from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp
 
 from gradir.dialects.grad.checkpoint import CheckpointOp
+from gradir.dialects.grad.grad import BarrierOp
 from gradir.dialects.grad.join import JoinOp
 from gradir.passes.differentiate.rule import Rules
 from gradir.passes.recompute.costs import Costs
 from gradir.passes.rules.branches import BranchRule, ExecuteRegionRule
 from gradir.passes.rules.calls import CallRule
 from gradir.passes.rules.checkpoints import CheckpointRule
-from gradir.passes.rules.joins import JoinRule
+from gradir.passes.rules.joins import BarrierRule, JoinRule
 from gradir.passes.rules.loops.for_rule import ForRule
 from gradir.passes.rules.loops.while_rule import WhileRule
 
@@ -28,4 +29,5 @@ def structural_rules(costs: Costs) -> Rules:
         scf.WhileOp: WhileRule(),
         CheckpointOp: CheckpointRule(costs),
         JoinOp: JoinRule(),
+        BarrierOp: BarrierRule(),
     }

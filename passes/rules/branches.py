@@ -5,8 +5,9 @@
 
 The residuals of each branch are results of the forward op, which the branches share
 (branch_results.py). The cotangent so far of a captured value, zero at first, is a result of the
-backward op: a branch adds to it, or hands it on. An execute_region is dissolved: its ops join
-those around it.
+backward op: a branch adds to it, or hands it on. The row slices of a table are results too, as two
+tensors of the larger count of the branches. An execute_region is dissolved: its ops join those
+around it.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.slice_type import SlicesType, is_slices
 from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.grad.slices import densified
+from gradir.dialects.grad.slices import Pair, densified, padded, zero_rows
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.region_flow import region_flow, yielded
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.contributions import cotangent_hint, summed, zero_of
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Residuals
+from gradir.passes.differentiate.row_slices import repacked, unpacked
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.branch_results import BranchResults
 
@@ -35,17 +38,30 @@ from gradir.passes.rules.branch_results import BranchResults
 class Branch:
     """One region: its code, with arguments for the cotangents of the active results and its tapes.
 
-    The backward code yields the cotangents of `captured`, then its tapes.
+    The backward code yields the cotangents of `captured`, the row slices of `tables`, two values
+    for each, and its tapes.
     """
 
     inner: Differentiator
     captured: list[SSAValue]
+    tables: list[SSAValue]
     residuals: Residuals
 
-    @property
-    def returned(self) -> list[SSAValue]:
-        """The types yielded by the backward code."""
-        return list(yielded(self.inner.backward))
+    def sums(self) -> dict[SSAValue, Value]:
+        return dict(zip(self.captured, self._yielded(), strict=False))
+
+    def rows(self) -> dict[SSAValue, Pair]:
+        parts = self._yielded()[len(self.captured) :]
+        return {t: (parts[2 * k], parts[2 * k + 1]) for k, t in enumerate(self.tables)}
+
+    def tapes(self) -> list[SSAValue]:
+        return [value.ssa for value in self._yielded()[len(self.captured) + 2 * len(self.tables) :]]
+
+    def _yielded(self) -> list[Value]:
+        """What the backward code yields, for code in front of the yield."""
+        block = self.inner.backward
+        emitter = Emitter(block, self.inner.location, before=block.last_op)
+        return [emitter.value(value) for value in yielded(block)]
 
 
 @dataclass
@@ -89,24 +105,37 @@ class BranchRule:
         seeds = [(cts[k] or zero_of(op.results[k], outer.emitter)).ssa for k in saved.active]
         captured = list(dict.fromkeys(c for b in saved.branches for c in b.captured))
         tapes = [t.in_backward() for t, _ in saved.threads]
-        if not captured and not tapes:
-            return []
         so_far = {c: _sum_so_far(outer, c) for c in captured}
+        counts = _slice_counts(saved.branches)
+        if not so_far and not counts and not tapes:
+            return []
         for branch in saved.branches:
-            _finish_backward(branch, so_far, seeds, saved.threads, tapes)
-        types = [*(cotangent_type(c.type) for c in captured), *(t.type for t in tapes)]
+            _finish_backward(branch, so_far, counts, seeds, saved.threads, tapes)
         made = outer.emitter.insert(
             _with_regions(
                 op,
                 [outer.primal(o) for o in op.operands],
-                types,
+                [v.type for v in yielded(saved.branches[0].inner.backward)],
                 [b.inner.backward for b in saved.branches],
             )
         )
-        for (thread, _), result in zip(saved.threads, made.results[len(captured) :], strict=True):
+        first = len(made.results) - len(tapes)
+        for (thread, _), result in zip(saved.threads, made.results[first:], strict=True):
             result.name_hint = "tape"
             thread.backward = result
-        return [(c, outer.emitter.value(r)) for c, r in zip(captured, made.results, strict=False)]
+        types = [cotangent_type(c.type) for c in captured]
+        types += [SlicesType.of(table.type, count) for table, count in counts.items()]
+        flowing = repacked(types, map(outer.emitter.value, made.results[:first]))
+        return list(zip([*captured, *counts], flowing, strict=True))
+
+
+def _slice_counts(branches: Sequence[Branch]) -> dict[SSAValue, int]:
+    """The number of row slices of each table: the largest of the branches'."""
+    found: dict[SSAValue, int] = {}
+    for branch in branches:
+        for table, (indices, _) in branch.rows().items():
+            found[table] = max(found.get(table, 0), *indices.shape)
+    return found
 
 
 def _sum_so_far(outer: Differentiator, captured: SSAValue) -> Value | None:
@@ -139,10 +168,13 @@ def _differentiate(
         inner.contributions.add(yielded(block)[k], inner.emitter.value(seed))
     inner.walk_back()
     flowing = inner.contributions.flowing_out()
-    handed_back = [*(ct.ssa for ct in flowing.values()), *(t.in_backward() for t in inner.tapes)]
-    inner.emitter.insert(scf.YieldOp(*handed_back))
+    tables = [value for value, ct in flowing.items() if is_slices(ct.ssa.type)]
+    captured = [value for value in flowing if value not in tables]
+    cts = [*(flowing[value] for value in captured), *unpacked(flowing[table] for table in tables)]
+    tapes = (t.in_backward() for t in inner.tapes)
+    inner.emitter.insert(scf.YieldOp(*(ct.ssa for ct in cts), *tapes))
     simplify_block(inner.backward)
-    return Branch(inner, list(flowing), Residuals(inner.forward, inner.backward, {}))
+    return Branch(inner, captured, tables, Residuals(inner.forward, inner.backward, {}))
 
 
 # Forward.
@@ -187,6 +219,7 @@ def _restore(
 def _finish_backward(
     branch: Branch,
     so_far: dict[SSAValue, Value | None],
+    counts: dict[SSAValue, int],
     seeds: Sequence[SSAValue],
     threads: Sequence[tuple[TapeThread, Branch]],
     tapes: Sequence[SSAValue],
@@ -198,22 +231,22 @@ def _finish_backward(
         argument.replace_all_uses_with(value)
     for argument in reversed(block.args):
         block.erase_arg(argument)
-    returned = branch.returned
     last = block.last_op
     assert last is not None
-    flowing = dict(zip(branch.captured, returned, strict=False))
     emitter = Emitter(block, branch.inner.location, before=last)
-    sums: list[SSAValue] = []
+    flowing, rows, ends = branch.sums(), branch.rows(), iter(branch.tapes())
+    sums: list[Value] = []
     for captured, before in so_far.items():
         parts = [] if before is None else [emitter.value(before.ssa)]
-        parts += [emitter.value(flowing[captured])] if captured in flowing else []
-        total = summed(captured, parts) if parts else zero_of(captured, emitter)
-        sums.append(total.ssa)
-    ends = iter(returned[len(branch.captured) :])
+        parts += [flowing[captured]] if captured in flowing else []
+        sums.append(summed(captured, parts) if parts else zero_of(captured, emitter))
+    for table, count in counts.items():
+        pair = rows.get(table) or zero_rows(table.type, 0, emitter)
+        sums += padded(pair, table.type, count)
     after = [
         next(ends) if owner is branch else t for t, (_, owner) in zip(tapes, threads, strict=True)
     ]
-    last.operands = [*sums, *after]
+    last.operands = [*(total.ssa for total in sums), *after]
 
 
 def _with_regions(

@@ -14,8 +14,10 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.base.interfaces import Cotangents
+from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Value
 from gradir.dialects.grad.grad import is_zero, zero
+from gradir.dialects.grad.slices import densified, slices_of
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.call_graph import callees_first
 from gradir.passes.analysis.region_flow import executions_within, region_flow
@@ -26,6 +28,7 @@ from gradir.passes.differentiate.function import FunctionDifferentiator
 from gradir.passes.differentiate.program import Halves, Program
 from gradir.passes.differentiate.rule import Rules
 from gradir.passes.differentiate.selectors import Target, resolve_of, resolve_wrt
+from gradir.passes.differentiate.tables import Pattern, call_pattern
 from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.custom_vjp import (
     SavedCustomCall,
@@ -39,13 +42,20 @@ from gradir.passes.rules.custom_vjp import (
 class Key:
     """A callee, its active arguments and results, and the bound of its executions.
 
-    The bound is 1 for a callee without loops, which needs no tapes.
+    The bound is 1 for a callee without loops, which needs no tapes. `tables` are those of the
+    active arguments whose gradients may be row slices: the backward half returns two values for
+    those that are (`Program.rows_read`).
     """
 
     callee: FuncOp
     wrt: tuple[int, ...]
     of: tuple[int, ...]
+    tables: tuple[int, ...]
     executions: int | None
+
+    @property
+    def pattern(self) -> Pattern:
+        return self.callee, self.wrt, self.of, self.tables
 
 
 @dataclass(frozen=True)
@@ -66,7 +76,8 @@ class CallRule:
             return custom_forward(outer, op, declared)
         source = outer.shared.copy_of.get(op, op)
         assert isinstance(source, CallOp)
-        key = key_of(outer.program, source, outer.activity, outer.executions)
+        tables = outer.shared.tables.among(source)
+        key = key_of(outer.program, source, outer.activity, outer.executions, tables)
         halves = outer.program.halves[key]
         threads = tuple(outer.open_tape(t) for t in halves.tapes)
         operands = [*map(outer.primal, op.operands), *(t.forward for t in threads)]
@@ -102,15 +113,30 @@ class CallRule:
         name = saved.halves.backward.sym_name.data
         tapes = [t.in_backward() for t in saved.threads]
         made = emitter.insert(CallOp(name, [*saved.residuals, *seeds, *tapes], list(types)))
-        for thread, tape in zip(saved.threads, made.results[len(saved.key.wrt) :], strict=True):
+        first = len(made.results) - len(tapes)
+        for thread, tape in zip(saved.threads, made.results[first:], strict=True):
             thread.backward = tape
         # a symbolic zero is left out here too: -0.0 + 0.0 is 0.0
-        returned = outer.program.results(saved.halves.backward)
-        flowing = zip(saved.key.wrt, made.results, returned, strict=False)
-        return [
-            (op.operands[k], None if is_zero(value) else emitter.value(ct))
-            for k, ct, value in flowing
-        ]
+        returned = map(is_zero, outer.program.results(saved.halves.backward))
+        parts = zip(map(emitter.value, made.results[:first]), returned, strict=False)
+        rows = outer.program.rows_read[saved.key.pattern]
+        return [(op.operands[k], _cotangent(outer, op, k in rows, k, parts)) for k in saved.key.wrt]
+
+
+def _cotangent(
+    outer: Differentiator,
+    op: CallOp,
+    is_sparse: bool,
+    k: int,
+    parts: Iterator[tuple[Value, bool]],
+) -> Value | None:
+    """The cotangent of an operand from the next results of the backward half, each with whether it
+    is zero."""
+    first, is_nothing = next(parts)
+    if not is_sparse:
+        return None if is_nothing else first
+    rows = slices_of(first, next(parts)[0], op.operands[k].type)
+    return rows if outer.contributions.sums_slices(op.operands[k]) else densified(rows)
 
 
 def differentiate_callees(caller: FunctionDifferentiator) -> None:
@@ -120,6 +146,9 @@ def differentiate_callees(caller: FunctionDifferentiator) -> None:
     def derive(key: Key, callee: FunctionDifferentiator) -> None:
         derived = callee.run(seed_with_ones=False)
         derived.suffix = suffix(program, key)
+        rows = zip(key.wrt, (grad.type for grad in derived.grads), strict=True)
+        program.rows_read[key.pattern] = {k: t.rows for k, t in rows if is_slices(t)}
+        derived.unpack_slices()
         forward, backward = split_functions(program, derived, program.share)
         tapes = tuple(t.type for t in derived.tapes)
         program.halves[key] = Halves(forward, backward, tapes)
@@ -153,34 +182,38 @@ def derive_callees(
 
 def _active_calls(program: Program, caller: FunctionDifferentiator) -> Iterator[Key]:
     """The active calls in a function and in its loops; a generator, which can be resumed."""
-    for op, executions in _with_executions(caller.block, caller.executions):
+    dissolved = caller.dissolved_stages()
+    for op, executions in _with_executions(caller.block, caller.executions, dissolved):
         if not isinstance(op, CallOp) or custom_of(program, op) is not None:
             continue
         if any(map(caller.activity.is_active, op.results)):
-            yield key_of(program, op, caller.activity, executions)
+            tables = caller.tables.among(op)
+            yield key_of(program, op, caller.activity, executions, tables)
 
 
 def _with_executions(
-    block: Block, executions: int | None
+    block: Block, executions: int | None, dissolved: Container[Operation]
 ) -> Iterator[tuple[Operation, int | None]]:
     for op in block.ops:
         yield op, executions
         if (flow := region_flow(op)) is not None:
-            inside = executions_within(executions, op)
+            inside = executions if op in dissolved else executions_within(executions, op)
             for inner in flow.blocks:
-                yield from _with_executions(inner, inside)
+                yield from _with_executions(inner, inside, dissolved)
             if isinstance(op, scf.WhileOp) and inside != executions:
                 # the copy of the first test, for repeated iterations
-                yield from _with_executions(flow.blocks[0], executions)
+                yield from _with_executions(flow.blocks[0], executions, dissolved)
 
 
-def key_of(program: Program, op: CallOp, activity: Activity, executions: int | None) -> Key:
-    wrt, of = (
-        tuple(k for k, value in enumerate(values) if activity.is_active(value))
-        for values in (op.operands, op.results)
-    )
-    callee = callee_of(program, op)
-    return Key(callee, wrt, of, executions if _has_loops(program, callee) else 1)
+def key_of(
+    program: Program,
+    op: CallOp,
+    activity: Activity,
+    executions: int | None,
+    tables: tuple[int, ...] = (),
+) -> Key:
+    pattern = call_pattern(program, op, activity, tables)
+    return Key(*pattern, executions if _has_loops(program, pattern[0]) else 1)
 
 
 def _has_loops(program: Program, function: FuncOp) -> bool:
@@ -202,11 +235,15 @@ def _differentiator(program: Program, rules: Rules, key: Key) -> FunctionDiffere
         program,
         rules,
         key.callee,
-        [Target(arguments[k], arguments[k].name_hint or f"arg{k}") for k in key.wrt],
+        [_argument(arguments[k], k, k in key.tables) for k in key.wrt],
         [Target(results[k], results[k].name_hint or f"result{k}") for k in key.of],
         key.executions,
         tapes_are_arguments=True,
     )
+
+
+def _argument(value: SSAValue, k: int, is_table: bool) -> Target:
+    return Target(value, value.name_hint or f"arg{k}", "rows" if is_table else "write")
 
 
 def suffix(program: Program, key: Key) -> str:
@@ -216,6 +253,7 @@ def suffix(program: Program, key: Key) -> str:
     usual_wrt = [t.value for t in resolve_wrt(callee, None)]
     usual_of = [t.value for t in resolve_of(callee, results, None, "split")]
     arguments = callee.body.block.args
+    rows = f"_rows_{'_'.join(map(str, key.tables))}" if key.tables else ""
     if [arguments[k] for k in wrt] == usual_wrt and [results[k] for k in of] == usual_of:
-        return ""
-    return f"_wrt_{'_'.join(map(str, wrt))}_of_{'_'.join(map(str, of))}"
+        return rows
+    return f"_wrt_{'_'.join(map(str, wrt))}_of_{'_'.join(map(str, of))}{rows}"

@@ -24,6 +24,7 @@ from gradir.passes.analysis.regions import captured, is_defined_in
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import is_constant
+from gradir.passes.differentiate.row_slices import repacked, unpacked
 from gradir.passes.recompute.costs import Costs
 from gradir.passes.recompute.policies import policy_named
 from gradir.passes.recompute.rematerialize import Rematerialization
@@ -87,13 +88,15 @@ class CheckpointRule:
                 del inner.contributions[value]
                 outer.contributions[value] = parts
         flowing = inner.contributions.flowing_out()
-        inner.backward.add_op(CheckpointYieldOp(*(ct.ssa for ct in flowing.values())))
+        types = [ct.ssa.type for ct in flowing.values()]
+        parts = [part.ssa for part in unpacked(flowing.values())]
+        inner.backward.add_op(CheckpointYieldOp(*parts))
         simplify_block(inner.backward)
         self._rematerialize(outer, inner, op, saved)
         simplify_block(inner.backward)
-        made = CheckpointOp([ct.type for ct in flowing.values()], inner.backward)
-        outer.emitter.insert(made)
-        return [(v, outer.emitter.value(r)) for v, r in zip(flowing, made.results, strict=True)]
+        made = outer.emitter.insert(CheckpointOp([p.type for p in parts], inner.backward))
+        summed = repacked(types, map(outer.emitter.value, made.results))
+        return list(zip(flowing, summed, strict=True))
 
     def _hand_over(
         self, outer: Differentiator, inner: Differentiator, op: CheckpointOp, cts: Cotangents

@@ -22,6 +22,7 @@ from gradir.dialects.grad.policies import POLICIES
 from gradir.passes.analysis.regions import MAX_REGION_DEPTH
 from gradir.passes.gradient import memory_limit
 from gradir.symbols import function_named
+from gradir.testing import check_grads
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -699,3 +700,34 @@ def test_names_in_stages(mode: str) -> None:
         else:
             *_, found = gradir.interpret(derived, f"f_{mode}", x, w, 1.0)
         np.testing.assert_allclose(found, expected, err_msg=str((wrt, of)))
+
+
+LOOPING_CALLEE = """
+func.func private @g(%x: tensor<f64>) -> tensor<f64> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %y = scf.for %k = %zero to %two step %one iter_args(%a = %x) -> (tensor<f64>) {
+    %b = array.sin %a : tensor<f64>
+    scf.yield %b : tensor<f64>
+  }
+  func.return %y : tensor<f64>
+}
+func.func @f(%x: tensor<f64>) -> tensor<f64> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %three = arith.constant 3 : index
+  %y = scf.for %k = %zero to %three step %one iter_args(%a = %x) -> (tensor<f64>) {
+    %b = grad.checkpoint -> (tensor<f64>) {
+      %c = func.call @g(%a) : (tensor<f64>) -> tensor<f64>
+      grad.yield %c : tensor<f64>
+    }
+    scf.yield %b : tensor<f64>
+  }
+  func.return %y : tensor<f64>
+}"""
+
+
+def test_call_in_stage_in_loop() -> None:
+    """The tapes of a callee live as long as one run of the stage, not as long as the loop."""
+    check_grads((gradir.parse(LOOPING_CALLEE), "f"), [np.asarray(0.7)])

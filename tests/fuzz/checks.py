@@ -22,13 +22,14 @@ from fuzz.trial import (
     same_bits,
     same_sums,
 )
-from gradir import GradirError, Module
+from gradir import GradirError, Module, RowSlices
 from gradir.dialects.base.attribute_names import PEAK
 from gradir.errors import ExecutionError
 from gradir.symbols import function_named
 from gradir.testing import difference
 
 Check = Callable[[Trial], None]
+Wanted = dict[int | str, str]
 PART = 0.381966
 """Of a step; no simple fraction, as of those a staircase may have as many steps in proportion."""
 
@@ -244,6 +245,34 @@ def threads(trial: Trial) -> None:
     same_bits("bits of two threads", trial.native_vjp, found)
 
 
+def rows(trial: Trial) -> None:
+    """Gradients as row slices add up to the dense ones; native code gives the same slices."""
+    tables = [k for k in trial.wrt if np.ndim(trial.arguments[k])]
+    wanted: Wanted = {k: "slices" for k in tables if trial.choose.random() < 0.8}
+    module = trial.choose.choice([trial.plain, trial.marked])
+    derived = module.gradient(trial.name, mode="vjp", req=wanted)
+    found = interpreted(derived, f"{trial.name}_vjp", trial.given)
+    whole = [v.densify() if isinstance(v, RowSlices) else v for v in found]
+    close("sums of row slices", trial.interpreted_vjp, whole, slack=10)
+    close("native row slices", found, native(derived, f"{trial.name}_vjp", trial.given))
+    if trial.smooth and trial.is_finite and wanted:
+        _rows_of_second_order(trial, derived, wanted)
+
+
+def _rows_of_second_order(trial: Trial, derived: Module, wanted: Wanted) -> None:
+    """The derivative of a derivative with row slices, as row slices, is that of the dense one."""
+    name = f"{trial.name}_vjp"
+    of = [*trial.floating, *range(len(trial.values), len(trial.interpreted_vjp))]
+    generator = np.random.default_rng(1)
+    cotangents: list[Array] = [generator.uniform(-1, 1, trial.interpreted_vjp[k].shape) for k in of]
+    given, first = [*trial.given, *cotangents], len(trial.interpreted_vjp)
+    dense = interpreted(trial.vjp.gradient(name, mode="vjp"), f"{name}_vjp", given)[first:]
+    twice = derived.gradient(name, mode="vjp", req=wanted)
+    found = interpreted(twice, f"{name}_vjp", given)[first:]
+    whole = [v.densify() if isinstance(v, RowSlices) else v for v in found]
+    close("sums of row slices of second order", dense, whole, slack=100)
+
+
 def reloaded(trial: Trial) -> None:
     """A program that is printed and parsed is the same program."""
     derived = trial.marked.gradient(trial.name, mode="vjp")
@@ -343,6 +372,7 @@ CHECKS: dict[Check, int] = {
     cleaned: 3,
     prepared: 2,
     threads: 2,
+    rows: 4,
     reloaded: 2,
     limits: 1,
     layouts: 2,

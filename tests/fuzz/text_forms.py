@@ -1,7 +1,7 @@
 """The ops of level 2: templates of text, with the types of their operands and result.
 
 Types have letters: S, P, V, A are floats, a scalar and tensors of rank 0, of N and of N x N; X an
-index, B an i1, I a tensor of N indices below N.
+index, B an i1, I a tensor of N indices below N, T a table of rows of N floats.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ TYPES = {
     "X": "index",
     "B": "i1",
     "I": "tensor<$Nxi64>",
+    "T": "tensor<40x$Nx$F>",
 }
-S, P, V, A, INDEX, BOOL, PLACES = TYPES.values()
+S, P, V, A, INDEX, BOOL, PLACES, TABLE = TYPES.values()
 FLOATS = (S, P, V, A)
 
 
@@ -127,6 +128,12 @@ FLAT = (
     *(form(f"%r = array.{name} %0 : !{t}", t, t) for t in "PVA" for name in ("floor", "sign")),
     *(form(f"%r = array.floor_divide %0, %1 : !{t}", t + t, t) for t in "PVA"),
     form("%r = math.floor %0 : !S", "S", "S"),
+)
+# Of a table, nearly all by rows.
+READS = (
+    *(form("%r = array.take %0, %1 {axis = 0} : !T, !I -> !A", "TI", "A"),) * 4,
+    *(form("%r = nn.embedding %0, %1 : !T, !I -> !A", "TI", "A"),) * 2,
+    form("%r = array.sum %0 {axis = 0} : !T -> !V", "T", "V"),
 )
 NO_GRAD = tuple(form(f"%r = grad.no_grad %0 : !{t}", t, t) for t in "PVA")
 

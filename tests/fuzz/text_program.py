@@ -17,6 +17,8 @@ from fuzz.text_forms import (
     INDEX,
     NO_GRAD,
     PLACES,
+    READS,
+    TABLE,
     A,
     Form,
     P,
@@ -26,7 +28,7 @@ from fuzz.text_forms import (
 )
 from fuzz.text_writer import TextFunction, TextWriter
 
-INPUTS = (S, P, V, A, INDEX, BOOL, PLACES)
+INPUTS = (S, P, V, A, INDEX, BOOL, PLACES, TABLE)
 POLICIES = ("?", "?", "?keep_all", "?keep_none", "?keep_matmuls", "?auto")
 MAKERS = by_result(FORMS)
 FREE, FLAT_MAKERS = by_result(NO_GRAD), by_result(FLAT)
@@ -108,9 +110,11 @@ class Maker:
         forms: tuple[Form, ...] = MAKERS[type_]
         if self.free and type_ in FREE and self.choose.random() < 0.1:
             forms = FREE[type_]
+        if self.choose.random() < 0.15:
+            forms = READS
         form = self.choose.choice(forms)
         operands = tuple(self.pick(scope, t) for t in form.operands)
-        result = self.value(type_)
+        result = self.value(form.result)
         scope.append(result)
         return Statement("op", (result,), operands, (form.text,))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import gradir
 from fuzz.outcome import Broken
-from gradir import Module
+from gradir import Module, RowSlices
 from gradir.dialects.base.shapes import element_of, is_float, is_scalar, is_tensor
 from gradir.symbols import function_named
 
@@ -119,6 +119,8 @@ def native(module: Module, name: str, arrays: Sequence[Any], threads: int = 1) -
 
 def dense(value: Any) -> list[Array]:
     """A result as arrays: row slices and tapes are several."""
+    if isinstance(value, RowSlices):
+        return [np.asarray(value.indices), np.asarray(value.values)]
     return [np.asarray(a) for a in getattr(value, "arrays", [value])]
 
 

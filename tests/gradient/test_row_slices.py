@@ -139,6 +139,140 @@ func.func @f(%w: tensor<6x2xf64>, %y: tensor<f64>) -> tensor<f64> {
     assert slices.values.shape == (0, 2)
 
 
+STEP = """
+    %a = array.take %w, %i {axis = 0} : tensor<40x2xf64>, tensor<4xi64> -> tensor<4x2xf64>
+    %b = array.broadcast_to %x : tensor<f64> -> tensor<4x2xf64>
+    %p = array.multiply %a, %b : tensor<4x2xf64>
+    %q = array.sin %p : tensor<4x2xf64>
+    %s = array.sum %q : tensor<4x2xf64> -> tensor<f64>"""
+COUNTED = f"""
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %three = arith.constant 3 : index
+  %r = scf.for %k = %zero to %three step %one iter_args(%x = %y) -> (tensor<f64>) {{{STEP}
+    scf.yield %s : tensor<f64>
+  }} POLICY"""
+REPEATED = f"""
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %three = arith.constant 3 : index
+  %last, %r = scf.while (%k = %zero, %z = %y) : (index, tensor<f64>) -> (index, tensor<f64>) {{
+    %more = arith.cmpi slt, %k, %three : index
+    scf.condition(%more) %k, %z : index, tensor<f64>
+  }} do {{
+  ^bb0(%k: index, %x: tensor<f64>):{STEP}
+    %next = arith.addi %k, %one : index
+    scf.yield %next, %s : index, tensor<f64>
+  }}"""
+BRANCH = f"""
+  %r = scf.if %c -> (tensor<f64>) {{
+    %j = array.slice %i {{start = [1], stop = [3]}} : tensor<4xi64> -> tensor<2xi64>
+    %few = nn.embedding %w, %j : tensor<40x2xf64>, tensor<2xi64> -> tensor<2x2xf64>
+    %t = array.prod %few : tensor<2x2xf64> -> tensor<f64>
+    scf.yield %t : tensor<f64>
+  }} else {{
+    %x = array.tanh %y : tensor<f64>{STEP}
+    scf.yield %s : tensor<f64>
+  }}"""
+STAGE = f"""
+  %r = grad.checkpoint -> (tensor<f64>) {{
+    %x = array.tanh %y : tensor<f64>{STEP}
+    grad.yield %s : tensor<f64>
+  }}"""
+CALL = """
+  %r = func.call @g(%w, %i, %y) : (tensor<40x2xf64>, tensor<4xi64>, tensor<f64>) -> tensor<f64>"""
+NESTED = f"""
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %three = arith.constant 3 : index
+  %r = scf.for %k = %zero to %three step %one iter_args(%u = %y) -> (tensor<f64>) {{
+    %v = scf.if %c -> (tensor<f64>) {{{CALL.replace("%y", "%u").replace("%r", "%g")}
+      scf.yield %g : tensor<f64>
+    }} else {{
+      scf.yield %u : tensor<f64>
+    }}
+    scf.yield %v : tensor<f64>
+  }}"""
+
+
+def of_regions(body: str) -> str:
+    taken = "%w: tensor<40x2xf64>, %i: tensor<4xi64>"
+    return f"""
+func.func @f({taken}, %y: tensor<f64>, %c: i1) -> tensor<f64> {{{body}
+  func.return %r : tensor<f64>
+}}
+func.func private @g({taken}, %x: tensor<f64>) -> tensor<f64> {{{STEP}
+  func.return %s : tensor<f64>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "rows"),
+    [
+        (COUNTED.replace("POLICY", ""), 12),
+        (COUNTED.replace("POLICY", "{grad.loop = #grad.loop<every = 2>}"), 12),
+        (COUNTED.replace("POLICY", "{grad.loop = #grad.loop<binomial = 2>}"), 12),
+        (REPEATED, 40),  # its iterations are not known at its start
+        (BRANCH, 4),
+        (STAGE, 4),
+        (CALL, 4),
+        (NESTED, 12),
+    ],
+    ids="for every binomial while branch stage call nested".split(),
+)
+def test_regions_and_calls(body: str, rows: int) -> None:
+    """As many slices as rows that are read; in branches those of the branch that reads most."""
+    w = RANDOM.standard_normal((40, 2))
+    arguments = (w, np.array([3, -1, 3, 7]), np.array(0.7), True)
+    slices, whole = gradients(of_regions(body), *arguments)
+    assert len(slices.indices) == rows
+    module = gradir.parse(of_regions(body))
+    first = module.gradient("f", wrt=0, mode="grad", req={0: "slices"})
+    # at second order too, where both gradients are slices
+    plain = module.gradient("f", wrt=0, mode="grad").gradient("f_grad", of=1, wrt=0, mode="vjp")
+    twice = first.gradient("f_grad", of=1, wrt=0, mode="vjp", req={0: "slices"})
+    *_, expected = gradir.interpret(plain, "f_grad_vjp", *arguments, whole)
+    *_, found = gradir.interpret(twice, "f_grad_vjp", *arguments, whole)
+    np.testing.assert_allclose(found.densify(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("body", [CALL, NESTED], ids=["call", "nested"])
+def test_policies(body: str) -> None:
+    """A policy leaves slices what they are; it inlines calls."""
+    module = gradir.parse(of_regions(body))
+    arguments = (RANDOM.standard_normal((40, 2)), np.array([3, -1, 3, 7]), np.array(0.7), True)
+    plain, other = (
+        module.gradient("f", wrt=0, mode="grad", req={0: "slices"}, policy=policy)
+        for policy in ("keep_all", "keep_none")
+    )
+    *_, expected = gradir.interpret(plain, "f_grad", *arguments)
+    *_, found = gradir.interpret(other, "f_grad", *arguments)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.values, expected.values)
+
+
+def test_loop_of_many_rows_is_dense() -> None:
+    """A loop that reads more rows than the table has sums a tensor."""
+    body = COUNTED.replace("POLICY", "").replace("constant 3", "constant 11")
+    places = np.array([3, -1, 3, 0])
+    w, y = RANDOM.standard_normal((40, 2)), np.array(0.7)
+    slices, _ = gradients(of_regions(body), w, places, y, True)
+    np.testing.assert_array_equal(slices.indices, range(40))
+
+
+def test_branch_without_rows() -> None:
+    """It gives zeros for row 0, since both branches give as many slices."""
+    body = BRANCH.replace(
+        "%few = nn.embedding %w, %j : tensor<40x2xf64>, tensor<2xi64> -> tensor<2x2xf64>",
+        "%few = array.full {value = 2.0} : tensor<2x2xf64>",
+    )
+    slices, _ = gradients(
+        of_regions(body), RANDOM.standard_normal((40, 2)), np.arange(4), np.array(0.7), True
+    )
+    np.testing.assert_array_equal(slices.indices, np.zeros(4))
+    assert not slices.values.any()
+
+
 def test_second_order() -> None:
     """Through a gradient that is slices: its cotangent is a tensor."""
     module = gradir.parse(EMBEDDING.format(op="nn.embedding %w, %ids"))

@@ -1,15 +1,15 @@
 """The forward and the backward code of a loop's body, before it is put into loops.
 
 The backward code is a block whose arguments are the iteration's number and the groups of `Carried`:
-the cotangents of the yielded values, an accumulator for each captured active value, initial values
-of the next iteration, and tapes. It yields the same groups, with the cotangents of the body's
-arguments.
+the cotangents of the yielded values, the sums of the captured active values, initial values of the
+next iteration, and tapes. It yields the same groups, with the cotangents of the body's arguments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
@@ -24,13 +24,13 @@ from gradir.dialects.grad.loop_policy import loop_policy
 from gradir.dialects.grad.tape import TapeType, cotangent_type, pop, push, record_bytes
 from gradir.passes.analysis.region_flow import trips, yielded
 from gradir.passes.analysis.region_ops import terminator
-from gradir.passes.analysis.regions import defined_inside, values_read_inside
 from gradir.passes.cleanup.simplify import simplify_block
 from gradir.passes.differentiate.block_code import copied, splice
 from gradir.passes.differentiate.contributions import cotangent_hint, lost, zero_of
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.differentiate.residuals import Makers, Residuals
-from gradir.passes.rules.loops.carried import Carried, divided
+from gradir.passes.rules.loops.carried import Carried, in_groups
+from gradir.passes.rules.loops.sums import Sum
 
 MOST_BYTES = 1 << 47
 """More bytes than a process can have: it gets 47 of the 48 bits of addresses."""
@@ -38,8 +38,7 @@ MOST_BYTES = 1 << 47
 
 @dataclass
 class Body:
-    """The differentiated body of a loop: it yields the cotangents of `wanted`, then the sums of
-    those of `captured`.
+    """The differentiated body of a loop: it yields the cotangents of `wanted`, then `sums`.
 
     `following` are results of the source loop: the backward loop hands each iteration the next
     one's initial values of these, which are this one's yielded values. So a tape holds one of both.
@@ -47,7 +46,7 @@ class Body:
 
     inner: Differentiator
     wanted: list[SSAValue]
-    captured: list[SSAValue]
+    sums: list[Sum]
     following: list[SSAValue] = field(default_factory=list[SSAValue])
 
     @property
@@ -57,19 +56,18 @@ class Body:
 
     def grouped(self, handed_back: Sequence[SSAValue]) -> Carried:
         """The yielded values of the backward code, in groups."""
-        parts = (self.wanted, self.captured, self.following, self.inner.tapes)
-        cts, sums, followed, tapes = divided(handed_back, *map(len, parts))
-        return Carried(cts, dict(zip(self.captured, sums, strict=True)), followed, tapes)
+        wanted, followed, tapes = map(len, (self.wanted, self.following, self.inner.tapes))
+        return in_groups(handed_back, wanted, self.sums, followed, tapes)
 
     def spliced(self, number: SSAValue, given: Carried, emitter: Emitter) -> Carried:
         """Move the backward code to an emitter's place; returns the carried values after it."""
-        values = [number, *given.summing(self.captured).flat()]
+        values = [number, *given.summing(self.sums).flat()]
         return given.then(self.grouped(splice(self.inner.backward, values, emitter)))
 
     def copied(self, number: SSAValue, given: Carried, emitter: Emitter) -> Carried:
         """Append a copy of the backward code; returns the carried values after it."""
         block = self.inner.backward
-        start = [number, *given.summing(self.captured).flat()]
+        start = [number, *given.summing(self.sums).flat()]
         values: dict[SSAValue, SSAValue] = dict(zip(block.args, start, strict=True))
         for op in block.ops:
             if op is not block.last_op:
@@ -83,7 +81,7 @@ def differentiate_body(
     number_type: Attribute,
     given: Sequence[SSAValue],
     wanted: Iterable[SSAValue],
-    captured: Sequence[SSAValue],
+    sums: Sequence[Sum],
     silent: bool = True,
 ) -> Body:
     """Make the backward code, after the forward code: from the cotangents of `given` to those of
@@ -93,35 +91,41 @@ def differentiate_body(
     for place, value in enumerate(given):
         seed = block.insert_arg(cotangent_type(value.type), 1 + place)
         seed.name_hint = cotangent_hint(value)
-    used = _accumulators(inner, captured, 1 + len(given))
+    used = _sum_arguments(inner, sums, 1 + len(given))
     for seed, value in zip(block.args[1:], given, strict=False):
         inner.contributions.add(value, inner.emitter.value(seed))
     inner.walk_back()
     reached = [value for value in wanted if silent or value in inner.contributions]
     cts = [inner.contributions.cotangent_or_zero(value).ssa for value in reached]
-    for value, argument in list(used.items()):
-        if [part.ssa for part in inner.contributions[value]] == [argument]:
-            del inner.contributions[value], used[value]
-            block.erase_arg(argument)
+    for each, arguments in list(used.items()):
+        parts = inner.contributions.get(each.value, [])
+        if [part.ssa for part in parts] == (arguments if each.room is None else []):
+            inner.contributions.pop(each.value, None)
+            for argument in used.pop(each):
+                block.erase_arg(argument)
     flowing = inner.contributions.flowing_out()
-    for value in flowing.keys() - used.keys():
-        raise lost(value, "has no accumulator in the loop")
-    sums = [flowing[value].ssa for value in used]
-    inner.emitter.insert(scf.YieldOp(*cts, *sums, *(t.in_backward() for t in inner.tapes)))
+    for value in flowing.keys() - {each.value for each in used}:
+        raise lost(value, "has no sum in the loop")
+    ends = (each.after([*parts], flowing[each.value]) for each, parts in used.items())
+    inner.emitter.insert(scf.YieldOp(*cts, *chain(*ends), *(t.in_backward() for t in inner.tapes)))
     simplify_block(block)
     return Body(inner, reached, list(used))
 
 
-def _accumulators(
-    inner: Differentiator, captured: Sequence[SSAValue], first: int
-) -> dict[SSAValue, BlockArgument]:
-    arguments: dict[SSAValue, BlockArgument] = {}
-    for place, value in enumerate(captured):
-        argument = inner.backward.insert_arg(cotangent_type(value.type), first + place)
-        argument.name_hint = cotangent_hint(value)
-        inner.contributions.add(value, inner.emitter.value(argument))
-        arguments[value] = argument
-    return arguments
+def _sum_arguments(
+    inner: Differentiator, sums: Sequence[Sum], first: int
+) -> dict[Sum, list[BlockArgument]]:
+    """Arguments for the sums so far; the contributions to a tensor's start from it."""
+    made: dict[Sum, list[BlockArgument]] = {}
+    for each in sums:
+        made[each] = []
+        for type_, name in zip(each.types, each.names, strict=True):
+            made[each].append(argument := inner.backward.insert_arg(type_, first))
+            argument.name_hint = name
+            first += 1
+        if each.room is None:
+            inner.contributions.add(each.value, inner.emitter.value(made[each][0]))
+    return made
 
 
 @dataclass(frozen=True)
@@ -204,13 +208,6 @@ def copy_ops(
     pairs = [(op, copied(op, values)) for op in source.ops if op is not source.last_op]
     block.add_ops(copy for _, copy in pairs)
     return pairs
-
-
-def captured_active(outer: Differentiator, op: Operation) -> list[SSAValue]:
-    """The captured active values, also those read as a carried value that never changes."""
-    inside = defined_inside(op)
-    read = dict.fromkeys(map(outer.shared.origin, values_read_inside(op)))
-    return [v for v in read if v not in inside and outer.activity.is_active(v)]
 
 
 def tape_limit(op: Operation) -> int | None:

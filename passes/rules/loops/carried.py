@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 
 from xdsl.ir import SSAValue
 
 from gradir.dialects.base.value import Emitter, Value
 from gradir.passes.differentiate.tapes import TapeThread
+from gradir.passes.rules.loops.sums import Parts, Sum
 
 
 @dataclass(frozen=True)
@@ -33,28 +34,26 @@ class Carried:
     """The carried values of a backward loop, from one iteration to the one before it.
 
     cts: the cotangents of active carried values.
-    sums: for each captured active value, the cotangent so far.
+    sums: those of the captured active values so far.
     followed: an iteration's initial values, which the one before yielded.
     tapes: the values kept by the forward loop: tapes, or tensors of snapshots.
     """
 
     cts: list[SSAValue]
-    sums: dict[SSAValue, SSAValue]
+    sums: dict[Sum, Parts]
     followed: list[SSAValue] = field(default_factory=list[SSAValue])
     tapes: list[SSAValue] = field(default_factory=list[SSAValue])
 
     def flat(self) -> list[SSAValue]:
-        return [*self.cts, *self.sums.values(), *self.followed, *self.tapes]
+        return [*self.cts, *chain(*self.sums.values()), *self.followed, *self.tapes]
 
     def like(self, values: Sequence[SSAValue]) -> Carried:
         """The groups of other values in the order of `flat`."""
-        lengths = map(len, (self.cts, self.sums, self.followed, self.tapes))
-        cts, sums, followed, tapes = divided(values, *lengths)
-        return Carried(cts, dict(zip(self.sums, sums, strict=True)), followed, tapes)
+        return in_groups(values, len(self.cts), self.sums, len(self.followed), len(self.tapes))
 
-    def summing(self, captured: Sequence[SSAValue]) -> Carried:
-        """With the sums of these values only: those to which some backward code adds."""
-        return replace(self, sums={value: self.sums[value] for value in captured})
+    def summing(self, sums: Sequence[Sum]) -> Carried:
+        """With these sums only: those to which some backward code adds."""
+        return replace(self, sums={each: self.sums[each] for each in sums})
 
     def then(self, end: Carried) -> Carried:
         """The values after backward code that started from these, or from fewer sums: the other
@@ -69,8 +68,19 @@ class Carried:
         The sums come first, since the loop continued the earlier ones. So the order is the same
         with and without the capture of a value to which the loop adds nothing.
         """
-        pairs = [*self.sums.items(), *zip(initial, self.cts, strict=True)]
-        return [(value, emitter.value(ct)) for value, ct in pairs]
+        sums = [(each.value, each.cotangent(parts, emitter)) for each, parts in self.sums.items()]
+        cts = map(emitter.value, self.cts)
+        return [*sums, *zip(initial, cts, strict=True)]
+
+
+def in_groups(
+    values: Sequence[SSAValue], cts: int, sums: Iterable[Sum], followed: int, tapes: int
+) -> Carried:
+    """Values in the order of `Carried.flat`, from the numbers of values in the groups."""
+    sums = list(sums)
+    lengths = [len(each.types) for each in sums]
+    given, *parts, others, kept = divided(values, cts, *lengths, followed, tapes)
+    return Carried(given, dict(zip(sums, parts, strict=True)), others, kept)
 
 
 def divided(values: Sequence[SSAValue], *lengths: int) -> list[list[SSAValue]]:

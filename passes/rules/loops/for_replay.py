@@ -33,20 +33,20 @@ from gradir.dialects.building.control_flow import (
     named,
 )
 from gradir.dialects.grad.loop_policy import loop_policy
-from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.region_flow import slot_count
 from gradir.passes.analysis.regions import captured_inside
 from gradir.passes.differentiate.block_code import splice
-from gradir.passes.differentiate.contributions import cotangent_hint, zero_of
+from gradir.passes.differentiate.contributions import cotangent_hint
 from gradir.passes.differentiate.differentiator import Differentiator
 from gradir.passes.recompute.replayable import check_can_be_kept, check_replayable
-from gradir.passes.rules.loops.body import captured_active, check_room, copy_ops, keep_limit, seeds
-from gradir.passes.rules.loops.carried import Carried, Running
+from gradir.passes.rules.loops.body import check_room, copy_ops, keep_limit, seeds
+from gradir.passes.rules.loops.carried import Carried, Running, in_groups
 from gradir.passes.rules.loops.for_loop import Bounds, ForLoop
 from gradir.passes.rules.loops.schedules import choose_steps
 from gradir.passes.rules.loops.segments import Segments, SegmentStates, open_segments
 from gradir.passes.rules.loops.snapshots import SnapshotStack
 from gradir.passes.rules.loops.state import LoopState, Slots
+from gradir.passes.rules.loops.sums import Sum, sums_of
 from gradir.passes.rules.loops.taped_loop import reversed_loop, reversible_body, taped_loop
 
 INDEX = IndexType()
@@ -94,22 +94,21 @@ def backward_replayed(
 ) -> Iterable[tuple[SSAValue, Value | None]]:
     """Append the loop that reverses the iterations."""
     emitter, loop = outer.emitter, saved.loop
-    active, captured = loop.active(outer), captured_active(outer, loop.op)
+    active, sums = loop.active(outer), sums_of(outer, loop.op)
     given = seeds(active.results, loop.op, cts, emitter)
     # placeholders of the sums until the body's are known
-    sums = Block(arg_types=[cotangent_type(c.type) for c in captured]).args
+    parts = Block(arg_types=[t for each in sums for t in each.types]).args
     place = outer.backward.last_op
-    start = Carried(given, dict(zip(captured, sums, strict=True)))
+    start = in_groups([*given, *parts], len(given), sums, 0, 0)
     work = _BackwardLoops(outer, loop, saved.state, active, start)
     end = work.segments(saved) if isinstance(saved, Segmented) else work.scheduled(saved)
     emitter.before = outer.backward.first_op if place is None else place.next_op
-    for value, total in start.sums.items():
-        so_far = (
-            outer.contributions.sum_so_far(value) if value in work.used else zero_of(value, emitter)
-        )
-        total.replace_all_uses_with(so_far.ssa)
+    for each, parts in start.sums.items():
+        so_far = each.start(outer) if each in work.used else each.nothing(emitter)
+        for part, value in zip(parts, so_far, strict=True):
+            part.replace_all_uses_with(value)
     emitter.before = None
-    used = end.summing([c for c in captured if c in work.used])
+    used = end.summing([each for each in sums if each in work.used])
     return used.contributions(active.starts, emitter)
 
 
@@ -223,21 +222,22 @@ def _advance(
 @dataclass
 class _BackwardLoops:
     """The inputs of the backward loops: the active slots, and their start: the cotangents of the
-    active results and the sums so far. `used` are the captured values to which the body adds."""
+    active results and the sums so far. `used` are those to which the body adds."""
 
     outer: Differentiator
     loop: ForLoop
     state: LoopState
     active: Slots
     start: Carried
-    used: set[SSAValue] = field(default_factory=set[SSAValue])
+    used: set[Sum] = field(default_factory=set[Sum])
 
     @property
     def bounds(self) -> Bounds:
         return Bounds.of(self.outer, self.loop.op)
 
     def names(self) -> list[str]:
-        return [cotangent_hint(v) for v in (*self.active.arguments, *self.start.sums)]
+        sums = (name for each in self.start.sums for name in each.names)
+        return [*map(cotangent_hint, self.active.arguments), *sums]
 
     # Segments.
 
@@ -269,7 +269,7 @@ class _BackwardLoops:
         """Run a segment again, with a tape of its own, and reverse it."""
         segment = self._inner()
         _, saved = taped_loop(segment, self.loop, bounds, state)
-        self.used.update(saved.body.captured)
+        self.used.update(saved.body.sums)
         segment.forward.add_op(scf.YieldOp())
         splice(segment.forward, [], emitter)
         return reversed_loop(saved, bounds, given, emitter)
@@ -278,7 +278,11 @@ class _BackwardLoops:
         """A differentiator of repeated code, whose tapes begin and end here."""
         op = self.loop.op
         return Differentiator(
-            self.outer.shared, op.body.block, op.location, tapes_are_arguments=False
+            self.outer.shared,
+            op.body.block,
+            op.location,
+            tapes_are_arguments=False,
+            sparse=self.outer.tables_by_rows(op),
         )
 
     # The binomial schedule.
@@ -342,7 +346,7 @@ class _BackwardLoops:
         inner = self._inner()
         body = reversible_body(self.outer, inner, self.loop)
         inner.forward.add_op(scf.YieldOp())
-        self.used.update(body.captured)
+        self.used.update(body.sums)
 
         def take_back(inside: Emitter) -> list[SSAValue]:
             index = self.bounds.induction(number, inside)

@@ -48,8 +48,6 @@ class ForRule:
             return backward_replayed(outer, saved, cts)
         emitter = outer.emitter
         given = seeds(saved.active.results, op, cts, emitter)
-        start = Carried(
-            given, {c: outer.contributions.sum_so_far(c).ssa for c in saved.body.captured}
-        )
+        start = Carried(given, {each: each.start(outer) for each in saved.body.sums})
         end = reversed_loop(saved, Bounds.of(outer, op), start, emitter)
         return end.contributions(saved.active.starts, emitter)

@@ -5,7 +5,7 @@
     %x_ct, %w_ct, ... = scf.for %j = ... iter_args(%a_ct = %y_ct, %w_ct = zeros, %t = %tape)
         { pop; ...; %w_ct + its contribution ... }
 
-The backward loop has an accumulator for each captured active value %w, which starts from the
+The backward loop has a sum for each captured active value %w (sums.py), which starts from the
 cotangent of %w so far, or from zeros: a loop without an iteration adds nothing. A carried value
 that never changes counts as captured. An outer loop carries the tape of an inner one: pushed in
 program order, popped in reverse. That holds for constant trip counts too: a tape with a capacity is
@@ -28,7 +28,6 @@ from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import (
     Body,
     Step,
-    captured_active,
     differentiate_body,
     keep_limit,
     keep_residuals,
@@ -36,6 +35,7 @@ from gradir.passes.rules.loops.body import (
 from gradir.passes.rules.loops.carried import Carried, Running, take_over
 from gradir.passes.rules.loops.for_loop import Bounds, ForLoop
 from gradir.passes.rules.loops.state import Slots
+from gradir.passes.rules.loops.sums import sums_of
 
 
 @dataclass
@@ -78,8 +78,8 @@ def reversible_body(outer: Differentiator, inner: Differentiator, loop: ForLoop)
     for argument in (loop.index, *loop.changing.arguments):
         inner.add_argument(argument)
     inner.copy_forward()
-    active, captured = loop.active(outer), captured_active(outer, loop.op)
-    return differentiate_body(inner, loop.index.type, active.handed_on, active.arguments, captured)
+    active, sums = loop.active(outer), sums_of(outer, loop.op)
+    return differentiate_body(inner, loop.index.type, active.handed_on, active.arguments, sums)
 
 
 def _keep(outer: Differentiator, loop: ForLoop, body: Body, bounds: Bounds) -> list[TapeThread]:
@@ -98,7 +98,7 @@ def _keep(outer: Differentiator, loop: ForLoop, body: Body, bounds: Bounds) -> l
 def reversed_loop(saved: SavedFor, bounds: Bounds, given: Carried, emitter: Emitter) -> Carried:
     """Append the backward loop of `taped_loop`, from the cotangents `given` of the active results
     and the sums so far to those of the initial values."""
-    sums = given.summing(saved.body.captured).sums
+    sums = given.summing(saved.body.sums).sums
     start = Carried(given.cts, sums, saved.followed, [t.in_backward() for t in saved.threads])
     made = bounds.loop(start.flat(), saved.body.inner.backward, emitter)
     keep_limit(made, saved.loop.op)

@@ -34,7 +34,6 @@ from gradir.passes.differentiate.tapes import TapeThread
 from gradir.passes.rules.loops.body import (
     Body,
     Step,
-    captured_active,
     differentiate_body,
     keep_limit,
     keep_residuals,
@@ -42,6 +41,7 @@ from gradir.passes.rules.loops.body import (
 )
 from gradir.passes.rules.loops.carried import Carried, Running, divided, take_over
 from gradir.passes.rules.loops.state import Slots
+from gradir.passes.rules.loops.sums import sums_of
 from gradir.passes.rules.loops.while_loop import Induction, WhileLoop, inductions
 
 INDEX = IndexType()
@@ -115,14 +115,14 @@ def _differentiated(
         _copied_with(inner, arguments, is_counted)
         for inner, arguments in ((before, loop.carried.arguments), (after, loop.passed.arguments))
     ]
-    captured = captured_active(outer, op)
+    sums = sums_of(outer, op)
     carried, passed = active.carried, active.passed
     given, wanted = passed.handed_on, carried.arguments
-    first = differentiate_body(before, INDEX, given, wanted, captured, silent=False)
+    first = differentiate_body(before, INDEX, given, wanted, sums, silent=False)
     # a cotangent without contributions in the first region contributes to nothing
     reached = set(first.wanted)
     carried = Slots(slot for slot in carried if slot.argument in reached)
-    second = differentiate_body(after, INDEX, carried.handed_on, passed.arguments, captured)
+    second = differentiate_body(after, INDEX, carried.handed_on, passed.arguments, sums)
     active = WhileLoop(op, carried, passed)
     return active, Half(first, counts[0], []), Half(second, counts[1], [])
 
@@ -211,10 +211,10 @@ def backward_taped_while(
     emitter, op = outer.emitter, saved.active.op
     given = seeds(saved.active.passed.results, op, cts, emitter)
     end = _last_condition(outer, saved, given)
-    others = [c for c in saved.after.body.captured if c not in end.sums]
+    others = [each for each in saved.after.body.sums if each not in end.sums]
     start = Carried(
         end.cts,
-        end.sums | {c: outer.contributions.sum_so_far(c).ssa for c in others},
+        end.sums | {each: each.start(outer) for each in others},
         [outer.primal(result) for result in saved.after.body.following],
         [t.in_backward() for t in saved.threads],
     )
@@ -231,7 +231,7 @@ def backward_taped_while(
 def _last_condition(outer: Differentiator, saved: SavedWhile, given: list[SSAValue]) -> Carried:
     """The backward code of the first region for the last test, a copy of that in the loop."""
     before = saved.before
-    sums = {c: outer.contributions.sum_so_far(c).ssa for c in before.body.captured}
+    sums = {each: each.start(outer) for each in before.body.sums}
     start = Carried(given, sums, tapes=before.in_backward())
     end = before.body.copied(saved.count, start, outer.emitter)
     take_over(before.threads, end.tapes, backward=True)

@@ -1,0 +1,102 @@
+"""The cotangents of captured values as a backward loop carries them: one sum for each.
+
+A sum is a tensor, which starts from the cotangent so far. That of a table read by rows is row
+slices: room for those of all iterations, and the number of slices so far. Each iteration writes its
+slices behind those of the one before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from gradir.dialects.base.shapes import shape_of
+from gradir.dialects.base.slice_type import SlicesType, is_slices
+from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.building.control_flow import Integers, name_all, named
+from gradir.dialects.grad.slices import slices_of, zero_rows
+from gradir.dialects.grad.tape import cotangent_type
+from gradir.passes.analysis.regions import defined_inside, values_read_inside
+from gradir.passes.differentiate.contributions import cotangent_hint, zero_of
+from gradir.passes.differentiate.differentiator import Differentiator
+from gradir.passes.differentiate.row_slices import pair_of
+
+INDEX = IndexType()
+
+Parts = list[SSAValue]
+"""The carried values of one sum."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The sum of a captured active value: a tensor, or row slices with room for `room` of them."""
+
+    value: SSAValue
+    room: int | None = None
+
+    @property
+    def types(self) -> list[Attribute]:
+        if self.room is None:
+            return [cotangent_type(self.value.type)]
+        slices = SlicesType.of(self.value.type, self.room)
+        return [slices.indices, slices.values, INDEX]
+
+    @property
+    def names(self) -> list[str]:
+        hint = cotangent_hint(self.value)
+        return [hint] if self.room is None else [f"{hint}_indices", f"{hint}_values", "filled"]
+
+    def start(self, outer: Differentiator) -> Parts:
+        """The sum before the loop."""
+        if self.room is None:
+            return [outer.contributions.sum_so_far(self.value).ssa]
+        return self.nothing(outer.emitter)
+
+    def nothing(self, emitter: Emitter) -> Parts:
+        """The sum without contributions."""
+        if self.room is None:
+            return [zero_of(self.value, emitter).ssa]
+        pair = zero_rows(self.value.type, self.room, emitter)
+        return [*(part.ssa for part in pair), Integers(INDEX, emitter).constant(0)]
+
+    def after(self, before: Parts, ct: Value) -> Parts:
+        """The sum after an iteration, whose contribution to a tensor's sum includes that."""
+        if self.room is None:
+            return [ct.ssa]
+        assert is_slices(ct.ssa.type), f"{cotangent_hint(self.value)} is no row slices"
+        if not self.room:  # no iteration, or none with slices
+            return before
+        *columns, filled = before
+        pair = pair_of(ct)
+        written = [
+            _written(p.ssa, c, filled, ct.emitter) for p, c in zip(pair, columns, strict=True)
+        ]
+        index = Integers(INDEX, ct.emitter)
+        [count] = pair[0].shape
+        return [*written, index.value(index.add(filled, count))]
+
+    def cotangent(self, parts: Parts, emitter: Emitter) -> Value:
+        """The contribution of the whole loop."""
+        name_all(parts, self.names)
+        first, *others = map(emitter.value, parts)
+        return first if self.room is None else slices_of(first, others[0], self.value.type)
+
+
+def sums_of(outer: Differentiator, op: Operation) -> list[Sum]:
+    """The sums of a loop: of the captured active values, also those read as a carried value that
+    never changes."""
+    inside, rows = defined_inside(op), outer.tables_by_rows(op)
+    read = dict.fromkeys(map(outer.shared.origin, values_read_inside(op)))
+    captured = (v for v in read if v not in inside and outer.activity.is_active(v))
+    return [Sum(value, rows.get(value)) for value in captured]
+
+
+def _written(part: SSAValue, column: SSAValue, place: SSAValue, emitter: Emitter) -> SSAValue:
+    """A column with the elements of a part from a place on."""
+    sizes = shape_of(part.type)
+    first = [DYNAMIC_INDEX, *(0 for _ in sizes[1:])]
+    made = tensor.InsertSliceOp.get(part, column, sizes, first, [1] * len(sizes), offsets=[place])
+    return named(emitter.insert(made).result, column.name_hint)

@@ -73,9 +73,11 @@ class OperatorCall:
     def _made(self, outputs: Sequence[Array | None]) -> list[Array]:
         """The arrays to write, full of poison; new ones for None."""
         made: list[Array] = []
-        for out, spec, element in zip(outputs, self.outputs, self._poison, strict=True):
+        for k, out in enumerate(outputs):
+            spec = self.outputs[k]
             array = np.empty(spec.shape, spec.dtype) if out is None else out
-            array.fill(element)
+            if k not in self.unread:
+                array.fill(self._poison[k])
             made.append(array)
         return made
 

@@ -96,6 +96,34 @@ def test_no_gradient_flows_through_state() -> None:
         check_grads(lambda s: loss(X, s), [state], order=1)
 
 
+def test_second_order_beside_state() -> None:
+    """The op that is the backward function gets the state, and has no gradient for it."""
+
+    def cubed(inputs: Arrays, outputs: Arrays, req: Arrays) -> None:
+        outputs[0][...], outputs[1][...] = inputs[0] ** 3 * inputs[1], inputs[1] + 1
+
+    def slope(inputs: Arrays, outputs: Arrays, req: Arrays) -> None:
+        ct, x, scale, new = inputs
+        assert new == scale + 1
+        outputs[0][...] = 3 * x * x * scale * ct
+
+    def curve(cts: Arrays, inputs: Arrays, outputs: Any, grads: Arrays, req: Arrays) -> None:
+        (c,), (ct, x, scale, _) = cts, inputs
+        grads[0][...], grads[1][...] = 3 * x * x * scale * c, 6 * x * scale * ct * c
+        if req[2] == "write":
+            grads[2][...] = 3 * x * x * ct * c
+        if req[3] == "write":
+            grads[3][...] = 0
+
+    def slope_spec(ct: gradir.Spec, x: gradir.Spec, *more: gradir.Spec) -> gradir.Spec:
+        return x
+
+    needs = ("cotangents", "inputs", "out1")
+    back = gradir.custom_op(slope, slope_spec, curve, needs=("cotangents", "inputs"))
+    op = gradir.custom_op(cubed, same, back, needs=needs, state=1)
+    check_grads(lambda x: gnp.sum(op(x, np.array(2.0))[0] ** 2), [X], order=2)
+
+
 @pytest.mark.parametrize("policy", ["keep_all", "keep_none", "auto"])
 @pytest.mark.parametrize("pure", [False, True])
 def test_state_advances_once_a_step(policy: str, pure: bool) -> None:

@@ -6,8 +6,10 @@ function runs at once.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any, Literal, cast
 
@@ -51,6 +53,9 @@ class CustomOp(Copied):
     ):
         self._parts = forward, infer, backward, jvp, needs, state, exec, pure, name, debug
         look_like(self, forward)
+        self.__name__ = name
+        with suppress(TypeError, ValueError):  # written in C
+            self.__signature__ = inspect.signature(infer)
         self._infer, self._needs, self.state, self._exec = infer, needs, state, exec
         self._pure, self.name, self._debug = pure, name, debug
         self._function = HostFunction(

@@ -20,12 +20,20 @@ from xdsl.irdl import (
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.interfaces import Cotangents, register_vjp
-from gradir.dialects.base.shapes import element_of, is_tensor, require_element
+from gradir.dialects.base.shapes import (
+    NUMPY_NAMES,
+    element_of,
+    is_tensor,
+    require_element,
+    shape_of,
+)
 from gradir.dialects.base.value import Value
 from gradir.dialects.grad.host_functions import (
     NEEDS,
     HostFunction,
+    Spec,
     dependencies,
     differentiable,
     host_function,
@@ -98,6 +106,22 @@ class HostCallOp(IRDLOperation):
             return self.backward.data
         return None if self.registered is None else self.registered.backward
 
+    def expected(self) -> list[Spec] | None:
+        """The shapes and dtypes of the results by the registered shape rule; None without one.
+
+        PassError where the rule refuses the operands.
+        """
+        function = self.registered
+        types = [value.type for value in self.inputs]
+        if function is None:
+            return None
+        try:
+            return function.expected([(shape_of(t), NUMPY_NAMES[element_of(t)]) for t in types])
+        except Exception as error:
+            message = str(error) or type(error).__name__
+            text = f"{self.name}: the shape rule of {function.name!r}: {message}"
+            raise PassError(text, self) from error
+
     def differentiable(self, values: Sequence[SSAValue]) -> list[int]:
         """The places of the operands, or of the results, that have cotangents."""
         state = 0 if self.registered is None else self.registered.state
@@ -165,7 +189,12 @@ def _vjp(
 
     emitter = next(v.emitter for v in (*cts, *operands) if v is not None)
     name = op.backward_name
-    assert name is not None  # a call without one has no derivative
+    if name is None:
+        raise PassError(
+            f"{kind_name(op)}: it has a jvp, and no backward function; wrap it in grad.no_grad to "
+            "leave it out",
+            op,
+        )
     given: list[SSAValue] = []
     for kind, k in op.dependencies:
         if kind == "out_grad":
@@ -208,10 +237,12 @@ def _derivative(
     return HostCallOp.create(operands=operands, result_types=types, attributes=attributes)
 
 
-def _has_backward(op: HostCallOp) -> bool:
-    return op.backward_name is not None
+def _has_derivative(op: HostCallOp) -> bool:
+    """In reverse or in forward mode; each refuses a call that has the other alone."""
+    has_jvp = op.registered is not None and op.registered.jvp is not None
+    return has_jvp or op.backward_name is not None
 
 
-register_vjp(HostCallOp, _vjp, applies=_has_backward)
+register_vjp(HostCallOp, _vjp, applies=_has_derivative)
 
 OPS: tuple[type[Operation], ...] = (HostCallOp,)

@@ -72,8 +72,9 @@ class HostInvokeOp(IRDLOperation):
             return
         count = len(self.outputs) + len(self.unread.data)
         for place, type_ in self.unread.data.items():
-            if place not in map(str, range(count)) or not isinstance(type_, MemRefType):
+            is_number = place in map(str, range(count))
+            if not (is_number and isinstance(type_, MemRefType) and type_.has_static_shape()):
                 raise VerifyException(
-                    f"{self.name}: unread must be buffer types by the numbers of results, got "
-                    f"{place} = {type_}"
+                    f"{self.name}: unread must be static buffer types by the numbers of results, "
+                    f"got {place} = {type_}"
                 )

@@ -77,11 +77,7 @@ def host_call_of(op: HostCallOp) -> HostCall:
     inputs, outputs = (
         tuple(_spec(op, v.type, k) for k, v in enumerate(vs)) for vs in (op.inputs, op.outputs)
     )
-    try:
-        expected = function.expected([(s.shape, s.dtype.name) for s in inputs])
-    except Exception as error:
-        message = str(error) or type(error).__name__
-        raise LocatedError(f"{op.name}: the shape rule of {name!r}: {message}", op) from error
+    expected = op.expected()
     declared = [(s.shape, s.dtype.name) for s in outputs]
     if expected is not None and expected != declared:
         wanted, got = map(_shown, (expected, declared))

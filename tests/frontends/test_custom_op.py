@@ -101,6 +101,26 @@ def test_forward_mode() -> None:
     np.testing.assert_allclose(gradir.hvp(energy, (X,), (W,)), near, rtol=1e-7)
 
 
+def test_forward_mode_alone() -> None:
+    """Entries of integers and of state are None."""
+
+    def run(inputs: Arrays, outputs: Arrays, req: Arrays) -> None:
+        x, n, s = inputs
+        outputs[0][...], outputs[1][...] = x * n * s, s + 1
+
+    def moved(tangents: Arrays, inputs: Arrays, outputs: Arrays, made: Arrays, req: Arrays) -> None:
+        assert tangents[1] is tangents[2] is made[1] is None and req == ("write", "null")
+        made[0][...] = tangents[0] * inputs[1] * inputs[2]
+
+    op, n = gradir.custom_op(run, lambda x, n, s: x, jvp=moved, state=1), np.arange(3)
+    primals, tangents = (X, np.array(3.0)), (W, np.array(1.0))
+    _, (y, s) = gradir.jvp(lambda x, s: op(x, n, s), primals, tangents)
+    np.testing.assert_array_equal(y, W * n * 3)
+    assert s == 0
+    with pytest.raises(PassError, match=r"host_call @run: it has a jvp, and no backward function"):
+        gradir.grad(lambda x: gnp.sum(op(x, n, np.array(3.0))[0]))(X)
+
+
 def test_missing_derivatives_are_refused_by_name() -> None:
     bare = gradir.custom_op(forward, wave_spec, name="bare")
     with pytest.raises(PassError, match=r"host_call @bare: it has no derivative.*grad\.no_grad"):
@@ -336,3 +356,20 @@ def test_gradients_are_added_to_what_is_there() -> None:
     x_ct = np.full(3, 10.0)
     gradir.compile(derived, "main_grad")(X, W, out=(None, x_ct))
     np.testing.assert_allclose(x_ct, 10 + np.cos(X) * W)
+
+
+def test_dynamic_extents_follow_from_infer() -> None:
+    smooth_wave(name="wave")
+    module = gradir.parse(
+        """
+func.func @f(%x: T, %w: T) -> T {
+  %y = grad.host_call %x, %w {callee = "wave"} : (T, T) -> T
+  func.return %y : T
+}""".replace("T", "tensor<?xf64>")
+    )
+    derived = module.gradient("f", mode="vjp")
+    for run in runs(derived, "f_vjp"):
+        for x in (X, X[:2]):
+            y, x_ct, _ = run(x, x, np.ones(len(x)))
+            np.testing.assert_allclose(y, np.sin(x) * x)
+            np.testing.assert_allclose(x_ct, np.cos(x) * x)

@@ -70,3 +70,19 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
   grad.host_call %x {callee = "print"} : (tensor<4xf64>) -> ()
   func.return %x : tensor<4xf64>
 }
+
+// -----
+
+func.func @f(%x: memref<4xf64>) {
+  // expected-error @+1 {{loopnest.host_call: unread must be static buffer types by the numbers of results, got 2 = memref<4xf64>}}
+  loopnest.host_call "f"(%x : memref<4xf64>) -> (:) message "f" {unread = {"0" = memref<4xf64>, "2" = memref<4xf64>}}
+  func.return
+}
+
+// -----
+
+func.func @f(%x: memref<4xf64>) {
+  // expected-error @+1 {{loopnest.host_call: unread must be static buffer types by the numbers of results, got 0 = memref<?xf64>}}
+  loopnest.host_call "f"(%x : memref<4xf64>) -> (:) message "f" {unread = {"0" = memref<?xf64>}}
+  func.return
+}

@@ -26,6 +26,7 @@ __all__ = [
     "checkpoint",
     "compile",
     "cond",
+    "custom_op",
     "custom_vjp",
     "fori_loop",
     "grad",
@@ -56,6 +57,7 @@ _LAZY = {
     "name": "gradir.frontends.transforms.markers",
     "no_grad": "gradir.frontends.transforms.markers",
     "custom_vjp": "gradir.frontends.transforms.custom_derivatives",
+    "custom_op": "gradir.frontends.transforms.custom_op",
     "Trainer": "gradir.frontends.training.trainer",
     "jit": "gradir.frontends.transforms.jit",
     "grad": "gradir.frontends.transforms.derivatives",
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from gradir.frontends.tracing.trace import trace as trace
     from gradir.frontends.training.trainer import Trainer as Trainer
     from gradir.frontends.transforms.custom_derivatives import custom_vjp as custom_vjp
+    from gradir.frontends.transforms.custom_op import custom_op as custom_op
     from gradir.frontends.transforms.derivatives import grad as grad
     from gradir.frontends.transforms.derivatives import hvp as hvp
     from gradir.frontends.transforms.derivatives import jvp as jvp

@@ -122,13 +122,15 @@ def op_name(op: Operation) -> str:
 
 
 def kind_name(op: Operation) -> str:
-    """The name of an operation's kind, registered or not."""
-    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+    """The name of an operation's kind, registered or not; a host call's with its function."""
+    name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+    function = getattr(op.get_attr_or_prop("callee"), "data", None)
+    return f"{name} @{function}" if isinstance(function, str) else name
 
 
-def location_text(op: Operation) -> str:
-    """`file:line:col: ` of an operation for messages made at run time; empty where unknown."""
-    place = file_location(location_of(op))
+def location_text(place_or_op: Place) -> str:
+    """`file:line:col: ` of a place for messages made at run time; empty where unknown."""
+    place = file_location(location_of(place_or_op))
     if place is None:
         return ""
     return f"{place.filename.data}:{place.line.data}:{place.column.data}: "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -20,10 +20,24 @@ from xdsl.irdl import (
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.interfaces import Cotangents, register_vjp
-from gradir.dialects.base.shapes import is_tensor, require_element
+from gradir.dialects.base.shapes import (
+    NUMPY_NAMES,
+    element_of,
+    is_tensor,
+    require_element,
+    shape_of,
+)
 from gradir.dialects.base.value import Value
-from gradir.dialects.grad.host_functions import host_function
+from gradir.dialects.grad.host_functions import (
+    NEEDS,
+    HostFunction,
+    Spec,
+    dependencies,
+    differentiable,
+    host_function,
+)
 from gradir.dialects.grad.tape import is_floating
 
 MODES = ("sync", "async", "cross_device")
@@ -56,9 +70,13 @@ class HostCallOp(IRDLOperation):
 
     The derivative is a host call of `backward`, by default the function's registered one. Its
     operands are the entries of `deps`, in order: "out_grad<k>" are cotangents of floating results,
-    "in<k>" operands, "out<k>" results; by default all, in this order. It returns the cotangents of
-    all floating operands. It has a derivative if one was registered with it; a host function has
-    no jvp.
+    "in<k>" operands, "out<k>" results; by default those that were registered as needed, else all,
+    in this order. It returns the cotangents of all floating operands. It has a derivative if one
+    was registered with it. Forward mode calls the function's registered jvp, with the tangents of
+    floating operands, all operands and all results. A function may be registered with state: its
+    last operands, whose new values are the last results; these have no cotangents.
+
+    of: for a derivative of a gradir.custom_op, the element types of the call that it belongs to.
     vjp: the host call of `backward`
     """
 
@@ -71,29 +89,52 @@ class HostCallOp(IRDLOperation):
     pure = opt_attr_def(UnitAttr)
     deps = opt_attr_def(ArrayAttr[StringAttr])
     backward = opt_attr_def(StringAttr)
+    of = opt_attr_def(FunctionType)
     traits = traits_def(_HostEffect())
 
     assembly_format = "$inputs attr-dict `:` functional-type($inputs, $outputs)"
+
+    @property
+    def registered(self) -> HostFunction | None:
+        """The function, if it is registered in this process."""
+        return host_function(self.callee.data)
 
     @property
     def backward_name(self) -> str | None:
         """The name of the backward function."""
         if self.backward is not None:
             return self.backward.data
-        function = host_function(self.callee.data)
-        return None if function is None else function.backward
+        return None if self.registered is None else self.registered.backward
 
-    def floating(self, values: Sequence[SSAValue]) -> list[int]:
-        return [k for k, value in enumerate(values) if is_floating(value.type)]
+    def expected(self) -> list[Spec] | None:
+        """The shapes and dtypes of the results by the registered shape rule; None without one.
+
+        PassError where the rule refuses the operands.
+        """
+        function = self.registered
+        types = [value.type for value in self.inputs]
+        if function is None:
+            return None
+        try:
+            return function.expected([(shape_of(t), NUMPY_NAMES[element_of(t)]) for t in types])
+        except Exception as error:
+            message = str(error) or type(error).__name__
+            text = f"{self.name}: the shape rule of {function.name!r}: {message}"
+            raise PassError(text, self) from error
+
+    def differentiable(self, values: Sequence[SSAValue]) -> list[int]:
+        """The places of the operands, or of the results, that have cotangents."""
+        state = 0 if self.registered is None else self.registered.state
+        return differentiable([is_floating(value.type) for value in values], state)
 
     @property
     def dependencies(self) -> list[tuple[str, int]]:
         """The operands of the backward function: kind and number."""
-        if self.deps is None:
-            given = [("out_grad", k) for k in self.floating(self.outputs)]
-            given += [("in", k) for k in range(len(self.inputs))]
-            return given + [("out", k) for k in range(len(self.outputs))]
-        return [_dependency(each.data) for each in self.deps]
+        if self.deps is not None:
+            return [_dependency(each.data) for each in self.deps]
+        needs = NEEDS if self.registered is None else self.registered.needs
+        seeded = self.differentiable(self.outputs)
+        return dependencies(needs, len(self.inputs), len(self.outputs), seeded)
 
     def verify_(self) -> None:
         for value in (*self.inputs, *self.outputs):
@@ -148,31 +189,60 @@ def _vjp(
 
     emitter = next(v.emitter for v in (*cts, *operands) if v is not None)
     name = op.backward_name
-    assert name is not None  # a call without one has no derivative
+    if name is None:
+        raise PassError(
+            f"{kind_name(op)}: it has a jvp, and no backward function; wrap it in grad.no_grad to "
+            "leave it out",
+            op,
+        )
     given: list[SSAValue] = []
     for kind, k in op.dependencies:
         if kind == "out_grad":
             given.append((cts[k] or zero(results[k].type, emitter)).ssa)
         else:
             given.append((operands if kind == "in" else results)[k].ssa)
-    places = op.floating(op.inputs)
-    attributes: dict[str, Attribute] = {"callee": StringAttr(name)}
-    attributes |= {k: v for k, v in op.attributes.items() if k in ("exec", "pure")}
-    if len(given) != 1 or len(places) != 1:
-        # only one array at a time goes to another device
-        attributes.pop("exec", None)
-    types = [op.inputs[k].type for k in places]
-    made = HostCallOp.create(operands=given, result_types=types, attributes=attributes)
+    places = op.differentiable(op.inputs)
+    made = emitter.insert(_derivative(op, name, given, [op.inputs[k].type for k in places]))
     flowing: list[Value | None] = [None] * len(op.inputs)
-    for k, result in zip(places, emitter.insert(made).outputs, strict=True):
+    for k, result in zip(places, made.outputs, strict=True):
         flowing[k] = emitter.value(result)
     return flowing
 
 
-def _has_backward(op: HostCallOp) -> bool:
-    return op.backward_name is not None
+def tangent_call(op: HostCallOp, tangents: Sequence[SSAValue]) -> HostCallOp | None:
+    """The call of the registered jvp, from tangents of the differentiable operands; None without.
+
+    Its results are the tangents of the differentiable results.
+    """
+    name = None if op.registered is None else op.registered.jvp
+    if name is None:
+        return None
+    types = [op.outputs[k].type for k in op.differentiable(op.outputs)]
+    return _derivative(op, name, [*tangents, *op.inputs, *op.outputs], types)
 
 
-register_vjp(HostCallOp, _vjp, applies=_has_backward)
+def _derivative(
+    op: HostCallOp, name: str, operands: Sequence[SSAValue], types: Sequence[Attribute]
+) -> HostCallOp:
+    function = host_function(name)
+    attributes: dict[str, Attribute] = {"callee": StringAttr(name)}
+    if op.exec is not None and len(operands) == len(types) == 1:
+        # only one array at a time goes to another device
+        attributes["exec"] = op.exec
+    if op.pure is not None if function is None else function.pure:
+        attributes["pure"] = UnitAttr()
+    if function is not None and function.takes_kinds:
+        inputs, outputs = ([element_of(v.type) for v in vs] for vs in (op.inputs, op.outputs))
+        attributes["of"] = FunctionType.from_lists(inputs, outputs)
+    return HostCallOp.create(operands=operands, result_types=types, attributes=attributes)
+
+
+def _has_derivative(op: HostCallOp) -> bool:
+    """In reverse or in forward mode; each refuses a call that has the other alone."""
+    has_jvp = op.registered is not None and op.registered.jvp is not None
+    return has_jvp or op.backward_name is not None
+
+
+register_vjp(HostCallOp, _vjp, applies=_has_derivative)
 
 OPS: tuple[type[Operation], ...] = (HostCallOp,)

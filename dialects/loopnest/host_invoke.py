@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import MemRefType, StringAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, FunctionType, MemRefType, StringAttr
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    ParsePropInAttrDict,
     irdl_op_definition,
+    opt_prop_def,
     prop_def,
     traits_def,
     var_operand_def,
@@ -20,7 +22,10 @@ from xdsl.utils.exceptions import VerifyException
 
 @irdl_op_definition
 class HostInvokeOp(IRDLOperation):
-    """A host call on buffers: reads the inputs, writes the outputs. Errors say `message`."""
+    """A host call on buffers: reads the inputs, writes the outputs. Errors say `message`.
+
+    `unread` has the types of the results that nobody reads, by their numbers: they have no buffer.
+    """
 
     name = "loopnest.host_call"
 
@@ -28,7 +33,9 @@ class HostInvokeOp(IRDLOperation):
     outputs = var_operand_def()
     callee = prop_def(StringAttr)
     message = prop_def(StringAttr)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    of = opt_prop_def(FunctionType)
+    unread = opt_prop_def(DictionaryAttr)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     assembly_format = (
@@ -37,14 +44,37 @@ class HostInvokeOp(IRDLOperation):
     )
 
     def __init__(
-        self, callee: str, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue], message: str
+        self,
+        callee: str,
+        inputs: Sequence[SSAValue],
+        outputs: Sequence[SSAValue],
+        message: str,
+        of: FunctionType | None = None,
+        unread: Mapping[int, Attribute] | None = None,
     ):
-        super().__init__(
-            operands=[inputs, outputs],
-            properties={"callee": StringAttr(callee), "message": StringAttr(message)},
-        )
+        properties: dict[str, Attribute | None] = {
+            "callee": StringAttr(callee), "message": StringAttr(message), "of": of,
+        }  # fmt: skip
+        if unread:
+            properties["unread"] = DictionaryAttr({str(k): t for k, t in unread.items()})
+        super().__init__(operands=[inputs, outputs], properties=properties)
+
+    @property
+    def without_buffer(self) -> dict[int, Attribute]:
+        """The types of the results that nobody reads, by their numbers."""
+        return {} if self.unread is None else {int(k): t for k, t in self.unread.data.items()}
 
     def verify_(self) -> None:
         for value in (*self.inputs, *self.outputs):
             if not isinstance(value.type, MemRefType):
                 raise VerifyException(f"{self.name}: expected buffers, got {value.type}")
+        if self.unread is None:
+            return
+        count = len(self.outputs) + len(self.unread.data)
+        for place, type_ in self.unread.data.items():
+            is_number = place in map(str, range(count))
+            if not (is_number and isinstance(type_, MemRefType) and type_.has_static_shape()):
+                raise VerifyException(
+                    f"{self.name}: unread must be static buffer types by the numbers of results, "
+                    f"got {place} = {type_}"
+                )

@@ -34,7 +34,7 @@ from gradir.passes.analysis.call_graph import (
     only_block,
 )
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of, widened
-from gradir.runtime.host_calls import called, host_call_of
+from gradir.runtime.host_calls import host_call_of, results_of
 from gradir.runtime.row_slices import RowSlices
 from gradir.symbols import check_signature, function_named
 
@@ -153,7 +153,7 @@ class _Interpreter:
         if (slices := slices_value(op, operands)) is not None:
             return [slices]
         if isinstance(op, HostCallOp):
-            return called(host_call_of(op), operands)
+            return results_of(host_call_of(op), operands)
         with _memory_errors(op):
             values = _values(op, [widened(o) for o in operands])
             return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]

@@ -15,7 +15,7 @@ from gradir.codegen.driver.program import CompiledProgram, HostCallSite
 from gradir.dialects.grad.host_functions import host_function
 from gradir.errors import ExecutionError, HostRecursionError
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
-from gradir.runtime.host_calls import HostCall, called
+from gradir.runtime.host_calls import HostCall, run
 from gradir.runtime.stack import has_room
 
 
@@ -31,13 +31,19 @@ class HostCalls:
         call = self._calls[number]
         if not has_room(buffers):
             raise HostRecursionError(f"{call.place}: the stack has no room for one more call")
-        count = len(call.inputs) + len(call.outputs)
-        addresses = (ctypes.c_void_p * count).from_address(buffers)
-        specs = (*call.inputs, *call.outputs)
-        arrays = [_array(a or 0, s) for a, s in zip(addresses, specs, strict=True)]
-        inputs, outputs = arrays[: len(call.inputs)], arrays[len(call.inputs) :]
-        for target, value in zip(outputs, called(call, inputs), strict=True):
-            np.copyto(target, value)
+        run(call, *_arrays(call, buffers), is_lent=True)
+
+
+def _arrays(call: HostCall, buffers: int) -> tuple[list[Array], list[Array | None]]:
+    """The inputs and outputs; None for outputs that nobody reads, which have no buffer."""
+    count = len(call.inputs) + len(call.outputs) - len(call.unread)
+    addresses = iter((ctypes.c_void_p * count).from_address(buffers))
+    inputs = [_array(next(addresses) or 0, spec) for spec in call.inputs]
+    outputs = [
+        None if k in call.unread else _array(next(addresses) or 0, spec)
+        for k, spec in enumerate(call.outputs)
+    ]
+    return inputs, outputs
 
 
 def _array(address: int, spec: ArraySpec) -> Array:
@@ -45,7 +51,7 @@ def _array(address: int, spec: ArraySpec) -> Array:
     if spec.nbytes == 0:
         return np.empty(spec.shape, spec.dtype)
     memory: Any = (ctypes.c_char * spec.nbytes).from_address(address)
-    return np.frombuffer(memory, np.uint8).view(spec.dtype).reshape(spec.shape)
+    return np.ndarray(spec.shape, spec.dtype, memory)
 
 
 def _resolved(site: HostCallSite) -> HostCall:
@@ -56,4 +62,6 @@ def _resolved(site: HostCallSite) -> HostCall:
         tuple(spec_of(str(k), t) for k, t in enumerate(types))
         for types in (site.inputs, site.outputs)
     )
-    return HostCall(function, site.place, inputs, outputs)
+    made = HostCall(function, site.place, inputs, outputs, site.unread, site.of)
+    _ = made.operator  # refused here if it does not fit
+    return made

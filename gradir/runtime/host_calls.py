@@ -5,33 +5,62 @@ Checks the contract: the function, its arguments and its results.
 
 from __future__ import annotations
 
-import sys
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute
 
 from gradir.dialects.base.diagnostics import LocatedError, location_text
 from gradir.dialects.base.shapes import element_of, is_static, shape_of
 from gradir.dialects.grad.host_call import HostCallOp
-from gradir.dialects.grad.host_functions import HostFunction, host_function, host_function_names
-from gradir.errors import GradirError, HostCallError, HostRecursionError
+from gradir.dialects.grad.host_functions import (
+    HostFunction,
+    dependencies,
+    host_function,
+    host_function_names,
+)
+from gradir.errors import ExecutionError, HostCallError, HostRecursionError
 from gradir.runtime.arrays import ArraySpec, dtype_of
+from gradir.runtime.host_errors import failure
+from gradir.runtime.operator_calls import OperatorCall
+from gradir.runtime.operator_layout import Operator, layout_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True)
 class HostCall:
-    """One call in a program: the function, its name in errors, its arguments and results."""
+    """One call in a program: the function, its name in errors, its arguments and results.
+
+    Nobody reads the results in `unread`. `of`: the element types of the call that it is a
+    derivative of.
+    """
 
     function: HostFunction
     place: str
     inputs: tuple[ArraySpec, ...]
     outputs: tuple[ArraySpec, ...]
+    unread: frozenset[int] = frozenset()
+    of: FunctionType | None = None
+
+    @cached_property
+    def operator(self) -> OperatorCall | None:
+        """The call of a custom op; None for other functions. ExecutionError if it does not fit."""
+        function = self.function.function
+        if not isinstance(function, Operator):
+            return None
+        layout = layout_of(function, len(self.inputs), len(self.outputs), self.of)
+        if layout is None:
+            raise ExecutionError(
+                f"{self.place}: operands, results and `of` must be those of a {function.role} "
+                f"function, got {len(self.inputs)} operands, {len(self.outputs)} results and "
+                f"{'no `of`' if self.of is None else f'of = {self.of}'}"
+            )
+        return OperatorCall(function, layout, self.place, self.outputs, self.unread)
 
 
 def host_call_of(op: HostCallOp) -> HostCall:
@@ -48,16 +77,30 @@ def host_call_of(op: HostCallOp) -> HostCall:
     inputs, outputs = (
         tuple(_spec(op, v.type, k) for k, v in enumerate(vs)) for vs in (op.inputs, op.outputs)
     )
-    try:
-        expected = function.expected([(s.shape, s.dtype.name) for s in inputs])
-    except Exception as error:
-        message = str(error) or type(error).__name__
-        raise LocatedError(f"{op.name}: the shape rule of {name!r}: {message}", op) from error
+    expected = op.expected()
     declared = [(s.shape, s.dtype.name) for s in outputs]
     if expected is not None and expected != declared:
         wanted, got = map(_shown, (expected, declared))
         raise LocatedError(f"{op.name}: {name!r} gives {wanted}, got {got} as result types", op)
-    return HostCall(function, f"{location_text(op)}{op.name} @{name}", inputs, outputs)
+    _check_needs(op, function)
+    unread = frozenset(k for k, result in enumerate(op.results) if result.first_use is None)
+    place = f"{location_text(op)}{op.name} @{name}"
+    return HostCall(function, place, inputs, outputs, unread, op.of)
+
+
+def _check_needs(op: HostCallOp, function: HostFunction) -> None:
+    """LocatedError for `deps` other than those of a custom op, which its backward relies on."""
+    if op.deps is None or not isinstance(function.function, Operator):
+        return
+    seeded = op.differentiable(op.outputs)
+    found = dependencies(function.needs, len(op.inputs), len(op.outputs), seeded)
+    if op.dependencies != found:
+        wanted = ", ".join(f"{kind}{k}" for kind, k in found)
+        raise LocatedError(
+            f"{op.name}: deps must be what {function.name!r} needs, {wanted or 'none'}; leave them "
+            "out",
+            op,
+        )
 
 
 def _shown(specs: Sequence[tuple[tuple[int, ...], str]]) -> str:
@@ -70,20 +113,40 @@ def _spec(op: HostCallOp, type_: Attribute, k: int) -> ArraySpec:
     return ArraySpec(str(k), shape_of(type_), dtype_of(element_of(type_)))
 
 
-def called(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
-    """The results of a call on copies of the arrays; HostCallError for a failure."""
+def results_of(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
+    """The results of a call on arrays; HostCallError for a failure. Zeros where nobody reads."""
+    made = [np.zeros(spec.shape, spec.dtype) for spec in call.outputs]
+    written = [None if k in call.unread else array for k, array in enumerate(made)]
+    run(call, [*arrays], written)
+    return made
+
+
+def run(
+    call: HostCall, inputs: list[Array], outputs: list[Array | None], is_lent: bool = False
+) -> None:
+    """Write the results of a call to `outputs`, None where nobody reads them.
+
+    `is_lent`: the arrays are views of a program's memory that nobody else holds; the lists may be
+    emptied. HostCallError for a failure.
+    """
+    if call.operator is not None:
+        call.operator.run(inputs, outputs, is_lent)
+        return
+    for target, value in zip(outputs, _called(call, inputs), strict=True):
+        if target is not None:
+            np.copyto(target, value)
+
+
+def _called(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
+    """The results of a function on copies of the arrays."""
     copies = [np.array(array, order="C") for array in arrays]
     try:
         returned: Any = call.function.function(*copies)
     except HostCallError:
         raise  # its message is complete; nested calls would repeat it
     except Exception as error:
-        if _is_recursion(error):
-            limit = sys.getrecursionlimit()
-            raise HostRecursionError(
-                f"{call.place}: calls of calls exceed Python's recursion limit, {limit}"
-            ) from None
-        raise HostCallError(f"{call.place}: {_trace(error)}") from error
+        made = failure(call.place, error)
+        raise made from (None if isinstance(made, HostRecursionError) else error)
     several = [*cast(Sequence[Any], returned)] if isinstance(returned, tuple | list) else [returned]
     if returned is None and not call.outputs:
         several = []
@@ -92,12 +155,6 @@ def called(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
             f"{call.place}: must return {len(call.outputs)} arrays, got {len(several)}"
         )
     return [_checked(call, k, value) for k, value in enumerate(several)]
-
-
-def _is_recursion(error: Exception) -> bool:
-    """Whether Python's recursion limit is behind an error: gradir may have made one of its own."""
-    behind = error.__context__ if isinstance(error, GradirError) else None
-    return any(isinstance(e, RecursionError) for e in (error, behind))
 
 
 def _checked(call: HostCall, k: int, value: Any) -> Array:
@@ -109,10 +166,3 @@ def _checked(call: HostCall, k: int, value: Any) -> Array:
             f"got {array.dtype}{list(array.shape)}"
         )
     return array
-
-
-def _trace(error: BaseException) -> str:
-    """The text of an exception, with the traceback from the host function on."""
-    frames = error.__traceback__.tb_next if error.__traceback__ is not None else None
-    lines = traceback.format_exception(type(error), error, frames)
-    return f"{type(error).__name__}: {error}\n{''.join(lines).rstrip()}"

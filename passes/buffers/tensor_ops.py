@@ -27,13 +27,19 @@ from gradir.passes.buffers.state import BufferState, buffer_type, is_window, roo
 
 
 def bufferize_host_call(s: BufferState, op: HostCallOp) -> None:
+    """Results that nobody reads get no buffer."""
     inputs = [s.values[o] for o in op.inputs]
-    buffers: list[SSAValue] = []
-    for result in op.outputs:
-        buffers.append(_fresh(s, op, result, buffers))
+    buffers: dict[OpResult, SSAValue] = {}
+    unread: dict[int, Attribute] = {}
+    for k, result in enumerate(op.results):
+        if result.first_use is None:
+            unread[k] = buffer_type(result.type)
+        else:
+            buffers[result] = _fresh(s, op, result, [*buffers.values()])
     message = f"{location_text(op)}{op.name} @{op.callee.data}"
-    s.emit(HostInvokeOp(op.callee.data, inputs, buffers, message), op)
-    for result, buffer in zip(op.outputs, buffers, strict=True):
+    made = HostInvokeOp(op.callee.data, inputs, [*buffers.values()], message, op.of, unread)
+    s.emit(made, op)
+    for result, buffer in buffers.items():
         s.place(result, buffer)
 
 

@@ -11,16 +11,17 @@ tangents along without tapes, and checkpoints have no meaning.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from xdsl.dialects import scf
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from gradir.dialects.base.diagnostics import PassError, op_name
+from gradir.dialects.base.diagnostics import PassError, kind_name, op_name
 from gradir.dialects.base.interfaces import Cotangents, is_terminator, vjp_rule
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.grad import accumulated, zero
-from gradir.dialects.grad.host_call import HostCallOp
+from gradir.dialects.grad.host_call import HostCallOp, tangent_call
 from gradir.dialects.grad.join import JoinOp
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.activity import Activity
@@ -159,11 +160,7 @@ class ForwardMode:
             elif region_flow(op) is not None:
                 self._branches(op)
             elif isinstance(op, HostCallOp):
-                raise PassError(
-                    f"{op.name}: a host function has no jvp; use reverse mode, or write a "
-                    "function for the tangent",
-                    op,
-                )
+                self._host_call(op)
             else:
                 self._plain(op)
 
@@ -181,6 +178,19 @@ class ForwardMode:
         if not isinstance(op, JoinOp):
             tangents = pushed_forward(copy, tangents, wanted, emitter)
         self.set_tangents(op.results, tangents, emitter)
+
+    def _host_call(self, op: HostCallOp) -> None:
+        copy, emitter = cast(HostCallOp, self._copy(op)), Emitter(self.block, op.location)
+        operands = [op.inputs[k] for k in op.differentiable(op.inputs)]
+        made = tangent_call(copy, [self.tangent_or_zero(o, emitter) for o in operands])
+        if made is None:
+            raise PassError(
+                f"{kind_name(op)}: it has no jvp; use reverse mode, or give its gradir.custom_op a "
+                "jvp",
+                op,
+            )
+        results = [op.results[k] for k in op.differentiable(op.outputs)]
+        self.set_tangents(results, emitter.insert(made).results, emitter)
 
     def _call(self, op: CallOp) -> None:
         """A call of @g_jvp, from tangents of active arguments to those of active results."""

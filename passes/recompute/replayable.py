@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from gradir.dialects.base.diagnostics import PassError, value_name
+from gradir.dialects.base.diagnostics import PassError, kind_name, value_name
 from gradir.dialects.base.shapes import is_static, is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.loop_policy import loop_policy
@@ -30,8 +30,8 @@ def check_replayable(program: Program, op: LoopOp) -> None:
     if (inner := op_with_effects(program, op)) is not None:
         kind = loop_policy(op).kind.data
         raise PassError(
-            f"{inner.name}: has effects, so that a loop of policy {kind} cannot run it again; "
-            "use store_all",
+            f"{kind_name(inner)}: has effects, so that a loop of policy {kind} cannot run it "
+            "again; use store_all",
             inner,
         )
 

@@ -33,6 +33,7 @@ from gradir.dialects.base.shapes import (
 )
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.foreign.elements import is_on_tensors
+from gradir.dialects.grad.host_call import HostCallOp
 from gradir.passes.analysis.region_flow import region_flow
 
 _PROBE = (1 << 31) - 1
@@ -260,6 +261,14 @@ def _same(known: ShapeInference, op: tensor.CastOp | tensor.InsertOp) -> None:
     known.equal(source, op.results[0], op)
 
 
+def _host_call(known: ShapeInference, op: HostCallOp) -> None:
+    """By the shape rule of the registered function."""
+    if any(is_open(o.type) for o in op.operands) or not any(is_open(r.type) for r in op.results):
+        return
+    for result, (shape, _) in zip(op.results, op.expected() or (), strict=False):
+        known.refine(result, shape, op)
+
+
 _RULES: dict[type[Operation], Rule] = {
     tensor.DimOp: _dim,
     memref.DimOp: _dim,
@@ -279,4 +288,5 @@ _RULES: dict[type[Operation], Rule] = {
     tensor.InsertSliceOp: _slice,
     tensor.CastOp: _same,
     tensor.InsertOp: _same,
+    HostCallOp: _host_call,
 }

@@ -19,5 +19,5 @@ def test_each_op_has_an_entry() -> None:
     for op in Grad.operations:
         assert f"\n### {op.name}\n" in text
     assert SAMPLES.keys() <= {op.name for op in Grad.operations}
-    assert "`grad.host_call(inputs) {callee, exec, pure, deps, backward} -> outputs`" in text
+    assert "`grad.host_call(inputs) {callee, exec, pure, deps, backward, of} -> outputs`" in text
     assert "%x_ct = func.call @round_backward(%y_ct)" in text

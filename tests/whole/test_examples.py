@@ -142,6 +142,13 @@ def test_demo(tmp_path: Path) -> None:
     assert min(abs(label - float(accuracy)) for label in labels) <= 0.051
 
 
+def test_custom_op(tmp_path: Path) -> None:
+    """A program with NumPy's FFT in it learns."""
+    output = run("custom_op.py", folder=tmp_path)
+    losses = [float(x) for x in re.findall(r"loss ([\d.]+)", output)]
+    assert losses[-1] < 1e-3 < losses[0]
+
+
 def test_docstrings(tmp_path: Path) -> None:
     """Both gradients of the table lead to the same accuracy, and their curves are drawn."""
     output = run("docstrings.py", folder=tmp_path)

@@ -13,7 +13,6 @@ no work thread 0 runs it alone, and then no thread waits inside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects import arith, func, scf
 from xdsl.ir import Block, Operation
@@ -30,7 +29,6 @@ from gradir.codegen.driver.growing_memory import (
 from gradir.codegen.driver.kernels import KernelCache
 from gradir.codegen.driver.loop_blocks import LoopBlocks
 from gradir.codegen.driver.report import (
-    BufferType,
     CompiledProgram,
     Constant,
     HostCallSite,
@@ -205,12 +203,8 @@ class _Driver:
 
         The call ends here where a function raises, or a signal's handler meanwhile.
         """
-        inputs, outputs = (
-            tuple(cast(BufferType, v.type) for v in vs) for vs in (op.inputs, op.outputs)
-        )
-        site = HostCallSite(op.callee.data, op.message.data, inputs, outputs)
         number, count = len(self.host_calls), max(len(op.operands), 1)
-        self.host_calls.append(site)
+        self.host_calls.append(HostCallSite.of_op(op))
         table = self.work.early(f"alloca [{count} x ptr], align 8", "buffers")
         self.work.on_thread_zero(list(self.buffers.host_uses(op)))
         for k, operand in enumerate(op.operands):

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import cast
+from typing import Any, cast
 
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerType, MemRefType
+from xdsl.dialects.builtin import (
+    FixedBitwidthType,
+    FunctionType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+)
 from xdsl.ir import Attribute
 
 from gradir.codegen.driver.entry import ENTRY
 from gradir.dialects.grad.tape import TapeType
+from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 
 BufferType = MemRefType[Attribute]
 
@@ -35,12 +42,27 @@ class Constant:
 
 @dataclass(frozen=True)
 class HostCallSite:
-    """A call of a Python function: its name, how errors name the call, and the buffers' types."""
+    """A call of a Python function: its name, how errors name the call, and the buffers' types.
+
+    `outputs` are the types of all results; those in `unread` have no buffer.
+    """
 
     callee: str
     place: str
     inputs: tuple[BufferType, ...]
     outputs: tuple[BufferType, ...]
+    unread: frozenset[int] = frozenset()
+    of: FunctionType | None = None
+
+    @classmethod
+    def of_op(cls, op: HostInvokeOp) -> HostCallSite:
+        types: dict[int, Any] = op.without_buffer
+        written = (cast(BufferType, value.type) for value in op.outputs)
+        count = len(op.outputs) + len(types)
+        outputs: list[BufferType] = [types.get(k) or next(written) for k in range(count)]
+        inputs = [cast(BufferType, value.type) for value in op.inputs]
+        name, place = op.callee.data, op.message.data
+        return cls(name, place, tuple(inputs), tuple(outputs), frozenset(types), op.of)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,20 @@ func.func @f(%x: tensor<4xf64>, %n: tensor<i64>) -> tensor<4xf64> {
   func.return %z : tensor<4xf64>
 }
 
+// Results that nobody reads have no buffer.
+func.func @g(%ct: tensor<4xf64>) -> tensor<4xf64> {
+  %a, %b = grad.host_call %ct {callee = "g", of = (f64, i64, f64) -> f64} : (tensor<4xf64>) -> (tensor<4xf64>, tensor<2xf64>)
+  func.return %a : tensor<4xf64>
+}
+
 //      CHECK: func.func @f(%x: tensor<4xf64>, %n: tensor<i64>) -> tensor<4xf64> {
 // CHECK-NEXT:   %y, %m = grad.host_call %x, %n {callee = "f", exec = "async", pure, deps = ["out_grad0", "out1"], backward = "g"} : (tensor<4xf64>, tensor<i64>) -> (tensor<4xf64>, tensor<i64>)
 // CHECK-NEXT:   %z = grad.host_call %y {callee = "h", backward = "k"} : (tensor<4xf64>) -> tensor<4xf64>
 // CHECK-NEXT:   grad.host_call %m {callee = "note"} : (tensor<i64>) -> ()
 // CHECK-NEXT:   func.return %z : tensor<4xf64>
 // CHECK-NEXT: }
+// CHECK-NEXT: func.func @g(%ct: tensor<4xf64>) -> tensor<4xf64> {
+// CHECK-NEXT:   %a, %b = grad.host_call %ct {callee = "g", of = (f64, i64, f64) -> f64} : (tensor<4xf64>) -> (tensor<4xf64>, tensor<2xf64>)
 
 //      VJP: func.func @f_vjp(%x: tensor<4xf64>, %n: tensor<i64>, %z_ct: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
 // VJP-NEXT:   %y, %m = grad.host_call %x, %n {callee = "f", exec = "async", pure, deps = ["out_grad0", "out1"], backward = "g"} : (tensor<4xf64>, tensor<i64>) -> (tensor<4xf64>, tensor<i64>)
@@ -34,3 +42,4 @@ func.func @f(%x: tensor<4xf64>, %n: tensor<i64>) -> tensor<4xf64> {
 // BUFFERS-NEXT:   loopnest.host_call "note"(%m : memref<i64>) -> (:) message "{{.*}}grad_host_call.mlir:9:3: grad.host_call @note"
 // BUFFERS-NEXT:   func.return
 // BUFFERS-NEXT: }
+//      BUFFERS:   loopnest.host_call "g"(%ct : memref<4xf64>) -> (%result0 : memref<4xf64>) message "{{.*}}grad_host_call.mlir:16:3: grad.host_call @g" {of = (f64, i64, f64) -> f64, unread = {"1" = memref<2xf64>}}

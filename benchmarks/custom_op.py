@@ -1,0 +1,109 @@
+"""A chain of 100 calls of Python functions in one program: what a call costs.
+
+Each function copies 16 numbers. A call of NumPy's copy in a Python loop is the work itself.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import harness
+import numpy as np
+
+CALLS = 100
+Array = np.ndarray[Any, Any]
+
+
+def make_inputs() -> list[Array]:
+    """The one argument."""
+    return [np.linspace(-1, 1, 16)]
+
+
+def copy(inputs: tuple[Array, ...], outputs: tuple[Array, ...], req: tuple[str, ...]) -> None:
+    """The forward function."""
+    outputs[0][...] = inputs[0]
+
+
+def copy_back(
+    cotangents: tuple[Array, ...], inputs: None, outputs: None, grads: tuple[Array, ...], req: Any
+) -> None:
+    """The backward function."""
+    grads[0][...] = cotangents[0]
+
+
+def same(x: Any) -> Any:
+    """The shape rule."""
+    return x
+
+
+def copied(x: Array) -> Array:
+    """The same as a plain host function."""
+    return x
+
+
+def prepare_numpy() -> harness.Call:
+    """The copies alone."""
+    (x,) = make_inputs()
+
+    def run() -> Array:
+        y = x
+        for _ in range(CALLS):
+            out = np.empty_like(y)
+            copy((y,), (out,), ("write",))
+            y = out
+        return y
+
+    return run
+
+
+def prepare_host_function(threads: int) -> harness.Call:
+    """`gradir.register_host_function`."""
+    import gradir
+
+    gradir.register_host_function("copied", copied)
+    lines = [
+        f'%y{k + 1} = grad.host_call %y{k} {{callee = "copied"}} : (T) -> T' for k in range(CALLS)
+    ]
+    text = f"func.func @f(%y0: T) -> T {{\n{chr(10).join(lines)}\nfunc.return %y{CALLS} : T\n}}"
+    module = gradir.parse(text.replace("T", "tensor<16xf64>"))
+    (x,) = make_inputs()
+    fn = gradir.compile(module, "f", threads)
+    return lambda: fn(x)[0]
+
+
+def prepare_custom_op(threads: int, differentiate: bool, debug: bool = False) -> harness.Call:
+    """`gradir.custom_op`; differentiated, there are as many backward calls."""
+    import gradir
+
+    op = gradir.custom_op(copy, same, copy_back, needs=("cotangents",), debug=debug)
+    (x,) = make_inputs()
+
+    def chain(x: Any) -> Any:
+        for _ in range(CALLS // 2 if differentiate else CALLS):
+            x = op(x)
+        return x
+
+    module = gradir.trace(chain, x)
+    if not differentiate:
+        fn = gradir.compile(module, "chain", threads)
+        return lambda: fn(x)[0]
+    both = gradir.compile(module.gradient("chain", mode="vjp"), "chain_vjp", threads)
+    return lambda: both(x, x)[1]
+
+
+def workloads(threads: int) -> Iterator[harness.Workload]:
+    """The one workload."""
+    contenders = [
+        harness.Contender("NumPy", prepare_numpy),
+        harness.Contender("host function", lambda: prepare_host_function(threads), "gradir"),
+        harness.Contender("custom op", lambda: prepare_custom_op(threads, False), "gradir"),
+        harness.Contender(
+            "half of them backward", lambda: prepare_custom_op(threads, True), "gradir"
+        ),
+        harness.Contender("debug", lambda: prepare_custom_op(threads, False, True), "gradir"),
+    ]
+    title = f"{CALLS} calls of Python functions, copies of 16 elements, f64"
+    yield harness.Workload(title, contenders, reference="NumPy")
+
+
+if __name__ == "__main__":
+    harness.main(workloads)

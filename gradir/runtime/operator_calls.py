@@ -1,0 +1,160 @@
+"""Calls of the functions of custom ops, on views of the arrays of a program.
+
+Checks what a function does with its arrays: it writes all that are asked for, leaves the others,
+and keeps none. In debug mode it gets copies, so that all of its mistakes are found and none does
+harm.
+"""
+
+from __future__ import annotations
+
+import gc
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from gradir.errors import HostCallError, HostRecursionError
+from gradir.runtime.arrays import Array, ArraySpec
+from gradir.runtime.host_errors import failure
+from gradir.runtime.operator_layout import Layout, Operator, Places
+from gradir.runtime.poison import debug_poison, debug_unwritten, poison, unwritten
+
+
+@dataclass(frozen=True)
+class OperatorCall:
+    """A call of an operator in a program: its name in errors, and what it writes."""
+
+    operator: Operator
+    layout: Layout
+    place: str
+    outputs: tuple[ArraySpec, ...]
+    unread: frozenset[int]
+
+    @cached_property
+    def _requests(self) -> tuple[str, ...]:
+        return self.layout.requests(self.unread)
+
+    @cached_property
+    def _poison(self) -> list[Any]:
+        of_dtype = debug_poison if self.operator.debug else poison
+        return [of_dtype(spec.dtype) for spec in self.outputs]
+
+    def run(self, inputs: list[Array], outputs: list[Array | None], is_lent: bool) -> None:
+        """Write the results into `outputs`, which has None for those that nobody reads.
+
+        `is_lent`: the arrays are views of a program's memory that nobody else holds, and the lists
+        are emptied. Else the function gets copies.
+        """
+        is_private = self.operator.debug or not is_lent
+        given = [np.array(a, order="C") for a in inputs] if is_private else [*inputs]
+        made = self._made([None] * len(outputs) if is_private else outputs)
+        guards = [ref(array) for array in given + made]
+        try:
+            self._call(given, made)
+            self._require_written(made)
+            if is_private:
+                self._require_equal(given, inputs)
+                _copy(made, outputs)
+        except BaseException as error:
+            if not is_private:
+                _forget_locals(error)
+            raise
+        finally:
+            for arrays in (given, made, inputs, outputs):
+                arrays.clear()
+        for guard in guards:
+            if guard() is not None:
+                self._require_dropped(guards, is_private)
+
+    def _made(self, outputs: Sequence[Array | None]) -> list[Array]:
+        """The arrays to write, full of poison; new ones for None."""
+        made: list[Array] = []
+        for k, out in enumerate(outputs):
+            spec = self.outputs[k]
+            array = np.empty(spec.shape, spec.dtype) if out is None else out
+            if k not in self.unread:
+                array.fill(self._poison[k])
+            made.append(array)
+        return made
+
+    def _call(self, given: Sequence[Array], made: Sequence[Array]) -> None:
+        for array in given:
+            array.setflags(write=False)
+        name, places = self.layout.written
+        arrays = [None if at is None else _chosen(given, at) for _, at in self.layout.read]
+        try:
+            returned: Any = self.operator.function(*arrays, _chosen(made, places), self._requests)
+        except HostCallError:
+            raise  # its message is complete; nested calls would repeat it
+        except Exception as error:
+            failed = failure(self.place, error, self._hint(error))
+            raise failed from (None if isinstance(failed, HostRecursionError) else error)
+        if returned is not None:
+            got = type(returned).__name__
+            raise HostCallError(f"{self.place}: must write into {name} and return None, got {got}")
+
+    def _hint(self, error: Exception) -> str:
+        """What to do where an array was read that the op does not need, as declared."""
+        absent = [name for name, places in self.layout.read if places is None or None in places]
+        is_likely = isinstance(error, TypeError | ValueError | AttributeError)
+        if self.operator.role != "backward" or not (is_likely and absent):
+            return ""
+        return f"; None is for what needs={self.operator.needs!r} leaves out of {', '.join(absent)}"
+
+    def _require_written(self, made: Sequence[Array]) -> None:
+        count_of = debug_unwritten if self.operator.debug else unwritten
+        for k, array in enumerate(made):
+            spec = self.outputs[k]
+            if array.shape != spec.shape or array.dtype != spec.dtype:
+                raise HostCallError(
+                    f"{self.place}: must not change the type of {self.layout.results[k]}, "
+                    f"{spec.dtype}{list(spec.shape)}, got {array.dtype}{list(array.shape)}"
+                )
+            if k not in self.unread and (count := count_of(array)):
+                raise HostCallError(
+                    f"{self.place}: {self.layout.results[k]} is not written, in {count} of "
+                    f'{array.size} elements; its request is "write"'
+                )
+
+    def _require_equal(self, given: Sequence[Array], inputs: Sequence[Array]) -> None:
+        for k, (array, before) in enumerate(zip(given, inputs, strict=True)):
+            if array.tobytes() != before.tobytes():
+                raise HostCallError(f"{self.place}: must not write into {self.layout.operands[k]}")
+
+    def _require_dropped(self, guards: Sequence[Callable[[], Any]], is_private: bool) -> None:
+        gc.collect()  # it may be held by a cycle only
+        kept = [k for k, guard in enumerate(guards) if guard() is not None]
+        if not kept:
+            return
+        names, count = self.layout.operands, len(guards) - len(self.outputs)
+        names |= {count + k: name for k, name in self.layout.results.items()}
+        danger = "" if is_private else ", whose memory is the program's"
+        raise HostCallError(
+            f"{self.place}: must not keep {', '.join(names[k] for k in kept)}{danger}; keep a copy"
+        )
+
+
+def _chosen(arrays: Sequence[Array], places: Places) -> tuple[Array | None, ...]:
+    return tuple([None if place is None else arrays[place] for place in places])
+
+
+def _copy(made: Sequence[Array], outputs: Sequence[Array | None]) -> None:
+    for out, array in zip(outputs, made, strict=True):
+        if out is not None:
+            np.copyto(out, array)
+
+
+def _forget_locals(error: BaseException) -> None:
+    """Drop the views of memory in the frames of an error, which outlives the memory."""
+    pending: list[BaseException | None] = [error]
+    seen: list[BaseException] = []
+    while pending:
+        found = pending.pop()
+        if found is not None and found not in seen:
+            seen.append(found)
+            traceback.clear_frames(found.__traceback__)
+            pending += [found.__cause__, found.__context__]

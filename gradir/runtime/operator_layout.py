@@ -1,0 +1,101 @@
+"""The functions of custom ops, and how the arrays of a call become their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from xdsl.dialects.builtin import FunctionType
+
+from gradir.dialects.base.shapes import is_float
+from gradir.dialects.grad.host_functions import NEEDS, dependencies, differentiable
+
+Places = tuple[int | None, ...]
+"""The operand, or the result, that is each entry of a tuple of arrays; None for none."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A Python function of a custom op, and what it was declared to need.
+
+    forward(inputs, outputs, req); backward(cotangents, inputs, outputs, grads, req);
+    jvp(tangents, inputs, outputs, out_tangents, req).
+    """
+
+    function: Callable[..., Any]
+    role: Literal["forward", "backward", "jvp"] = "forward"
+    needs: tuple[str, ...] = NEEDS
+    state: int = 0
+    debug: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The arguments of an operator's function: the tuples that it reads, and the one it writes.
+
+    Each has a name. The places of a tuple are None where the op does not need any of it.
+    """
+
+    read: tuple[tuple[str, Places | None], ...]
+    written: tuple[str, Places]
+
+    @property
+    def operands(self) -> dict[int, str]:
+        """The names of the operands: "inputs[0]"."""
+        return {
+            place: f"{group}[{k}]"
+            for group, places in self.read
+            for k, place in enumerate(places or ())
+            if place is not None
+        }
+
+    @property
+    def results(self) -> dict[int, str]:
+        """The names of the results: "grads[0]"."""
+        group, places = self.written
+        return {place: f"{group}[{k}]" for k, place in enumerate(places) if place is not None}
+
+    def requests(self, unread: frozenset[int]) -> tuple[str, ...]:
+        """What is to happen with each array of the written tuple."""
+        return tuple("null" if p is None or p in unread else "write" for p in self.written[1])
+
+
+def layout_of(
+    operator: Operator, operands: int, results: int, of: FunctionType | None
+) -> Layout | None:
+    """The layout of a call; None where its operands and results do not fit the operator."""
+    if (operator.role == "forward") is not (of is None):
+        return None
+    if of is None:
+        read = (("inputs", tuple(range(operands))),)
+        return Layout(read, ("outputs", tuple(range(results))))
+    inputs, outputs = len(of.inputs), len(of.outputs)
+    active, seeded = (
+        differentiable([is_float(t) for t in types], operator.state)
+        for types in (of.inputs.data, of.outputs.data)
+    )
+    if operator.role == "backward":
+        kinds = dependencies(operator.needs, inputs, outputs, seeded)
+        first = "cotangents", "out_grad", outputs
+        written = "grads", _numbered(active, inputs)
+    else:
+        kinds = [("in_grad", k) for k in active] + dependencies(NEEDS, inputs, outputs, [])
+        first, written = (
+            ("tangents", "in_grad", inputs),
+            ("out_tangents", _numbered(seeded, outputs)),
+        )
+    groups = (first, ("inputs", "in", inputs), ("outputs", "out", outputs))
+    read = tuple((name, _places(kinds, kind, count)) for name, kind, count in groups)
+    count = sum(place is not None for place in written[1])
+    return Layout(read, written) if (operands, results) == (len(kinds), count) else None
+
+
+def _numbered(active: Sequence[int], count: int) -> Places:
+    return tuple(active.index(k) if k in active else None for k in range(count))
+
+
+def _places(kinds: Sequence[tuple[str, int]], kind: str, count: int) -> Places | None:
+    """The operands of a kind; None if there are none of it though there could be."""
+    found = tuple(kinds.index((kind, k)) if (kind, k) in kinds else None for k in range(count))
+    return None if found and all(place is None for place in found) else found

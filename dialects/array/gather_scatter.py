@@ -27,6 +27,7 @@ from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
+    element_count,
     element_of,
     normalize_axis,
     shape_of,
@@ -128,6 +129,18 @@ class GatherNdOp(_TuplesOp):
             ScatterNdAddOp.on(x.full(0), indices, ct, batch_dims=self.attributes.get("batch_dims")),
             None,
         ]
+
+    def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
+        from gradir.dialects.grad.slices import taken_rows
+
+        x, indices = operands
+        return None if self.slice_count is None else taken_rows(ct, x, indices)
+
+    @property
+    def slice_count(self) -> int | None:
+        """Of tuples of one index."""
+        is_of_rows = self.batch == 0 and shape_of(self.indices.type)[-1] == 1
+        return element_count(self.indices.type) if is_of_rows else None
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices = operands

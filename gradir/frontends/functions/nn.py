@@ -1,7 +1,7 @@
 """gradir.nn: PyTorch's layers and losses on traced arrays, one function for each nn.* op.
 
 The functions come from the op classes: operands in the op's order, its attributes as keyword
-arguments.
+arguments. `embedding_bag` is a composition of ops.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradir.dialects import nn
+from gradir.frontends.functions.embedding_bag import embedding_bag
 from gradir.frontends.functions.op_functions import functions_of
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = functions_of(nn.OPS, "gradir.nn")
+_FUNCTIONS["embedding_bag"] = embedding_bag
 
 globals().update(_FUNCTIONS)
 

@@ -79,9 +79,12 @@ def test_derivatives() -> None:
 @pytest.mark.parametrize("offsets", [[1, 2], [0, 4, 2], [0, 9]])
 def test_wrong_offsets(offsets: list[int]) -> None:
     """They do not start at 0, descend, or lie behind the ids."""
-    bag = gradir.jit(lambda t, i, o: nn.embedding_bag(t, i, o, mode="sum"))
+
+    def bag(table: Any, ids: Any, offsets: Any) -> Any:
+        return nn.embedding_bag(table, ids, offsets, mode="sum")
+
     with pytest.raises(IndexOutOfRange):
-        bag(TABLE, FLAT, np.array(offsets))
+        gradir.jit(bag)(TABLE, FLAT, np.array(offsets))
 
 
 @pytest.mark.parametrize(
@@ -94,8 +97,12 @@ def test_wrong_offsets(offsets: list[int]) -> None:
     ],
 )
 def test_refusals(options: dict[str, Any], message: str) -> None:
+
+    def bag(table: Any) -> Any:
+        return nn.embedding_bag(table, IDS, **options)
+
     with pytest.raises(TraceError, match=message):
-        gradir.jit(lambda t: nn.embedding_bag(t, IDS, **options))(TABLE)
+        gradir.jit(bag)(TABLE)
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ class WholeSteps(Generic[Progress]):
         if type(result) is not tuple or len(cast(tuple[Any, ...], result)) != 3:
             raise ArgumentTypeError(
                 "step: must return (params, state, loss), or (params, state, (loss, aux)), got "
-                f"{flatten(cast(object, result))[1].count} nested arrays"
+                f"{flatten(cast(object, result))[1].leaf_count} nested arrays"
             )
         params, state, measured = cast(tuple[Any, Any, Any], result)
         new, tree = flatten((params, state))

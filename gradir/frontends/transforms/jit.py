@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from gradir.frontends.transforms.donation import (
     Donation,
     argument_numbers,
     donated,
+    may_be_donated,
     require_not_donated,
 )
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
@@ -36,25 +37,37 @@ class Compiled:
 
     def __call__(self, leaves: Sequence[Any], out: Any = None) -> Any:
         entries = None if out is None else self._entries(out)
+        if self.donation is not None:
+            self.donation.require_writable(leaves)
+        return self._run(self._checked, leaves, entries)[0]
+
+    def attempt(self, leaves: Sequence[Any]) -> tuple[Any] | None:
+        """The nested results, in a tuple, of a native call; None where Python must look."""
+        return self._run(self.executable.attempt, leaves, None)
+
+    def _checked(self, arrays: Sequence[Any], out: Any) -> Any:
+        return self.executable(*arrays, out=out)
+
+    def _run(self, call: Callable[..., Any], leaves: Sequence[Any], entries: Any) -> Any:
         if self.donation is None:
-            results = self.executable(*leaves, out=entries)
+            results = call(tuple(leaves), entries)
         else:
-            results = self._donating(self.donation, leaves, entries)
-        return self.traced.results.build(results)
+            results = self._donating(self.donation, call, leaves, entries)
+        return None if results is None else (self.traced.results.build(results),)
 
     def _donating(
-        self, donation: Donation, leaves: Sequence[Any], entries: Sequence[Any] | None
-    ) -> Sequence[Any]:
+        self, donation: Donation, call: Callable[..., Any], leaves: Sequence[Any], entries: Any
+    ) -> Any:
         outputs = donation.outputs(leaves, entries)
         try:
-            results = self.executable(*donation.inputs(leaves), out=outputs)
+            results = call(donation.inputs(leaves), outputs)
         except ArgumentError:  # before anything runs
             donation.require_apart(leaves)
             raise
         except BaseException:
             donation.lose(leaves)
             raise
-        return donation.results(leaves, results)
+        return None if results is None else donation.results(leaves, results)
 
     def _entries(self, out: Any) -> Sequence[Any]:
         entries = leaves_like(out, self.traced.results)
@@ -63,6 +76,14 @@ class Compiled:
                 f"{self.traced.name}: out: expected arrays, or None, nested as the results are"
             )
         return entries
+
+
+class _Last(NamedTuple):
+    """The nesting of the arguments of a call, the classes of its leaves, and its function."""
+
+    tree: Tree
+    classes: tuple[type, ...]
+    made: Compiled
 
 
 class Jitted(Copied):
@@ -86,6 +107,7 @@ class Jitted(Copied):
         self._donated = argument_numbers(donate_argnums)
         self._has_out = "out" in parameter_names(function)
         self._made: dict[tuple[Tree, tuple[Hashable, ...]], Compiled] = {}
+        self._last: _Last | None = None
         self._lock = RenewedLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -96,7 +118,14 @@ class Jitted(Copied):
                     raise TraceError("jit: out is for arrays, and a traced function has none")
                 return called("jit", self._function, *args, **kwargs)
         leaves, tree = flatten((args, kwargs))
+        classes, last = tuple(map(type, leaves)), self._last
+        if last is not None and out is None and (tree, classes) == last[:2]:
+            # most calls are like the one before, whose code checks shapes and dtypes itself
+            found = None if may_be_donated(leaves) else last.made.attempt(leaves)
+            if found is not None:
+                return found[0]
         made = self._compiled(leaves, tree, args, kwargs)
+        self._last = _Last(tree, classes, made)
         require_not_donated(leaves, made.traced.names, made.traced.name)
         return made(leaves, out)
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -75,11 +75,11 @@ def test_an_epoch_goes_on_in_its_middle(tmp_path: Path, at: int) -> None:
         if taken == at:
             raise KeyboardInterrupt
         taken += 1
-        return step(*args)
+        return step.of_leaves(*args)
 
     whole_steps: Any = made._run.arrays  # pyright: ignore[reportPrivateUsage]
     step = whole_steps._step
-    whole_steps._step = interrupted
+    whole_steps._step = SimpleNamespace(of_leaves=interrupted)
     with pytest.raises(KeyboardInterrupt):
         fitted(made)
     whole_steps._step = step

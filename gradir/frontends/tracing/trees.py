@@ -46,20 +46,25 @@ class Tree(NamedTuple):
         return made
 
     def _built(self, leaves: Iterator[Any]) -> Any:
-        if self.kind is None:
+        kind, keys, trees = self
+        if kind is None:
             return next(leaves)
-        if self.kind is type(None):
-            return None
-        if _all_are_leaves(self.children):
-            children = list(islice(leaves, len(self.children)))
+        if trees.count(LEAF) == len(trees):
+            children = list(islice(leaves, len(trees)))
         else:
-            children = [child._built(leaves) for child in self.children]
-        if self.kind is dict:
-            return dict(zip(self.keys, children, strict=True))
-        if self.kind is RowSlices:
+            children = [child._built(leaves) for child in trees]
+        if kind is dict:
+            return dict(zip(keys, children, strict=True))
+        if kind is list:
+            return children
+        if kind is tuple:
+            return tuple(children)
+        if kind is type(None):
+            return None
+        if kind is RowSlices:
             indices, values = children
-            return RowSlices(indices, values, self.keys)
-        return self.kind(*children) if hasattr(self.kind, "_fields") else self.kind(children)
+            return RowSlices(indices, values, keys)
+        return kind(*children) if hasattr(kind, "_fields") else kind(children)
 
     def names(self, name: str) -> list[str]:
         """A name per leaf: `params`, `params_w`, `params0`."""
@@ -189,10 +194,6 @@ def _children(
         leaves += items
         return (LEAF,) * len(items)
     return tuple([_flatten(item, leaves, atom) for item in items])
-
-
-def _all_are_leaves(trees: tuple[Tree, ...]) -> bool:
-    return trees.count(LEAF) == len(trees)
 
 
 def _sorted(value: dict[Any, Any]) -> tuple[Any, ...]:

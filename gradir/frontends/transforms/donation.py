@@ -50,9 +50,11 @@ class _GivenUp:
                 self._found = {k: r for k, r in self._found.items() if r() is not None}
                 self._limit = max(LEAST_KEPT, 2 * len(self._found))
 
-    def may_have(self, leaves: Iterable[Any]) -> bool:
-        """False if none of the leaves is one of the arrays; quick, so it may be true in vain."""
-        return bool(self._found) and not self._found.keys().isdisjoint(map(id, leaves))
+    def has_one_of(self, leaves: Sequence[Any]) -> bool:
+        found = self._found
+        if not found or found.keys().isdisjoint(map(id, leaves)):
+            return False
+        return any(leaf in self for leaf in leaves)  # others may lie where one was
 
     def __contains__(self, leaf: object) -> bool:
         found = self._found.get(id(leaf))
@@ -204,14 +206,14 @@ def _with_in_out(made: Traced, taken: Sequence[int | None]) -> Module:
     return Module(module, SOURCES)
 
 
-def may_be_donated(leaves: Sequence[Any]) -> bool:
-    """False if no array was donated to an earlier call; quick, so it may be true in vain."""
-    return _donated.may_have(leaves) or _lost.may_have(leaves)
+def has_donated(leaves: Sequence[Any]) -> bool:
+    """Whether one of the arrays was donated to an earlier call."""
+    return _donated.has_one_of(leaves) or _lost.has_one_of(leaves)
 
 
 def require_not_donated(leaves: Sequence[Any], names: Sequence[str], what: str) -> None:
     """ArgumentError if one of the arrays was donated to an earlier call."""
-    if not may_be_donated(leaves):
+    if not has_donated(leaves):
         return
     for leaf, name in zip(leaves, names, strict=True):
         if leaf in _donated:

@@ -21,10 +21,12 @@ from gradir.frontends.transforms.donation import (
     Donation,
     argument_numbers,
     donated,
-    may_be_donated,
+    has_donated,
     require_not_donated,
 )
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
+
+Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -35,29 +37,23 @@ class Compiled:
     executable: Any
     donation: Donation | None = None
 
-    def __call__(self, leaves: Sequence[Any], out: Any = None) -> Any:
+    def __call__(self, leaves: Sequence[Any], out: Any = None) -> Sequence[Any]:
         entries = None if out is None else self._entries(out)
         if self.donation is not None:
             self.donation.require_writable(leaves)
-        return self._run(self._checked, leaves, entries)[0]
+        return self._run(self._checked, leaves, entries)
 
-    def attempt(self, leaves: Sequence[Any]) -> tuple[Any] | None:
-        """The nested results, in a tuple, of a native call; None where Python must look."""
+    def attempt(self, leaves: Sequence[Any]) -> Sequence[Any] | None:
+        """The leaves of the results of a native call; None where Python must look."""
         return self._run(self.executable.attempt, leaves, None)
 
     def _checked(self, arrays: Sequence[Any], out: Any) -> Any:
         return self.executable(*arrays, out=out)
 
     def _run(self, call: Callable[..., Any], leaves: Sequence[Any], entries: Any) -> Any:
-        if self.donation is None:
-            results = call(tuple(leaves), entries)
-        else:
-            results = self._donating(self.donation, call, leaves, entries)
-        return None if results is None else (self.traced.results.build(results),)
-
-    def _donating(
-        self, donation: Donation, call: Callable[..., Any], leaves: Sequence[Any], entries: Any
-    ) -> Any:
+        donation = self.donation
+        if donation is None:
+            return call(tuple(leaves), entries)
         outputs = donation.outputs(leaves, entries)
         try:
             results = call(donation.inputs(leaves), outputs)
@@ -118,25 +114,39 @@ class Jitted(Copied):
                     raise TraceError("jit: out is for arrays, and a traced function has none")
                 return called("jit", self._function, *args, **kwargs)
         leaves, tree = flatten((args, kwargs))
+        results, nesting = self.of_leaves(leaves, tree, out, lambda: (args, kwargs))
+        return nesting.build(results)
+
+    def of_leaves(
+        self,
+        leaves: Sequence[Any],
+        tree: Tree,
+        out: Any = None,
+        arguments: Callable[[], Arguments] | None = None,
+    ) -> tuple[Sequence[Any], Tree]:
+        """A call with flattened `(args, kwargs)`: the results as leaves and their nesting.
+
+        That is one object for one kind of arguments. `arguments` are those of the trace.
+        """
         classes, last = tuple(map(type, leaves)), self._last
         if last is not None and out is None and (tree, classes) == last[:2]:
             # most calls are like the one before, whose code checks shapes and dtypes itself
-            found = None if may_be_donated(leaves) else last.made.attempt(leaves)
-            if found is not None:
-                return found[0]
-        made = self._compiled(leaves, tree, args, kwargs)
+            results = None if has_donated(leaves) else last.made.attempt(leaves)
+            if results is not None:
+                return results, last.made.traced.results
+        made = self._compiled(leaves, tree, arguments or (lambda: tree.build(leaves)))
         self._last = _Last(tree, classes, made)
         require_not_donated(leaves, made.traced.names, made.traced.name)
-        return made(leaves, out)
+        return made(leaves, out), made.traced.results
 
     @public
     def compiled(self, *args: Any, **kwargs: Any) -> Compiled:
         """The compiled function for arguments like these; a gradir.Spec can stand for an array."""
         leaves, tree = flatten((args, kwargs))
-        return self._compiled(leaves, tree, args, kwargs)
+        return self._compiled(leaves, tree, lambda: (args, kwargs))
 
     def _compiled(
-        self, leaves: Sequence[Any], tree: Tree, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, leaves: Sequence[Any], tree: Tree, arguments: Callable[[], Arguments]
     ) -> Compiled:
         key = tree, tuple(map(_kind, leaves))
         found = self._made.get(key)
@@ -146,7 +156,7 @@ class Jitted(Copied):
                 found = self._made.get(key)
                 if found is None:
                     with at(place_of_user()):
-                        made = traced("jit", self._function, args, kwargs)
+                        made = traced("jit", self._function, *arguments())
                         donation = donated(made, tree, self._donated) if self._donated else None
                     module = made.module if donation is None else donation.module
                     executable = compile(module, made.name, self._threads)

@@ -75,7 +75,11 @@ def prepare_same_bytes(threads: int) -> harness.Call:
     """As many bytes as a step reads and writes, p, m, v and g, then p, m and v: an array scaled."""
     gradir = harness.library("gradir")
     count = 7 * sum(a.size for a in make_arrays(0)) // 2
-    scale = gradir.jit(lambda x: x * 0.999, threads=threads, donate_argnums=0)
+
+    def scaled(x: Any) -> Any:
+        return x * 0.999
+
+    scale = gradir.jit(scaled, threads=threads, donate_argnums=0)
     array = [np.ones(count, np.float32)]
 
     def call() -> object:

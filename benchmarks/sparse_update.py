@@ -99,7 +99,8 @@ def torch_step(make_optimizer: Callable[[Any], Any]) -> harness.Call:
         torch.from_numpy(make_table(ROWS)), freeze=False, sparse=True
     )
     optimizer = make_optimizer(table.parameters())
-    batches = cycle([tuple(map(torch.from_numpy, batch)) for batch in make_batches(ROWS)])
+    tensor: Callable[[Any], Any] = torch.from_numpy
+    batches = cycle([(tensor(i), tensor(t)) for i, t in make_batches(ROWS)])
 
     def call() -> object:
         indices, targets = next(batches)

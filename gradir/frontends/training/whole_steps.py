@@ -18,7 +18,7 @@ from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.spec import spec_of
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.jit import Jitted
-from gradir.runtime.arrays import as_input
+from gradir.runtime.arrays import as_input, copied
 from gradir.runtime.arrays import spec_of as array_spec
 
 Progress = TypeVar("Progress")
@@ -69,7 +69,7 @@ class WholeSteps(Generic[Progress]):
         self._kept: _Kept | None = None
         self._checked: Tree | None = None
         self._kinds = {path: kind_of(leaf) for path, leaf in zip(paths, leaves, strict=True)}
-        copies = [np.array(leaf, order="C") for leaf in leaves]
+        copies = [copied(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
         self._now: _Now[Progress] = _Now(copies, 0, progress)
 
     @property
@@ -133,9 +133,12 @@ class WholeSteps(Generic[Progress]):
             return kept
         start = time.perf_counter()
         self._kept = None  # its memory is written
-        into = [np.empty_like(leaf) for leaf in leaves] if kept is None else kept.leaves
-        for copy, leaf in zip(into, leaves, strict=True):
-            np.copyto(copy, leaf)
+        if kept is None:
+            into = [copied(leaf, path) for leaf, path in zip(leaves, self._kinds, strict=True)]
+        else:
+            into = kept.leaves
+            for copy, leaf in zip(into, leaves, strict=True):
+                np.copyto(copy, leaf)
         self._now = _Now(leaves, 0, self._now.progress)
         self._kept = _Kept(into, time.perf_counter() - start)
         return self._kept

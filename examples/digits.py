@@ -2,8 +2,9 @@
 
     .venv/bin/python examples/digits.py [digits_mlp.mlir | lenet.mlir]
 
-The networks are programs beside this file. The training loop is plain NumPy: all that it knows of
-a network is one function that gives the loss and its gradients, and the shapes of its weights.
+The networks are programs beside this file, and so is the step of training, once two passes have
+joined the loss, its gradient and the optimizer. The loop knows of a network that it has a function
+that takes a step, one that predicts, and the shapes of its weights.
 Writes the course of the training as digits_loss.svg to the current folder. Exit code 1 if the
 result is a bad one.
 """
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gradir
+from gradir import optim
 from gradir.frontends.training.chart import Curve, Panel, chart
 
 HERE = Path(__file__).parent
@@ -70,35 +72,32 @@ def initial_parameters(
 
 
 class Trainer:
-    """Stochastic gradient descent with momentum, in place and on buffers made once."""
+    """Stochastic gradient descent with momentum; of `steps` an epoch, each is one native call."""
 
-    def __init__(self, module: gradir.Module, random: np.random.Generator):
-        # @main_grad takes what @main takes and returns the loss, then a gradient for each weight
-        self.loss_and_gradients = gradir.compile(module.gradient("main", mode="grad"), "main_grad")
+    def __init__(self, module: gradir.Module, steps: int, random: np.random.Generator):
         self.predict = gradir.compile(module, "predict")
-        _, _, *weights = self.loss_and_gradients.inputs
+        _, *weights = self.predict.inputs
         self.parameters = initial_parameters([w.shape for w in weights], random)
-        self.velocities = [np.zeros_like(p) for p in self.parameters]
-        self.outputs = [np.empty((), np.float32), *map(np.empty_like, self.parameters)]
+        # the step size falls from epoch to epoch, linearly to zero
+        optimizer = optim.chain(
+            optim.scale_by_learning_rate(lambda count: RATE * (1 - count // steps / EPOCHS)),
+            optim.trace(MOMENTUM),
+        )
+        program = module.merge(optim.to_module(optimizer, self.parameters))
+        # @main_step takes a batch; parameters and momentum lie in the buffers of its first results
+        self.step = gradir.compile(program.train_step("main", in_place=True), "main_step")
+        state = gradir.compile(program, "init")(*self.parameters)
+        self.out = [*self.parameters, *state, np.empty((), np.float32)]
         self.x = np.zeros((BATCH, PIXELS), np.float32)
         self.logits = np.empty((BATCH, DIGITS), np.float32)
 
-    def epoch(self, part: Part, order: Array, rate: float) -> float:
+    def epoch(self, part: Part, order: Array) -> float:
         """Take one step for each batch, in this order; the mean loss."""
         total, batches = 0.0, order.reshape(-1, BATCH)
         for batch in batches:
-            total += self.step(part.images[batch], part.labels[batch], rate)
+            *_, loss = self.step(part.images[batch], part.labels[batch], out=self.out)
+            total += float(loss)
         return total / len(batches)
-
-    def step(self, x: Array, labels: Array, rate: float) -> float:
-        """Take a step down the gradient; the loss before it."""
-        loss, *gradients = self.loss_and_gradients(x, labels, *self.parameters, out=self.outputs)
-        for p, v, ct in zip(self.parameters, self.velocities, gradients, strict=True):
-            v *= MOMENTUM
-            ct *= rate
-            v -= ct
-            p += v
-        return float(loss)
 
     def accuracy(self, part: Part) -> float:
         """The share of images whose digit has the largest logit."""
@@ -116,11 +115,11 @@ class Trainer:
 def train(
     trainer: Trainer, data: Part, held_out: Part, random: np.random.Generator
 ) -> Iterator[Epoch]:
-    """All epochs, one at a time; the step size falls linearly to zero."""
-    for done in range(EPOCHS):
+    """All epochs, one at a time."""
+    for _ in range(EPOCHS):
         order = random.permutation(len(data.images))
         start = time.perf_counter()
-        loss = trainer.epoch(data, order, RATE * (1 - done / EPOCHS))
+        loss = trainer.epoch(data, order)
         seconds = time.perf_counter() - start
         yield Epoch(loss, trainer.accuracy(held_out), seconds)
 
@@ -153,7 +152,7 @@ def main(program: str = "digits_mlp.mlir") -> int:
     data, held_out = read_data()
     module = gradir.parse(HERE / program)
     start = time.perf_counter()
-    trainer = Trainer(module, random)
+    trainer = Trainer(module, len(data.images) // BATCH, random)
     print(f"differentiated and compiled in {time.perf_counter() - start:.2f} s")
 
     epochs: list[Epoch] = []

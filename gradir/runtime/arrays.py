@@ -107,8 +107,19 @@ def as_input(value: object, spec: ArraySpec, place: str) -> Array:
     if array.dtype != spec.dtype or array.shape != spec.shape:
         raise _mismatch(array, spec, place)
     if not (array.flags.c_contiguous and array.flags.aligned):
-        return array.copy(order="C")
+        return copied(array, place)
     return array
+
+
+def copied(array: Array, place: str) -> Array:
+    """A C-contiguous copy; ArgumentError that begins with `place` where memory has no room."""
+    try:
+        return np.array(array, order="C")
+    except MemoryError:
+        raise ArgumentError(
+            f"{place}: no memory for a copy of {array.dtype} of shape {array.shape}, "
+            f"{array.nbytes} bytes"
+        ) from None
 
 
 def as_output(value: object, spec: ArraySpec, place: str) -> Array:

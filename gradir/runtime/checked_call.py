@@ -8,7 +8,6 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from gradir.codegen.text.table import TABLE_ERROR
-from gradir.errors import ArgumentError
 from gradir.runtime.arrays import (
     Array,
     ArraySpec,
@@ -94,16 +93,6 @@ class CheckedCall:
         if _fits(entry, spec):
             return entry
         return as_output(entry, spec, self._messages.out_place(index))
-
-    def require_given(self, out: object, read: Sequence[int]) -> None:
-        """ArgumentError for a missing array in `out` that is read before it is written."""
-        entries = (None,) * len(self._results) if out is None else self._entries(out)
-        for k in read:
-            if entries[k] is None:
-                raise ArgumentError(
-                    f"{self._messages.out_place(k)}: expected the array that the result is added "
-                    f"to, a {self._results[k]}"
-                )
 
     def _entries(self, out: object) -> Sequence[object]:
         return entries_of(out, len(self._results), self._messages.name)

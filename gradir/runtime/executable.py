@@ -9,7 +9,8 @@ Results are new arrays, large ones on pooled memory, or the arrays given as `out
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -62,6 +63,7 @@ class Executable(Recompiled):
         thread_count: int,
         plan: Any = None,
         times: jit.CompileTimes | None = None,
+        read_results: Sequence[int] = (),
     ):
         self.program = program
         self.plan = plan
@@ -79,13 +81,13 @@ class Executable(Recompiled):
         # whether each run writes its arena, or its number of threads, to the table
         self._is_lent = self._arena_bytes > KEPT_ARENA_BYTES or program.is_parallel
         self.host: HostCalls | None = None
-        # results that are added to: their arrays must be given
-        self.read_results: tuple[int, ...] = ()
+        self._messages = Messages(program, self.inputs, self.results, first)
         makers = [_pooled_maker(spec) for spec in self.results]
+        for k in read_results:  # these are added to: their arrays must be given
+            makers[k] = partial(self._messages.refuse_missing, k)
         self._native = NativeCall(
             code.address, self.inputs, self.results, makers, first, program.table_words
         )
-        self._messages = Messages(program, self.inputs, self.results, first)
         self._boxes = TapeBoxes(program, self._messages)
         every = [made or _maker(s) for made, s in zip(makers, self.results, strict=True)]
         self._checked = CheckedCall(
@@ -119,15 +121,13 @@ class Executable(Recompiled):
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
         if self.program.result_tapes and out is not None:
             out = self._boxes.unboxed_out(out)
-        if self.read_results:
-            self._checked.require_given(out, self.read_results)
         if self.program.input_tapes:
             arrays = self._boxes.unboxed(arrays)
         return self._call(arrays, out, self._checked)
 
     def attempt(self, arrays: tuple[object, ...], out: object) -> tuple[Any, ...] | None:
         """The results of a native call; None where Python must look at the arguments."""
-        if self.read_results or self.program.input_tapes or self.program.result_tapes:
+        if self.program.input_tapes or self.program.result_tapes:
             return None
         return self._call(arrays, out, None)
 
@@ -196,10 +196,11 @@ def compile_function(
     if host_calls is not None:
         symbols[HOST_OBJECT] = id(host_calls)
     code = jit.LoadedCode(compiled.data, (program.entry,), symbols)
-    made = kind(program, code, target, count, plan, compiled.times)
+    found = function.attributes.get(READ_RESULTS)
+    is_read = isinstance(found, DenseArrayBase)
+    read = integers_of(cast(DenseArrayBase[Any], found)) if is_read else ()
+    made = kind(program, code, target, count, plan, compiled.times, read)
     made.host = host_calls
-    if isinstance(read := function.attributes.get(READ_RESULTS), DenseArrayBase):
-        made.read_results = tuple(integers_of(cast(DenseArrayBase[Any], read)))
     return made
 
 

@@ -6,7 +6,7 @@ Code numbers buffers, several for a tape or row slices; messages number the call
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from gradir.codegen.driver.growing_memory import NO_MEMORY, as_limit
 from gradir.codegen.driver.program import CompiledProgram
@@ -48,6 +48,13 @@ class Messages:
         for sizes in self._groupings:
             index = place_of(index, sizes)
         return f"{self.name}: out[{index}]"
+
+    def refuse_missing(self, index: int) -> NoReturn:
+        """Raise ArgumentError for an entry of `out` that is read before it is written."""
+        raise ArgumentError(
+            f"{self.out_place(index)}: expected the array that the result is added to, a "
+            f"{self._results[index]}"
+        )
 
     def overlap(self, table: Any, word: int, address: int, spec: ArraySpec) -> ArgumentError:
         """The error for a result that overlaps an argument or an earlier result."""

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.base.access import Access
+from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.loopnest.loopnest import BarrierOp, ContractOp, LoopOp, NestOp
 from gradir.passes.analysis.live_bytes import bytes_of
 from gradir.passes.analysis.liveness import all_operands
@@ -117,7 +119,8 @@ class Grouping:
                     own = self.group_of[op]
         if own.space is not None and isinstance(op, NestOp):
             for value, access in zip(op.inputs, op.input_accesses, strict=True):
-                self._readers[value, access, own.space] = own
+                if _is_worth_sharing(value, own.space):
+                    self._readers[value, access, own.space] = own
 
     def _needs(self, op: Operation, position: int) -> int:
         """The positions that `op` depends on: its producers; of an effect, the one before; of the
@@ -296,6 +299,12 @@ class Grouping:
     def _order(self, op: Operation) -> tuple[bool, int]:
         """Program order, but a contraction first: the rest of its group is its epilogue."""
         return isinstance(op, NestOp), self._positions[op]
+
+
+def _is_worth_sharing(value: SSAValue, space: tuple[int, ...]) -> bool:
+    """A read of the value is much of what an iteration over the space reads. The same number for
+    many updates of weights is not: as one nest, these would only fill it up."""
+    return SMALL * prod(shape_of(value.type)) >= prod(space)
 
 
 def _running_count(block: Block) -> list[int]:

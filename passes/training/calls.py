@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from gradir.dialects.base.attribute_names import IN_OUT, NAME_ATTRIBUTE
 from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.shapes import element_of, is_float, is_scalar, is_tensor, shape_of
+from gradir.dialects.base.value import Emitter, Value
 from gradir.passes.analysis.arguments import in_out_attribute
 from gradir.passes.analysis.call_graph import functions_by_name, only_block
 from gradir.passes.analysis.effects import check_arguments
@@ -64,6 +65,13 @@ class Caller:
         for result, value in zip(op.results, returned(callee), strict=True):
             result.name_hint = value.name_hint
         return list(op.results)
+
+    def converted(self, value: SSAValue, type_: Attribute, source: FuncOp) -> SSAValue:
+        """A number in the element type of another; `source` gives the place."""
+        if value.type == type_:
+            return value
+        given = Emitter(self.block, end_of(source).location).value(value)
+        return Value.operator("astype")(given, type=type_).ssa
 
     def insert(
         self,

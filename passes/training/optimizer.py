@@ -2,7 +2,8 @@
 
 A gradient is one argument of the parameter's type, or row slices: one `!grad.slices`, or two, the
 indices (i64) and the values. So the signature says in which form a gradient is wanted, and what is
-state: the arguments behind the gradients.
+state: the arguments behind the gradients. One of these may be a factor of the loss, and then has
+the attribute grad.loss_scale.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from xdsl.dialects.builtin import i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from gradir.dialects.base.attribute_names import LOSS_SCALE
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.base.slice_type import SlicesType
-from gradir.passes.training.calls import argument_name, returned, symbol
+from gradir.passes.analysis.signature import argument_attributes
+from gradir.passes.training.calls import argument_name, is_number, returned, symbol
 
 TITLE = "gradir-train-step"
 
@@ -62,6 +65,33 @@ def check_optimizer(
                 f"{argument_name(update, argument)} and must be {inputs[argument]}, got {type_}",
                 returned(update)[k],
             )
+
+
+def loss_scale(source: FuncOp, update: FuncOp, taken: Sequence[range]) -> int | None:
+    """The argument of an optimizer that scales the loss (grad.loss_scale), None where none does.
+
+    PassError unless it is a floating number among the state, and the loss a tensor.
+    """
+    given = argument_attributes(update)
+    found = [k for k, attributes in enumerate(given) if LOSS_SCALE in attributes]
+    if not found:
+        return None
+    index, loss = found[-1], returned(source)[0]
+    argument = update.body.block.args[index]
+    if found[:-1] or index < taken[-1].stop or not is_number(argument.type):
+        raise PassError(
+            f"{TITLE}: one argument of {symbol(update)}, behind the gradients, may have "
+            f"{LOSS_SCALE}, and must be a floating number, got {argument_name(update, index)}: "
+            f"{argument.type}",
+            argument,
+        )
+    if not (is_tensor(argument.type) and is_tensor(loss.type)):
+        raise PassError(
+            f"{TITLE}: with {LOSS_SCALE} the loss and its factor must be tensors, got {loss.type} "
+            f"and {argument.type}",
+            loss,
+        )
+    return index
 
 
 def check_gradients(

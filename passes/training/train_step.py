@@ -6,7 +6,9 @@
 become `@f_step(params, state, carried, batch) -> (params', state', carried', loss, results)`.
 Carried are arguments of @f whose new values are results of @f, as running statistics are; the batch
 is all other arguments. The body is two calls: of `@f_grad`, which gradir-gradient makes, and of
-@update, which is ordinary code. So the formula of an optimizer is nowhere in this pass.
+@update, which is ordinary code. So the formula of an optimizer is nowhere in this pass. Where
+a state of @update is a factor of the loss (grad.loss_scale), the first call is of `@f_vjp`, and the
+factor is the cotangent of the loss.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ from gradir.passes.training.optimizer import (
     gradient_places,
     is_indices,
     is_sparse,
+    loss_scale,
 )
 
 Carry = Sequence[tuple[Selector, int]]
@@ -83,16 +86,19 @@ def train_step(
     inputs = update.function_type.inputs.data
     sparse = [inputs[places[0]] for places in taken]
     requests = [(k, "slices") for k, t in zip(params, sparse, strict=True) if is_sparse(t)]
+    scale = loss_scale(source, update, taken)
+    mode = "grad" if scale is None else "vjp"
     (gradient,) = apply_gradient(
-        *(module, function, params, [0], "grad", policy, memory_limit, requests, measuring),
+        *(module, function, params, [0], mode, policy, memory_limit, requests, measuring),
         observe,
     )
     if any(map(is_indices, sparse)):
         _require_dense(source)
         expand_slices(module)
         taken = gradient_places(source, params, update)
+        scale = loss_scale(source, update, taken)
     check_gradients(source, params, update, taken, gradient)
-    step = _Step(source, update, gradient, params, carried)
+    step = _Step(source, update, gradient, params, carried, scale)
     return step.insert(module, f"{function}_step" if into is None else into, in_place)
 
 
@@ -190,13 +196,15 @@ def _index(value: SSAValue, selector: Selector) -> int:
 
 @dataclass(frozen=True)
 class _Step:
-    """The functions of a step that fit, the parameters, and the carried arguments' results."""
+    """The functions of a step that fit, the parameters, the carried arguments' results, and
+    the optimizer's argument that scales the loss."""
 
     source: FuncOp
     update: FuncOp
     gradient: FuncOp
     params: Sequence[int]
     carried: Mapping[int, int]
+    scale: int | None
 
     def insert(self, module: ModuleOp, name: str, in_place: bool) -> FuncOp:
         """Add the function of the step."""
@@ -207,7 +215,12 @@ class _Step:
         states = caller.arguments(self.update, range(count, len(self.update.args)))
         for indices in (self.carried, self._batch()):
             values |= zip(indices, caller.arguments(self.source, indices), strict=True)
-        found = caller.call(self.gradient, [values[k] for k in sorted(values)])
+        given = [values[k] for k in sorted(values)]
+        if self.scale is not None:  # the cotangent of the loss
+            factor = states[self.scale - count]
+            loss = returned(self.source)[0].type
+            given.append(caller.converted(factor, loss, self.source))
+        found = caller.call(self.gradient, given)
         results, grads = found[:first], found[first:]
         new = caller.call(self.update, [*(values[k] for k in self.params), *grads, *states])
         new += [results[k] for k in self.carried.values()]

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Operation
 from gradir.dialects.base.attribute_names import (
     INACTIVE_ATTRIBUTE,
     LOOPS,
+    LOSS_SCALE,
     MEMORY_LIMIT,
     ON_ARGUMENTS,
     ON_FUNCTIONS,
@@ -124,6 +125,7 @@ def _are_policies(value: Attribute) -> bool:
 
 _VALUES: dict[str, tuple[Callable[[Attribute], bool], str]] = {
     INACTIVE_ATTRIBUTE: (lambda value: isinstance(value, UnitAttr), "without a value"),
+    LOSS_SCALE: (lambda value: isinstance(value, UnitAttr), "without a value"),
     MEMORY_LIMIT: (_is_bytes, "a number of bytes"),
     PEAK: (_is_bytes, "a number of bytes"),
     LOOPS: (_are_policies, "a list of policies such as [#grad.loop<every = 2>]"),

@@ -155,3 +155,49 @@ def test_what_a_failed_call_may_have_written_is_refused():
     with pytest.raises(ArgumentError):
         update(fresh, np.arange(2), fresh[:2])  # nothing ran
     np.testing.assert_array_equal(update(fresh, np.arange(2), values)[:, 0], [1, 1, 0, 0])
+
+
+def test_calls_after_the_first_refuse_and_lose_as_the_first_does():
+    donating = gradir.jit(lambda t, i: t.at[i].add(1.0), donate_argnums=0)
+    old = np.zeros(4)
+    new = donating(donating(old, np.array([0])), np.array([0]))
+    with pytest.raises(ArgumentError, match="was donated to an earlier call"):
+        donating(old, np.array([0]))
+    with pytest.raises(ArgumentError, match="shares memory with i"):
+        gradir.jit(lambda t, i: t + i, donate_argnums=0)(new, new)
+    frozen = new.copy()
+    frozen.flags.writeable = False
+    with pytest.raises(ArgumentError, match="t: the array is read-only and cannot be donated"):
+        donating(frozen, np.array([0]))
+    np.testing.assert_array_equal(new, [2, 0, 0, 0])
+    with pytest.raises(IndexOutOfRange):
+        donating(new, np.array([4]))
+    with pytest.raises(ArgumentError, match="was donated to a call that failed"):
+        donating(new, np.array([0]))
+
+
+def test_arrays_at_the_address_of_one_that_is_gone_are_not_refused():
+    donating = gradir.jit(lambda a, b: (a + 1, b - 1), donate_argnums=(0, 1))
+    kept = [np.zeros(2) for _ in range(6)]  # as many calls refuse as arrays stay
+    first = [donating(one, np.zeros(2))[0] for one in kept]
+    a, b = np.zeros(2), np.zeros(2)
+    for _ in range(3000):
+        a, b = donating(a, b)
+    np.testing.assert_array_equal((a, b), [[3000, 3000], [-3000, -3000]])
+    for one, result in zip(kept, first, strict=True):
+        np.testing.assert_array_equal(result, 1.0)
+        with pytest.raises(ArgumentError, match="a was donated"):
+            donating(one, np.zeros(2))
+
+
+def test_a_call_like_the_one_before_has_the_same_kind():
+    calls = gradir.jit(lambda x, n: x * n)
+    single, double = np.ones(2, np.float32), np.ones(2)
+    # a Python number gives way to the dtype, an array or NumPy number of it does not
+    for n, dtype in ((2.0, "f4"), (np.float64(2), "f8"), (2.0, "f4"), (np.array(2.0), "f8")):
+        for _ in range(2):
+            assert calls(single, n).dtype == dtype
+    for x in (single, double, single, np.ones(3, np.float32), np.ones((2, 1)), double):
+        assert calls(x, 2.0).dtype == x.dtype
+        assert calls(x, 2.0).shape == x.shape
+    assert calls(single, True).dtype == "f4"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ import gradir
 import gradir.numpy as gnp
 from gradir import optim
 from gradir.errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
+from gradir.frontends.tracing.trees import flatten
+from gradir.frontends.training import whole_steps
 from gradir.frontends.training.batches import shuffled
 
 Array = np.ndarray[Any, Any]
@@ -75,11 +77,11 @@ def test_an_epoch_goes_on_in_its_middle(tmp_path: Path, at: int) -> None:
         if taken == at:
             raise KeyboardInterrupt
         taken += 1
-        return step(*args)
+        return step.of_leaves(*args)
 
     whole_steps: Any = made._run.arrays  # pyright: ignore[reportPrivateUsage]
     step = whole_steps._step
-    whole_steps._step = interrupted
+    whole_steps._step = SimpleNamespace(of_leaves=interrupted)
     with pytest.raises(KeyboardInterrupt):
         fitted(made)
     whole_steps._step = step
@@ -147,6 +149,44 @@ def test_a_step_that_fails_while_it_runs_is_undone() -> None:
     made = fresh()
     made.fit([(IDS[o], TARGETS[o]) for o in np.split(shuffled(22, 0, 1)[:10], 2)], 1)
     np.testing.assert_array_equal(made.params["table"], after_two["table"])
+
+
+@pytest.mark.parametrize("wrong", [6, -7])
+def test_an_index_out_of_range_changes_no_row_of_a_table_or_its_moments(wrong: int) -> None:
+    """Row slices, whose update would write the rows before the index that is wrong."""
+
+    def retrieval(table: Any, ids: Any) -> Any:
+        return gnp.sum(table[ids] ** 2)
+
+    start = np.ones((6, 2), np.float32)
+    made = gradir.Trainer(retrieval, optim.adam(0.1, lazy=True), start, sparse=True)
+    made.fit([np.array([1, 2, 1])], 1)
+    before = made.params, made.state
+    with pytest.raises(IndexOutOfRange, match=f"index {wrong} is out of range for a size of 6"):
+        made.fit([np.array([0, 3, wrong])], 2)
+    for one, other in zip(flatten(before)[0], flatten((made.params, made.state))[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    made.fit([np.array([0, 3, -1])], 2)
+    assert (made.params[[0, 3, 5]] < 1).all() and made.state[0].count == 2
+
+
+def test_a_table_for_which_memory_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    huge = np.broadcast_to(np.float32(1), (10**13, 8))
+    message = (
+        r"no memory for a copy of float32 of shape \(10000000000000, 8\), 320000000000000 bytes"
+    )
+    with pytest.raises(ArgumentError, match=message):
+        gradir.Trainer(lambda table: gnp.sum(table[:2]), optim.sgd(0.1), huge)
+    made = fresh()
+
+    def full(array: Any, place: str) -> Any:
+        raise ArgumentError(f"{place}: no memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(whole_steps, "copied", full)
+        with pytest.raises(ArgumentError, match=r"params\['b'\]\[0\]: no memory"):
+            fitted(made)  # at the copy before the first step
+    assert not made.history.steps and fitted(made) == fitted(fresh())
 
 
 def test_batches_that_change_after_their_step() -> None:

@@ -16,6 +16,7 @@ from jax_ops import jnp
 from optim_harness import courses, leaves_of, nested
 from torch_ops import torch
 
+import gradir
 import gradir.numpy as gnp
 from gradir import optim
 
@@ -140,3 +141,35 @@ def test_torch_takes_the_same_steps(make: Callable[[Any], Any], optimizer: Any) 
             param.grad = torch.tensor(grad)
             steps.step()
             np.testing.assert_allclose(value, param.detach().numpy(), rtol=1e-7, atol=1e-9)
+
+
+SPARSE: list[tuple[Callable[[Any], Any], Any]] = [
+    (lambda p: torch.optim.SGD(p, 0.1), optim.sgd(0.1)),
+    (lambda p: torch.optim.Adagrad(p, 0.1, eps=0), optim.adagrad(0.1, 0.0, 0.0)),
+    # its eps is that of a root multiplied by sqrt(1 - b2**t), and so it is 0 here
+    (lambda p: torch.optim.SparseAdam(p, 0.1, eps=1e-300), optim.adam(0.1, eps=0.0, lazy=True)),
+    (
+        lambda p: torch.optim.SparseAdam(p, 0.2, (0.5, 0.9), eps=1e-300),
+        optim.adam(0.2, 0.5, 0.9, eps=0.0, lazy=True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "optimizer"), SPARSE)
+def test_torch_takes_the_same_steps_of_rows(make: Callable[[Any], Any], optimizer: Any) -> None:
+    """Rows read once, twice, never, and again after steps that did not read them."""
+    random = np.random.default_rng(0)
+    start = random.normal(size=(6, 3))
+    table = torch.tensor(start, requires_grad=True)
+    steps = make([table])
+    ours, state = start, optimizer.init(start)
+    for indices in ([1, 4, 1], [2, 2, 2], [1, 5, 4], [4, 1, 2]):
+        values = random.normal(size=(3, 3))
+        table.grad = torch.sparse_coo_tensor([indices], values, (6, 3))
+        steps.step()
+        grads = gradir.RowSlices(np.array(indices), values, (6, 3))
+        updates, state = optimizer.update(grads, state, ours)
+        assert isinstance(updates, gradir.RowSlices)
+        ours = optim.apply_updates(ours, updates)
+        np.testing.assert_allclose(ours, table.detach().numpy(), rtol=1e-10)
+        np.testing.assert_array_equal(ours[[0, 3]], start[[0, 3]])

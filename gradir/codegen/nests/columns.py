@@ -44,7 +44,9 @@ def _block(writer: PassWriter) -> int:
         most //= 2
     most = max(1, most)
     if any(w.in_memory for w in writer.one.writes):
-        most = min(most, 4, max(1, writer.loops.extent // (16 * writer.lanes)))
+        # two items at least, and from eight vectors on four; a pass misses caches row by row
+        vectors = writer.loops.extent // writer.lanes
+        most = min(most, 4, max(1, vectors // (2 if vectors < 8 else 4)))
     vectors = -(-writer.loops.extent // writer.lanes)
     return -(-vectors // -(-vectors // most))
 

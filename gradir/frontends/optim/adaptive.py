@@ -6,7 +6,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gradir.frontends.functions import numpy as gnp
-from gradir.frontends.optim.arithmetic import like, number, require_epsilon, stored, widened
+from gradir.frontends.optim.arithmetic import (
+    divided,
+    like,
+    number,
+    require_epsilon,
+    stored,
+    widened,
+)
 from gradir.frontends.optim.leaves import (
     aligned,
     counter,
@@ -101,10 +108,10 @@ def _dense_adam(rates: _AdamRates, update: Any, mu: Any, nu: Any) -> tuple[Any, 
     u = widened(update, mu)
     first, second = _moved(mu, u, b1), _moved(nu, u * u, b2)
     require_epsilon("adam", eps, second)
-    mean = first / like(of_mu, u)
+    mean = divided(first, of_mu)
     if of_update is not None:
-        mean = like(b1, u) * mean + (1 - like(b1, u)) * (u / like(of_update, u))
-    square = second / like(of_nu, second)
+        mean = like(b1, u) * mean + (1 - like(b1, u)) * divided(u, of_update)
+    square = divided(second, of_nu)
     root = gnp.sqrt(square if _is_nought(eps_root) else square + like(eps_root, second))
     return mean / (root + like(eps, root)), stored(first, mu), stored(second, nu)
 

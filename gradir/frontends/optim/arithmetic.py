@@ -31,6 +31,12 @@ def like(value: Any, leaf: Tracer) -> Any:
     return converted(scalar, element(leaf))
 
 
+def divided(x: Tracer, divisor: Tracer) -> Tracer:
+    """x by a divisor of rank 0 in float64: times its reciprocal, as one product an element is much
+    cheaper than one quotient. In float16 the reciprocal may be inf where the quotient is not."""
+    return x / like(divisor, x) if x.dtype.name == "float16" else x * like(1.0 / divisor, x)
+
+
 def stored(value: Tracer, before: Tracer) -> Tracer:
     """A new entry of a state in the dtype of the one before: states keep their types."""
     return converted(value, element(before))

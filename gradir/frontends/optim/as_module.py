@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
+
 from gradir.api import Module
 from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.base.attribute_names import LOSS_SCALE
 from gradir.dialects.base.shapes import element_of, shape_of
-from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.errors import ArgumentTypeError
 from gradir.frontends.optim.transformation import (
     GradientTransformation,
     LossScaled,
@@ -18,6 +21,7 @@ from gradir.frontends.tracing.source_locations import public
 from gradir.frontends.tracing.spec import Spec, spec_of, type_text
 from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.trees import flatten, leaves_like
+from gradir.passes.analysis.signature import argument_attributes
 from gradir.runtime.row_slices import RowSlices
 from gradir.symbols import function_named
 
@@ -37,15 +41,11 @@ def to_module(
     state')`. The second is `optimizer.update` and `apply_updates`, as in a step by train_step, to
     the bit. `rows`, nested like the parameters or None, are numbers of rows: of a leaf with one the
     gradient is row slices, two arguments, the indices and that many rows. `init` and `update` are
-    the names. `Module.merge` puts the functions beside a program.
+    the names. With loss scaling, the argument that is the scale has `grad.loss_scale`, and the
+    gradients are of the loss times that. `Module.merge` puts the functions beside a program.
     """
     if not isinstance(cast(object, optimizer), GradientTransformation):
         raise ArgumentTypeError(f"optimizer: expected one of gradir.optim, got {optimizer!r}")
-    if isinstance(optimizer, LossScaled):
-        raise ArgumentError(
-            "to_module: loss scaling is around the loss, which @update has not; give the optimizer "
-            "in it, or use gradir.optim.train_step"
-        )
 
     def step(params: Any, grads: Any, state: Any) -> tuple[Any, Any]:
         updates, new_state = optimizer.update(grads, state, params)
@@ -54,7 +54,19 @@ def to_module(
     first = traced("to_module", optimizer.init, (params,), name=init)
     state = first.results.build(_result_specs(first))
     second = traced("to_module", step, (params, _gradients(params, rows), state), name=update)
+    if isinstance(optimizer, LossScaled):
+        _mark_scale(second, state, optimizer.factor(state))
     return first.module.merge(second.module)
+
+
+def _mark_scale(made: Traced, state: Any, scale: Spec) -> None:
+    """Tell which argument of @update the loss is multiplied by: the leaf `scale` of the state."""
+    leaves = flatten(state)[0]
+    place = len(made.names) - len(leaves) + [leaf is scale for leaf in leaves].index(True)
+    function = function_named(made.module.op, made.name)
+    given = argument_attributes(function)
+    given[place] |= {LOSS_SCALE: UnitAttr()}
+    function.arg_attrs = ArrayAttr(map(DictionaryAttr, given))
 
 
 def _gradients(params: Any, rows: Any) -> Any:

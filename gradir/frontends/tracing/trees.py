@@ -7,15 +7,16 @@ keys, the indices and the values of RowSlices. None has no leaf. All other objec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from itertools import islice
+from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from gradir.errors import ArgumentTypeError
 from gradir.runtime.row_slices import RowSlices
 
 
-@dataclass(frozen=True)
-class Tree:
+class Tree(NamedTuple):
     """The nesting of leaves: `kind` is the container, None for a leaf.
 
     `keys` are a dict's, sorted; of RowSlices they are the shape. Trees are hashable; equal
@@ -27,15 +28,15 @@ class Tree:
     children: tuple[Tree, ...] = ()
 
     @property
-    def count(self) -> int:
+    def leaf_count(self) -> int:
         """The number of leaves."""
-        return 1 if self.kind is None else sum(child.count for child in self.children)
+        return 1 if self.kind is None else sum(child.leaf_count for child in self.children)
 
     def places(self, child: int) -> range:
         """The places of a child's leaves among all; a negative child counts from the end."""
         at = child % len(self.children)
-        start = sum(each.count for each in self.children[:at])
-        return range(start, start + self.children[at].count)
+        start = sum(each.leaf_count for each in self.children[:at])
+        return range(start, start + self.children[at].leaf_count)
 
     def build(self, leaves: Sequence[Any]) -> Any:
         """The nested value with these leaves."""
@@ -45,17 +46,25 @@ class Tree:
         return made
 
     def _built(self, leaves: Iterator[Any]) -> Any:
-        if self.kind is None:
+        kind, keys, trees = self
+        if kind is None:
             return next(leaves)
-        if self.kind is type(None):
+        if trees.count(LEAF) == len(trees):
+            children = list(islice(leaves, len(trees)))
+        else:
+            children = [child._built(leaves) for child in trees]
+        if kind is dict:
+            return dict(zip(keys, children, strict=True))
+        if kind is list:
+            return children
+        if kind is tuple:
+            return tuple(children)
+        if kind is type(None):
             return None
-        children = [child._built(leaves) for child in self.children]
-        if self.kind is dict:
-            return dict(zip(self.keys, children, strict=True))
-        if self.kind is RowSlices:
+        if kind is RowSlices:
             indices, values = children
-            return RowSlices(indices, values, self.keys)
-        return self.kind(*children) if hasattr(self.kind, "_fields") else self.kind(children)
+            return RowSlices(indices, values, keys)
+        return kind(*children) if hasattr(kind, "_fields") else kind(children)
 
     def names(self, name: str) -> list[str]:
         """A name per leaf: `params`, `params_w`, `params0`."""
@@ -90,6 +99,7 @@ def _joined(name: str, label: object) -> str:
 
 
 LEAF = Tree(None)
+ARRAY = frozenset([np.ndarray])
 
 
 def flatten(value: object, atom: type[RowSlices] | None = None) -> tuple[list[Any], Tree]:
@@ -128,7 +138,7 @@ def grown(prefix: Tree, tree: Tree) -> Tree:
 def spread_leaves(leaves: Iterator[Any], prefix: Tree, tree: Tree) -> list[Any]:
     """For each leaf of a tree, the one that is there in a nesting that grows to it."""
     if prefix.kind is None:
-        return [next(leaves)] * tree.count
+        return [next(leaves)] * tree.leaf_count
     pairs = zip(prefix.children, tree.children, strict=True)
     return [leaf for child, its in pairs for leaf in spread_leaves(leaves, child, its)]
 
@@ -144,9 +154,9 @@ def leaves_like(value: object, tree: Tree) -> list[Any] | None:
 
 def _placed(leaves: Iterator[Any], found: Tree, tree: Tree) -> list[Any] | None:
     if found == tree:
-        return [next(leaves) for _ in range(tree.count)]
+        return [next(leaves) for _ in range(tree.leaf_count)]
     if found.kind is type(None):
-        return [None] * tree.count
+        return [None] * tree.leaf_count
     if (found.kind, found.keys) != (tree.kind, tree.keys):
         return None
     if len(found.children) != len(tree.children):
@@ -164,22 +174,31 @@ def _flatten(value: object, leaves: list[Any], atom: type[RowSlices] | None) -> 
     if value is None:
         return Tree(type(None))
     if isinstance(value, dict):
-        items = _sorted(cast(dict[Any, Any], value))
-        children = tuple(_flatten(child, leaves, atom) for _, child in items)
-        return Tree(dict, tuple(key for key, _ in items), children)
+        found = cast(dict[Any, Any], value)
+        keys = _sorted(found)
+        return Tree(dict, keys, _children([found[key] for key in keys], leaves, atom))
     if isinstance(value, tuple | list):
         items = cast(Sequence[Any], value)
-        return Tree(type(items), (), tuple(_flatten(child, leaves, atom) for child in items))
+        return Tree(type(items), (), _children(items, leaves, atom))
     if isinstance(value, RowSlices) and atom is not RowSlices:
-        parts = tuple(_flatten(part, leaves, atom) for part in (value.indices, value.values))
+        parts = _children((value.indices, value.values), leaves, atom)
         return Tree(RowSlices, tuple(value.shape), parts)
     leaves.append(value)
     return LEAF
 
 
-def _sorted(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
+def _children(
+    items: Sequence[Any], leaves: list[Any], atom: type[RowSlices] | None
+) -> tuple[Tree, ...]:
+    if ARRAY.issuperset(map(type, items)):  # most are, and so none is looked at in Python
+        leaves += items
+        return (LEAF,) * len(items)
+    return tuple([_flatten(item, leaves, atom) for item in items])
+
+
+def _sorted(value: dict[Any, Any]) -> tuple[Any, ...]:
     try:
-        return sorted(value.items(), key=lambda item: item[0])
+        return tuple(sorted(value))
     except TypeError:
         keys = ", ".join(map(repr, value))
         raise ArgumentTypeError(f"keys of a dict must have an order, got {keys}") from None

@@ -31,7 +31,8 @@ class Table:
     def put(self, at: int, row: Mapping[str, float]) -> None:
         """Write row `at`, behind the rows 0 to at - 1; those from there on are dropped."""
         for name in row:
-            self.columns.setdefault(name, [math.nan] * at)
+            if name not in self.columns:
+                self.columns[name] = [math.nan] * at
         for name, column in self.columns.items():
             column[at:] = [row.get(name, math.nan)]
 

@@ -18,13 +18,19 @@ from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.spec import spec_of
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.jit import Jitted
-from gradir.runtime.arrays import as_input
+from gradir.runtime.arrays import as_input, copied
 from gradir.runtime.arrays import spec_of as array_spec
 
 Progress = TypeVar("Progress")
 
 COPY_SHARE = 0.05
 """The most of the time that is spent on copies."""
+
+
+Flat = tuple[list[Any], Tree]
+"""The leaves of a batch, and their nesting."""
+
+NO_NAMES = flatten({})[1]
 
 
 @dataclass
@@ -61,8 +67,9 @@ class WholeSteps(Generic[Progress]):
         self._step = step
         self._bytes = sum(leaf.nbytes for leaf in leaves)
         self._kept: _Kept | None = None
+        self._checked: Tree | None = None
         self._kinds = {path: kind_of(leaf) for path, leaf in zip(paths, leaves, strict=True)}
-        copies = [np.array(leaf, order="C") for leaf in leaves]
+        copies = [copied(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
         self._now: _Now[Progress] = _Now(copies, 0, progress)
 
     @property
@@ -108,7 +115,7 @@ class WholeSteps(Generic[Progress]):
         copies = [_copy(leaf) for leaf in found]
         kept = self._kept_for_a_step(leaves)
         since = self._now.since
-        kept.batches[since:] = [tree.build(copies)]
+        kept.batches[since:] = [(copies, tree)]
         # from here to the last line the arrays count as lost
         self._now = _Now(None, since, before)
         start = time.perf_counter()
@@ -126,29 +133,41 @@ class WholeSteps(Generic[Progress]):
             return kept
         start = time.perf_counter()
         self._kept = None  # its memory is written
-        into = [np.empty_like(leaf) for leaf in leaves] if kept is None else kept.leaves
-        for copy, leaf in zip(into, leaves, strict=True):
-            np.copyto(copy, leaf)
+        if kept is None:
+            into = [copied(leaf, path) for leaf, path in zip(leaves, self._kinds, strict=True)]
+        else:
+            into = kept.leaves
+            for copy, leaf in zip(into, leaves, strict=True):
+                np.copyto(copy, leaf)
         self._now = _Now(leaves, 0, self._now.progress)
         self._kept = _Kept(into, time.perf_counter() - start)
         return self._kept
 
-    def _stepped(self, leaves: Sequence[Any], batch: tuple[Any, ...]) -> tuple[list[Any], Any]:
+    def _stepped(self, leaves: Sequence[Any], batch: Flat) -> tuple[Sequence[Any], Any]:
         """The new arrays, and the step's third result."""
-        result: Any = self._step(*self._tree.build(leaves), *batch)
-        if type(result) is not tuple or len(cast(tuple[Any, ...], result)) != 3:
+        more, tree = batch
+        arguments = Tree(tuple, (), (*self._tree.children, *tree.children))
+        results, nesting = self._step.of_leaves(
+            [*leaves, *more], Tree(tuple, (), (arguments, NO_NAMES))
+        )
+        new = results[: len(leaves)]
+        if nesting is not self._checked:  # that of a kind of batches
+            self._check(new, nesting)
+            self._checked = nesting
+        return new, nesting.children[2].build(results[len(leaves) :])
+
+    def _check(self, new: Sequence[Any], nesting: Tree) -> None:
+        """ArgumentTypeError unless these results are params and state as they were, and a third."""
+        if nesting.kind is not tuple or len(nesting.children) != 3:
             raise ArgumentTypeError(
                 "step: must return (params, state, loss), or (params, state, (loss, aux)), got "
-                f"{flatten(cast(object, result))[1].count} nested arrays"
+                f"{nesting.leaf_count} nested arrays"
             )
-        params, state, measured = cast(tuple[Any, Any, Any], result)
-        new, tree = flatten((params, state))
-        if tree != self._tree:
+        if nesting.children[:2] != self._tree.children:
             raise ArgumentTypeError("step: must return params and state nested as it is given them")
-        for one, other, (path, kind) in zip(new, leaves, self._kinds.items(), strict=True):
-            if one.dtype != other.dtype or one.shape != other.shape:
+        for one, (path, kind) in zip(new, self._kinds.items(), strict=True):
+            if kind_of(one) != kind:
                 raise ArgumentTypeError(f"step: {path} must stay {kind}, got {kind_of(one)}")
-        return new, measured
 
 
 def kind_of(leaf: Any) -> str:

@@ -145,7 +145,7 @@ class _BackwardOnLeaves:
         self.primals = primals
 
     def __call__(self, *leaves: Tracer) -> list[Tracer]:
-        count, rest = self.residuals.count, iter(leaves)
+        count, rest = self.residuals.leaf_count, iter(leaves)
         residuals = self.residuals.build([next(rest) for _ in range(count)])
         seeds = [next(rest) if is_float(element_of(t)) else None for t in self.outputs]
         seeded = self.inner.results.build(seeds)
@@ -158,14 +158,14 @@ class _BackwardOnLeaves:
             )
         primals, made = iter(self.primals), cast(list[Tracer], [])
         for tree, value in zip(arguments, cast(tuple[Any, ...], found), strict=True):
-            made += _cotangents(value, tree, [next(primals) for _ in range(tree.count)])
+            made += _cotangents(value, tree, [next(primals) for _ in range(tree.leaf_count)])
         return made
 
 
 def _cotangents(value: Any, tree: Tree, primals: Sequence[Tracer]) -> list[Tracer]:
     """The cotangents of the floating leaves of an argument; zeros for None."""
     active = [k for k, p in enumerate(primals) if is_float(element(p))]
-    leaves = [None] * tree.count if value is None else leaves_like(value, tree)
+    leaves = [None] * tree.leaf_count if value is None else leaves_like(value, tree)
     if leaves is None:
         raise refusal("custom_vjp: a cotangent must be nested like its argument")
     made = [filled(0, primals[k].type) if leaves[k] is None else lifted(leaves[k]) for k in active]

@@ -99,7 +99,7 @@ def value_and_grad(
         options = Options("grad", policy, memory_limit, rows)
         [made] = _differentiated(trace, inner, options, wrt, [0])
         results = _call(trace, made, _operands(trace, inner, args, kwargs))
-        grads = _with_slices(inner, results[inner.results.count :], wrt, rows)
+        grads = _with_slices(inner, results[inner.results.leaf_count :], wrt, rows)
         arguments = inner.arguments.children[0]
         return _results(inner, results), _gradients(grads, arguments, argnums)
 
@@ -182,7 +182,7 @@ def _results(inner: Traced, results: Sequence[Any]) -> Any:
     for result, is_weak in zip(results, inner.weak, strict=False):
         if isinstance(result, Tracer):
             result.weak = is_weak
-    return inner.results.build(results[: inner.results.count])
+    return inner.results.build(results[: inner.results.leaf_count])
 
 
 def _call(trace: Trace, function: FuncOp, operands: Sequence[SSAValue]) -> list[Tracer]:
@@ -213,7 +213,7 @@ def _gradients(grads: Sequence[Any], arguments: Tree, argnums: int | Sequence[in
 
     def take(k: int) -> Any:
         tree = arguments.children[k]
-        taken = [rest.pop(0) for _ in range(tree.count)]
+        taken = [rest.pop(0) for _ in range(tree.leaf_count)]
         return tree.build(taken)
 
     if isinstance(argnums, int):
@@ -232,7 +232,9 @@ def _require_number(inner: Traced, has_aux: bool) -> None:
     first = tree.children[0] if is_pair else tree
     wanted = "(a floating number, aux)" if has_aux else "a floating number"
     if has_aux != is_pair or first != LEAF:
-        raise refusal(f"grad: @{inner.name} must return {wanted}, got {tree.count} nested arrays")
+        raise refusal(
+            f"grad: @{inner.name} must return {wanted}, got {tree.leaf_count} nested arrays"
+        )
     type_ = _signature(inner).outputs.data[0]
     if shape_of(type_) or not is_float(element_of(type_)):
         raise refusal(
@@ -335,7 +337,7 @@ def vjp(
     leaves, _ = flatten(primals)
     captured = [] if trace is None else [Tracer(trace, value) for value in inner.captured]
     outputs = _runner(trace, inner, forward)([*leaves, *captured])
-    residuals = outputs[inner.results.count :]
+    residuals = outputs[inner.results.leaf_count :]
     run = _runner(trace, inner, backward)
     return _results(inner, outputs), Transposed(inner, wrt, of, residuals, run)
 
@@ -380,7 +382,7 @@ class Halves:
         """The results, and what `back` reads of this run."""
         trace = current(self.inner.name)
         outputs = _call(trace, self.forward, [trace.use(x) for x in operands])
-        count = self.inner.results.count
+        count = self.inner.results.leaf_count
         for output, weak in zip(outputs, self.inner.weak, strict=False):
             output.weak = weak
         return outputs[:count], outputs[count:]
@@ -457,7 +459,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     given = _chosen(tuple(tangents), inner.arguments.children[0], wrt, types, what)
     operands = _operands(trace, inner, primals, {})
     results = _call(trace, made, [*operands, *(trace.use(t) for t in given)])
-    count = inner.results.count
+    count = inner.results.leaf_count
     found = dict(zip(of, results[count:], strict=True))
     moved = inner.results.build([found.get(k) for k in range(count)])
     return _results(inner, results), moved

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 
 from gradir.api import Module
 from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.forking import short_lock
 from gradir.frontends.tracing.source_locations import SOURCES
 from gradir.frontends.tracing.trace import Traced
 from gradir.frontends.tracing.trees import Tree
@@ -25,11 +26,43 @@ from gradir.passes.analysis.arguments import in_out_attribute
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.symbols import function_named
 
-Arrays = weakref.WeakValueDictionary[int, np.ndarray[Any, Any]]
+LEAST_KEPT = 1024
+"""Fewer arrays that were donated are not looked through for those that are gone."""
 
-# Donated arrays that the caller still has, by their id: to calls that returned, and that failed.
-_donated: Arrays = weakref.WeakValueDictionary()
-_lost: Arrays = weakref.WeakValueDictionary()
+
+class _GivenUp:
+    """Arrays that were donated, by their ids, as long as the caller has them."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, weakref.ref[Any]] = {}
+        self._lock = short_lock()
+        self._limit = LEAST_KEPT
+
+    def add(self, arrays: Sequence[Any], new: Iterable[Any] = ()) -> None:
+        """Make arrays read-only and keep them; `new` ones may have ids of arrays that are gone."""
+        for array in arrays:
+            array.setflags(write=False)
+        with self._lock:
+            for array in new:
+                self._found.pop(id(array), None)
+            self._found.update(zip(map(id, arrays), map(weakref.ref, arrays), strict=True))
+            if len(self._found) > self._limit:
+                self._found = {k: r for k, r in self._found.items() if r() is not None}
+                self._limit = max(LEAST_KEPT, 2 * len(self._found))
+
+    def has_one_of(self, leaves: Sequence[Any]) -> bool:
+        found = self._found
+        if not found or found.keys().isdisjoint(map(id, leaves)):
+            return False
+        return any(leaf in self for leaf in leaves)  # others may lie where one was
+
+    def __contains__(self, leaf: object) -> bool:
+        found = self._found.get(id(leaf))
+        return found is not None and found() is leaf
+
+
+# donated to calls that returned, and that failed
+_donated, _lost = _GivenUp(), _GivenUp()
 
 
 def argument_numbers(given: object) -> tuple[int, ...]:
@@ -55,25 +88,29 @@ class Donation:
     taken: tuple[int | None, ...]
     names: tuple[str, ...]
 
-    def inputs(self, leaves: Sequence[Any]) -> list[Any]:
-        return [leaves[k] for k in self.read]
+    def inputs(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple([leaves[k] for k in self.read])
 
     def outputs(self, leaves: Sequence[Any], out: Sequence[Any] | None) -> list[Any]:
         """The `out` of the executable: donated arrays, else what the caller gives."""
-        given = out or [None] * len(self.taken)
-        made: list[Any] = []
-        for k, (leaf, entry) in enumerate(zip(self.taken, given, strict=True)):
+        made = [None if leaf is None else leaves[leaf] for leaf in self.taken]
+        if out is None:
+            return made
+        for k, (leaf, entry) in enumerate(zip(self.taken, out, strict=True)):
             if leaf is None:
-                made.append(entry)
-                continue
-            if entry is not None:
+                made[k] = entry
+            elif entry is not None:
                 raise ArgumentError(
                     f"out: result {k} takes the memory of {self.names[leaf]}, which is donated; "
                     "give None for it"
                 )
-            self._require_writable(leaves[leaf], self.names[leaf])
-            made.append(leaves[leaf])
         return made
+
+    def require_writable(self, leaves: Sequence[Any]) -> None:
+        """ArgumentError, by names, if a donated leaf is no array that can be written in place."""
+        for leaf in self.taken:
+            if leaf is not None:
+                self._require_writable(leaves[leaf], self.names[leaf])
 
     def _require_writable(self, array: object, name: str) -> None:
         if not isinstance(array, np.ndarray):
@@ -96,25 +133,21 @@ class Donation:
                         f"{self.names[k]}; pass a copy of one of them"
                     )
 
-    def results(self, leaves: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    def results(self, leaves: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
         """The results as new arrays; the donated ones are refused from now on."""
         made = [
             result if leaf is None else leaves[leaf].view()
             for leaf, result in zip(self.taken, results, strict=True)
         ]
-        self._give_up(leaves, _donated)
+        _donated.add(self._given(leaves), made)
         return made
 
     def lose(self, leaves: Sequence[Any]) -> None:
         """After a call that failed and may have written: the donated arrays are refused."""
-        self._give_up(leaves, _lost)
+        _lost.add(self._given(leaves))
 
-    def _give_up(self, leaves: Sequence[Any], registry: Arrays) -> None:
-        for leaf in self.taken:
-            if leaf is not None:
-                array = leaves[leaf]
-                array.flags.writeable = False
-                registry[id(array)] = array
+    def _given(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        return [leaves[leaf] for leaf in self.taken if leaf is not None]
 
 
 def donated(made: Traced, arguments: Tree, argnums: Iterable[int]) -> Donation | None:
@@ -173,17 +206,22 @@ def _with_in_out(made: Traced, taken: Sequence[int | None]) -> Module:
     return Module(module, SOURCES)
 
 
+def has_donated(leaves: Sequence[Any]) -> bool:
+    """Whether one of the arrays was donated to an earlier call."""
+    return _donated.has_one_of(leaves) or _lost.has_one_of(leaves)
+
+
 def require_not_donated(leaves: Sequence[Any], names: Sequence[str], what: str) -> None:
     """ArgumentError if one of the arrays was donated to an earlier call."""
-    if not _donated and not _lost:
+    if not has_donated(leaves):
         return
     for leaf, name in zip(leaves, names, strict=True):
-        if _donated.get(id(leaf)) is leaf:
+        if leaf in _donated:
             raise ArgumentError(
                 f"{what}: {name} was donated to an earlier call, and its memory is that of a "
                 "result now; pass what that call returned"
             )
-        if _lost.get(id(leaf)) is leaf:
+        if leaf in _lost:
             raise ArgumentError(
                 f"{what}: {name} was donated to a call that failed and may have changed it; "
                 "make it anew"

@@ -67,6 +67,13 @@ func.func @path(%x: tensor<4xf32>, %w: tensor<4x4xf32>) -> tensor<4xf32> {
   %y = array.add %a, %m : tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+// The same number for two tensors is no reason to make one nest: it is read once either way.
+func.func @one_number(%x: tensor<64xf32>, %y: tensor<64xf32>, %c: tensor<f32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %b = array.broadcast_to %c : tensor<f32> -> tensor<64xf32>
+  %a = array.multiply %x, %b : tensor<64xf32>
+  %d = array.multiply %y, %b : tensor<64xf32>
+  func.return %a, %d : tensor<64xf32>, tensor<64xf32>
+}
 
 //      CHECK: func.func @chain(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
 // CHECK-NEXT:   %a, %c = loopnest.nest [4, 3] (%0 = %x[d0, d1] : tensor<4x3xf32>, %1 = %y[d0, d1] : tensor<4x3xf32>) -> ([d0, d1] : tensor<4x3xf32>, [d0, d1] : tensor<4x3xf32>) {
@@ -162,3 +169,7 @@ func.func @path(%x: tensor<4xf32>, %w: tensor<4x4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.return %y : tensor<4xf32>
 // CHECK-NEXT: }
+//      CHECK: func.func @one_number(
+// CHECK-NEXT:   %a = loopnest.nest [64] (%0 = %x[d0] : tensor<64xf32>, %1 = %c[] : tensor<f32>) -> ([d0] : tensor<64xf32>) {
+//      CHECK:   %d = loopnest.nest [64] (%0 = %y[d0] : tensor<64xf32>, %1 = %c[] : tensor<f32>) -> ([d0] : tensor<64xf32>) {
+//      CHECK:   func.return %a, %d : tensor<64xf32>, tensor<64xf32>

@@ -1,5 +1,6 @@
 // RUN: gradir-opt %s -p "gradir-train-step{function=f wrt=w,2}" | filecheck %s
 // RUN: gradir-opt %s -p "gradir-train-step{function=f optimizer=descend in_place=true into=g}" | filecheck %s --check-prefix=INPLACE
+// RUN: gradir-opt %s -p "gradir-train-step{function=f wrt=w,2 optimizer=scaled into=g}" | filecheck %s --check-prefix=SCALED
 // RUN: gradir-run %s -p "gradir-train-step{function=f wrt=w,2}" --function f_step --random-inputs 0 | filecheck %s --check-prefix=VALUES
 // RUN: gradir-run %s -p "gradir-train-step{function=f wrt=w,2}" --function f_step --random-inputs 0 --interpret | filecheck %s --check-prefix=VALUES
 
@@ -31,6 +32,20 @@ func.func @descend(%w: tensor<2x3xf64>, %b: tensor<2xf64>, %w_grad: tensor<2x3xf
   %b_new = array.subtract %b, %b_grad : tensor<2xf64>
   func.return %w_new, %b_new : tensor<2x3xf64>, tensor<2xf64>
 }
+
+// One of gradients of the loss times a number of its state, in another dtype than the loss.
+func.func @scaled(%w: tensor<2x3xf64>, %b: tensor<2xf64>, %w_grad: tensor<2x3xf64>, %b_grad: tensor<2xf64>, %steps: tensor<i64>, %scale: tensor<f32> {grad.loss_scale}) -> (tensor<2x3xf64>, tensor<2xf64>, tensor<i64>, tensor<f32>) {
+  %w_new = array.subtract %w, %w_grad : tensor<2x3xf64>
+  %b_new = array.subtract %b, %b_grad : tensor<2xf64>
+  func.return %w_new, %b_new, %steps, %scale : tensor<2x3xf64>, tensor<2xf64>, tensor<i64>, tensor<f32>
+}
+
+//      SCALED: func.func @f_vjp(
+//      SCALED: func.func @g(%w: tensor<2x3xf64> {grad.name = "w"}, %b: tensor<2xf64>, %steps: tensor<i64>, %scale: tensor<f32> {grad.loss_scale}, %n: tensor<i64>, %x: tensor<4x3xf64> {grad.inactive}, %labels: tensor<4xi64>) -> ({{.*}}) {
+// SCALED-NEXT:   %0 = array.astype %scale : tensor<f32> -> tensor<f64>
+// SCALED-NEXT:   %loss, %n_next, %y, %w_ct, %b_ct = func.call @f_vjp(%x, %w, %b, %n, %labels, %0) : {{.*}}
+// SCALED-NEXT:   %w_new, %b_new, %steps_1, %scale_1 = func.call @scaled(%w, %b, %w_ct, %b_ct, %steps, %scale) : {{.*}}
+// SCALED-NEXT:   func.return %w_new, %b_new, %steps_1, %scale_1, %n_next, %loss, %y : {{.*}}
 
 //      CHECK: func.func @f_grad(%x: tensor<4x3xf64> {grad.inactive}, %w: tensor<2x3xf64> {grad.name = "w"}, %b: tensor<2xf64>, %n: tensor<i64> {grad.in_out = 1 : i64}, %labels: tensor<4xi64>) -> (tensor<f64>, tensor<i64>, tensor<4x2xf64>, tensor<2x3xf64>, tensor<2xf64>) {
 //      CHECK: func.func @f_step(%w: tensor<2x3xf64> {grad.name = "w"}, %b: tensor<2xf64>, %w_trace: tensor<2x3xf64> {grad.name = "w_trace"}, %n: tensor<i64>, %x: tensor<4x3xf64> {grad.inactive}, %labels: tensor<4xi64>) -> (tensor<2x3xf64>, tensor<2xf64>, tensor<2x3xf64>, tensor<i64>, tensor<f64>, tensor<4x2xf64>) {

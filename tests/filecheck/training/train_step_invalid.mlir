@@ -208,3 +208,26 @@ func.func @f(%a: tensor<3xf64>, %w: tensor<2xf64> {grad.name = "w"}, %m: tensor<
 func.func @update(%a: tensor<3xf64>, %w: tensor<2xf64>, %a_grad: tensor<3xf64>, %w_grad: tensor<2xf64>, %s: tensor<f64> {grad.name = "w"}) -> (tensor<3xf64>, tensor<2xf64>, tensor<f64>) {
   func.return %a, %w, %s : tensor<3xf64>, tensor<2xf64>, tensor<f64>
 }
+
+// -----
+
+func.func @f(%a: tensor<3xf64>, %w: tensor<2xf64> {grad.name = "w"}, %m: tensor<i64> {grad.name = "m"}) -> (tensor<f64>, tensor<i64>) {
+  %l = array.sum %w : tensor<2xf64> -> tensor<f64>
+  func.return %l, %m : tensor<f64>, tensor<i64>
+}
+// expected-error @+1 {{gradir-train-step: one argument of @update, behind the gradients, may have grad.loss_scale, and must be a floating number, got argument 4 (%s) of @update: tensor<2xf64>}}
+func.func @update(%a: tensor<3xf64>, %w: tensor<2xf64>, %a_grad: tensor<3xf64>, %w_grad: tensor<2xf64>, %s: tensor<2xf64> {grad.loss_scale}) -> (tensor<3xf64>, tensor<2xf64>, tensor<2xf64>) {
+  func.return %a, %w, %s : tensor<3xf64>, tensor<2xf64>, tensor<2xf64>
+}
+
+// -----
+
+func.func @f(%a: tensor<3xf64>, %w: tensor<2xf64> {grad.name = "w"}, %m: tensor<i64> {grad.name = "m"}) -> (f64, tensor<i64>) {
+  %i = arith.constant 1 : index
+  // expected-error @+1 {{gradir-train-step: with grad.loss_scale the loss and its factor must be tensors, got f64 and tensor<f64>}}
+  %l = tensor.extract %w[%i] : tensor<2xf64>
+  func.return %l, %m : f64, tensor<i64>
+}
+func.func @update(%a: tensor<3xf64>, %w: tensor<2xf64>, %a_grad: tensor<3xf64>, %w_grad: tensor<2xf64>, %s: tensor<f64> {grad.loss_scale}) -> (tensor<3xf64>, tensor<2xf64>, tensor<f64>) {
+  func.return %a, %w, %s : tensor<3xf64>, tensor<2xf64>, tensor<f64>
+}

@@ -6,10 +6,12 @@ from typing import Any
 
 import gradir.frontends.functions.nn as nn
 import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.nn.batch_norm import BatchNormOp
 from gradir.errors import ArgumentError
 from gradir.frontends.caffe2.shapes import as_matrix
 from gradir.frontends.caffe2.table import operator_type
 from gradir.frontends.caffe2.windows import layout_named
+from gradir.frontends.functions.op_functions import apply
 
 
 @operator_type("FC", inputs=(2, 3), reads=("in0", "in1"))
@@ -54,10 +56,10 @@ def spatial_bn(
     is_test: int = 0, epsilon: float = 1e-5, momentum: float = 0.9, order: str = "NCHW",
 ) -> Any:  # fmt: skip
     """Batch normalization: y, the next mean and variance, the batch's mean and 1 / deviation."""
-    return nn.batch_norm(
-        x, scale, bias, mean, var, eps=float(epsilon), momentum=1 - float(momentum),
-        training=not is_test, layout=layout_named(order),
-    )  # fmt: skip
+    return apply(BatchNormOp, {
+        "x": x, "scale": scale, "bias": bias, "mean": mean, "var": var, "eps": float(epsilon),
+        "momentum": 1 - float(momentum), "training": not is_test, "layout": layout_named(order),
+    })  # fmt: skip
 
 
 @operator_type("Dropout", inputs=1, outputs=(1, 2), reads=("out1",))

@@ -1,7 +1,7 @@
 """gradir.nn: PyTorch's layers and losses on traced arrays, one function for each nn.* op.
 
 The functions come from the op classes: operands in the op's order, its attributes as keyword
-arguments. `embedding_bag` is a composition of ops.
+arguments. `embedding_bag` is a composition of ops; `batch_norm` takes and returns its state.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradir.dialects import nn
+from gradir.frontends.functions.batch_norm import batch_norm
 from gradir.frontends.functions.embedding_bag import embedding_bag
 from gradir.frontends.functions.op_functions import functions_of
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = functions_of(nn.OPS, "gradir.nn")
-_FUNCTIONS["embedding_bag"] = embedding_bag
+_FUNCTIONS.update(batch_norm=batch_norm, embedding_bag=embedding_bag)
 
 globals().update(_FUNCTIONS)
 

@@ -140,8 +140,8 @@ def _slices(
     strides = _mixed(op.static_strides, operands[second:])
     result: list[slice] = []
     for extent, offset, size, stride in zip(shape, offsets, sizes, strides, strict=True):
-        if stride == 0:
-            raise ExecutionError(f"{location_text(op)}{op.name}: strides must not be 0")
+        if stride <= 0:
+            raise ExecutionError(f"{location_text(op)}{op.name}: strides must be positive")
         last = offset + (size - 1) * stride
         if size > 0 and not (0 <= offset < extent and 0 <= last < extent):
             outside = last if 0 <= offset < extent else offset
@@ -149,8 +149,7 @@ def _slices(
                 f"{location_text(op)}{op.name}: index {outside} is out of range for a size of "
                 f"{extent}"
             )
-        end = last + (1 if stride > 0 else -1)
-        result.append(slice(offset, end if end >= 0 else None, stride) if size else slice(0, 0))
+        result.append(slice(offset, last + 1, stride) if size else slice(0, 0))
     return tuple(result)
 
 

@@ -166,12 +166,10 @@ def _binary(op_class: Callable[[SSAValue, SSAValue], Operation], x: Scalar, y: S
 
 
 def _check_static(op: Slice) -> None:
-    """PassError for run-time sizes or strides, or a stride that is not positive."""
+    """PassError for run-time sizes or strides."""
     whole, part = whole_and_part(op)
     if op.sizes or op.strides or not (is_static(whole) and is_static(part)):
         raise PassError(f"{op.name}: native code needs sizes and strides as numbers", op)
-    if any(stride <= 0 for stride in integers_of(op.static_strides)):
-        raise PassError(f"{op.name}: native code needs positive strides", op)
 
 
 def _same(x: Scalar) -> Scalar:

@@ -72,17 +72,19 @@ def _check_inside(
     sizes: Sequence[int],
     strides: Sequence[int],
 ) -> None:
-    if 0 in strides:
-        raise VerifyError(f"{op.name}: strides must not be 0, got {strides}", op)
+    if any(stride <= 0 for stride in strides if stride != DYNAMIC_INDEX):
+        raise VerifyError(
+            f"{op.name}: strides must be positive, got {list(strides)}; array.flip reverses", op
+        )
     for extent, *row in zip(shape, offsets, sizes, strides, strict=True):
         if row[0] == DYNAMIC_INDEX and DYNAMIC_INDEX not in (extent, *row[1:]):
             # for any offset
-            row[0] = 0 if row[2] > 0 else extent - 1
+            row[0] = 0
         if DYNAMIC_INDEX in (extent, *row):
             continue
         offset, size, stride = row
-        ends = (offset, offset + (size - 1) * stride)
-        if size < 0 or (size > 0 and not (min(ends) >= 0 and max(ends) < extent)):
+        last = offset + (size - 1) * stride
+        if size < 0 or (size > 0 and not (offset >= 0 and last < extent)):
             raise VerifyError(
                 f"{op.name}: a slice must stay inside a size of {extent}, got {size} elements "
                 f"from {offset} with stride {stride}",

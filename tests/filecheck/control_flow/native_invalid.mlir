@@ -21,14 +21,6 @@ func.func @sizes(%x: tensor<8xf64>, %n: index) -> tensor<?xf64> {
 
 // -----
 
-func.func @strides(%x: tensor<8xf64>, %k: index) -> tensor<3xf64> {
-  // expected-error @+1 {{tensor.extract_slice: native code needs positive strides}}
-  %y = tensor.extract_slice %x[%k] [3] [-2] : tensor<8xf64> to tensor<3xf64>
-  func.return %y : tensor<3xf64>
-}
-
-// -----
-
 func.func @axis(%x: tensor<8x2xf64>, %k: index) -> index {
   // expected-error @+1 {{tensor.dim: native code needs a constant axis below 2}}
   %n = tensor.dim %x, %k : tensor<8x2xf64>

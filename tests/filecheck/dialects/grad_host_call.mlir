@@ -42,4 +42,4 @@ func.func @g(%ct: tensor<4xf64>) -> tensor<4xf64> {
 // BUFFERS-NEXT:   loopnest.host_call "note"(%m : memref<i64>) -> (:) message "{{.*}}grad_host_call.mlir:9:3: grad.host_call @note"
 // BUFFERS-NEXT:   func.return
 // BUFFERS-NEXT: }
-//      BUFFERS:   loopnest.host_call "g"(%ct : memref<4xf64>) -> (%result0 : memref<4xf64>) message "{{.*}}grad_host_call.mlir:16:3: grad.host_call @g" {of = (f64, i64, f64) -> f64, unread = {"1" = memref<2xf64>}}
+//      BUFFERS:   loopnest.host_call "g"(%ct : memref<4xf64>) -> (%result0 : memref<4xf64>) message "{{.*}}grad_host_call.mlir:15:3: grad.host_call @g" {of = (f64, i64, f64) -> f64, unread = {"1" = memref<2xf64>}}

@@ -251,6 +251,23 @@ def test_policies(body: str) -> None:
     np.testing.assert_array_equal(found.values, expected.values)
 
 
+@pytest.mark.parametrize("request_of_y", ["write", "add", "null"])
+@pytest.mark.parametrize("body", [COUNTED.replace("POLICY", ""), BRANCH, STAGE, CALL, NESTED])
+def test_requests_beside_slices(body: str, request_of_y: str) -> None:
+    """Those of %y change nothing of the slices; with "null" it has no gradient."""
+    module = gradir.parse(of_regions(body))
+    arguments = (RANDOM.standard_normal((40, 2)), np.array([3, -1, 3, 7]), np.array(0.7), True)
+    plain: Any = module.gradient("f", wrt=[0, 2], mode="grad", req={0: "slices"})
+    expected: Any = gradir.interpret(plain, "f_grad", *arguments)
+    asked = module.gradient("f", wrt=[0, 2], mode="grad", req={0: "slices", 2: request_of_y})
+    out = None if request_of_y != "add" else [None, None, np.array(2.0)]
+    _, slices, *rest = gradir.compile(asked, "f_grad")(*arguments, out=out)
+    np.testing.assert_array_equal(slices.indices, expected[1].indices)
+    np.testing.assert_allclose(slices.values, expected[1].values, rtol=1e-12)
+    wanted = {"write": [expected[2]], "add": [2.0 + expected[2]], "null": []}[request_of_y]
+    np.testing.assert_allclose(rest, wanted, rtol=1e-12)
+
+
 def test_loop_of_many_rows_is_dense() -> None:
     """A loop that reads more rows than the table has sums a tensor."""
     body = COUNTED.replace("POLICY", "").replace("constant 3", "constant 11")

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from gradir.api import compile
 from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.callbacks import called
@@ -17,6 +16,7 @@ from gradir.frontends.tracing.spec import Spec, spec_of
 from gradir.frontends.tracing.trace import Traced, parameter_names, traced
 from gradir.frontends.tracing.tracing import is_number, tracing
 from gradir.frontends.tracing.trees import Tree, flatten, leaves_like
+from gradir.frontends.transforms import shared_code
 from gradir.frontends.transforms.donation import (
     Donation,
     argument_numbers,
@@ -159,7 +159,7 @@ class Jitted(Copied):
                         made = traced("jit", self._function, *arguments())
                         donation = donated(made, tree, self._donated) if self._donated else None
                     module = made.module if donation is None else donation.module
-                    executable = compile(module, made.name, self._threads)
+                    executable = shared_code.compiled(module, made.name, self._threads)
                     found = self._made[key] = Compiled(made, executable, donation)
         return found
 

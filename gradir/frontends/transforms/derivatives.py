@@ -367,12 +367,16 @@ class Halves:
         wrt: Sequence[int],
         of: Sequence[int],
         name: str,
+        sparse: tuple[int, ...] = (),
     ) -> Halves:
-        """The two functions, of which the names begin with `name`."""
+        """The two functions, of which the names begin with `name`.
+
+        `sparse`, out of `wrt`, have row slices as cotangents: indices and values.
+        """
         trace = current(name)
         inner = traced(name, function, operands, outer=trace, name=name)
         assert not inner.captured, f"{name} uses arrays from around it"
-        forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
+        forward, backward = _differentiated(trace, inner, Options("split", sparse=sparse), wrt, of)
         for value in (v for f in (forward, backward) for op in f.walk() for v in _made_by(op)):
             # so that they get the names of what they are in each call
             value.name_hint = None
@@ -388,7 +392,7 @@ class Halves:
         return outputs[:count], outputs[count:]
 
     def back(self, residuals: Sequence[Tracer], cotangents: Sequence[Tracer]) -> list[Tracer]:
-        """The cotangents of `wrt` from those of `of`."""
+        """The cotangents of `wrt`, two arrays for row slices, from those of `of`."""
         trace = current(self.inner.name)
         return _call(trace, self.backward, [trace.use(x) for x in (*residuals, *cotangents)])
 

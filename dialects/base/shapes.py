@@ -127,7 +127,7 @@ def element_count(type_: Attribute) -> int | None:
 
 def as_integer_type(type_: Attribute) -> IntegerType | None:
     """The type as an integer type (bool too); None for others."""
-    return cast(IntegerType, type_) if type(type_) is IntegerType else None
+    return type_ if type(type_) is IntegerType else None
 
 
 def byte_size(element: Attribute) -> int:

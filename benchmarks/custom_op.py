@@ -1,8 +1,10 @@
 """A chain of 100 calls of Python functions in one program: what a call costs.
 
-Each function copies 16 numbers. A call of NumPy's copy in a Python loop is the work itself.
+Each function copies 16 numbers. A call of NumPy's copy in a Python loop is the work itself. Then
+two calls that sleep, at the same time or one after the other.
 """
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +12,7 @@ import harness
 import numpy as np
 
 CALLS = 100
+SECONDS = 0.05
 Array = np.ndarray[Any, Any]
 
 
@@ -70,11 +73,11 @@ def prepare_host_function(threads: int) -> harness.Call:
     return lambda: fn(x)[0]
 
 
-def prepare_custom_op(threads: int, differentiate: bool, debug: bool = False) -> harness.Call:
+def prepare_custom_op(threads: int, differentiate: bool, **options: Any) -> harness.Call:
     """`gradir.custom_op`; differentiated, there are as many backward calls."""
     import gradir
 
-    op = gradir.custom_op(copy, same, copy_back, needs=("cotangents",), debug=debug)
+    op = gradir.custom_op(copy, same, copy_back, needs=("cotangents",), **options)
     (x,) = make_inputs()
 
     def chain(x: Any) -> Any:
@@ -90,8 +93,24 @@ def prepare_custom_op(threads: int, differentiate: bool, debug: bool = False) ->
     return lambda: both(x, x)[1]
 
 
+def sleep(inputs: tuple[Array, ...], outputs: tuple[Array, ...], req: tuple[str, ...]) -> None:
+    """A function that waits for something else."""
+    time.sleep(SECONDS)
+    outputs[0][...] = inputs[0]
+
+
+def prepare_sleeps(threads: int, exec: Any) -> harness.Call:
+    """Two calls without data between them."""
+    import gradir
+
+    op = gradir.custom_op(sleep, same, exec=exec)
+    (x,) = make_inputs()
+    fn = gradir.jit(lambda x: op(x) + op(-x), threads=threads)
+    return lambda: fn(x)
+
+
 def workloads(threads: int) -> Iterator[harness.Workload]:
-    """The one workload."""
+    """Calls that do little, and calls that wait."""
     contenders = [
         harness.Contender("NumPy", prepare_numpy),
         harness.Contender("host function", lambda: prepare_host_function(threads), "gradir"),
@@ -99,10 +118,19 @@ def workloads(threads: int) -> Iterator[harness.Workload]:
         harness.Contender(
             "half of them backward", lambda: prepare_custom_op(threads, True), "gradir"
         ),
-        harness.Contender("debug", lambda: prepare_custom_op(threads, False, True), "gradir"),
+        harness.Contender("debug", lambda: prepare_custom_op(threads, False, debug=True), "gradir"),
+        harness.Contender(
+            "async", lambda: prepare_custom_op(threads, False, exec="async"), "gradir"
+        ),
     ]
     title = f"{CALLS} calls of Python functions, copies of 16 elements, f64"
     yield harness.Workload(title, contenders, reference="NumPy")
+    sleeps = [
+        harness.Contender(exec, lambda exec=exec: prepare_sleeps(threads, exec), "gradir")
+        for exec in ("sync", "async")
+    ]
+    title = f"Two calls of Python functions that sleep for {1000 * SECONDS:g} ms"
+    yield harness.Workload(title, sleeps, reference="sync")
 
 
 if __name__ == "__main__":

@@ -148,6 +148,8 @@ class Executable(Recompiled):
             if block is not None:
                 self._pool.give(block)
         if results is False:
+            if self.host is not None:
+                self.host.drop(call.address)
             failure = take_raised(call.table) or self._messages.failure(call.table)
             call.free()
             raise failure

@@ -27,7 +27,7 @@ from gradir.errors import ExecutionError, HostCallError, HostRecursionError
 from gradir.runtime.arrays import ArraySpec, dtype_of
 from gradir.runtime.host_errors import failure
 from gradir.runtime.operator_calls import OperatorCall
-from gradir.runtime.operator_layout import Operator, layout_of
+from gradir.runtime.operator_layout import TIMEOUT, Operator, layout_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -37,7 +37,7 @@ class HostCall:
     """One call in a program: the function, its name in errors, its arguments and results.
 
     Nobody reads the results in `unread`. `of`: the element types of the call that it is a
-    derivative of.
+    derivative of. An async one is run on a worker thread by native code.
     """
 
     function: HostFunction
@@ -46,6 +46,13 @@ class HostCall:
     outputs: tuple[ArraySpec, ...]
     unread: frozenset[int] = frozenset()
     of: FunctionType | None = None
+    is_async: bool = False
+
+    @property
+    def timeout(self) -> float | None:
+        """The seconds that a program waits for an async call."""
+        function = self.function.function
+        return function.timeout if isinstance(function, Operator) else TIMEOUT
 
     @cached_property
     def operator(self) -> OperatorCall | None:

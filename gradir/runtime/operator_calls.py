@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import traceback
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 
 from gradir.errors import HostCallError, HostRecursionError
 from gradir.runtime.arrays import Array, ArraySpec
-from gradir.runtime.host_errors import failure
+from gradir.runtime.host_errors import failure, late
 from gradir.runtime.operator_layout import Layout, Operator, Places
 from gradir.runtime.poison import debug_poison, debug_unwritten, poison, unwritten
 
@@ -88,14 +89,31 @@ class OperatorCall:
         arrays = [None if at is None else _chosen(given, at) for _, at in self.layout.read]
         try:
             returned: Any = self.operator.function(*arrays, _chosen(made, places), self._requests)
+            if self.operator.is_async and isinstance(returned, Future):
+                returned = self._completed(returned)
         except HostCallError:
             raise  # its message is complete; nested calls would repeat it
         except Exception as error:
             failed = failure(self.place, error, self._hint(error))
             raise failed from (None if isinstance(failed, HostRecursionError) else error)
         if returned is not None:
-            got = type(returned).__name__
-            raise HostCallError(f"{self.place}: must write into {name} and return None, got {got}")
+            got, hint = type(returned).__name__, ""
+            if isinstance(returned, Future):
+                hint = '; exec="async" waits for a Future'
+            raise HostCallError(
+                f"{self.place}: must write into {name} and return None, got {got}{hint}"
+            )
+
+    def _completed(self, future: Any) -> Any:
+        """What a function has that completes later."""
+        limit = self.operator.timeout
+        try:
+            error = future.exception(limit)
+        except TimeoutError:
+            raise late(self.place, limit) from None
+        if error is not None:
+            raise error
+        return future.result()
 
     def _hint(self, error: Exception) -> str:
         """What to do where an array was read that the op does not need, as declared."""

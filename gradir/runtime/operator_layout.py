@@ -15,12 +15,17 @@ Places = tuple[int | None, ...]
 """The operand, or the result, that is each entry of a tuple of arrays; None for none."""
 
 
+TIMEOUT = 600.0
+"""The seconds that programs wait for an async call, where nothing else is said: not for ever."""
+
+
 @dataclass(frozen=True)
 class Operator:
     """A Python function of a custom op, and what it was declared to need.
 
     forward(inputs, outputs, req); backward(cotangents, inputs, outputs, grads, req);
-    jvp(tangents, inputs, outputs, out_tangents, req).
+    jvp(tangents, inputs, outputs, out_tangents, req). An async one may return a Future, and writes
+    until that is done; `timeout` is the seconds that a program waits for it.
     """
 
     function: Callable[..., Any]
@@ -28,6 +33,8 @@ class Operator:
     needs: tuple[str, ...] = NEEDS
     state: int = 0
     debug: bool = False
+    is_async: bool = False
+    timeout: float | None = TIMEOUT
 
 
 @dataclass(frozen=True)

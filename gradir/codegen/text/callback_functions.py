@@ -4,7 +4,7 @@ Both take the table of the running call, and use no layout of CPython's, only it
 
     @gradir_poll(table) -> 0, or 1 where the call is to end
     @gradir_host(function, number, buffers, table) -> the same, after function(number, buffers,
-                                                     table)
+                                                     table); the number tells what to do, too
 
 A poll is for the back edges of long loops. On Python's main thread it runs the handlers of signals
 that have come, but takes the GIL for that no more than once in `POLL_INTERVAL`. What a handler or
@@ -29,6 +29,10 @@ POLL_SYMBOL, HOST_SYMBOL = "gradir_poll", "gradir_host"
 
 # Stands for the Python object that runs the host calls of a program.
 HOST_OBJECT = "gradir_host_calls"
+
+# What a program asks for: the number of a host call times ACTIONS, and one of these. Of an async
+# one, CALL is the start.
+ACTIONS, CALL, WAIT = 2, 0, 1
 
 # The address of a word that holds the number of Python's main thread.
 MAIN_THREAD_SYMBOL = "gradir_main_thread"

@@ -30,7 +30,7 @@ from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
 from gradir.runtime.arrays import ArraySpec
 from gradir.runtime.host_calls import HostCall, results_of
-from gradir.runtime.operator_layout import Operator
+from gradir.runtime.operator_layout import TIMEOUT, Operator
 
 Derivative = Callable[..., Any]
 
@@ -50,17 +50,18 @@ class CustomOp(Copied):
         pure: bool,
         name: str,
         debug: bool,
+        timeout: float | None,
     ):
-        self._parts = forward, infer, backward, jvp, needs, state, exec, pure, name, debug
+        self._parts = forward, infer, backward, jvp, needs, state, exec, pure, name, debug, timeout
         look_like(self, forward)
         self.__name__ = name
         with suppress(TypeError, ValueError):  # written in C
             self.__signature__ = inspect.signature(infer)
         self._infer, self._needs, self.state, self._exec = infer, needs, state, exec
-        self._pure, self.name, self._debug = pure, name, debug
+        self._pure, self.name, self._debug, self._timeout = pure, name, debug, timeout
         self._function = HostFunction(
             name,
-            Operator(forward, state=state, debug=debug),
+            self._operator(forward, "forward"),
             shape=self._expected,
             backward=self._derivative("backward", backward),
             pure=pure,
@@ -75,9 +76,13 @@ class CustomOp(Copied):
         if function is None or isinstance(function, CustomOp):
             return None if function is None else function.name
         name = f"{self.name}.{role}"
-        operator = Operator(function, role, self._needs, self.state, self._debug)
+        operator = self._operator(function, role)
         register(HostFunction(name, operator, pure=self._pure, takes_kinds=True))
         return name
+
+    def _operator(self, function: Any, role: Literal["forward", "backward", "jvp"]) -> Operator:
+        limits = self._exec == "async", self._timeout
+        return Operator(function, role, self._needs, self.state, self._debug, *limits)
 
     def __reduce__(self) -> str | Parts:
         return reduced(self, "custom_op", (_restored, self._parts))
@@ -177,6 +182,7 @@ def custom_op(
     pure: bool = False,
     name: str | None = None,
     debug: bool = False,
+    timeout: float | None = TIMEOUT,
 ) -> CustomOp:
     """An op of Python functions on NumPy arrays: `op(*arrays)`, traced or not (docs/operators.md).
 
@@ -191,18 +197,21 @@ def custom_op(
         derivative. None: there is no derivative.
     jvp: for forward mode, jvp(tangents, inputs, outputs, out_tangents, req), or a custom_op.
     state: the last `state` arguments are state; their new values are the last outputs and results.
-    exec: "sync", "async" or "cross_device", see grad.host_call.
+    exec: "sync", "async" or "cross_device", see grad.host_call. The functions of an async op run on
+        a worker thread, and may return a concurrent.futures.Future: they write until it is done.
+    timeout: the seconds that a program waits for a call of an async op; None for no limit.
     pure: equal inputs give equal outputs, without effects: calls may be repeated, merged, dropped.
     name: of the op in program text, by default one made of forward's name.
     debug: functions get copies; mistakes in what they read, write and keep are found.
     """
     _check_functions(forward, infer, backward, jvp)
     _check_options(needs, state, exec, name)
+    _check_timeout(timeout)
     chosen = _free_name(forward) if name is None else name
     for each in (backward, jvp):
         if isinstance(each, CustomOp) and each.name == chosen:
             raise ArgumentError(f"name: expected another than that of {each!r}, got {name!r}")
-    options = tuple(needs), state, exec, bool(pure), chosen, bool(debug)
+    options = tuple(needs), state, exec, bool(pure), chosen, bool(debug), timeout
     return CustomOp(forward, infer, backward, jvp, *options)
 
 
@@ -230,6 +239,14 @@ def _check_options(needs: Any, state: Any, exec: Any, name: Any) -> None:
         raise ArgumentError(f"exec: expected one of {', '.join(MODES)}, got {exec!r}")
     if not (name is None or isinstance(name, str)):
         raise ArgumentTypeError(f"name: expected the name of an op, got {name!r}")
+
+
+def _check_timeout(timeout: Any) -> None:
+    if timeout is None:
+        return
+    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if not is_number or not timeout > 0:
+        raise ArgumentError(f"timeout: expected a positive number of seconds, got {timeout!r}")
 
 
 def _need(need: str) -> tuple[str, int | None]:

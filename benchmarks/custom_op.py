@@ -105,7 +105,11 @@ def prepare_sleeps(threads: int, exec: Any) -> harness.Call:
 
     op = gradir.custom_op(sleep, same, exec=exec)
     (x,) = make_inputs()
-    fn = gradir.jit(lambda x: op(x) + op(-x), threads=threads)
+
+    def both(x: Any) -> Any:
+        return op(x) + op(-x)
+
+    fn = gradir.jit(both, threads=threads)
     return lambda: fn(x)
 
 

@@ -10,8 +10,8 @@ from gradir.frontends.caffe2.errors import OperatorError
 from gradir.frontends.caffe2.operator import VERSIONED, Argument, Block, Operator, Scope
 from gradir.frontends.caffe2.table import entry
 
-MAX_DEPTH = 40
-"""How deep nets nest."""
+MAX_DEPTH = 32
+"""How deep nets nest: each is three messages of a NetDef, of which protobuf reads 100."""
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import gradir
 from gradir import GradirError
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.caffe2 import Net, NetDefError, OperatorError
@@ -97,6 +100,28 @@ def test_nested_nets_that_were_read(is_declared: bool) -> None:
     for other in (Net.parse(str(net)), Net.parse(net.serialize())):
         assert other == net
         assert other.compile(["y"])(feeds) == expected
+
+
+def test_nets_without_a_name() -> None:
+    """They are called "net", and do what others do, inside of another too."""
+    scaled = 'op { type: "Scale" input: "x" output: "x" arg { name: "scale" i: 3 } }'
+    net = Net.parse(f'op {{ type: "If" input: "c" arg {{ name: "then_net" n {{ {scaled} }} }} }}')
+    assert net.name == "net"
+    [gradient] = net.AddGradientOperators(["x"], wrt=["x"]).values()
+    module = net.to_module({"c": np.array(True), "x": np.ones(2)}, ["x", gradient])
+    found = gradir.interpret(module, "net", np.array(True), np.ones(2))
+    assert [value.tolist() for value in found] == [[3.0, 3.0], [3.0, 3.0]]
+
+
+def test_nets_as_deep_as_they_may_be() -> None:
+    """What can be built can be written and read; protobuf's reader goes as deep."""
+    net = Net("net")
+    net.Sqr("x", "x")
+    for _ in range(32):
+        outer = Net("net")
+        outer.If("c", [], then_net=net)
+        net = outer
+    assert Net.parse(str(net)) == net == Net.parse(net.serialize())
 
 
 def test_text_of_protobuf() -> None:
@@ -228,6 +253,55 @@ def test_mutants() -> None:
             str(Net.parse(mutant))
         except GradirError as error:
             assert str(error).startswith(("<bytes>: byte ", "<string>:"))
+
+
+TOKEN = re.compile(r'"[^"\n]*"|-?\d+(\.\d+)?')
+HOSTILE = ("0", "-1", "2147483648", "9223372036854775807", "1e300", "nan", '"x@0"', '"y"', '"If"')
+
+
+def with_other_words(rng: random.Random, text: str) -> str:
+    """Names and numbers in place of others, so that a net is left more often than not."""
+    for _ in range(rng.randint(1, 2)):
+        words = list(TOKEN.finditer(text))
+        at, other = rng.choice(words), rng.choice(words)[0]
+        text = text[: at.start()] + rng.choice([other, *HOSTILE]) + text[at.end() :]
+    return text
+
+
+def test_mutants_in_use() -> None:
+    """What is still a net is differentiated and lowered, or refused as it was before."""
+    rng, text = random.Random(3), str(made())
+    nets = 0
+    for _ in range(150):
+        try:
+            net = Net.parse(with_other_words(rng, text))
+        except GradirError:
+            continue
+        nets += 1
+        before = str(net)
+        try:
+            net.AddGradientOperators([rng.choice([n for op in net.ops for n in op.outputs])])
+        except GradirError:
+            assert str(net) == before
+        given = {"x": np.ones((2, 4)), "w/1": np.ones((3, 4)), "b": np.ones(3), "go": np.array(1)}
+        specs = {name: given.get(name, np.ones((2, 3))) for name in net.external_inputs}
+        with suppress(GradirError):
+            net.to_module(specs)
+    assert nets > 20
+
+
+@pytest.mark.parametrize("is_text", [True, False])
+def test_cut_off(is_text: bool) -> None:
+    """Each beginning of a file is a net of fewer operators, or an error with its place."""
+    net = made()
+    content: Any = str(net) if is_text else net.serialize()
+    for end in range(0, len(content), 7):
+        try:
+            read = Net.parse(content[:end])
+        except GradirError as error:
+            assert str(error).startswith(("<bytes>: byte ", "<string>:"))
+        else:
+            assert read.ops == net.ops[: len(read.ops)]
 
 
 def mutated(rng: random.Random, content: bytes) -> bytes:

@@ -84,6 +84,11 @@ class OperatorType:
         names = {*by_keyword, *filter(None, self.by_position)}
         return frozenset(names - CONTEXT).union(self.arguments)
 
+    @property
+    def has_seed(self) -> bool:
+        """Whether it draws random numbers by a seed."""
+        return self.builtin and self.known is not None and "seed" in self.known
+
     def differentiable_slots(self, op: Operator) -> Sequence[int]:
         """The inputs of an operator that have a gradient."""
         found = self.differentiable

@@ -124,6 +124,19 @@ def test_nets_as_deep_as_they_may_be() -> None:
     assert Net.parse(str(net)) == net == Net.parse(net.serialize())
 
 
+def test_seed_beside_the_device() -> None:
+    """Caffe2 has the seed of random numbers there; operators without chance have none."""
+    device = "device_option { device_type: CUDA random_seed: 7 }"
+    net = Net.parse(
+        f'op {{ type: "XavierFill" output: "w" {device} arg {{ name: "shape" ints: [2, 3] }} }} '
+        f'op {{ type: "Relu" input: "w" output: "w" {device} }} '
+        f'op {{ type: "Dropout" input: "w" output: "y" {device} arg {{ name: "seed" i: 2 }} }}'
+    )
+    assert [op.args.get("seed") for op in net.ops] == [7, None, 2]
+    assert {op.device for op in net.ops} == {"cuda"}
+    assert Net.parse(str(net)) == net == Net.parse(net.serialize())
+
+
 def test_text_of_protobuf() -> None:
     """What protobuf's own printer writes, and what hands write."""
     text = """

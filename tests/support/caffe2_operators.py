@@ -136,6 +136,12 @@ def _neighbours(x: Any, axis: int = 1) -> Any:
     return tuple(np.moveaxis(y, -1, axis) for y in (x / scale**0.75, scale))
 
 
+def _all_channels(x: Any) -> Any:
+    """Local response normalization over more channels than there are."""
+    scale = 1 + np.broadcast_to((x * x).sum(1, keepdims=True), x.shape)
+    return x / np.sqrt(scale), scale
+
+
 OPERATORS: tuple[Row, ...] = (
     Row("Add", [M, N], np.add, active=BOTH),
     Row("Add", [M, V], np.add, active=BOTH, note="numpy"),
@@ -250,6 +256,8 @@ OPERATORS: tuple[Row, ...] = (
     Row("LRN", [IMAGE], partial(_neighbours, axis=3),
         {"size": 3, "alpha": 0.6, "beta": 0.75, "bias": 0.5, "order": "NHWC"}, outputs=2,
         note="last"),
+    Row("LRN", [IMAGE], _all_channels, {"size": 2**31 - 1, "alpha": 2.0**31 - 1, "beta": 0.5},
+        outputs=2, note="all"),
     Row("ConstantFill", [], lambda: np.full((2, 3), 0.5), {"shape": [2, 3], "value": 0.5}, ()),
     Row("ConstantFill", [ROWS], lambda x: np.full(3, 7), {"value": 7.0}, (), note="like"),
     Row("ConstantFill", [ROWS], lambda x: np.full((3, 2), 7), {"value": 7.0, "extra_shape": [2]},

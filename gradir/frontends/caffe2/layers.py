@@ -72,10 +72,10 @@ def local_response_norm(
         raise ArgumentError(f"expected rank 4 and an odd size, got {list(x.shape)} and {size}")
     axis = 1 if layout_named(order) == "NCHW" else 3
     count, beside = x.shape[axis], [*x.shape]
-    beside[axis] = size // 2
+    beside[axis] = half = min(size // 2, count)  # channels that are further away are none
     zeros = gnp.zeros(beside, x.dtype)
     wide = gnp.concat([zeros, gnp.square(x), zeros], axis=axis)
-    sizes = [[k, count, size - 1 - k] for k in range(size)]
+    sizes = [[k, count, 2 * half - k] for k in range(2 * half + 1)]
     around = [gnp.split(wide, axis=axis, sizes=each)[1] for each in sizes]
     scale = sum(around[1:], around[0]) * (float(alpha) / size) + float(bias)
     return x * gnp.pow(scale, -float(beta)), scale

@@ -183,6 +183,8 @@ def test_refused_at_once(
         ("Conv", ["a", "b"], {"kernel": 2}, [(1, 1, 4, 4), (1, 1, 3, 3)], "the filter has"),
         ("MaxPool", ["a"], {}, [(1, 1, 4, 4)], "kernel: expected the extents"),
         ("Cast", ["a"], {"to": "complex"}, [(2,)], "element type: expected one of"),
+        ("Cast", ["a"], {"to": "M8[s/0]"}, [(2,)], "element type: expected one of"),
+        ("Cast", ["a"], {"to": "f\udc90"}, [(2,)], "element type: expected one of"),
         ("Scale", ["a"], {"scale": "two"}, [(2,)], "Scale -> y: "),
         ("LabelCrossEntropy", ["a", "b"], {}, [(2, 3), (3,)], "labels: expected one for each"),
         ("WeightedSum", ["a", "b", "a"], {}, [(2,), (1,)], "expected a weight behind each"),

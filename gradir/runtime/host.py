@@ -1,7 +1,7 @@
-"""Host calls of native code: calls of registered Python functions.
+"""Host calls of native code: calls of registered functions, of Python's and native ones.
 
-Native code runs without the GIL; `gradir_host` takes it, on the thread that made the call, and
-stores exceptions.
+Native code runs without the GIL; `gradir_host` takes it for a Python function, on the thread that
+made the call, and stores exceptions. Native functions it calls by itself.
 """
 
 from __future__ import annotations
@@ -13,25 +13,48 @@ import numpy as np
 
 from gradir.codegen.driver.program import CompiledProgram, HostCallSite
 from gradir.dialects.grad.host_functions import host_function
-from gradir.errors import ExecutionError, HostRecursionError
+from gradir.errors import ExecutionError, HostCallError, HostRecursionError
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.host_calls import HostCall, run
+from gradir.runtime.native_blocks import HostRecord, NativeBlock
 from gradir.runtime.stack import has_room
 
 
 class HostCalls:
-    """The host calls of one program; its code calls this object, which must outlive the code."""
+    """The host calls of one program; its code calls this object, which must outlive the code.
+
+    `address` is that of an array with a record for each call.
+    """
 
     def __init__(self, program: CompiledProgram):
         self._calls = [_resolved(site) for site in program.host_calls]
+        records = [self._record(call) for call in self._calls]
+        self._records: Any = (HostRecord * len(records))(*records)
+        self.address = ctypes.addressof(self._records)
+
+    def _record(self, call: HostCall) -> HostRecord:
+        block = _block(call)
+        return HostRecord(id(self)) if block is None else block.record(self)
 
     def __call__(self, number: int, buffers: int, table: int) -> None:
-        """Run one call on the arrays with the addresses at `buffers`, on the stack."""
+        """Run one call on the arrays with the addresses at `buffers`, on the stack.
+
+        Of a native call that has failed `buffers` is the block; its error is raised.
+        """
         del table
         call = self._calls[number]
+        if (block := _block(call)) is not None:
+            raise HostCallError(f"{call.place}: {block.failure(buffers)}")
         if not has_room(buffers):
             raise HostRecursionError(f"{call.place}: the stack has no room for one more call")
         run(call, *_arrays(call, buffers), is_lent=True)
+
+
+def _block(call: HostCall) -> NativeBlock | None:
+    """The block of a call that Python does not make."""
+    if call.operator is None or call.operator.operator.debug:
+        return None
+    return call.operator.native
 
 
 def _arrays(call: HostCall, buffers: int) -> tuple[list[Array], list[Array | None]]:

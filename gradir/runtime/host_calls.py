@@ -60,7 +60,7 @@ class HostCall:
                 f"function, got {len(self.inputs)} operands, {len(self.outputs)} results and "
                 f"{'no `of`' if self.of is None else f'of = {self.of}'}"
             )
-        return OperatorCall(function, layout, self.place, self.outputs, self.unread)
+        return OperatorCall(function, layout, self.place, self.inputs, self.outputs, self.unread)
 
 
 def host_call_of(op: HostCallOp) -> HostCall:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,13 +17,13 @@ Places = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class Operator:
-    """A Python function of a custom op, and what it was declared to need.
+    """A function of a custom op, and what it was declared to need.
 
-    forward(inputs, outputs, req); backward(cotangents, inputs, outputs, grads, req);
-    jvp(tangents, inputs, outputs, out_tangents, req).
+    In Python: forward(inputs, outputs, req); backward(cotangents, inputs, outputs, grads, req);
+    jvp(tangents, inputs, outputs, out_tangents, req). Or a NativeFunction.
     """
 
-    function: Callable[..., Any]
+    function: Any
     role: Literal["forward", "backward", "jvp"] = "forward"
     needs: tuple[str, ...] = NEEDS
     state: int = 0
@@ -34,10 +34,10 @@ class Operator:
 class Layout:
     """The arguments of an operator's function: the tuples that it reads, and the one it writes.
 
-    Each has a name. The places of a tuple are None where the op does not need any of it.
+    Each has a name, and an entry for each array of its kind.
     """
 
-    read: tuple[tuple[str, Places | None], ...]
+    read: tuple[tuple[str, Places], ...]
     written: tuple[str, Places]
 
     @property
@@ -46,7 +46,7 @@ class Layout:
         return {
             place: f"{group}[{k}]"
             for group, places in self.read
-            for k, place in enumerate(places or ())
+            for k, place in enumerate(places)
             if place is not None
         }
 
@@ -95,7 +95,6 @@ def _numbered(active: Sequence[int], count: int) -> Places:
     return tuple(active.index(k) if k in active else None for k in range(count))
 
 
-def _places(kinds: Sequence[tuple[str, int]], kind: str, count: int) -> Places | None:
-    """The operands of a kind; None if there are none of it though there could be."""
-    found = tuple(kinds.index((kind, k)) if (kind, k) in kinds else None for k in range(count))
-    return None if found and all(place is None for place in found) else found
+def _places(kinds: Sequence[tuple[str, int]], kind: str, count: int) -> Places:
+    """The operands of a kind."""
+    return tuple(kinds.index((kind, k)) if (kind, k) in kinds else None for k in range(count))

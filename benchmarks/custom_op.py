@@ -1,9 +1,13 @@
-"""A chain of 100 calls of Python functions in one program: what a call costs.
+"""A chain of 100 calls of Python or native functions in one program: what a call costs.
 
 Each function copies 16 numbers. A call of NumPy's copy in a Python loop is the work itself.
 """
 
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import harness
@@ -71,10 +75,17 @@ def prepare_host_function(threads: int) -> harness.Call:
 
 
 def prepare_custom_op(threads: int, differentiate: bool, debug: bool = False) -> harness.Call:
-    """`gradir.custom_op`; differentiated, there are as many backward calls."""
+    """`gradir.custom_op`."""
     import gradir
 
     op = gradir.custom_op(copy, same, copy_back, needs=("cotangents",), debug=debug)
+    return prepare_chain(op, threads, differentiate)
+
+
+def prepare_chain(op: Any, threads: int, differentiate: bool) -> harness.Call:
+    """A chain of calls of an op; differentiated, half of them are backward."""
+    import gradir
+
     (x,) = make_inputs()
 
     def chain(x: Any) -> Any:
@@ -90,6 +101,41 @@ def prepare_custom_op(threads: int, differentiate: bool, debug: bool = False) ->
     return lambda: both(x, x)[1]
 
 
+SOURCE = """
+#include "gradir_op.h"
+#include <string.h>
+
+int32_t copy(const gradir_call *call) {
+    const gradir_array *x = &call->inputs[0];
+    memcpy(call->outputs[0].data, x->data, (size_t)x->size * sizeof(double));
+    return 0;
+}
+
+int32_t copy_back(const gradir_call *call) {
+    const gradir_array *ct = &call->cotangents[0];
+    memcpy(call->grads[0].data, ct->data, (size_t)ct->size * sizeof(double));
+    return 0;
+}
+"""
+
+
+def prepare_native(threads: int, differentiate: bool) -> harness.Call:
+    """The same functions in C: `gradir.native`."""
+    import gradir
+
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise harness.UnavailableError("no C compiler")
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder) / "copy.c", Path(folder) / "copy.so"
+        source.write_text(SOURCE)
+        options = "-O2", "-shared", "-fPIC", f"-I{gradir.include_dir()}"
+        subprocess.run([compiler, *options, source, "-o", library], check=True)
+        forward, backward = (gradir.native(library, name) for name in ("copy", "copy_back"))
+    op = gradir.custom_op(forward, same, backward, needs=("cotangents",), pure=True)
+    return prepare_chain(op, threads, differentiate)
+
+
 def workloads(threads: int) -> Iterator[harness.Workload]:
     """The one workload."""
     contenders = [
@@ -100,8 +146,10 @@ def workloads(threads: int) -> Iterator[harness.Workload]:
             "half of them backward", lambda: prepare_custom_op(threads, True), "gradir"
         ),
         harness.Contender("debug", lambda: prepare_custom_op(threads, False, True), "gradir"),
+        harness.Contender("native functions", lambda: prepare_native(threads, False), "gradir"),
+        harness.Contender("native, half backward", lambda: prepare_native(threads, True), "gradir"),
     ]
-    title = f"{CALLS} calls of Python functions, copies of 16 elements, f64"
+    title = f"{CALLS} calls of Python or native functions, copies of 16 elements, f64"
     yield harness.Workload(title, contenders, reference="NumPy")
 
 

@@ -28,13 +28,10 @@ class HostCalls:
 
     def __init__(self, program: CompiledProgram):
         self._calls = [_resolved(site) for site in program.host_calls]
-        records = [self._record(call) for call in self._calls]
+        self._blocks = [_block(call) for call in self._calls]
+        records = [HostRecord(id(self)) if b is None else b.record(self) for b in self._blocks]
         self._records: Any = (HostRecord * len(records))(*records)
         self.address = ctypes.addressof(self._records)
-
-    def _record(self, call: HostCall) -> HostRecord:
-        block = _block(call)
-        return HostRecord(id(self)) if block is None else block.record(self)
 
     def __call__(self, number: int, buffers: int, table: int) -> None:
         """Run one call on the arrays with the addresses at `buffers`, on the stack.
@@ -42,8 +39,8 @@ class HostCalls:
         Of a native call that has failed `buffers` is the block; its error is raised.
         """
         del table
-        call = self._calls[number]
-        if (block := _block(call)) is not None:
+        call, block = self._calls[number], self._blocks[number]
+        if block is not None:
             raise HostCallError(f"{call.place}: {block.failure(buffers)}")
         if not has_room(buffers):
             raise HostRecursionError(f"{call.place}: the stack has no room for one more call")

@@ -50,6 +50,11 @@ class OperatorCall:
         return self.layout.requests(self.unread)
 
     @cached_property
+    def _read(self) -> list[Places | None]:
+        """The tuples that are read; None for one of which nothing is there, though it could be."""
+        return [p if not p or any(k is not None for k in p) else None for _, p in self.layout.read]
+
+    @cached_property
     def _poison(self) -> list[Any]:
         of_dtype = debug_poison if self.operator.debug else poison
         return [of_dtype(spec.dtype) for spec in self.outputs]
@@ -107,7 +112,7 @@ class OperatorCall:
             self._call_native(self.native, given, made)
             return
         name, places = self.layout.written
-        arrays = [_some(_chosen(given, at)) for _, at in self.layout.read]
+        arrays = [None if at is None else _chosen(given, at) for at in self._read]
         try:
             returned: Any = self.operator.function(*arrays, _chosen(made, places), self._requests)
         except HostCallError:
@@ -174,11 +179,6 @@ class OperatorCall:
 
 def _chosen(arrays: Sequence[Array], places: Places) -> tuple[Array | None, ...]:
     return tuple([None if place is None else arrays[place] for place in places])
-
-
-def _some(arrays: tuple[Array | None, ...]) -> tuple[Array | None, ...] | None:
-    """None for a tuple of which nothing is there, though it could be."""
-    return None if arrays and all(array is None for array in arrays) else arrays
 
 
 def _copy(made: Sequence[Array], outputs: Sequence[Array | None]) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from xdsl.dialects.builtin import FunctionType
 
 from gradir.dialects.base.shapes import is_float
-from gradir.dialects.grad.host_functions import NEEDS, dependencies, differentiable
+from gradir.dialects.grad.host_functions import NEEDS, Spec, dependencies, differentiable
 
 Places = tuple[int | None, ...]
 """The operand, or the result, that is each entry of a tuple of arrays; None for none."""
@@ -28,6 +28,7 @@ class Operator:
     needs: tuple[str, ...] = NEEDS
     state: int = 0
     debug: bool = False
+    infer: Callable[..., list[Spec]] | None = None  # of the op that it is a derivative of
 
 
 @dataclass(frozen=True)

@@ -553,3 +553,47 @@ def test_calls_in_calls() -> None:
     compiled = [gradir.compile(gradir.trace(op, np.array(3.0)), op.name)]
     assert compiled[0](np.array(10.0))[0] == 55 and depth[0] == 11
     compiled.clear()
+
+
+def test_text_cannot_hand_other_types_to_a_derivative() -> None:
+    """A function in C believes that the arrays of its op fit each other."""
+
+    def infer(x: gradir.Spec, w: gradir.Spec) -> gradir.Spec:
+        if x != w:
+            raise ValueError("x and w differ")
+        return x
+
+    given: dict[str, Any] = {"needs": ("cotangents", "inputs")}
+    gradir.custom_op(of("wave"), infer, of("wave_back"), name="wave", **given)
+    text = """func.func @f(%ct: CT, %x: X, %w: W) -> (GX, GW) {
+      %gx, %gw = grad.host_call %ct, %x, %w {
+        callee = "wave.backward", of = (E, f64) -> f64} : (CT, X, W) -> (GX, GW)
+      return %gx, %gw : GX, GW
+    }"""
+    fitting = {name: "tensor<3xf64>" for name in ("CT", "X", "W", "GX", "GW")}
+    wide = "tensor<300xf64>"
+    for changed, message in (
+        ({}, ""),
+        (
+            {"GX": wide},
+            r"grads\[0\], float64\[300\], must have the type of inputs\[0\]",
+        ),
+        (
+            {"X": wide, "GX": wide, "W": wide, "GW": wide},
+            r"cotangents\[0\], float64\[3\], must have the type that infer ",
+        ),
+        ({"CT": wide}, r"cotangents\[0\], float64\[300\], must have the type that infer gives"),
+        ({"W": wide}, r"grads\[1\], float64\[3\], must have the type of inputs\[1\]"),
+        ({"W": wide, "GW": wide}, "infer: ValueError: x and w differ"),
+        ({"E": "i64"}, r"operands, results and `of` must be those of a backward function"),
+    ):
+        types = {"E": "f64"} | fitting | changed
+        names = re.compile(r"\b(CT|X|W|GX|GW|E)\b")
+        module = gradir.parse(names.sub(lambda found, t=types: t[found[0]], text))
+        arrays = [np.ones(300 if types[n] == wide else 3) for n in ("CT", "X", "W")]
+        for run in (gradir.compile, lambda m, f, a=arrays: gradir.interpret(m, f, *a)):
+            if message:
+                with pytest.raises(gradir.GradirError, match=message):
+                    run(module, "f")
+            else:
+                run(module, "f")

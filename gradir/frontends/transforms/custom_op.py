@@ -76,7 +76,8 @@ class CustomOp(Copied):
         if function is None or isinstance(function, CustomOp):
             return None if function is None else function.name
         name = f"{self.name}.{role}"
-        operator = Operator(function, role, self._needs, self.state, self._debug)
+        options = self._needs, self.state, self._debug, self._expected
+        operator = Operator(function, role, *options)
         register(HostFunction(name, operator, pure=self._pure, takes_kinds=True))
         return name
 

@@ -16,7 +16,7 @@ import numpy as np
 from gradir.codegen.text.native_operators import CALL_PLACE, HOST_RECORD
 from gradir.runtime.arrays import Array, ArraySpec
 from gradir.runtime.native_functions import NativeFunction
-from gradir.runtime.operator_layout import Layout, Operator
+from gradir.runtime.operator_layout import Layout, Operator, Places
 
 ABI = 1
 ROLES = "forward", "backward", "jvp"
@@ -81,42 +81,53 @@ class NativeBlock:
         unread: frozenset[int],
     ):
         self.function: NativeFunction = operator.function
-        groups = {name: len(places) for name, places in (*layout.read, layout.written)}
-        call = CallRecord(ABI, ROLES.index(operator.role), groups["inputs"], groups["outputs"])
-        call.data, call.message_size = self.function.data, MESSAGE_BYTES
-        # the words of the block that point into it, and where to
-        moved: list[tuple[int, int]] = []
-        # the words for the data of operands, and of results
-        words: tuple[dict[int, int], dict[int, int]] = {}, {}
-        arrays: list[ArrayRecord] = []
-        for name, places in (*layout.read, layout.written):
-            moved.append((_word_of(name), _array_place(len(arrays))))
-            is_written = name == layout.written[0]
-            for place in places:
-                if place is not None:
-                    words[is_written][place] = _array_place(len(arrays))
-                request = WRITE if is_written and place not in unread else NULL
-                spec = None if place is None else (outputs if is_written else inputs)[place]
-                arrays.append(_array(spec, request))
-        message = _array_place(len(arrays))
-        moved.append((_word_of("message"), message))
-        self._arrays = arrays  # their shapes live as long
         self._unread = unread
-        parts = [bytes(CALL_PLACE), bytes(call), *map(bytes, arrays), bytes(8)]
+        self._arrays: list[ArrayRecord] = []
+        # the words of the block that point into it, and where to
+        self._moved: list[tuple[int, int]] = []
+        read: dict[int, int] = {}
+        for name, places in layout.read:
+            read |= self._add(name, places, [(spec, NULL) for spec in inputs])
+        asked = [(spec, NULL if k in unread else WRITE) for k, spec in enumerate(outputs)]
+        written = self._add(*layout.written, asked)
+        self._message = self._end
+        self._moved.append((_word_of("message"), self._message))
+        self._size = self._message + MESSAGE_BYTES
+        counts = {name: len(places) for name, places in (*layout.read, layout.written)}
+        call = CallRecord(ABI, ROLES.index(operator.role), counts["inputs"], counts["outputs"])
+        call.data, call.message_size = self.function.data, MESSAGE_BYTES
+        # an empty message behind the arrays
+        parts = [bytes(CALL_PLACE), bytes(call), *map(bytes, self._arrays), bytes(8)]
         self._template = np.frombuffer(b"".join(parts), np.int64)
-        self._size = message + MESSAGE_BYTES
-        self._message = message
-        self._moved = np.array(moved, np.int64)
-        written = [words[True][k] for k in range(len(outputs)) if k not in unread]
-        self._buffers = np.array(
-            [*(words[False][k] for k in range(len(inputs))), *written], np.int64
+        self._moves = np.array(self._moved, np.int64)
+        buffers = [read[k] for k in range(len(inputs))]
+        buffers += [written[k] for k in range(len(outputs)) if k not in unread]
+        self._buffers = np.array(buffers, np.int64)
+
+    def _add(
+        self, name: str, places: Places, specs: Sequence[tuple[ArraySpec, int]]
+    ) -> dict[int, int]:
+        """Add a group of arrays, with their requests; returns the words for data, by place."""
+        self._moved.append((_word_of(name), self._end))
+        words: dict[int, int] = {}
+        for place in places:
+            if place is not None:
+                words[place] = self._end
+            self._arrays.append(ArrayRecord() if place is None else _array(*specs[place]))
+        return words
+
+    @property
+    def _end(self) -> int:
+        """Where the arrays end."""
+        return (
+            CALL_PLACE + ctypes.sizeof(CallRecord) + len(self._arrays) * ctypes.sizeof(ArrayRecord)
         )
 
     def record(self, calls: object) -> HostRecord:
         """The record for compiled code, which must not outlive this."""
         parts: list[Any] = [id(calls), self.function.address]
         parts += [self._template.ctypes.data, self._template.nbytes, self._size]
-        for table in (self._moved, self._buffers):
+        for table in (self._moves, self._buffers):
             parts += [table.ctypes.data, len(table)]
         return HostRecord(*parts)
 
@@ -125,7 +136,7 @@ class NativeBlock:
         block = np.zeros(self._size // 8, np.int64)
         start = block.ctypes.data
         block[: len(self._template)] = self._template
-        block[self._moved[:, 0] // 8] = self._moved[:, 1] + start
+        block[self._moves[:, 0] // 8] = self._moves[:, 1] + start
         arrays = [*given, *(a for k, a in enumerate(made) if k not in self._unread)]
         block[self._buffers // 8] = [array.ctypes.data for array in arrays]
         block[0] = _FUNCTION(self.function.address)(start + CALL_PLACE)
@@ -146,15 +157,8 @@ def _word_of(name: str) -> int:
     return CALL_PLACE + getattr(CallRecord, name).offset
 
 
-def _array_place(number: int) -> int:
-    """The place of an array of the call."""
-    return CALL_PLACE + ctypes.sizeof(CallRecord) + number * ctypes.sizeof(ArrayRecord)
-
-
-def _array(spec: ArraySpec | None, request: int) -> ArrayRecord:
-    """An array without its data; all zero for None."""
-    if spec is None:
-        return ArrayRecord()
+def _array(spec: ArraySpec, request: int) -> ArrayRecord:
+    """An array without its data; it keeps its shape alive."""
     shape = (ctypes.c_int64 * len(spec.shape))(*spec.shape)
     dtype, size = DTYPES.index(spec.dtype.name), prod(spec.shape)
     return ArrayRecord(None, shape, size, len(spec.shape), dtype, request)

@@ -15,9 +15,9 @@ from gradir.errors import ArgumentTypeError, NativeFunctionError
 
 # Of ctypes: a function that is to be called with the GIL.
 _NEEDS_GIL = 4
-_FunctionPointer: Any = ctypes.CFUNCTYPE(None).__mro__[1]
+_FunctionPointer = cast(Any, ctypes)._CFuncPtr
 _POINTERS: Any = (
-    ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int).__mro__[1], _FunctionPointer,
+    ctypes.c_void_p, ctypes.c_char_p, cast(Any, ctypes)._Pointer, _FunctionPointer,
 )  # fmt: skip
 
 

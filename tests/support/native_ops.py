@@ -90,6 +90,7 @@ def view(array: ArrayRecord) -> Array:
     shape = tuple(array.shape[: array.rank])
     if array.size == 0:
         return np.empty(shape, dtype)
+    assert array.data % dtype.itemsize == 0
     memory: Any = (ctypes.c_char * (array.size * dtype.itemsize)).from_address(array.data)
     return np.ndarray(shape, dtype, memory)
 

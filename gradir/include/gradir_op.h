@@ -16,7 +16,7 @@
  *     }
  *
  * A function returns 0, or after a failure another number, with a text in `message` if it has one.
- * Then gradir raises HostCallError with this text, and uses nothing that the function has written.
+ * Then the call of the program ends, with HostCallError and this text.
  *
  * It runs on the thread that called gradir, without Python's GIL: it may use nothing of Python's
  * unless it takes the GIL. Several threads may run it at once, on different arrays, and it may be

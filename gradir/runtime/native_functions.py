@@ -21,7 +21,7 @@ _POINTERS: Any = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NativeFunction:
     """An address of a function, and the `data` of its calls; see `gradir.native`.
 
@@ -31,8 +31,11 @@ class NativeFunction:
     name: str
     address: int
     data: int | None
-    kept: tuple[Any, ...] = field(compare=False, repr=False)
-    source: tuple[str, str] | None = field(compare=False, repr=False)
+    kept: tuple[Any, ...] = field(compare=False)
+    source: tuple[str, str] | None = field(compare=False)
+
+    def __repr__(self) -> str:
+        return f"<gradir.native {self.name}>"
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self.source is None:

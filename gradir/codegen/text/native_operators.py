@@ -38,11 +38,11 @@ CALL_PLACE = 8
 NATIVE_DECLARATION = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
-def field(name: str, record: str = "record") -> str:
-    """Lines that load a field of a record to a register of its name."""
+def field(name: str) -> str:
+    """Lines that load a field of `%record` to a register of its name."""
     type_, place = HOST_RECORD[name], list(HOST_RECORD).index(name)
     return (
-        f"  %{name}.place = getelementptr {record_type()}, ptr %{record}, i64 0, i32 {place}\n"
+        f"  %{name}.place = getelementptr {record_type()}, ptr %record, i64 0, i32 {place}\n"
         f"  %{name} = load {type_}, ptr %{name}.place"
     )
 

@@ -1,4 +1,4 @@
-"""grad.host_call: Python functions as ops."""
+"""grad.host_call: registered functions as ops."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _HostEffect(MemoryEffect):
 
 @irdl_op_definition
 class HostCallOp(IRDLOperation):
-    """The results of the Python function registered under the name `callee`.
+    """The results of the function registered under the name `callee`, of Python or native.
 
         %y = grad.host_call %x {callee = "fft", pure} : (tensor<8xf64>) -> tensor<8xf64>
 

@@ -1,4 +1,4 @@
-"""loopnest.host_call: a call of a Python function on buffers."""
+"""loopnest.host_call: a call of a registered function on buffers."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from xdsl.dialects.func import FuncOp
 from gradir.codegen.driver.entry import LIBRARY_SYMBOLS, OPENMP_SYMBOLS
 from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
 from gradir.codegen.driver.program import CompiledProgram, emit_program
-from gradir.codegen.text.callback_functions import HOST_OBJECT, HOST_SYMBOL, POLL_SYMBOL
+from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_THREADS
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.attributes import integers_of
@@ -208,7 +208,7 @@ def compile_function(
     host_calls = HostCalls(program) if program.host_calls else None
     symbols = symbols_of(program)
     if host_calls is not None:
-        symbols[HOST_OBJECT] = id(host_calls)
+        symbols[HOST_RECORDS] = host_calls.address
     code = jit.LoadedCode(compiled.data, (program.entry,), symbols)
     found = function.attributes.get(READ_RESULTS)
     is_read = isinstance(found, DenseArrayBase)

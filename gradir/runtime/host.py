@@ -1,8 +1,9 @@
-"""Host calls of native code: calls of registered Python functions.
+"""Host calls of native code: calls of registered functions, of Python's and native ones.
 
-Native code runs without the GIL; `gradir_host` takes it, on the thread that made the call, and
-stores exceptions. An async call runs on a worker thread, on arrays of its own, which are copied
-when it is started and waited for: so one that is late, or never done, harms nothing.
+Native code runs without the GIL; `gradir_host` takes it for a Python function, on the thread that
+made the call, and stores exceptions. Native functions it calls by itself. An async call runs on a
+worker thread, on arrays of its own, which are copied when it is started and waited for: so one that
+is late, or never done, harms nothing.
 """
 
 from __future__ import annotations
@@ -16,26 +17,39 @@ import numpy as np
 from gradir.codegen.driver.program import CompiledProgram, HostCallSite
 from gradir.codegen.text.callback_functions import ACTIONS, WAIT
 from gradir.dialects.grad.host_functions import host_function
-from gradir.errors import ExecutionError, HostRecursionError
+from gradir.errors import ExecutionError, HostCallError, HostRecursionError
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.host_calls import HostCall, run
 from gradir.runtime.host_errors import late
+from gradir.runtime.native_blocks import HostRecord, NativeBlock
 from gradir.runtime.stack import has_room
 from gradir.runtime.workers import Job, start
 
 
 class HostCalls:
-    """The host calls of one program; its code calls this object, which must outlive the code."""
+    """The host calls of one program; its code calls this object, which must outlive the code.
+
+    `address` is that of an array with a record for each call.
+    """
 
     def __init__(self, program: CompiledProgram):
         self._calls = [_resolved(site) for site in program.host_calls]
+        self._blocks = [_block(call) for call in self._calls]
+        records = [HostRecord(id(self)) if b is None else b.record(self) for b in self._blocks]
+        self._records: Any = (HostRecord * len(records))(*records)
+        self.address = ctypes.addressof(self._records)
         # by the table of the run, and the number of the call
         self._jobs: dict[int, dict[int, Job]] = {}
 
     def __call__(self, code: int, buffers: int, table: int) -> None:
-        """Run one call on the arrays with the addresses at `buffers`, on the stack."""
+        """Run one call on the arrays with the addresses at `buffers`, on the stack.
+
+        Of a native call that has failed `buffers` is the block; its error is raised.
+        """
         number, action = divmod(code, ACTIONS)
-        call = self._calls[number]
+        call, block = self._calls[number], self._blocks[number]
+        if block is not None:
+            raise HostCallError(f"{call.place}: {block.failure(buffers)}")
         addresses = _Addresses(buffers)
         if action == WAIT:
             made = _result(self._taken(number, table), call)
@@ -63,6 +77,13 @@ class HostCalls:
             job.drop()
 
 
+def _block(call: HostCall) -> NativeBlock | None:
+    """The block of a call that Python does not make."""
+    if call.operator is None or call.operator.operator.debug or call.is_async:
+        return None
+    return call.operator.native
+
+
 def _result(job: Job, call: HostCall) -> list[Array | None]:
     """The results of an async call; HostCallError where it fails or is late."""
     try:
@@ -78,7 +99,8 @@ def _made(call: HostCall, inputs: list[Array]) -> list[Array | None]:
         for k, spec in enumerate(call.outputs)
     ]
     lent = [None if array is None else array.view() for array in made]
-    run(call, [array.view() for array in inputs], lent, is_lent=True)
+    is_native = call.operator is not None and call.operator.native is not None
+    run(call, [array.view() for array in inputs], lent, is_lent=not is_native)
     return made
 
 

@@ -8,6 +8,7 @@ No test measures time: functions wait for each other by events, and would fail b
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import signal
@@ -25,7 +26,7 @@ import pytest
 import gradir
 import gradir.numpy as gnp
 from gradir.errors import ArgumentError, HostCallError
-from gradir.runtime import workers
+from gradir.runtime import native_blocks, workers
 
 LONG = 60.0
 """Seconds after which a test fails that waits."""
@@ -401,3 +402,28 @@ def test_a_function_that_never_returns_does_not_keep_the_process():
     command = [sys.executable, "-c", NEVER_ENDS]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False)
     assert (done.stdout, done.returncode) == ("late\n", 0), done.stderr
+
+
+def test_native_functions_too():
+    """A native function that is async runs on a worker: here one of ctypes, that waits."""
+    meeting = threading.Barrier(2, timeout=LONG)
+
+    @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+    def meet(call: int) -> int:
+        meeting.wait()
+        record = native_blocks.CallRecord.from_address(call)
+        x, y = record.inputs[0], record.outputs[0]
+        ctypes.memmove(y.data, x.data, x.size * 8)
+        return 0
+
+    op = gradir.custom_op(gradir.native(meet), lambda x: x, exec="async")
+    np.testing.assert_array_equal(gradir.jit(lambda x: op(x) + op(2 * x))(X), 3 * X)
+
+    @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+    def fail(call: int) -> int:
+        return 7
+
+    op = gradir.custom_op(gradir.native(fail), lambda x: x, exec="async", name="fails_natively")
+    for _ in range(2):
+        with pytest.raises(HostCallError, match="@fails_natively: the function returned 7"):
+            gradir.jit(lambda x: op(x))(X)

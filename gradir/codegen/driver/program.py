@@ -43,7 +43,7 @@ from gradir.codegen.driver.threads import SharedWork, Use
 from gradir.codegen.text.callback_functions import (
     ACTIONS,
     CALL,
-    HOST_OBJECT,
+    HOST_RECORDS,
     HOST_SYMBOL,
     WAIT,
 )
@@ -261,7 +261,7 @@ class _Driver:
             place = self.text.emit(f"getelementptr ptr, ptr {table}, i64 {k}")
             self.text.line(f"store ptr {self.buffers.pointer(operand)}, ptr {place}, align 8")
         code = ACTIONS * number + action
-        arguments = f"ptr @{HOST_OBJECT}, i64 {code}, ptr {table}, ptr %table"
+        arguments = f"ptr @{HOST_RECORDS}, i64 {code}, ptr {table}, ptr %table"
         self.polls.leave_if(self.text.emit(f"call i64 @{HOST_SYMBOL}({arguments})"))
 
     def loop(self, op: LoopOp | ForallOp) -> None:
@@ -320,7 +320,7 @@ class _Driver:
         parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
         if self.host_calls:
             parts.append(f"declare i64 @{HOST_SYMBOL}(ptr, i64, ptr, ptr)")
-            parts.append(f"@{HOST_OBJECT} = external global i8")
+            parts.append(f"@{HOST_RECORDS} = external global i8")
         if self.work.can_stop:
             parts += [POLL_DECLARATION, UNLIKELY_DEFINITION]
         parts.append(self.driver_text())

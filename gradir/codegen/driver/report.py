@@ -42,7 +42,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class HostCallSite:
-    """A call of a Python function: its name, how errors name the call, and the buffers' types.
+    """A call of a registered function: its name, how errors name the call, and the buffers' types.
 
     `outputs` are the types of all results; those in `unread` have no buffer.
     """

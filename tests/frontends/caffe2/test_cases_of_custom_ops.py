@@ -19,6 +19,7 @@ from gradir.errors import HostCallError
 from gradir.frontends.caffe2 import Net, OperatorError, register
 from gradir.frontends.caffe2.table import TYPES
 from tests.support.custom_ops import Arrays, own_registry
+from tests.support.native_ops import of
 
 
 @pytest.fixture(autouse=True)
@@ -350,3 +351,21 @@ def test_mx_exec_cross_device_copy() -> None:
     assert calls == [(name, "cross_device") for name in order]
     second = net.to_module({"a": X, "db": X}, [grads["a"]]).gradient("net", mode="vjp")
     assert 'callee = "again", exec = "cross_device"' in str(second)
+
+
+@pytest.mark.parametrize("is_native", [False, True])
+@pytest.mark.parametrize("in_stage", [False, True])
+def test_native_functions(in_stage: bool, is_native: bool) -> None:
+    """An operator type of functions in C, with a state that it writes in place."""
+    op = gradir.custom_op(
+        of("centre"), first, of("centre_back"), needs=("cotangents",), state=1, pure=True
+    )
+    register("Centre", 2, 2)(gradir.checkpoint(op) if in_stage else op)
+    net = Net("net")
+    net.Centre(["data", "mean"], ["out", "mean"])
+    grads = net.AddGradientOperators(["out"], wrt=["data"])
+    feeds = {"data": np.array([0.5, -2.5]), "mean": np.array(1.0)}
+    found = run_net(net, feeds, ["out", "mean", *grads.values()], is_native)
+    np.testing.assert_array_equal(found["out"], [-0.5, -3.5])
+    assert found["mean"] == 0.0
+    np.testing.assert_array_equal(found[str(grads["data"])], [1.0, 1.0])

@@ -35,6 +35,7 @@ __all__ = [
     "interpret",
     "jit",
     "jvp",
+    "kernel",
     "name",
     "native",
     "no_grad",
@@ -60,6 +61,7 @@ _LAZY = {
     "no_grad": "gradir.frontends.transforms.markers",
     "custom_vjp": "gradir.frontends.transforms.custom_derivatives",
     "custom_op": "gradir.frontends.transforms.custom_op",
+    "kernel": "gradir.frontends.transforms.kernel",
     "include_dir": "gradir.runtime.native_functions",
     "native": "gradir.runtime.native_functions",
     "Trainer": "gradir.frontends.training.trainer",
@@ -95,6 +97,7 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.flow import scan as scan
     from gradir.frontends.transforms.flow import while_loop as while_loop
     from gradir.frontends.transforms.jit import jit as jit
+    from gradir.frontends.transforms.kernel import kernel as kernel
     from gradir.frontends.transforms.markers import checkpoint as checkpoint
     from gradir.frontends.transforms.markers import name as name
     from gradir.frontends.transforms.markers import no_grad as no_grad

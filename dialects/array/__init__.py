@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 
 from gradir.dialects.array import (
+    affine,
     arithmetic,
     assembly,
     comparison,
@@ -41,6 +42,7 @@ OPS = (
     *statistics.OPS,
     *movement.OPS,
     *slicing.OPS,
+    *affine.OPS,
     *assembly.OPS,
     *dynamic_slices.OPS,
     *triangles.OPS,

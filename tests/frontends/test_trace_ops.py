@@ -26,7 +26,9 @@ MODULES: dict[str, Any] = {"array": gradir.numpy, "nn": gradir.nn}
 # Ops whose function has another name, and why.
 RENAMED = {"array.constant": "asarray"}  # a constant is what becomes of an array
 # Ops whose results have a type that is written: the function takes a shape, a dtype, or both.
-SHAPED = {"array.reshape", "array.broadcast_to"}
+SHAPED = {
+    "array.reshape", "array.broadcast_to", "array.affine_gather", "array.affine_scatter_add",
+}  # fmt: skip
 TYPED = {"array.astype", "array.one_hot"}
 MADE = {"array.full", "array.iota", "array.uniform", "array.normal"}
 

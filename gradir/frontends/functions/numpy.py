@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradir.dialects.array import OPS
 from gradir.dialects.array.data_dependent import REFUSED
-from gradir.frontends.functions import creation, indexing, sparse, sugar, updates
+from gradir.frontends.functions import affine, creation, indexing, sparse, sugar, updates
 from gradir.frontends.functions.op_functions import functions_of
 from gradir.frontends.tracing.spec import ELEMENTS, Spec
 from gradir.frontends.tracing.tracer import FUNCTIONS
@@ -24,7 +24,7 @@ newaxis = None
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **functions_of((*OPS, *REFUSED), "gradir.numpy"),
-    **{f.__name__: f for f in (*creation.FUNCTIONS, *sugar.FUNCTIONS)},
+    **{f.__name__: f for f in (*creation.FUNCTIONS, *sugar.FUNCTIONS, *affine.FUNCTIONS)},
 }
 # NumPy's names for functions that the Array API standard has under others.
 _ALIASES = {

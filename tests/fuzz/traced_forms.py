@@ -123,6 +123,8 @@ ALONG = (
     "gnp.reshape({0}, (-1,))[:$N]",
     "gnp.unstack({0})[0]",
     "gnp.reshape({0}, (-1,))[::$N]",
+    "gradir.kernel(lambda i, k, x: x[i, k] * x[k, i], shape=$N, over=$N)({0})",
+    "gradir.kernel(lambda i, k, x: x[k - 1, i + k], shape=$N, over=2, pad=0.5)({0})",
 )
 VECTORS = (
     "{0}[::-1]",
@@ -142,6 +144,9 @@ VECTORS = (
     "gnp.stack([{0}, gnp.sin({0})])[1]",
     "gnp.broadcast_to({0}, (3, $N))[1]",
     "gnp.concat([{0}[1:], {0}[:1]])",
+    "gnp.affine_gather({0}, lambda i: (i * 2 - 1,), ($N,), pad=0.5)",
+    "gnp.affine_scatter_add({0}, lambda i: (i * -2 + $N,), ($N,), drop=True)",
+    "gradir.kernel(lambda i, x: x[i - 1] * x[i + 1] - x[i], pad=0.5)({0})",
 )
 MATRICES = (
     "{0}.T",
@@ -164,6 +169,7 @@ MATRICES = (
     "gnp.reshape(gnp.reshape({0}, (-1,)), ($N, $N))",
     "gnp.stack([{0}, {0} * 2.0])[1]",
     "gnp.moveaxis({0}, 0, 1)",
+    "gradir.kernel(lambda i, j, x: x[i - 1, j] * x[j, i] + 0.5 * x[i, j + 1], pad=0.5)({0})",
 )
 JOINED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("{0} @ {1}", (A, V), V),

@@ -1,0 +1,156 @@
+"""A gradir function called with arrays of another system: one program per kind of arguments."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradir.errors import ArgumentTypeError
+from gradir.forking import RenewedLock
+from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.source_locations import at, place_of_user, refusal
+from gradir.frontends.tracing.spec import Spec
+from gradir.frontends.tracing.trace import argument_names, function_name, traced
+from gradir.frontends.tracing.tracing import tracing
+from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.transforms.wrapped import Parts, Wrapped
+from gradir.interop.programs import Options, Program
+
+
+class _Made(NamedTuple):
+    """The program for one kind of arguments, and the nesting of its results."""
+
+    program: Program
+    nesting: Tree
+
+
+class Foreign(Wrapped, ABC):
+    """A function for another system; what is no array of that system is static.
+
+    A program is made for each nesting, shapes, dtypes and static values. In a traced function
+    it is the function itself.
+    """
+
+    array: str
+    """What the system calls an array, in messages."""
+    types: type | tuple[type, ...]
+    """The classes of its arrays."""
+    common: frozenset[type] = frozenset()
+    """Those for which calls with nothing else are made fast."""
+
+    def __init__(self, function: Callable[..., Any], options: Options, parts: Parts):
+        if not callable(function):
+            raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+        super().__init__(function, parts)
+        self._function, self._options = function, options
+        self._made: dict[tuple[Tree, tuple[Hashable, ...]], _Made] = {}
+        self._flat: dict[tuple[Hashable, ...], _Made] = {}
+        self._lock = RenewedLock()
+
+    @abstractmethod
+    def run(self, program: Program, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The results of a program, as arrays of the system."""
+
+    def flattened(self, arguments: Any) -> tuple[list[Any], Tree]:
+        """The leaves of the arguments, and their nesting."""
+        return flatten(arguments)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if tracing() is not None:
+            with at(place_of_user()):
+                return called("wrap", self._function, *args, **kwargs)
+        if not kwargs and self.common.issuperset(map(type, args)):
+            # most calls are so; flattening takes microseconds
+            found = self._flat.get(tuple([(x.shape, x.dtype) for x in args]))
+            if found is not None:
+                return found.nesting.build(self.run(found.program, args))
+        leaves, tree = self.flattened((args, kwargs))
+        types = self.types
+        arrays = [leaf for leaf in leaves if isinstance(leaf, types)]
+        made = self._for(leaves, tree)
+        if not kwargs and self.common.issuperset(map(type, args)):
+            self._flat[tuple([(x.shape, x.dtype) for x in args])] = made
+        return made.nesting.build(self.run(made.program, arrays))
+
+    def _for(self, leaves: Sequence[Any], tree: Tree) -> _Made:
+        kinds = [(x.shape, x.dtype) if isinstance(x, self.types) else _static(x) for x in leaves]
+        key = tree, tuple(kinds)
+        try:
+            found = self._made.get(key)
+        except TypeError:
+            raise self._unhashable(leaves, tree) from None
+        if found is None:
+            with self._lock:  # one thread makes it, and the others wait
+                found = self._made.get(key)
+                if found is None:
+                    with at(place_of_user()):
+                        found = self._made[key] = self._traced(leaves, tree)
+        return found
+
+    def _traced(self, leaves: Sequence[Any], tree: Tree) -> _Made:
+        function, names = self._function, argument_names(self._function, tree)
+        chosen = [isinstance(leaf, self.types) for leaf in leaves]
+
+        def of_arrays(*tracers: Any) -> Any:
+            rest, given = iter(tracers), list(leaves)
+            for k, name in enumerate(names):
+                if chosen[k]:
+                    given[k] = next(rest)
+                    given[k].named(name)
+            args, kwargs = tree.build(given)
+            try:
+                return called("wrap", function, *args, **kwargs)
+            except BufferError as error:
+                raise self._captured(error) from None
+
+        of_arrays.__name__ = function_name(function)
+        of_arrays.__wrapped__ = function  # pyright: ignore[reportFunctionMemberAccess]
+        arrays = [
+            self._spec(leaf, name)
+            for leaf, name, is_array in zip(leaves, names, chosen, strict=True)
+            if is_array
+        ]
+        made = traced("wrap", of_arrays, arrays)
+        return _Made(Program(made.module, made.name, self._options), made.results)
+
+    def _spec(self, array: Any, name: str) -> Spec:
+        try:
+            return Spec(array.shape, array.dtype)
+        except ArgumentTypeError as error:
+            raise refusal(f"wrap: {name}: {error}", ArgumentTypeError) from None
+
+    def _captured(self, error: BufferError) -> Exception:
+        return refusal(
+            f"wrap: {function_name(self._function)} uses {self.array} that is not one of its "
+            f"arguments, and would be a constant without a gradient ({error}); pass it as an "
+            "argument"
+        )
+
+    def _unhashable(self, leaves: Sequence[Any], tree: Tree) -> Exception:
+        names = argument_names(self._function, tree)
+        pairs = zip(names, leaves, strict=True)
+        name, leaf = next((n, x) for n, x in pairs if not (isinstance(x, self.types) or _is_hashable(x)))
+        kind = type(leaf).__name__
+        with at(place_of_user()):
+            return refusal(
+                f"wrap: {name}: expected {self.array}, or a hashable static value, got {kind}",
+                ArgumentTypeError,
+            )
+
+
+def _static(leaf: Any) -> Hashable:
+    """A static value as a part of a key: 1, 1.0 and True are different, 0.0 and -0.0 as well."""
+    if isinstance(leaf, float | complex | np.generic):
+        return type(leaf), repr(leaf)
+    return type(leaf), leaf
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

@@ -38,6 +38,8 @@ class Foreign(Wrapped, ABC):
     """What the system calls an array, in messages."""
     types: type | tuple[type, ...]
     """The classes of its arrays."""
+    captured: type[Exception]
+    """What its arrays raise where a constant is made of one that has a derivative."""
     common: frozenset[type] = frozenset()
     """Those for which calls with nothing else are made fast."""
 
@@ -103,8 +105,8 @@ class Foreign(Wrapped, ABC):
             args, kwargs = tree.build(given)
             try:
                 return called("wrap", function, *args, **kwargs)
-            except BufferError as error:
-                raise self._captured(error) from None
+            except self.captured as error:
+                raise self._refused(error) from None
 
         of_arrays.__name__ = function_name(function)
         of_arrays.__wrapped__ = function  # pyright: ignore[reportFunctionMemberAccess]
@@ -122,7 +124,7 @@ class Foreign(Wrapped, ABC):
         except ArgumentTypeError as error:
             raise refusal(f"wrap: {name}: {error}", ArgumentTypeError) from None
 
-    def _captured(self, error: BufferError) -> Exception:
+    def _refused(self, error: Exception) -> Exception:
         return refusal(
             f"wrap: {function_name(self._function)} uses {self.array} that is not one of its "
             f"arguments, and would be a constant without a gradient ({error}); pass it as an "

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from gradir.errors import ArgumentTypeError, TraceError
+from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
 from gradir.interop.foreign import Foreign
 from gradir.interop.packages import package
 from gradir.interop.programs import Halves, Options, Program
@@ -51,7 +51,7 @@ def wrap(
 class TorchFunction(Foreign):
     """A gradir function on tensors; see `wrap`."""
 
-    array, types = "a tensor", torch.Tensor
+    array, types, captured = "a tensor", torch.Tensor, BufferError
     common = frozenset((torch.Tensor, torch.nn.Parameter))
 
     def __init__(self, function: Callable[..., Any], options: Options, is_once: bool):
@@ -81,22 +81,8 @@ class _Call(NamedTuple):
     program: Program
     halves: Halves
     wrt: tuple[int, ...]
-    held: Any
-    """An output of the node that holds the other arguments; not an argument of this one."""
-
-
-class _Held(torch.autograd.Function):
-    """A node that holds the arguments that only create_graph reads.
-
-    Another node than that of the call: torch checks all tensors that a node saved when it reads
-    one, and backward can do without these.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, active: Any, *tensors: Any) -> Any:
-        """`active` requires a gradient, so that there is a node."""
-        ctx.save_for_backward(*tensors)
-        return active.new_empty(0)
+    held: Sequence[tuple[Any, int]]
+    """The arguments that only create_graph reads, and their versions."""
 
 
 class GradirCallOnce(torch.autograd.Function):
@@ -107,7 +93,7 @@ class GradirCallOnce(torch.autograd.Function):
         cls, program: Program, halves: Halves, wrt: tuple[int, ...], tensors: Sequence[Any]
     ) -> Sequence[Any]:
         """The results of a new node."""
-        return cls.apply(_Call(program, halves, wrt, None), *tensors)
+        return cls.apply(_Call(program, halves, wrt, ()), *tensors)
 
     @staticmethod
     def forward(ctx: Any, call: _Call, *tensors: Any) -> Any:
@@ -126,18 +112,39 @@ class GradirCallOnce(torch.autograd.Function):
         return results
 
     @staticmethod
-    def gradients(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+    def gradients(ctx: Any, *cotangents: Any) -> list[Any]:
         """The gradients by the backward half."""
-        call: _Call = ctx.call
-        program, halves, _, _ = call
+        program, halves, _, _ = ctx.call
         given = [_array(tensor) for tensor in ctx.saved_tensors]
         if halves.tapes:
             for place, tape in zip(halves.tapes, reversed(ctx.tapes), strict=True):
                 given.insert(place, tape)
         given += [_array(_dense(cotangents[k])) for k in program.of]
-        return _placed(call, [_tensor(array) for array in halves.backward(given)])
+        return [_tensor(array) for array in halves.backward(given)]
 
-    backward = staticmethod(torch.autograd.function.once_differentiable(gradients))
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+        grads = GradirCallOnce.gradients(ctx, *cotangents)
+        if torch.is_grad_enabled():
+            name = ctx.call.program.name
+            grads = _Constant.apply(name, *(grad.requires_grad_() for grad in grads))
+        return _placed(ctx.call, grads)
+
+
+class _Constant(torch.autograd.Function):
+    """Gradients that must not be differentiated: not in silence, as torch's once_differentiable."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, *grads: Any) -> Any:
+        ctx.name = name
+        return tuple(grad.detach() for grad in grads)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        raise ArgumentError(
+            f"wrap: gradients of @{ctx.name} are differentiated, which was wrapped with "
+            "once_differentiable=True; leave that out"
+        )
 
 
 class GradirCall(GradirCallOnce):
@@ -147,19 +154,40 @@ class GradirCall(GradirCallOnce):
     def called(
         cls, program: Program, halves: Halves, wrt: tuple[int, ...], tensors: Sequence[Any]
     ) -> Sequence[Any]:
-        held, unread = None, halves.unread
-        if unread:
-            held = _Held.apply(tensors[wrt[0]], *[tensors[k] for k in unread])
+        held = [(_held(tensors[k]), tensors[k]._version) for k in halves.unread]
         return cls.apply(_Call(program, halves, wrt, held), *tensors)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
-        if not torch.is_grad_enabled():
-            return GradirCallOnce.gradients(ctx, *cotangents)
         call: _Call = ctx.call
+        if not torch.is_grad_enabled():
+            return _placed(call, GradirCallOnce.gradients(ctx, *cotangents))
         program = call.program
         given = [*_arguments(ctx), *(_dense(cotangents[k]) for k in program.of)]
         return _placed(call, _run(GradirCall, program.transposed(call.wrt), given))
+
+
+def _held(tensor: Any) -> Any:
+    """A tensor for create_graph, on which no later change in place can set a grad_fn.
+
+    That would be a cycle which Python does not see. It is not saved by the node: torch checks all
+    saved tensors where it reads one, and backward can do without this one.
+    """
+    if not tensor.requires_grad:
+        return tensor.detach()
+    return tensor if tensor.is_leaf else _Alias.apply(tensor)
+
+
+class _Alias(torch.autograd.Function):
+    """A tensor of the same memory, version and gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any) -> Any:
+        return tensor.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        return cotangents[0]
 
 
 def _arguments(ctx: Any) -> list[Any]:
@@ -168,8 +196,14 @@ def _arguments(ctx: Any) -> list[Any]:
     halves = call.halves
     places = [place for k, place in enumerate(halves.residuals) if k not in halves.tapes]
     found = dict(zip(places, ctx.saved_tensors, strict=True))
-    if halves.unread:
-        found |= zip(halves.unread, call.held.grad_fn.saved_tensors, strict=True)
+    for place, (tensor, version) in zip(halves.unread, call.held, strict=True):
+        if tensor._version != version:
+            raise ArgumentError(
+                f"wrap: an argument of @{call.program.name} has been modified by an inplace "
+                f"operation, and create_graph needs it: it is at version {tensor._version}, "
+                f"expected {version}"
+            )
+        found[place] = tensor
     return [found[k] for k in range(len(call.program.inputs))]
 
 

@@ -59,7 +59,7 @@ _LARGEST_ELEMENT = 16
 
 
 def is_float(element: Attribute) -> TypeGuard[AnyFloat]:
-    return isinstance(element, _FLOATS)
+    return type(element) in _FLOATS
 
 
 def is_integer(element: Attribute) -> bool:
@@ -76,7 +76,8 @@ def tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
 
 
 def is_tensor(type_: Attribute) -> TypeGuard[AnyTensor]:
-    return isinstance(type_, TensorType)
+    # no class derives from it; an instance check of an abstract class costs much more
+    return type(type_) is TensorType
 
 
 def is_scalar(type_: Attribute) -> bool:
@@ -126,7 +127,7 @@ def element_count(type_: Attribute) -> int | None:
 
 def as_integer_type(type_: Attribute) -> IntegerType | None:
     """The type as an integer type (bool too); None for others."""
-    return cast(IntegerType, type_) if isinstance(type_, IntegerType) else None
+    return type_ if type(type_) is IntegerType else None
 
 
 def byte_size(element: Attribute) -> int:

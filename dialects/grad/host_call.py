@@ -71,10 +71,11 @@ class HostCallOp(IRDLOperation):
     The derivative is a host call of `backward`, by default the function's registered one. Its
     operands are the entries of `deps`, in order: "out_grad<k>" are cotangents of floating results,
     "in<k>" operands, "out<k>" results; by default those that were registered as needed, else all,
-    in this order. It returns the cotangents of all floating operands. It has a derivative if one
-    was registered with it. Forward mode calls the function's registered jvp, with the tangents of
-    floating operands, all operands and all results. A function may be registered with state: its
-    last operands, whose new values are the last results; these have no cotangents.
+    in this order; of a transfer the cotangent alone. It returns the cotangents of all floating
+    operands. It has a derivative if one was registered with it. Forward mode calls the function's
+    registered jvp, with the tangents of floating operands, all operands and all results. A function
+    may be registered with state: its last operands, whose new values are the last results; these
+    have no cotangents.
 
     of: for a derivative of a gradir.custom_op, the element types of the call that it belongs to.
     vjp: the host call of `backward`
@@ -133,6 +134,8 @@ class HostCallOp(IRDLOperation):
         if self.deps is not None:
             return [_dependency(each.data) for each in self.deps]
         needs = NEEDS if self.registered is None else self.registered.needs
+        if self.exec is not None and self.exec.data == "cross_device":
+            needs = NEEDS[:1]  # a transfer is linear
         seeded = self.differentiable(self.outputs)
         return dependencies(needs, len(self.inputs), len(self.outputs), seeded)
 

@@ -113,6 +113,24 @@ def _maps(accesses: tuple[Access | None, ...]) -> ArrayAttr[Attribute]:
     return ArrayAttr(UnitAttr() if a is None else AffineMapAttr(a.to_map()) for a in accesses)
 
 
+# By the identity of the array, which stands beside its accesses: to hash it is to walk it.
+_ACCESSES: dict[int, tuple[Attribute, tuple[Access | None, ...]]] = {}
+_MOST_ACCESSES = 4096
+
+
+def _accesses(maps: Attribute) -> tuple[Access | None, ...]:
+    """The accesses of a property of maps: `_maps`, back."""
+    known = _ACCESSES.get(id(maps))
+    if known is not None and known[0] is maps:
+        return known[1]
+    entries = cast(ArrayAttr[Attribute], maps)
+    found = tuple(access_of(m.data) if isinstance(m, AffineMapAttr) else None for m in entries)
+    if len(_ACCESSES) >= _MOST_ACCESSES:
+        _ACCESSES.clear()
+    _ACCESSES[id(maps)] = maps, found
+    return found
+
+
 @lru_cache(maxsize=4096)
 def _pads(values: tuple[Attribute | None, ...]) -> ArrayAttr[Attribute]:
     return ArrayAttr(UnitAttr() if p is None else p for p in values)
@@ -213,9 +231,7 @@ class LoopOp(IRDLOperation, ABC):
     @property
     def input_accesses(self) -> list[Access | None]:
         """One access per input; None for a whole tensor."""
-        return [
-            access_of(m.data) if isinstance(m, AffineMapAttr) else None for m in self.input_maps
-        ]
+        return list(_accesses(self.properties["input_maps"]))
 
     @property
     def input_pads(self) -> list[Attribute | None]:
@@ -223,7 +239,7 @@ class LoopOp(IRDLOperation, ABC):
 
     @property
     def output_accesses(self) -> list[Access]:
-        return [access_of(m.data) for m in self.output_maps]
+        return list(cast(tuple[Access, ...], _accesses(self.properties["output_maps"])))
 
     @property
     def output_combiners(self) -> list[str]:

@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from gradir.codegen.text.target import MachineTarget
@@ -246,7 +247,12 @@ def _triple(target: MachineTarget) -> str:
     return target.triple
 
 
+@cache
 def _machine(target: MachineTarget, level: int = SPEED_LEVEL) -> Any:
+    """LLVM's code generator for a target, kept: it takes longer to make than a small function.
+
+    It holds state of the function that it compiles, so it is used under the lock.
+    """
     # the large code model, the default of a JIT, would load each address from an immediate
     return (
         _llvm()

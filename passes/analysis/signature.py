@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -13,3 +15,10 @@ def argument_attributes(function: FuncOp) -> list[dict[str, Attribute]]:
         return [{} for _ in function.function_type.inputs.data]
     entries: ArrayAttr[DictionaryAttr] = function.arg_attrs
     return [dict(entry.data) for entry in entries]
+
+
+def set_argument_attributes(
+    function: FuncOp, attributes: Sequence[Mapping[str, Attribute]]
+) -> None:
+    """Give each argument the attributes, by name."""
+    function.arg_attrs = ArrayAttr([DictionaryAttr(dict(given)) for given in attributes])

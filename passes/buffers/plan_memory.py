@@ -102,12 +102,7 @@ def _check_buffers(function: FuncOp) -> None:
 def check_on_buffers(function: FuncOp, needed_by: str) -> None:
     """PassError if a tensor is left in a function."""
     for op in function.walk():
-        values = (
-            *op.operands,
-            *op.results,
-            *(a for r in op.regions for b in r.blocks for a in b.args),
-        )
-        for value in values:
+        for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args)):
             if is_tensor(value.type):
                 raise PassError(
                     f"{op.name}: {needed_by} needs buffers, got {value.type}; "

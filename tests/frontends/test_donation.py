@@ -81,19 +81,19 @@ def test_wrong_argument_numbers():
         gradir.jit(step, donate_argnums=2)(parameters(), X)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x, y: (y, x),
-        lambda x, y: (y * 2, x[::-1]),
-        lambda x, y: (x @ y, y @ x),
-        lambda x, y: (gnp.sum(x, axis=0) + y, x.T * y),
-        lambda x, y: (x, x),
-        lambda x, y: (gnp.ones_like(x), x + y),
-        lambda x, y: (gradir.fori_loop(0, 3, lambda i, c: c @ y, x), x),
-        lambda x, y: (x.at[[0, 0, 1]].add(y), y.at[1:].set(x[:-1])),
-    ],
-)
+READ_LATE = [
+    lambda x, y: (y, x),
+    lambda x, y: (y * 2, x[::-1]),
+    lambda x, y: (x @ y, y @ x),
+    lambda x, y: (gnp.sum(x, axis=0) + y, x.T * y),
+    lambda x, y: (x, x),
+    lambda x, y: (gnp.ones_like(x), x + y),
+    lambda x, y: (gradir.fori_loop(0, 3, lambda i, c: c @ y, x), x),
+    lambda x, y: (x.at[[0, 0, 1]].add(y), y.at[1:].set(x[:-1])),
+]
+
+
+@pytest.mark.parametrize("function", READ_LATE)
 def test_values_that_are_read_after_the_result_is_written(function: Any):
     """The memory is taken only when nothing reads the old values."""
     x, y = RANDOM.normal(size=(2, 3, 3))
@@ -132,8 +132,8 @@ def test_out():
     assert function(x, out=(place, None))[0] is place
     with pytest.raises(ArgumentTypeError, match="out: expected arrays, or None, nested as the"):
         function(x, out=place)
-    with pytest.raises(ArgumentError, match="memory"):
-        function(x, out=(x, None))
+    with pytest.raises(ArgumentError, match="shares memory"):
+        function(x, out=(x, {"a": x, "b": None}))
     named = gradir.jit(lambda x, out: x + out)
     np.testing.assert_array_equal(named(x, out=x), 2 * x)
     donating = gradir.jit(lambda x: x + 1, donate_argnums=0)
@@ -141,6 +141,49 @@ def test_out():
         donating(x.copy(), out=place)
     with pytest.raises(TraceError, match="out is for arrays"):
         gradir.trace(lambda x: function(x, out=(place, None)), x)
+
+
+@pytest.mark.parametrize("function", READ_LATE)
+def test_arguments_as_out(function: Any):
+    """The results are those of new memory, whichever arguments they lie in."""
+    x, y = RANDOM.normal(size=(2, 3, 3))
+    jitted = gradir.jit(function)
+    wanted = jitted(x, y)
+    for places in ((0, None), (None, 0), (1, 0), (0, 1), (1, None)):
+        given = x.copy(), y.copy()
+        out = tuple(None if k is None else given[k].view() for k in places)
+        found = jitted(*given, out=out)
+        for one, other, entry in zip(found, wanted, out, strict=True):
+            assert entry is None or one is entry
+            np.testing.assert_array_equal(one, other)
+
+
+def test_arguments_as_out_that_are_refused():
+    function = gradir.jit(lambda x, y: x[::-1] + y)
+    x, y = np.arange(4.0), np.ones(4)
+    for arguments, out, message in (
+        ((x, x), x, r"out\[0\] shares memory with argument 0"),
+        ((x[:3], y[:3]), x[1:], r"out\[0\] shares memory with argument 0"),
+        ((x[::-1], y), x[::-1], r"out\[0\]: expected a C-contiguous array"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            function(*arguments, out=out)
+    np.testing.assert_array_equal(x, np.arange(4.0))
+    # another type is other memory
+    widened = gradir.jit(lambda x: x.astype("float64"))
+    bits = np.ones(2, np.int64)
+    with pytest.raises(ArgumentError, match="shares memory"):
+        widened(bits, out=bits.view(np.float64))
+
+
+def test_out_beside_donation():
+    function = gradir.jit(lambda x, y: (x - y, x * y), donate_argnums=0)
+    x, y = np.arange(3.0), np.full(3, 2.0)
+    first, second = function(x, y, out=(None, y))
+    assert second is y
+    np.testing.assert_array_equal((first, y), [[-2, -1, 0], [0, 2, 4]])
+    with pytest.raises(ArgumentError, match="x was donated"):
+        function(x, y)
 
 
 def test_what_a_failed_call_may_have_written_is_refused():

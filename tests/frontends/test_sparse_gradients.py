@@ -227,7 +227,7 @@ def test_a_whole_part_and_both_options():
         ({"a": True}, "sparse must be nested like the gradient, got nothing at sparse['b']"),
         ({"a": True, "b": True, "c": True}, "got an array at sparse['c'] and nothing at"),
         ({"a": [True], "b": False}, "got a list of 1 at sparse['a'] and an array at"),
-        ({"a": "yes", "b": False}, "sparse['a'] must be True or False, got str"),
+        ({"a": "yes", "b": False}, "sparse['a'] must be True or False, got 'yes'"),
         (True, "t_b has no rows, got float64[]"),
         (lambda: True, "is called with 1 argument"),
     ],

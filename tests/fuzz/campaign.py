@@ -66,7 +66,8 @@ class Tally:
 class Campaign:
     """Cases one after another, until there are no more or time is up.
 
-    `known` counts faults by level and key; `report` gets the first of each.
+    `known` counts faults by level and key; `report` gets the first of each. `idle` are processes
+    that runs take and give back; without it each run has its own.
     """
 
     def __init__(
@@ -74,7 +75,9 @@ class Campaign:
         report: Callable[[Fault], None],
         shrinks: bool = True,
         progress: Callable[[str], None] = lambda text: None,
+        idle: list[Worker] | None = None,
     ) -> None:
+        self.idle = idle
         self.report = report
         self.shrinks = shrinks
         self.progress = progress
@@ -91,7 +94,7 @@ class Campaign:
                 done.result()
 
     def _work(self, cases: Cases, end: float | None) -> None:
-        worker = Worker()
+        worker = self.idle.pop() if self.idle else Worker()
         try:
             while end is None or time.monotonic() < end:
                 with self.lock:
@@ -100,7 +103,10 @@ class Campaign:
                     return
                 self._case(worker, *case)
         finally:
-            worker.close()
+            if self.idle is None:
+                worker.close()
+            else:
+                self.idle.append(worker)
 
     def _case(self, worker: Worker, name: str, seed: int) -> None:
         found = worker.run(run_seed, name, seed)

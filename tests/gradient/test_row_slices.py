@@ -261,7 +261,8 @@ def test_requests_beside_slices(body: str, request_of_y: str) -> None:
     expected: Any = gradir.interpret(plain, "f_grad", *arguments)
     asked = module.gradient("f", wrt=[0, 2], mode="grad", req={0: "slices", 2: request_of_y})
     out = None if request_of_y != "add" else [None, None, np.array(2.0)]
-    _, slices, *rest = gradir.compile(asked, "f_grad")(*arguments, out=out)
+    found: Any = gradir.compile(asked, "f_grad")(*arguments, out=out)
+    _, slices, *rest = found
     np.testing.assert_array_equal(slices.indices, expected[1].indices)
     np.testing.assert_allclose(slices.values, expected[1].values, rtol=1e-12)
     wanted = {"write": [expected[2]], "add": [2.0 + expected[2]], "null": []}[request_of_y]

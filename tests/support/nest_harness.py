@@ -376,7 +376,7 @@ def one_by_one(items: int) -> Sequence[tuple[int, int]]:
 
 def in_three(items: int) -> Sequence[tuple[int, int]]:
     cuts = [0, items // 3, items // 2, items]
-    return list(pairwise(cuts))
+    return [(begin, end) for begin, end in pairwise(cuts) if begin < end]
 
 
 def operands(op: NestOp, seed: int = 0) -> tuple[list[Array], list[Array]]:

@@ -77,18 +77,23 @@ def shared_operands(op: FuncOp, wrt: Sequence[int]) -> Iterator[tuple[FuncOp, li
 
 @dataclass
 class Batch:
-    """Functions that are compiled as one, by a driver that calls each on arguments of its own."""
+    """Functions that are compiled as one, by a driver that calls each on arguments of its own.
+
+    Until then each lies in a module of its own, which is derived and interpreted sooner.
+    """
 
     module: ModuleOp = field(default_factory=lambda: ModuleOp([]))
     calls: list[tuple[str, list[Array]]] = field(default_factory=list[tuple[str, list[Array]]])
+    own: list[ModuleOp] = field(default_factory=list[ModuleOp])
 
     def add(self, op: FuncOp, arrays: Sequence[Array], wrt: Sequence[int] = (), order: int = 0):
         """Have a function called, or its vjp of some order, on random cotangents."""
-        self.module.body.block.add_op(op)
+        module = ModuleOp([op])
+        self.own.append(module)
         name, count = op.sym_name.data, len(arrays)
         for _ in range(order):
             moved = [*wrt, *range(count, len(op.body.block.args))]
-            [op] = gradient(self.module, name, moved, mode="vjp")
+            [op] = gradient(module, name, moved, mode="vjp")
             name = op.sym_name.data
         generator = np.random.default_rng(len(self.calls))
         cts = [
@@ -98,10 +103,15 @@ class Batch:
         self.calls.append((name, [*arrays, *cts]))
 
     def expected(self) -> list[tuple[Array, ...]]:
-        return [interpret(self.module, name, arrays) for name, arrays in self.calls]
+        calls = zip(self.own, self.calls, strict=True)
+        return [interpret(module, name, arrays) for module, (name, arrays) in calls]
 
     def add_driver(self) -> list[int]:
-        """Add `@driver`, which makes all calls; gives the number of results of each."""
+        """Gather all functions, and add `@driver`, which makes all calls; gives the number of
+        results of each."""
+        for function in [op for module in self.own for op in module.ops]:
+            function.detach()
+            self.module.body.block.add_op(function)
         functions = {f.sym_name.data: f for f in self.module.ops if isinstance(f, FuncOp)}
         arguments = [a for name, _ in self.calls for a in functions[name].function_type.inputs]
         block = Block(arg_types=arguments)

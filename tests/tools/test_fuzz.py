@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from fuzz.campaign import Campaign, Fault, seeds
 from fuzz.found import text_of
+from fuzz.worker import Worker
 
 SEED = 0
 CHUNKS = 8
@@ -12,11 +15,20 @@ PROGRAMS = {"traced": 8, "tensor": 12, "mutants": 200}
 """Cases of each level in a chunk: two minutes of a core in all."""
 
 
+@pytest.fixture(scope="module")
+def idle() -> Iterator[list[Worker]]:
+    """A process for all chunks: one takes more than a second to start."""
+    workers: list[Worker] = []
+    yield workers
+    for worker in workers:
+        worker.close()
+
+
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_nothing_is_found(name: str, chunk: int) -> None:
+def test_nothing_is_found(name: str, chunk: int, idle: list[Worker]) -> None:
     found: list[Fault] = []
-    campaign = Campaign(found.append)
+    campaign = Campaign(found.append, idle=idle)
     count = PROGRAMS[name]
     campaign.run(seeds(name, SEED, count, chunk * count), jobs=1)
     assert not found, "\n\n".join(text_of(fault) for fault in found)

@@ -71,10 +71,11 @@ def emit_compute(
     slot = f.emit(f"alloca {kind}, align {plan.alignment}", "slot")
     finish = TurnedFinish(f, plan, epilogue) if turned else Finish(f, plan, epilogue)
     if not plan.shares:
-        _Compute(f, plan, finish, start, slot, "%scratch").units("%begin", "%end")
+        bounds = ("0", "1") if plan.units == 1 else ("%begin", "%end")
+        _Compute(f, plan, finish, start, slot, "%scratch").units(*bounds)
         return
     items = min(plan.shares, plan.units)
-    with f.loop("%begin", "%end", hint="share") as share:
+    with f.items(items, "share") as share:
         offset = add(f, multiply(f, share, plan.share_bytes), plan.shared_bytes)
         private = element_pointer(f, "i8", "%scratch", offset)
         bounds = [
@@ -121,6 +122,9 @@ class _Compute:
     def runs(self, begin: str, end: str) -> Generator[Run]:
         """Cut the units [begin, end) into runs of row tiles that share a column group."""
         f, plan = self.f, self.plan
+        if plan.units == plan.row_panels and plan.units <= plan.run_panels:
+            yield self._run(begin, end, "0")
+            return
         entry, head, done = f.current_label, f.fresh("run.head"), f.fresh("run.done")
         body, latch = f.fresh("run"), f.fresh("run.latch")
         item, following = "%" + f.fresh("item"), "%" + f.fresh("item.next")

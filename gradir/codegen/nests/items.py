@@ -77,7 +77,7 @@ class PassItems:
         if one.chunk is not None:
             counts.insert(0, one.chunk.count)
         self.count = prod(counts)
-        with self.loops.f.loop("%begin", "%end", hint="item") as item, ExitStack() as stack:
+        with self.loops.f.items(self.count) as item, ExitStack() as stack:
             parts = self._decode(item, counts) if self.count > 1 else ["0"] * len(counts)
             if one.chunk is not None:
                 self.chunk_index = parts.pop(0)

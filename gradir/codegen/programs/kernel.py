@@ -73,7 +73,7 @@ class _Writer:
         inputs = len(self.op.inputs)
         names = [f"%in{k}" if k < inputs else f"%out{k - inputs}" for k in range(len(arguments))]
         self.names.update(zip(arguments, names, strict=True))
-        with self.f.loop("%begin", "%end", hint="item") as item:
+        with self.f.items(prod(self.op.extents)) as item:
             self.indices = dict(enumerate(self._decode(item)))
             self.scalar.surroundings = Surroundings(self.indices)
             self.block(self.op.body.block)

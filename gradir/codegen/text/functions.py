@@ -51,8 +51,13 @@ class FunctionText:
     ) -> Generator[str]:
         """`for (i = start; i < stop; i += step)` over i64; yields the name of i.
 
-        `at_least_once` leaves out the test before the first trip.
+        `at_least_once` leaves out the test before the first trip. One trip is no loop: i is
+        `start`.
         """
+        numbers = [str(v) for v in (start, stop, step)]
+        if all(map(str.isdigit, numbers)) and 0 < int(stop) - int(start) <= int(step):
+            yield start
+            return
         head, body, latch, done = (
             self.fresh(f"{hint}.{part}") for part in ("head", "body", "latch", "done")
         )
@@ -83,8 +88,20 @@ class FunctionText:
         self.label(done)
 
     @contextmanager
+    def items(self, count: int, hint: str = "item") -> Generator[str]:
+        """The items [%begin, %end) of a kernel's call; the only one of a kernel has no loop."""
+        if count == 1:
+            yield "0"
+            return
+        with self.loop("%begin", "%end", hint=hint) as item:
+            yield item
+
+    @contextmanager
     def when(self, condition: str, hint: str = "when") -> Generator[None]:
         """`if (condition) { ... }` for an i1 value."""
+        if condition == "true":
+            yield
+            return
         then, done = self.fresh(f"{hint}.then"), self.fresh(f"{hint}.done")
         self.line(f"br i1 {condition}, label %{then}, label %{done}")
         self.label(then)

@@ -11,7 +11,16 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+)
 from xdsl.ir import Attribute
 
 from gradir.codegen.text.functions import FunctionText
@@ -36,11 +45,21 @@ class Needs:
         return 1 + self.messages.index(message)
 
 
+_KINDS: dict[type[Attribute], str] = {
+    Float64Type: "f64",
+    Float32Type: "f32",
+    Float16Type: "f16",
+    BFloat16Type: "bf16",
+    IndexType: "i64",
+}
+
+
 def kind_of(type_: Attribute) -> str:
     """The kind of a scalar type; index is i64."""
-    if isinstance(type_, IntegerType):
-        return f"i{type_.bitwidth}"
-    return "i64" if isinstance(type_, IndexType) else str(type_)
+    kind = _KINDS.get(type(type_))
+    if kind is not None:
+        return kind
+    return f"i{type_.bitwidth}" if isinstance(type_, IntegerType) else str(type_)
 
 
 def is_float(kind: str) -> bool:

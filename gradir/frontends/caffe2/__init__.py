@@ -3,10 +3,12 @@
 from gradir.frontends.caffe2 import (
     control,
     elementwise,
+    fills,
     layers,
     losses,
     shapes,
     sources,
+    updates,
     windows,
 )
 from gradir.frontends.caffe2.errors import (
@@ -20,7 +22,10 @@ from gradir.frontends.caffe2.net import Net
 from gradir.frontends.caffe2.operator import GradientSlice, Operator
 from gradir.frontends.caffe2.table import register
 
-OPERATOR_MODULES = (elementwise, shapes, layers, windows, losses, sources, control)
+OPERATOR_MODULES = (
+    *(elementwise, shapes, layers, windows, losses),
+    *(sources, fills, updates, control),
+)
 """The modules that fill the table of operator types."""
 
 __all__ = [

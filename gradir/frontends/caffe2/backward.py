@@ -134,8 +134,13 @@ class Backward:
         self._taken.add(candidate)
         return candidate
 
+    @staticmethod
+    def _base(version: Version) -> str:
+        """The blob's name without the numbers of nets."""
+        return version[0].rpartition("\0")[2]
+
     def _named(self, version: Version) -> str:
-        return self._fresh(f"{version[0].rpartition(chr(0))[2]}_grad")
+        return self._fresh(f"{self._base(version)}_grad")
 
     def _emit(
         self,
@@ -217,7 +222,7 @@ class Backward:
         if not slots:
             return
         step = self.replay.steps[k]
-        outputs = [self._made(step, slot) for slot in slots]
+        outputs = [n for s in slots for n in self._made(step, s, is_table=s in rule.tables)]
         read = [self.replay.label(v) for v in rule.reads]
         gradients = [cast(str, total.gradient) for total in totals.values()]
         loose = any(total.loose for total in totals.values())
@@ -225,17 +230,22 @@ class Backward:
         kind = f"{step.op.type}Gradient"
         self._emit(kind, [*read, *gradients], outputs, step.op.device, link, step.op)
 
-    def _made(self, step: Step, slot: int) -> str:
-        """The name of a gradient that an operator makes, which is a contribution from now on."""
+    def _made(self, step: Step, slot: int, is_table: bool) -> tuple[str, ...]:
+        """The blobs of a gradient that an operator makes, which is a contribution from now on."""
         version = step.operands[slot]
-        others = self._made_for.get(version, 0)
-        self._made_for[version] = others + 1
-        name = version[0].rpartition("\0")[2]
-        made = (
-            self._fresh(f"_{name}_grad_autosplit_{others - 1}") if others else self._named(version)
-        )
-        self._add(version, Contribution(made, step.op.device, is_made=True))
-        return made
+        gradient: Gradient
+        if is_table:
+            base = self._base(version)
+            gradient = GradientSlice(
+                self._fresh(f"{base}_grad_indices"), self._fresh(f"{base}_grad_values")
+            )
+        else:
+            others = self._made_for.get(version, 0)
+            self._made_for[version] = others + 1
+            name = f"_{self._base(version)}_grad_autosplit_{others - 1}"
+            gradient = self._fresh(name) if others else self._named(version)
+        self._add(version, Contribution(gradient, step.op.device, is_made=True))
+        return parts(gradient)
 
     def _add_slice(self, step: Step, total: Contribution) -> None:
         """Of Gather: the rows are the gradient of what it gives."""

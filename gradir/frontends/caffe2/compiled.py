@@ -7,7 +7,7 @@ from inspect import Parameter, Signature
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Region
 
@@ -118,7 +118,8 @@ def _traced(net: NetLike, specs: Sequence[Any], fetched: _Fetched) -> Module:
         return fetched.values(run, net)
 
     run_net.__signature__ = _signature(len(specs))  # pyright: ignore[reportFunctionMemberAccess]
-    made = traced("caffe2", run_net, [_array(s) for s in specs], name=net.name)
+    place = next((op.place for op in net.ops if op.place), UnknownLoc())
+    made = traced("caffe2", run_net, [_array(s) for s in specs], name=net.name, place=place)
     module = made.module.run_passes("gradir-inline,cse,gradir-dce")
     if any(isinstance(op, CustomVjpOp) for op in module.op.ops):
         return module  # its calls stay, so that it can be differentiated

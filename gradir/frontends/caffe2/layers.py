@@ -46,7 +46,7 @@ def batch_matmul(x: Any, y: Any, *, trans_a: int = 0, trans_b: int = 0, broadcas
     return gnp.matmul(x.mT if trans_a else x, y.mT if trans_b else y)
 
 
-# State and chance.
+# State, neighbours and chance.
 
 
 @operator_type("SpatialBN", inputs=5, outputs=(1, 5), differentiable=(0, 1, 2),
@@ -60,6 +60,24 @@ def spatial_bn(
         "x": x, "scale": scale, "bias": bias, "mean": mean, "var": var, "eps": float(epsilon),
         "momentum": 1 - float(momentum), "training": not is_test, "layout": layout_named(order),
     })  # fmt: skip
+
+
+@operator_type("LRN", inputs=1, outputs=(1, 2), reads=("in0", "out0"))
+def local_response_norm(
+    x: Any, *, size: int, alpha: float, beta: float, bias: float = 1.0, order: str = "NCHW"
+) -> Any:
+    """x / s^beta, and s: bias plus alpha times the mean square of the channels around each."""
+    if x.ndim != 4 or size < 1 or size % 2 == 0:
+        raise ArgumentError(f"expected rank 4 and an odd size, got {list(x.shape)} and {size}")
+    axis = 1 if layout_named(order) == "NCHW" else 3
+    count, beside = x.shape[axis], [*x.shape]
+    beside[axis] = size // 2
+    zeros = gnp.zeros(beside, x.dtype)
+    wide = gnp.concat([zeros, gnp.square(x), zeros], axis=axis)
+    sizes = [[k, count, size - 1 - k] for k in range(size)]
+    around = [gnp.split(wide, axis=axis, sizes=each)[1] for each in sizes]
+    scale = sum(around[1:], around[0]) * (float(alpha) / size) + float(bias)
+    return x * gnp.pow(scale, -float(beta)), scale
 
 
 @operator_type("Dropout", inputs=1, outputs=(1, 2), reads=("out1",))

@@ -161,11 +161,14 @@ class Lowering:
     def _split(self, k: int, operands: Sequence[Tracer], link: Link) -> _Run:
         """Run an operator so that the gradients that a link names can be asked for."""
         wrt = [s for s in link.inputs if is_float(element(operands[s]))]
+        tables = self.replay.rule(k).tables
         key = self._key(k, operands, wrt, link.outputs)
         if key not in self._made:
             name = _symbol(self.replay.steps[k].op.type)
-            self._made[key] = Halves.made(self._function(k), operands, wrt, link.outputs, name)
-        return _Run(self._made[key], operands, wrt, link.outputs)
+            rows = tuple(s for s in tables if s in wrt)
+            halves = Halves.made(self._function(k), operands, wrt, link.outputs, name, rows)
+            self._made[key] = halves
+        return _Run(self._made[key], operands, wrt, link.outputs, tables)
 
     def _key(
         self, k: int, operands: Sequence[Tracer], wrt: Sequence[int], of: Sequence[int]
@@ -183,8 +186,14 @@ class _Run:
     """One run of an operator whose gradients may be asked for."""
 
     def __init__(
-        self, halves: Halves, operands: Sequence[Tracer], wrt: Sequence[int], of: Sequence[int]
+        self,
+        halves: Halves,
+        operands: Sequence[Tracer],
+        wrt: Sequence[int],
+        of: Sequence[int],
+        tables: Sequence[int],
     ):
+        self.tables = tables
         self.halves = halves
         self.operands = operands
         self.wrt = wrt
@@ -192,12 +201,15 @@ class _Run:
         self.results, self.residuals = halves.ahead(operands)
 
     def gradients(self, link: Link, given: Sequence[Tracer]) -> list[Tracer]:
-        """The gradients of some operands from those of some results; zeros for the others."""
+        """The gradients of some operands from those of some results; zeros for the others.
+
+        Those of tables are two arrays, indices and values.
+        """
         found = dict(zip(link.outputs, given, strict=True))
         cotangents = [self._cotangent(found.get(slot), slot, link.loose) for slot in self.of]
-        grads = self.halves.back(self.residuals, cotangents)
-        known = dict(zip(self.wrt, grads, strict=True))
-        return [known[s] if s in known else self._zero(s, given[0]) for s in link.inputs]
+        grads = iter(self.halves.back(self.residuals, cotangents))
+        known = {s: [next(grads) for _ in range(1 + (s in self.tables))] for s in self.wrt}
+        return [x for s in link.inputs for x in known.get(s) or self._zero(s, given[0])]
 
     def _cotangent(self, given: Tracer | None, slot: int, loose: bool) -> Tracer:
         """The gradient of a result, of its shape and type."""
@@ -213,9 +225,12 @@ class _Run:
             )
         return converted(given, element(like)) if is_float(element(given)) else given
 
-    def _zero(self, slot: int, like: Tracer) -> Tracer:
+    def _zero(self, slot: int, like: Tracer) -> list[Tracer]:
         """The gradient of an operand that is no floating array."""
-        return gnp.zeros(self.operands[slot].shape, like.dtype)
+        shape = self.operands[slot].shape
+        if slot in self.tables:
+            return [gnp.zeros((0,), "int64"), gnp.zeros((0, *shape[1:]), like.dtype)]
+        return [gnp.zeros(shape, like.dtype)]
 
 
 def _tracer(value: Any, is_weak: bool) -> Tracer:

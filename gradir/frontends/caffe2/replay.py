@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from gradir.frontends.caffe2.errors import OperatorError
 from gradir.frontends.caffe2.operator import VERSIONED, Link, Operator
-from gradir.frontends.caffe2.scopes import Names, resolved
+from gradir.frontends.caffe2.scopes import Names, resolved, tables
 from gradir.frontends.caffe2.table import OperatorType, entry
 
 Version: TypeAlias = tuple[str, int]
@@ -76,7 +76,7 @@ class Replay:
             op.type == f"{step.op.type}Gradient"
             and all(0 <= k < len(step.results) for k in link.outputs)
             and all(0 <= k < len(step.operands) for k in link.inputs)
-            and len(op.outputs) == len(link.inputs)
+            and len(op.outputs) == sum(1 + (k in tables(step.op)) for k in link.inputs)
         )
 
     def _require_sum(self, op: Operator, link: Link) -> None:
@@ -117,7 +117,11 @@ class Replay:
 
 
 class Rule(NamedTuple):
-    """The gradient of a step: places of the operands that have one, and versions that it reads."""
+    """The gradient of a step: places of the operands that have one, and versions that it reads.
+
+    `tables`: places of the operands whose gradient is a GradientSlice, of an operator with nested
+    nets.
+    """
 
     differentiable: tuple[int, ...]
     forwards: frozenset[int] = frozenset()
@@ -126,6 +130,7 @@ class Rule(NamedTuple):
     broadcasts: bool = False
     slices: bool = False
     keeps_slices: bool = False
+    tables: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, kind: OperatorType, step: Step) -> Rule:
@@ -141,6 +146,7 @@ class Rule(NamedTuple):
             kind.broadcasts(op) or is_sum_of_gradients,
             kind.slices(op),
             kind.keeps_slices,
+            tables(op),
         )
 
 

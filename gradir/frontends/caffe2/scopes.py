@@ -209,3 +209,32 @@ def _bindings(op: Operator, inner: NestedNet) -> tuple[str, dict[str, str] | Non
     if len(bound) < len(names) or len(set(bound.values())) < len(bound):
         raise OperatorError("Do: bindings must be one to one")
     return (last if has_workspace else "", bound)
+
+
+def tables(op: Operator) -> tuple[int, ...]:
+    """The operands of an If or a Do of which the nested nets read nothing but rows, by Gather."""
+    if op.scope is None or op.type not in ("If", "Do"):
+        return ()
+    found = enumerate(op.scope.operands)
+    return tuple(k for k, name in found if name not in op.scope.results and _by_rows(op, name))
+
+
+def _by_rows(op: Operator, outer: str) -> bool:
+    """Whether the nets of an operator read a blob around it, and by rows alone."""
+    assert op.scope is not None
+    private = op.scope.private
+    names = {n for n, other in private.items() if other == outer} if private else {outer}
+    readers = [
+        (inner, slot)
+        for net in op.scope.nets.values()
+        for inner in net.ops
+        for slot, operand in enumerate(inner.operands)
+        if operand in names
+    ]
+    return bool(readers) and all(_reads_rows(inner, slot) for inner, slot in readers)
+
+
+def _reads_rows(op: Operator, slot: int) -> bool:
+    if op.is_gradient_op:
+        return False
+    return slot in tables(op) or (slot == 0 and entry(op).slices(op))

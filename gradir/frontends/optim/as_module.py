@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 
 from gradir.api import Module
 from gradir.dialects.array.creation import numpy_dtype
@@ -21,7 +21,7 @@ from gradir.frontends.tracing.source_locations import public
 from gradir.frontends.tracing.spec import Spec, spec_of, type_text
 from gradir.frontends.tracing.trace import Traced, traced
 from gradir.frontends.tracing.trees import flatten, leaves_like
-from gradir.passes.analysis.signature import argument_attributes
+from gradir.passes.analysis.signature import argument_attributes, set_argument_attributes
 from gradir.runtime.row_slices import RowSlices
 from gradir.symbols import function_named
 
@@ -66,7 +66,7 @@ def _mark_scale(made: Traced, state: Any, scale: Spec) -> None:
     function = function_named(made.module.op, made.name)
     given = argument_attributes(function)
     given[place] |= {LOSS_SCALE: UnitAttr()}
-    function.arg_attrs = ArrayAttr(map(DictionaryAttr, given))
+    set_argument_attributes(function, given)
 
 
 def _gradients(params: Any, rows: Any) -> Any:

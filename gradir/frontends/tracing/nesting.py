@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,15 +31,34 @@ def described(tree: Tree | None) -> str:
     return "None" if tree.kind is type(None) else f"a {tree.kind.__name__} of {len(tree.children)}"
 
 
-def chosen_leaves(what: str, name: str, mask: Any, first: str, tree: Tree) -> list[bool]:
-    """For each leaf of a tree, whether a mask chooses it.
+def choices(
+    what: str,
+    name: str,
+    given: Any,
+    first: str,
+    tree: Tree,
+    is_choice: Callable[[Any], bool],
+    wanted: str,
+) -> list[Any]:
+    """A choice for each leaf of a tree, of `given`: nested like the tree, or one for a whole part.
 
-    The mask has bools, nested like the tree, or one for a whole part. TraceError that begins with
-    `what` where it has others; `name` and `first` are the names of the mask and of the tree.
+    TraceError that begins with `what` where `given` has others than `wanted`; `name` and `first`
+    are the names of `given` and of the tree.
     """
-    chosen, found = flatten(mask)
+    chosen, found = flatten(given)
     require_nested_alike(what, first, tree, name, grown(found, tree))
     for path, value in zip(found.paths(name), chosen, strict=True):
-        if not isinstance(value, bool | np.bool_):
-            raise refusal(f"{what}: {path} must be True or False, got {type(value).__name__}")
-    return [bool(value) for value in spread_leaves(iter(chosen), found, tree)]
+        if not is_choice(value):
+            got = repr(value) if isinstance(value, str) else type(value).__name__
+            raise refusal(f"{what}: {path} must be {wanted}, got {got}")
+    return spread_leaves(iter(chosen), found, tree)
+
+
+def chosen_leaves(what: str, name: str, mask: Any, first: str, tree: Tree) -> list[bool]:
+    """For each leaf of a tree, whether a mask of bools chooses it; see `choices`."""
+    found = choices(what, name, mask, first, tree, _is_bool, "True or False")
+    return [bool(value) for value in found]
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool | np.bool_)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -69,10 +69,12 @@ def traced(
     kwargs: Mapping[str, Any] | None = None,
     outer: Trace | None = None,
     name: str | None = None,
+    place: LocationAttr | None = None,
 ) -> Traced:
     """`trace` with the nesting of arguments and results, within an outer trace if given.
 
-    `what` is the name of gradir's function in errors.
+    `what` is the name of gradir's function in errors; `name` and `place` are those of the program,
+    by default the function's own.
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
@@ -85,7 +87,7 @@ def traced(
     for label, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
         arguments.append(Tracer(trace, ssa, weak))
         arguments[-1].named(label)
-    place = location_of_function(function)
+    place = place or location_of_function(function)
     with gradir_errors(SOURCES, location()), paused_gc():
         with running(trace):
             by_position, by_keyword = tree.build(arguments)

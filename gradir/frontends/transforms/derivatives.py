@@ -8,7 +8,7 @@ gradir.jit, gradir.trace and gradir.checkpoint. With arrays they are compiled an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -20,21 +20,27 @@ from gradir.compiler.measured_gradient import apply_gradient
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.tracing.callbacks import called
-from gradir.frontends.tracing.nesting import chosen_leaves
 from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
 from gradir.frontends.tracing.spec import type_text
-from gradir.frontends.tracing.trace import Traced, function_name, traced
+from gradir.frontends.tracing.trace import Traced, function_name, parameter_names, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
 from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
-from gradir.frontends.transforms.jit import jit
+from gradir.frontends.transforms.jit import Jitted, jit
+from gradir.frontends.transforms.requests import (
+    Requests,
+    added_to,
+    gradient_tree,
+    gradients,
+    leaves_of,
+    may_add,
+    pass_by_value,
+    signature,
+)
 from gradir.frontends.transforms.wrapped import Copied, Parts, Wrapped, look_like
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
 from gradir.passes.lower.expand_slices import expand_slices
-from gradir.runtime.row_slices import RowSlices
-from gradir.symbols import function_named
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Options:
     mode: str
     policy: str = "keep_all"
     memory_limit: int | None = None
-    sparse: tuple[int, ...] = ()
+    requests: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
 def grad(
@@ -55,6 +61,7 @@ def grad(
     memory_limit: int | None = None,
     sparse_argnums: int | Sequence[int] = (),
     sparse: Any = False,
+    req: Any = "write",
 ) -> Callable[..., Any]:
     """The gradient function of a function that returns a floating number of rank 0.
 
@@ -64,15 +71,24 @@ def grad(
     `argnums`, are the arguments with gradients as RowSlices: the rows read, also in traced code.
     `sparse` says it for single leaves: True or False nested like the gradient, or for a whole part
     of it, or a function that gives that for the arguments of `argnums`.
+
+    `req` says in the same way what is asked of each gradient: "write"; "null", no gradient, None in
+    its place, and nothing is computed for it; "slices", RowSlices; "add", the sum of an array of
+    `out=` and the gradient, in this order. A call with "add" has `out=`, nested like the result
+    with None at other places: arrays are added to in place, traced ones are read.
     """
-    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse)
+    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
     both = value_and_grad(function, *options)
+    reads_out = _reads_out(function, req)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
+        if reads_out and kwargs.get("out") is not None:
+            out = kwargs["out"]
+            kwargs["out"] = (None, out[0] if has_aux else out)
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    return _derivative(gradient, grad, function, *options)
+    return _derivative(reads_out, gradient, grad, function, *options)
 
 
 def value_and_grad(
@@ -83,36 +99,54 @@ def value_and_grad(
     memory_limit: int | None = None,
     sparse_argnums: int | Sequence[int] = (),
     sparse: Any = False,
+    req: Any = "write",
 ) -> Callable[..., Any]:
     """Like grad, but returns (value, gradient), or ((value, aux), gradient) with `has_aux`."""
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+    asked = Requests(argnums, sparse_argnums, sparse, req)
+    reads_out = _reads_out(function, req)
 
     def both(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None) if reads_out else None
         trace = tracing()
         assert trace is not None
         inner = traced("grad", function, args, kwargs, outer=trace)
         _require_number(inner, has_aux)
-        wrt = _leaves_of(inner.arguments, argnums, len(args))
+        wrt = leaves_of(inner.arguments, argnums, len(args))
         _require_floating(inner, wrt)
-        rows = _leaves_with_rows(inner, args, argnums, sparse_argnums, sparse)
-        options = Options("grad", policy, memory_limit, rows)
+        requests, tree = asked.of(inner, args), gradient_tree(inner.arguments, argnums)
+        added = added_to(inner, requests, None if out is None else out[1], tree)
+        options = Options("grad", policy, memory_limit, requests)
         [made] = _differentiated(trace, inner, options, wrt, [0])
-        results = _call(trace, made, _operands(trace, inner, args, kwargs))
-        grads = _with_slices(inner, results[inner.results.leaf_count :], wrt, rows)
-        arguments = inner.arguments.children[0]
-        return _results(inner, results), _gradients(grads, arguments, argnums)
+        operands = _operands(trace, inner, args, kwargs)
+        results = _call(trace, made, [*operands, *map(trace.use, added)])
+        grads = results[inner.results.leaf_count :]
+        return _results(inner, results), gradients(inner, grads, requests, tree)
 
-    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse)
-    return _derivative(both, value_and_grad, function, *options)
+    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
+    return _derivative(reads_out, both, value_and_grad, function, *options)
+
+
+def _reads_out(function: Callable[..., Any], req: Any) -> bool:
+    """Whether gradients may be added to `out`; ArgumentTypeError if that is a parameter."""
+    if not may_add(req):
+        return False
+    if "out" not in parameter_names(function):
+        return True
+    if callable(req):
+        return False
+    raise ArgumentTypeError(
+        f"req: 'add' needs out=, which is a parameter of {function_name(function)}"
+    )
 
 
 class Derivative(Wrapped):
     """A derivative of a function: traced in calls during tracing, native code in others."""
 
-    def __init__(self, derivative: Callable[..., Any], parts: Parts):
+    def __init__(self, derivative: Callable[..., Any], parts: Parts, reads_out: bool):
         super().__init__(derivative, parts)
-        self._jitted = jit(derivative)
+        self._jitted = Jitted(derivative, reads_out=reads_out)
 
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -120,6 +154,7 @@ class Derivative(Wrapped):
 
 
 def _derivative(
+    reads_out: bool,
     derivative: Callable[..., Any],
     transform: Callable[..., Any],
     function: Callable[..., Any],
@@ -130,7 +165,7 @@ def _derivative(
     look_like(derivative, function)  # the names of the parameters
     derivative.__name__ = derivative.__qualname__ = f"{kind}_{name}"
     derivative.__doc__ = f"gradir.{kind} of {name}."
-    return Derivative(derivative, (transform, (function, *arguments)))
+    return Derivative(derivative, (transform, (function, *arguments)), reads_out)
 
 
 # Functions inside of a traced function.
@@ -152,11 +187,14 @@ def _differentiated(
     with paused_gc():
         made = apply_gradient(
             *(module, inner.name, wrt, of, options.mode, options.policy, options.memory_limit),
-            [(k, "slices") for k in options.sparse],
+            [*options.requests.items()],
         )
-        if options.sparse:
+        if "slices" in options.requests.values():
             # two results for each, so that derivatives flow through the values
             expand_slices(module)
+        if "add" in options.requests.values():
+            for function in made:
+                pass_by_value(function)
     if trace is not None:
         functions = functions_by_name(module)
         for function in callees_first(functions, made):
@@ -164,17 +202,6 @@ def _differentiated(
                 function.detach()
                 trace.functions[function.sym_name.data] = function
     return made
-
-
-def _with_slices(
-    inner: Traced, grads: Sequence[Any], wrt: Sequence[int], sparse: Sequence[int]
-) -> list[Any]:
-    """The gradients in the order of `wrt`, each two of slices as RowSlices."""
-    rest, types = iter(grads), _signature(inner).inputs.data
-    return [
-        RowSlices(next(rest), next(rest), shape_of(types[k])) if k in sparse else next(rest)
-        for k in wrt
-    ]
 
 
 def _results(inner: Traced, results: Sequence[Any]) -> Any:
@@ -194,37 +221,6 @@ def _call(trace: Trace, function: FuncOp, operands: Sequence[SSAValue]) -> list[
 # Selected arguments and results.
 
 
-def _leaves_of(arguments: Tree, argnums: int | Sequence[int], count: int) -> list[int]:
-    """The indices of the leaves of arguments by position; TraceError for a missing one."""
-    found: list[int] = []
-    numbers: Sequence[object] = argnums if isinstance(argnums, list | tuple) else [argnums]
-    for k in numbers:
-        if isinstance(k, bool) or not isinstance(k, int):
-            raise refusal(f"argnums: expected an integer, or a tuple of integers, got {argnums!r}")
-        if not -count <= k < count:
-            raise refusal(f"argnums: expected numbers in [{-count}, {count}), got {k}")
-        found += arguments.children[0].places(k)
-    return found
-
-
-def _gradients(grads: Sequence[Any], arguments: Tree, argnums: int | Sequence[int]) -> Any:
-    """The gradients, nested like their arguments."""
-    rest = list(grads)
-
-    def take(k: int) -> Any:
-        tree = arguments.children[k]
-        taken = [rest.pop(0) for _ in range(tree.leaf_count)]
-        return tree.build(taken)
-
-    if isinstance(argnums, int):
-        return take(argnums)
-    return tuple(take(k) for k in argnums)
-
-
-def _signature(inner: Traced) -> Any:
-    return function_named(inner.module.op, inner.name).function_type
-
-
 def _require_number(inner: Traced, has_aux: bool) -> None:
     """TraceError unless the function returns a floating number (and aux)."""
     tree = inner.results
@@ -235,7 +231,7 @@ def _require_number(inner: Traced, has_aux: bool) -> None:
         raise refusal(
             f"grad: @{inner.name} must return {wanted}, got {tree.leaf_count} nested arrays"
         )
-    type_ = _signature(inner).outputs.data[0]
+    type_ = signature(inner).outputs.data[0]
     if shape_of(type_) or not is_float(element_of(type_)):
         raise refusal(
             f"grad: @{inner.name} must return {wanted}, got {type_text(type_)}; "
@@ -243,36 +239,8 @@ def _require_number(inner: Traced, has_aux: bool) -> None:
         )
 
 
-def _leaves_with_rows(
-    inner: Traced,
-    args: Sequence[Any],
-    argnums: int | Sequence[int],
-    sparse_argnums: int | Sequence[int],
-    sparse: Any,
-) -> tuple[int, ...]:
-    """The leaves that `sparse_argnums` or `sparse` choose; TraceError for one without rows."""
-    wrt = _leaves_of(inner.arguments, argnums, len(args))
-    found = _leaves_of(inner.arguments, sparse_argnums, len(args))
-    for k in found:
-        if k not in wrt:
-            raise refusal(f"grad: {inner.names[k]} is in sparse_argnums and not in argnums")
-    chosen = args[argnums] if isinstance(argnums, int) else tuple(args[k] for k in argnums)
-    mask = called("grad", sparse, chosen) if callable(sparse) else sparse
-    of_wrt = chosen_leaves("grad", "sparse", mask, "the gradient", flatten(chosen)[1])
-    found += [k for k, is_chosen in zip(wrt, of_wrt, strict=True) if is_chosen]
-    _require_rows(inner, found)
-    return tuple(dict.fromkeys(found))
-
-
-def _require_rows(inner: Traced, leaves: Sequence[int]) -> None:
-    types = _signature(inner).inputs.data
-    for k in leaves:
-        if not shape_of(types[k]):
-            raise refusal(f"grad: {inner.names[k]} has no rows, got {type_text(types[k])}")
-
-
 def _require_floating(inner: Traced, wrt: Sequence[int]) -> None:
-    types = _signature(inner).inputs.data
+    types = signature(inner).inputs.data
     for k in wrt:
         if not is_float(element_of(types[k])):
             raise refusal(
@@ -285,8 +253,8 @@ def _require_floating(inner: Traced, wrt: Sequence[int]) -> None:
 
 def _floating(inner: Traced) -> tuple[list[int], list[int]]:
     """The floating leaves of the arguments, and of the results."""
-    signature = _signature(inner)
-    arguments, results = signature.inputs.data[: len(inner.names)], signature.outputs.data
+    type_ = signature(inner)
+    arguments, results = type_.inputs.data[: len(inner.names)], type_.outputs.data
     wrt, of = (
         [k for k, t in enumerate(types) if is_float(element_of(t))]
         for types in (arguments, results)
@@ -367,12 +335,17 @@ class Halves:
         wrt: Sequence[int],
         of: Sequence[int],
         name: str,
+        sparse: tuple[int, ...] = (),
     ) -> Halves:
-        """The two functions, of which the names begin with `name`."""
+        """The two functions, of which the names begin with `name`.
+
+        `sparse`, out of `wrt`, have row slices as cotangents: indices and values.
+        """
         trace = current(name)
         inner = traced(name, function, operands, outer=trace, name=name)
         assert not inner.captured, f"{name} uses arrays from around it"
-        forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
+        options = Options("split", requests=dict.fromkeys(sparse, "slices"))
+        forward, backward = _differentiated(trace, inner, options, wrt, of)
         for value in (v for f in (forward, backward) for op in f.walk() for v in _made_by(op)):
             # so that they get the names of what they are in each call
             value.name_hint = None
@@ -388,7 +361,7 @@ class Halves:
         return outputs[:count], outputs[count:]
 
     def back(self, residuals: Sequence[Tracer], cotangents: Sequence[Tracer]) -> list[Tracer]:
-        """The cotangents of `wrt` from those of `of`."""
+        """The cotangents of `wrt`, two arrays for row slices, from those of `of`."""
         trace = current(self.inner.name)
         return _call(trace, self.backward, [trace.use(x) for x in (*residuals, *cotangents)])
 
@@ -408,7 +381,7 @@ class Transposed(Copied):
 
     @public
     def __call__(self, cotangents: Any) -> tuple[Any, ...]:
-        inner, types = self.inner, _signature(self.inner).outputs.data
+        inner, types = self.inner, signature(self.inner).outputs.data
         what = "vjp: the cotangents must be nested like the results"
         given = _chosen(cotangents, inner.results, self.of, types, what)
         found = dict(zip(self.wrt, self.run([*self.residuals, *given]), strict=True))
@@ -455,7 +428,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     wrt, of = _floating(inner)
     [made] = _differentiated(trace, inner, Options("jvp"), wrt, of)
     what = "jvp: the tangents must be nested like the primals"
-    types = _signature(inner).inputs.data
+    types = signature(inner).inputs.data
     given = _chosen(tuple(tangents), inner.arguments.children[0], wrt, types, what)
     operands = _operands(trace, inner, primals, {})
     results = _call(trace, made, [*operands, *(trace.use(t) for t in given)])

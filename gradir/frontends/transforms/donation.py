@@ -1,8 +1,7 @@
 """Arguments whose memory the results of a jitted function take: `gradir.jit(f, donate_argnums=0)`.
 
-A donated array and the result that takes its memory are one buffer of the program, which the
-argument attribute `grad.in_out` says. The call returns a new array object on that memory; the array
-that was passed is made read-only, and gradir refuses it from then on.
+A call returns a new array object on the memory of a donated array; the array that was passed is
+made read-only, and gradir refuses it from then on.
 """
 
 from __future__ import annotations
@@ -14,16 +13,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 
-from gradir.api import Module
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.forking import short_lock
-from gradir.frontends.tracing.source_locations import SOURCES
 from gradir.frontends.tracing.trace import Traced
 from gradir.frontends.tracing.trees import Tree
-from gradir.passes.analysis.arguments import in_out_attribute
-from gradir.passes.analysis.signature import argument_attributes
+from gradir.frontends.transforms.in_place import Taken
 from gradir.symbols import function_named
 
 LEAST_KEPT = 1024
@@ -77,19 +72,10 @@ def argument_numbers(given: object) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Donation:
-    """The program of a traced function with donated arguments, and how it is called.
+    """The arguments of a traced function that are given up, with the names of all leaves."""
 
-    `read` are the leaves that are passed as inputs, `taken` the leaf that each result takes the
-    memory of, None where it takes none.
-    """
-
-    module: Module
-    read: tuple[int, ...]
-    taken: tuple[int | None, ...]
+    taken: Taken
     names: tuple[str, ...]
-
-    def inputs(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple([leaves[k] for k in self.read])
 
     def outputs(self, leaves: Sequence[Any], out: Sequence[Any] | None) -> list[Any]:
         """The `out` of the executable: donated arrays, else what the caller gives."""
@@ -157,7 +143,7 @@ def donated(made: Traced, arguments: Tree, argnums: Iterable[int]) -> Donation |
     UserWarning names the leaves that no result has the type of: they are read as others are.
     """
     wanted = _leaves_of(arguments, argnums)
-    op = function_named(made.module.op, made.name).clone()
+    op = function_named(made.module.op, made.name)
     inputs, outputs = op.function_type.inputs.data, op.function_type.outputs.data
     taken: list[int | None] = [None] * len(outputs)
     left: list[str] = []
@@ -176,8 +162,7 @@ def donated(made: Traced, arguments: Tree, argnums: Iterable[int]) -> Donation |
         )
     if not any(leaf is not None for leaf in taken):
         return None
-    read = tuple(k for k in range(len(inputs)) if k not in taken)
-    return Donation(_with_in_out(made, taken), read, tuple(taken), made.names)
+    return Donation(tuple(taken), made.names)
 
 
 def _leaves_of(arguments: Tree, argnums: Iterable[int]) -> list[int]:
@@ -192,18 +177,6 @@ def _leaves_of(arguments: Tree, argnums: Iterable[int]) -> list[int]:
             )
         found.update(by_position.places(number))
     return sorted(found)
-
-
-def _with_in_out(made: Traced, taken: Sequence[int | None]) -> Module:
-    """The module with the attribute on each argument that lies in the buffer of a result."""
-    module = made.module.op.clone()
-    function = function_named(module, made.name)
-    given = argument_attributes(function)
-    for k, leaf in enumerate(taken):
-        if leaf is not None:
-            given[leaf] |= in_out_attribute(k)
-    function.arg_attrs = ArrayAttr(map(DictionaryAttr, given))
-    return Module(module, SOURCES)
 
 
 def has_donated(leaves: Sequence[Any]) -> bool:

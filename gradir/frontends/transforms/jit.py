@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from gradir.api import compile
 from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.callbacks import called
@@ -17,6 +17,7 @@ from gradir.frontends.tracing.spec import Spec, spec_of
 from gradir.frontends.tracing.trace import Traced, parameter_names, traced
 from gradir.frontends.tracing.tracing import is_number, tracing
 from gradir.frontends.tracing.trees import Tree, flatten, leaves_like
+from gradir.frontends.transforms import shared_code
 from gradir.frontends.transforms.donation import (
     Donation,
     argument_numbers,
@@ -24,39 +25,91 @@ from gradir.frontends.transforms.donation import (
     has_donated,
     require_not_donated,
 )
+from gradir.frontends.transforms.in_place import (
+    InPlace,
+    Taken,
+    inputs_beside,
+    taken_by,
+    with_in_out,
+)
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Compiled:
-    """The compiled function for one nesting, shapes and dtypes of arguments."""
+    """The compiled function for one nesting, shapes and dtypes of arguments.
+
+    It has code for each choice of arguments whose memory results take: `donation` has the one
+    that all calls share, `out` of a call may add more.
+    """
 
     traced: Traced
-    executable: Any
-    donation: Donation | None = None
+    donation: Donation | None
+    threads: int | None
+    lock: RenewedLock
+    codes: dict[Taken, InPlace] = field(default_factory=dict[Taken, InPlace])
+
+    @cached_property
+    def shared(self) -> InPlace:
+        """The code of calls without `out`."""
+        return self._code(self._donated)
+
+    @property
+    def executable(self) -> Any:
+        """The native code of calls without `out`."""
+        return self.shared.executable
+
+    @cached_property
+    def _donated(self) -> Taken:
+        none = (None,) * self.traced.results.leaf_count
+        return none if self.donation is None else self.donation.taken
+
+    def _code(self, taken: Taken) -> InPlace:
+        found = self.codes.get(taken)
+        if found is None:
+            # one thread compiles it, and the others wait
+            with self.lock:
+                found = self.codes.get(taken)
+                if found is None:
+                    found = self.codes[taken] = self._compiled(taken)
+        return found
+
+    def _compiled(self, taken: Taken) -> InPlace:
+        made = self.traced
+        module = with_in_out(made, taken)
+        executable = shared_code.compiled(module, made.name, self.threads)
+        return InPlace(executable, inputs_beside(taken, len(made.names)))
 
     def __call__(self, leaves: Sequence[Any], out: Any = None) -> Sequence[Any]:
-        entries = None if out is None else self._entries(out)
         if self.donation is not None:
             self.donation.require_writable(leaves)
-        return self._run(self._checked, leaves, entries)
+        entries = None if out is None else self._entries(out)
+        taken = self._donated
+        if entries is not None:
+            taken = taken_by(self.traced, leaves, entries, taken)
+        code = self._code(taken)
+
+        def call(arrays: Sequence[Any], out: Any) -> Any:
+            return code.executable(*arrays, out=out)
+
+        return self._run(code, call, leaves, entries)
 
     def attempt(self, leaves: Sequence[Any]) -> Sequence[Any] | None:
         """The leaves of the results of a native call; None where Python must look."""
-        return self._run(self.executable.attempt, leaves, None)
+        code = self.shared
+        return self._run(code, code.executable.attempt, leaves, None)
 
-    def _checked(self, arrays: Sequence[Any], out: Any) -> Any:
-        return self.executable(*arrays, out=out)
-
-    def _run(self, call: Callable[..., Any], leaves: Sequence[Any], entries: Any) -> Any:
+    def _run(
+        self, code: InPlace, call: Callable[..., Any], leaves: Sequence[Any], entries: Any
+    ) -> Any:
         donation = self.donation
         if donation is None:
-            return call(tuple(leaves), entries)
+            return call(code.inputs(leaves), entries)
         outputs = donation.outputs(leaves, entries)
         try:
-            results = call(donation.inputs(leaves), outputs)
+            results = call(code.inputs(leaves), outputs)
         except ArgumentError:  # before anything runs
             donation.require_apart(leaves)
             raise
@@ -86,7 +139,7 @@ class Jitted(Copied):
     """A Python function that runs as native code; called like the function.
 
     `compiled(*args)` is the `Compiled` for such arguments: its `executable` has the plan and the
-    code, its `traced.module` the program.
+    code, its `traced.module` the program. `reads_out`: the function gets `out` too, and reads it.
     """
 
     def __init__(
@@ -94,6 +147,7 @@ class Jitted(Copied):
         function: Callable[..., Any],
         threads: int | None = None,
         donate_argnums: int | Sequence[int] = (),
+        reads_out: bool = False,
     ):
         if not callable(function):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
@@ -101,16 +155,19 @@ class Jitted(Copied):
         self._function = function
         self._threads = threads
         self._donated = argument_numbers(donate_argnums)
-        self._has_out = "out" in parameter_names(function)
+        self._takes_out = reads_out or "out" not in parameter_names(function)
+        self._reads_out = reads_out
         self._made: dict[tuple[Tree, tuple[Hashable, ...]], Compiled] = {}
         self._last: _Last | None = None
         self._lock = RenewedLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        out = None if self._has_out or not kwargs else kwargs.pop("out", None)
+        out = None
+        if kwargs and self._takes_out:
+            out = kwargs.get("out") if self._reads_out else kwargs.pop("out", None)
         if tracing() is not None:
             with at(place_of_user()):
-                if out is not None:
+                if out is not None and not self._reads_out:
                     raise TraceError("jit: out is for arrays, and a traced function has none")
                 return called("jit", self._function, *args, **kwargs)
         leaves, tree = flatten((args, kwargs))
@@ -134,7 +191,7 @@ class Jitted(Copied):
             results = None if has_donated(leaves) else last.made.attempt(leaves)
             if results is not None:
                 return results, last.made.traced.results
-        made = self._compiled(leaves, tree, arguments or (lambda: tree.build(leaves)))
+        made = self._traced(leaves, tree, arguments or (lambda: tree.build(leaves)))
         self._last = _Last(tree, classes, made)
         require_not_donated(leaves, made.traced.names, made.traced.name)
         return made(leaves, out), made.traced.results
@@ -143,24 +200,25 @@ class Jitted(Copied):
     def compiled(self, *args: Any, **kwargs: Any) -> Compiled:
         """The compiled function for arguments like these; a gradir.Spec can stand for an array."""
         leaves, tree = flatten((args, kwargs))
-        return self._compiled(leaves, tree, lambda: (args, kwargs))
+        made = self._traced(leaves, tree, lambda: (args, kwargs))
+        _ = made.executable
+        return made
 
-    def _compiled(
+    def _traced(
         self, leaves: Sequence[Any], tree: Tree, arguments: Callable[[], Arguments]
     ) -> Compiled:
         key = tree, tuple(map(_kind, leaves))
         found = self._made.get(key)
         if found is None:
-            # one thread compiles it, and the others wait
+            # one thread traces it, and the others wait
             with self._lock:
                 found = self._made.get(key)
                 if found is None:
                     with at(place_of_user()):
                         made = traced("jit", self._function, *arguments())
                         donation = donated(made, tree, self._donated) if self._donated else None
-                    module = made.module if donation is None else donation.module
-                    executable = compile(module, made.name, self._threads)
-                    found = self._made[key] = Compiled(made, executable, donation)
+                    found = Compiled(made, donation, self._threads, self._lock)
+                    self._made[key] = found
         return found
 
     def __reduce__(self) -> str | Parts:
@@ -190,7 +248,9 @@ def jit(
     gradir.compile. Inside of a traced function it is the function itself.
 
     `out=` in a call takes arrays for the results, with their nesting, and None for new ones; a
-    function with a parameter of that name gets it instead.
+    function with a parameter of that name gets it instead. An array there may be an argument, too,
+    of the result's type: the function reads all that it needs before it writes; code for that is
+    compiled once. After a call that failed while it ran, arrays in `out` may have changed.
 
     `donate_argnums` are the positions of arguments given up by the caller: each of their arrays
     becomes the first free result of its shape and dtype, so that an update like

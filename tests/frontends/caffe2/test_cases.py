@@ -63,5 +63,5 @@ def test_files(case: dict[str, Any]) -> None:
 
 
 def test_cases_are_found() -> None:
-    assert len(CASES) == 59
+    assert len(CASES) == 60
     assert sum("strict" in case for case in CASES) == 7

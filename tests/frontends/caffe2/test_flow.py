@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from caffe2_nets import run_net
 
-from gradir.frontends.caffe2 import Net, OperatorError, VersionError
+from gradir.frontends.caffe2 import GradientSlice, Net, OperatorError, VersionError
 
 
 def net_with(*rows: tuple[str, Any, Any], name: str = "inner") -> Net:
@@ -154,6 +154,73 @@ def test_slices_in_a_branch() -> None:
     assert gradient(net, "y", "E", feeds).tolist() == [[0, 0], [2, 2], [0, 0]]
     feeds["c"] = np.array(False)
     assert gradient(net, "y", "E", feeds).tolist() == [[1, 1]] * 3
+
+
+def rows_of(net: Net, feeds: dict[str, Any], rows: int) -> tuple[int, Any]:
+    """How many slices the gradient of E has, and their sum."""
+    found = net.AddGradientOperators(["y"])["E"]
+    assert isinstance(found, GradientSlice)
+    for other in (net, Net.parse(str(net)), Net.parse(net.serialize())):
+        values = other.compile([found])(feeds)
+        total = np.zeros((rows, 2))
+        np.add.at(total, values[found.indices], values[found.values])
+    return len(values[found.indices]), total  # pyright: ignore[reportPossiblyUnbound]
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_slices_of_branches(taken: bool) -> None:
+    """What nets read by Gather alone has a GradientSlice, of as many rows as the branch that
+    gathers most; so in a branch in a branch."""
+    squared = (("Gather", ["E", "i"], "h"), ("SumElements", "h", "s"), ("Mul", ["s", "s"], "y"))
+    nested = net_with()
+    nested.If("c", ["y"], then_net=net_with(*squared), else_net=net_with(("Copy", "zero", "y")))
+    net = Net("net")
+    other = net_with(("Gather", ["E", "j"], "h"), ("SumElements", "h", "y"))
+    net.If("c", ["y"], then_net=nested, else_net=other)
+    feeds = {"E": np.ones((9, 2)), "c": np.array(taken), "zero": np.array(0.0),
+             "i": np.array([1, 1]), "j": np.array([4])}  # fmt: skip
+    count, total = rows_of(net, feeds, 9)
+    assert count == 2
+    expected = np.zeros((9, 2))
+    expected[1 if taken else 4] = 16.0 if taken else 1.0
+    np.testing.assert_array_equal(total, expected)
+
+
+def test_slices_under_another_name() -> None:
+    """Of a Do, and of a Gather beside it."""
+    net = Net("net")
+    inner = net_with(("Gather", ["T", "k"], "h"), ("SumElements", "h", "r"))
+    net.Do(["E", "i"], ["s"], net=inner, inner_blobs=["T", "k", "r"], outer_blobs_idx=[0, 1, 2])
+    net.Gather(["E", "j"], "g")
+    net.SumElements("g", "t")
+    net.Add(["s", "t"], "y")
+    feeds = {"E": np.ones((9, 2)), "i": np.array([1, 1]), "j": np.array([4])}
+    count, total = rows_of(net, feeds, 9)
+    assert count == 3
+    np.testing.assert_array_equal(total.sum(axis=1), [0, 4, 0, 0, 2, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("reads", ["dense", "gathered"])
+def test_second_gradients_of_branches(reads: str) -> None:
+    """Of a net with its gradient operators: the gradient of the sum of a GradientSlice's values."""
+    ops = [("Gather", ["E", "i"], "h")] if reads == "gathered" else [("Copy", "E", "h")]
+    cubed = net_with(
+        *ops, ("Mul", ["h", "h"], "q"), ("Mul", ["q", "h"], "p"), ("SumElements", "p", "y")
+    )
+    net = Net("net")
+    net.If("c", ["y"], then_net=cubed, else_net=net_with(("Copy", "zero", "y")))
+    first = net.AddGradientOperators(["y"])["E"]
+    values = first if isinstance(first, str) else first.values
+    net.SumElements([values], ["z"])
+    feeds = {"E": np.arange(6.0).reshape(3, 2), "c": np.array(True), "zero": np.array(0.0)}
+    if reads == "gathered":
+        feeds["i"] = np.array([0, 2])
+    second = net.AddGradientOperators(["z"], wrt=["E"])["E"]
+    found = run_net(net, feeds, [second])[str(second)]
+    expected = 6 * feeds["E"]
+    if reads == "gathered":
+        expected[1] = 0
+    np.testing.assert_allclose(found, expected)
 
 
 def test_loops_in_branches_in_loops() -> None:

@@ -249,3 +249,16 @@ def test_second_net_in_the_same_process() -> None:
     with redirect_stdout(io.StringIO()) as shown:
         results = [net.compile(["loss"])(feeds())["loss"] for net in (first, second)]
     assert results[0] == results[1] and shown.getvalue() == ""
+
+
+def test_errors_of_the_program_are_at_its_first_operator() -> None:
+    """Not where gradir traces it."""
+    net = Net("net")
+    net.Tanh("x", "y")
+    net.Tanh("y", "z")
+    place: Any = net.ops[0].place
+    module = net.to_module({"x": np.ones(64)}, ["z"])
+    with pytest.raises(gradir.GradirError, match="infeasible") as caught:
+        module.gradient("net", memory_limit=8)
+    assert f"test_net.py:{place.line.data}:" in str(caught.value)
+    assert "compiled.py" not in str(caught.value)

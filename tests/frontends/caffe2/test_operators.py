@@ -13,7 +13,10 @@ from gradir.frontends.caffe2 import Net, Operator, OperatorError
 from gradir.frontends.caffe2.table import TYPES, WITHOUT_EFFECT
 
 # They are tested by themselves: nets, chance, effects, and a gradient that is none.
-ELSEWHERE = {"If", "While", "Do", "Print", "ZeroGradient", "NegateGradient"}
+ELSEWHERE = {
+    *("If", "While", "Do", "Print", "ZeroGradient", "NegateGradient"),
+    *("UniformFill", "GaussianFill", "XavierFill", "MSRAFill"),
+}
 
 
 def label(row: Row) -> str:

@@ -1,0 +1,80 @@
+"""Jitted functions of which some results lie in the memory of arguments.
+
+Such a result and its argument are one buffer of the program, which the argument attribute
+`grad.in_out` says: so the program reads the old contents before it writes, or copies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradir.api import Module
+from gradir.frontends.tracing.source_locations import SOURCES
+from gradir.frontends.tracing.trace import Traced
+from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.passes.analysis.signature import argument_attributes, set_argument_attributes
+from gradir.symbols import function_named
+
+Taken = tuple[int | None, ...]
+"""For each result, the leaf of the arguments whose memory it takes; None for memory of its own."""
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """The code for one choice of memory. `read` are the leaves that are inputs, None for all."""
+
+    executable: Any
+    read: tuple[int, ...] | None
+
+    def inputs(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(leaves) if self.read is None else tuple([leaves[k] for k in self.read])
+
+
+def inputs_beside(taken: Taken, count: int) -> tuple[int, ...] | None:
+    """The `read` of InPlace: of so many leaves, those whose memory no result takes."""
+    found = tuple(k for k in range(count) if k not in taken)
+    return None if len(found) == count else found
+
+
+def with_in_out(made: Traced, taken: Taken) -> Module:
+    """The module with the attribute on each argument that lies in the buffer of a result."""
+    if not any(leaf is not None for leaf in taken):
+        return made.module
+    module = made.module.op.clone()
+    function = function_named(module, made.name)
+    given = argument_attributes(function)
+    for k, leaf in enumerate(taken):
+        if leaf is not None:
+            given[leaf] |= in_out_attribute(k)
+    set_argument_attributes(function, given)
+    return Module(module, SOURCES)
+
+
+def taken_by(made: Traced, leaves: Sequence[Any], out: Sequence[Any], donated: Taken) -> Taken:
+    """Where the results go: to donated leaves, and to those that are in `out`.
+
+    A leaf is in `out` if the entry is the whole of its memory and the types are equal. It goes to
+    one result; whatever else shares memory is refused when the code is called.
+    """
+    type_ = function_named(made.module.op, made.name).function_type
+    taken = list(donated)
+    for k, entry in enumerate(out):
+        for leaf, array in enumerate(leaves):
+            if taken[k] is None and leaf not in taken and _is_same_memory(entry, array):
+                if type_.inputs.data[leaf] == type_.outputs.data[k]:
+                    taken[k] = leaf
+    return tuple(taken)
+
+
+def _is_same_memory(one: Any, other: Any) -> bool:
+    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
+        return False
+    return one is other or _memory(one) == _memory(other)
+
+
+def _memory(array: Any) -> tuple[Any, ...]:
+    return array.ctypes.data, array.shape, array.strides, array.dtype

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from xdsl.dialects.builtin import LocationAttr
 
 from gradir.errors import ArgumentTypeError
 from gradir.forking import RenewedLock
@@ -60,35 +63,42 @@ class Foreign(Wrapped, ABC):
         """The leaves of the arguments, and their nesting."""
         return flatten(arguments)
 
+    def kinds(self, arrays: Sequence[Any]) -> tuple[Hashable, ...]:
+        """What a program is made for: the shape and the dtype of each array."""
+        return tuple([(x.shape, x.dtype) for x in arrays])
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if tracing() is not None:
-            with at(place_of_user()):
+            with at(_place()):
                 return called("wrap", self._function, *args, **kwargs)
         if not kwargs and self.common.issuperset(map(type, args)):
             # most calls are so; flattening takes microseconds
-            found = self._flat.get(tuple([(x.shape, x.dtype) for x in args]))
-            if found is not None:
-                return found.nesting.build(self.run(found.program, args))
+            kinds = self.kinds(args)
+            made = self._flat.get(kinds)
+            if made is None:
+                made = self._flat[kinds] = self._for(*self.flattened((args, kwargs)))
+            return made.nesting.build(self.run(made.program, args))
         leaves, tree = self.flattened((args, kwargs))
-        types = self.types
-        arrays = [leaf for leaf in leaves if isinstance(leaf, types)]
         made = self._for(leaves, tree)
-        if not kwargs and self.common.issuperset(map(type, args)):
-            self._flat[tuple([(x.shape, x.dtype) for x in args])] = made
-        return made.nesting.build(self.run(made.program, arrays))
+        return made.nesting.build(self.run(made.program, self._arrays(leaves)))
+
+    def _arrays(self, leaves: Sequence[Any]) -> list[Any]:
+        return [leaf for leaf in leaves if isinstance(leaf, self.types)]
 
     def _for(self, leaves: Sequence[Any], tree: Tree) -> _Made:
-        kinds = [(x.shape, x.dtype) if isinstance(x, self.types) else _static(x) for x in leaves]
-        key = tree, tuple(kinds)
+        rest = [None if isinstance(x, self.types) else _static(x) for x in leaves]
+        key = tree, self.kinds(self._arrays(leaves)), tuple(rest)
         try:
             found = self._made.get(key)
         except TypeError:
-            raise self._unhashable(leaves, tree) from None
+            raise self._not_static(leaves, tree) from None
         if found is None:
+            if not all(map(self._is_taken, leaves)):
+                raise self._not_static(leaves, tree)
             with self._lock:  # one thread makes it, and the others wait
                 found = self._made.get(key)
                 if found is None:
-                    with at(place_of_user()):
+                    with at(_place()):
                         found = self._made[key] = self._traced(leaves, tree)
         return found
 
@@ -103,10 +113,7 @@ class Foreign(Wrapped, ABC):
                     given[k] = next(rest)
                     given[k].named(name)
             args, kwargs = tree.build(given)
-            try:
-                return called("wrap", function, *args, **kwargs)
-            except self.captured as error:
-                raise self._refused(error) from None
+            return called("wrap", function, *args, **kwargs)
 
         of_arrays.__name__ = function_name(function)
         of_arrays.__wrapped__ = function  # pyright: ignore[reportFunctionMemberAccess]
@@ -115,7 +122,10 @@ class Foreign(Wrapped, ABC):
             for leaf, name, is_array in zip(leaves, names, chosen, strict=True)
             if is_array
         ]
-        made = traced("wrap", of_arrays, arrays)
+        try:
+            made = traced("wrap", of_arrays, arrays)
+        except self.captured as error:
+            raise self._refused(error) from None
         return _Made(Program(made.module, made.name, self._options), made.results)
 
     def _spec(self, array: Any, name: str) -> Spec:
@@ -127,20 +137,37 @@ class Foreign(Wrapped, ABC):
     def _refused(self, error: Exception) -> Exception:
         return refusal(
             f"wrap: {function_name(self._function)} uses {self.array} that is not one of its "
-            f"arguments, and would be a constant without a gradient ({error}); pass it as an "
-            "argument"
+            f"arguments, and would be a constant without a gradient; pass it as an "
+            f"argument ({str(error).splitlines()[0]})"
         )
 
-    def _unhashable(self, leaves: Sequence[Any], tree: Tree) -> Exception:
-        names = argument_names(self._function, tree)
-        pairs = zip(names, leaves, strict=True)
-        name, leaf = next((n, x) for n, x in pairs if not (isinstance(x, self.types) or _is_hashable(x)))
-        kind = type(leaf).__name__
-        with at(place_of_user()):
+    def _is_taken(self, leaf: Any) -> bool:
+        """Whether a leaf is an array of the system, or may be static: no array of another one."""
+        try:
+            hash(leaf)
+        except TypeError:
+            return isinstance(leaf, self.types)
+        return isinstance(leaf, self.types) or not hasattr(type(leaf), "__dlpack__")
+
+    def _not_static(self, leaves: Sequence[Any], tree: Tree) -> Exception:
+        """The refusal of the first leaf that is neither an array of the system nor static."""
+        pairs = zip(argument_names(self._function, tree), leaves, strict=True)
+        name, leaf = next((n, x) for n, x in pairs if not self._is_taken(x))
+        kind = type(leaf)
+        with at(_place()):
             return refusal(
-                f"wrap: {name}: expected {self.array}, or a hashable static value, got {kind}",
+                f"wrap: {name}: expected {self.array}, or a hashable static value, got "
+                f"{kind.__name__} of {kind.__module__.partition('.')[0]}",
                 ArgumentTypeError,
             )
+
+
+def _place() -> LocationAttr:
+    """The user's place: the systems may be between it and gradir."""
+    modules = [sys.modules.get(name) for name in ("jax", "torch")]
+    return place_of_user(
+        *(os.path.join(os.path.dirname(m.__file__), "") for m in modules if m and m.__file__)
+    )
 
 
 def _static(leaf: Any) -> Hashable:
@@ -148,11 +175,3 @@ def _static(leaf: Any) -> Hashable:
     if isinstance(leaf, float | complex | np.generic):
         return type(leaf), repr(leaf)
     return type(leaf), leaf
-
-
-def _is_hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True

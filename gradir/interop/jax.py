@@ -42,7 +42,7 @@ def wrap(
 class JaxFunction(Foreign):
     """A gradir function on arrays of JAX; see `wrap`."""
 
-    array, types, captured = "an array", jax.Array, jax.errors.ConcretizationTypeError
+    array, types, captured = "an array of JAX", jax.Array, jax.errors.ConcretizationTypeError
 
     def __init__(self, function: Callable[..., Any], options: Options):
         super().__init__(function, options, (JaxFunction, (function, options)))

@@ -7,7 +7,7 @@ arguments, and is differentiated like the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -57,6 +57,15 @@ class TorchFunction(Foreign):
     def __init__(self, function: Callable[..., Any], options: Options, is_once: bool):
         super().__init__(function, options, (TorchFunction, (function, options, is_once)))
         self._node = GradirCallOnce if is_once else GradirCall
+
+    # torch.compile calls it, and does not look inside
+    __call__ = torch.compiler.disable(Foreign.__call__)
+
+    def kinds(self, arrays: Sequence[Any]) -> tuple[Hashable, ...]:
+        try:
+            return super().kinds(arrays)
+        except RuntimeError as error:  # nested tensors have no shape
+            raise next(_unread(x, error) for x in arrays if x.is_nested) from None
 
     def run(self, program: Program, arrays: Sequence[Any]) -> Sequence[Any]:
         return _run(self._node, program, arrays)
@@ -235,7 +244,9 @@ def _array(tensor: Any) -> Any:
 
 def _unread(tensor: Any, error: Exception) -> ArgumentTypeError:
     found = "cpu" if tensor.is_cpu else str(tensor.device)
-    if tensor.layout is not torch.strided:
+    if tensor.is_nested:
+        found += ", nested"
+    elif tensor.layout is not _strided:
         found += f", {tensor.layout}"
     return ArgumentTypeError(
         f"wrap: expected dense tensors on the CPU, outside of torch.func and torch.compile, got "

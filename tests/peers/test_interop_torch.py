@@ -11,9 +11,11 @@ import gc
 import pickle
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
+from jax_ops import jax, jnp
 from torch_ops import torch
 
 import gradir
@@ -290,10 +292,16 @@ def test_threads() -> None:
         x = torch.full((4, 3), float(seed), dtype=F64, requires_grad=True)
         return torch.autograd.grad(f(x, w), x)[0]
 
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(slope, list(range(8)) * 4))
-    for seed, grad in enumerate(found):
-        torch.testing.assert_close(grad, slope(seed % 8))
+    start = Barrier(8)
+
+    def together(seed: int) -> Any:
+        start.wait()
+        return [slope(seed + k) for k in range(4)]
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(together, range(8)))
+    for seed, grads in enumerate(found):
+        torch.testing.assert_close(grads, [slope(seed + k) for k in range(4)])
 
 
 def double(x: Any) -> Any:
@@ -312,11 +320,26 @@ def test_pickles_and_traced_calls() -> None:
 W = random(3)
 
 
+def quantized() -> Any:
+    return torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: doubled(torch.ones(2, device="meta")), "on the CPU.*got torch.float32 on meta"),
         (lambda: doubled(torch.ones(2).to_sparse()), "dense tensors.*sparse_coo"),
+        (lambda: doubled(torch.eye(2).to_sparse_csr()), "dense tensors.*sparse_csr"),
+        (lambda: doubled(torch.nested.nested_tensor([W, W])), "dense tensors.*nested"),
+        (lambda: doubled(quantized()), "wrap: x: dtype: expected .* got torch.quint8"),
+        (
+            lambda: doubled({"a": W.detach().numpy()}),
+            "x_a: expected a tensor.* got ndarray of numpy",
+        ),
+        (lambda: doubled(jnp.ones(2)), "x: expected a tensor.* got ArrayImpl of jaxlib"),
+        (lambda: jax.jit(doubled)(jnp.ones(2)), "x: expected a tensor.*DynamicJaxprTracer of jax"),
+        (lambda: wrap(lambda x: (x, W))(torch.ones(3)), "pass it as an argument"),
+        (lambda: wrap(lambda x: "word")(torch.ones(3)), "expected an array or a number, got str"),
         (lambda: doubled(torch.ones(2, dtype=torch.complex64)), "wrap: x: dtype: expected"),
         (lambda: doubled({1, 2}), "x: expected a tensor, or a hashable static value, got set"),
         (lambda: wrap(lambda x: x * W)(torch.ones(3)), "pass it as an argument"),
@@ -328,6 +351,34 @@ W = random(3)
 def test_errors(call: Any, message: str) -> None:
     with pytest.raises(gradir.GradirError, match=message):
         call()
+
+
+def test_errors_are_at_the_call_of_the_user() -> None:
+    """Not in JAX, which called the function."""
+    with pytest.raises(gradir.GradirError) as error:
+        jax.jit(doubled)(jnp.ones(2))
+    assert f"{__file__}:" in str(error.value)
+
+
+def test_under_torch_compile() -> None:
+    """The compiler goes around the call, the first and the later ones."""
+    x = random(3)
+    f = torch.compile(lambda x: doubled(x).sin(), backend="eager")
+    for _ in range(3):
+        torch.testing.assert_close(f(x), torch.sin(2 * x))
+        torch.testing.assert_close(
+            torch.autograd.grad(f(x).sum(), x)[0], (2 * torch.cos(2 * x)).detach()
+        )
+    with torch.no_grad():
+        torch.testing.assert_close(f(x), torch.sin(2 * x))
+
+
+def test_a_result_shares_no_memory() -> None:
+    x = random(3)
+    y, z = wrap(lambda x: (x, x))(x)
+    y.data.add_(1)
+    assert len({x.data_ptr(), y.data_ptr(), z.data_ptr()}) == 3
+    torch.testing.assert_close(z, x)
 
 
 def test_forward_mode_is_refused() -> None:

@@ -51,7 +51,7 @@ class Foreign(Wrapped, ABC):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
         super().__init__(function, parts)
         self._function, self._options = function, options
-        self._made: dict[tuple[Tree, tuple[Hashable, ...]], _Made] = {}
+        self._made: dict[Hashable, _Made] = {}
         self._flat: dict[tuple[Hashable, ...], _Made] = {}
         self._lock = RenewedLock()
 
@@ -141,15 +141,17 @@ class Foreign(Wrapped, ABC):
             f"argument ({str(error).splitlines()[0]})"
         )
 
-    def _is_taken(self, leaf: Any) -> bool:
+    def _is_taken(self, leaf: object) -> bool:
         """Whether a leaf is an array of the system, or may be static: no array of another one."""
+        if isinstance(leaf, self.types):
+            return True
         try:
             hash(leaf)
         except TypeError:
-            return isinstance(leaf, self.types)
-        return isinstance(leaf, self.types) or not hasattr(type(leaf), "__dlpack__")
+            return False
+        return not hasattr(type(leaf), "__dlpack__")
 
-    def _not_static(self, leaves: Sequence[Any], tree: Tree) -> Exception:
+    def _not_static(self, leaves: Sequence[object], tree: Tree) -> Exception:
         """The refusal of the first leaf that is neither an array of the system nor static."""
         pairs = zip(argument_names(self._function, tree), leaves, strict=True)
         name, leaf = next((n, x) for n, x in pairs if not self._is_taken(x))
@@ -170,8 +172,7 @@ def _place() -> LocationAttr:
     )
 
 
-def _static(leaf: Any) -> Hashable:
+def _static(leaf: object) -> Hashable:
     """A static value as a part of a key: 1, 1.0 and True are different, 0.0 and -0.0 as well."""
-    if isinstance(leaf, float | complex | np.generic):
-        return type(leaf), repr(leaf)
-    return type(leaf), leaf
+    kind = type(leaf)
+    return kind, repr(leaf) if issubclass(kind, float | complex | np.generic) else leaf

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from gradir.frontends.transforms.jit import jit
 from gradir.interop.packages import package
 
 _optimize: Any = package("scipy.optimize", "scipy")
+
+Arguments = tuple[Any, ...]
 
 _WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 _WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
@@ -61,8 +63,7 @@ def minimize(
     for given in ("jac", "hess", "hessp"):
         if given in options:
             raise refusal(f"minimize: {given} is computed by gradir; leave it out", ArgumentError)
-    args = args if isinstance(args, tuple) else (args,)
-    problem = _Problem(function, x0, args)
+    problem = _Problem(function, x0, cast(Arguments, args) if isinstance(args, tuple) else (args,))
     if options.get("callback") is not None:
         options["callback"] = problem.callback(options["callback"])
     derivatives = problem.derivatives(name)
@@ -74,7 +75,7 @@ def minimize(
 class _Problem:
     """A function of nested arrays as functions of a vector of float64 numbers."""
 
-    def __init__(self, function: Callable[..., Any], x0: Any, args: tuple[Any, ...]):
+    def __init__(self, function: Callable[..., Any], x0: Any, args: Arguments):
         leaves, self._tree = flatten(x0)
         names = self._tree.paths("x0")
         self._specs = [_spec(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
@@ -121,7 +122,11 @@ class _Problem:
 
             # SciPy asks for the name
             return of_result
-        return lambda xk, *rest: function(self.nested(xk), *rest)
+
+        def of_vector(vector: Any, *rest: Any) -> Any:
+            return function(self.nested(vector), *rest)
+
+        return of_vector
 
     def _value(self, vector: Tracer, *args: Any) -> Tracer:
         """The function of the vector, traced."""
@@ -161,7 +166,10 @@ class _Problem:
         """The Hessian at a vector times another one."""
 
         def product(x: Any, v: Any, *args: Any) -> Any:
-            return hvp(lambda each: self._value(each, *args), (x,), (v,))
+            def value(each: Any) -> Any:
+                return self._value(each, *args)
+
+            return hvp(value, (x,), (v,))
 
         return self._native(product, self.start)
 

@@ -58,9 +58,14 @@ class JaxFunction(Foreign):
 
 def _run(program: Program, arrays: Sequence[Any]) -> Sequence[Any]:
     """The results of a program, differentiable in JAX."""
+    return program.once("jax", lambda: _of_jax(program))(*arrays)
+
+
+def _of_jax(program: Program) -> Callable[..., Sequence[Any]]:
+    """A program as a function of JAX, compiled once: JAX compiles callbacks too."""
     call = _derivatives.custom_vjp(partial(_call, program))
     call.defvjp(partial(_forward, program), _backward, symbolic_zeros=True)
-    return call(*arrays)
+    return jax.jit(call)
 
 
 def _call(program: Program, *arrays: Any) -> Sequence[Any]:

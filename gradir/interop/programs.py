@@ -54,7 +54,7 @@ class Program:
     @cached_property
     def executable(self) -> Any:
         """The native code."""
-        return self._once("code", lambda: compile(self.module, self.name, self._options.threads))
+        return self.once("code", lambda: compile(self.module, self.name, self._options.threads))
 
     def result_spec(self, place: int) -> tuple[tuple[int, ...], Any]:
         """The shape and the dtype of a result."""
@@ -63,11 +63,21 @@ class Program:
 
     def halves(self, wrt: tuple[int, ...]) -> Halves:
         """The two halves of the derivative of all floating results in the arguments `wrt`."""
-        return self._once(("split", wrt), lambda: self._halves(wrt))
+        return self.once(("split", wrt), lambda: self._halves(wrt))
 
     def transposed(self, wrt: tuple[int, ...]) -> Program:
         """The gradients in the arguments `wrt`, of the arguments and cotangents of `of`."""
-        return self._once(("vjp", wrt), lambda: self._transposed(wrt))
+        return self.once(("vjp", wrt), lambda: self._transposed(wrt))
+
+    def once(self, key: Hashable, make: Callable[[], MadeT]) -> MadeT:
+        """What is made for a key, by one thread; the others wait."""
+        found = self._made.get(key)
+        if found is None:
+            with self._lock:
+                found = self._made.get(key)
+                if found is None:
+                    found = self._made[key] = make()
+        return found
 
     def _halves(self, wrt: Sequence[int]) -> Halves:
         both = self._derived(wrt, "split")
@@ -95,16 +105,6 @@ class Program:
         return self.module.gradient(
             self.name, list(wrt), mode, list(self.of), options.policy, options.memory_limit
         )
-
-    def _once(self, key: Hashable, make: Callable[[], MadeT]) -> MadeT:
-        """What is made for a key, by one thread; the others wait."""
-        found = self._made.get(key)
-        if found is None:
-            with self._lock:
-                found = self._made.get(key)
-                if found is None:
-                    found = self._made[key] = make()
-        return found
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """gradir.interop.jax.wrap: a gradir function as a function of JAX, under jit, grad and vmap.
 
-JAX runs programs of gradir by pure_callback. The derivative is a custom_vjp whose backward function
-is the transposed program, wrapped in the same way: so it is differentiable as well.
+A program of gradir is a primitive of JAX, which calls Python. The derivative is a custom_vjp whose
+backward function is the transposed program, wrapped in the same way: so it is differentiable too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from gradir.interop.programs import Options, Program
 
 jax: Any = package("jax", "jax")
 _derivatives: Any = package("jax.custom_derivatives", "jax")
+_extended: Any = package("jax.extend.core", "jax")
+_mlir: Any = package("jax.interpreters.mlir", "jax")
+_batching: Any = package("jax.interpreters.batching", "jax")
 
 
 def wrap(
@@ -69,13 +72,51 @@ def _of_jax(program: Program) -> Callable[..., Sequence[Any]]:
 
 
 def _call(program: Program, *arrays: Any) -> Sequence[Any]:
-    specs = tuple(_spec(program, k) for k in range(len(program.results)))
-    host = partial(_on_host, program)
-    return jax.pure_callback(host, specs, *arrays, vmap_method="sequential")
+    return _call_of.bind(*arrays, program=program)
+
+
+# A primitive, and not jax.pure_callback: that makes arrays of JAX of the memory it is given, whose
+# copies wait for a thread of JAX's pool. Where all of them run callbacks, they wait for ever.
+_call_of = _extended.Primitive("gradir_call")
+_call_of.multiple_results = True
 
 
 def _on_host(program: Program, *arrays: Any) -> tuple[Any, ...]:
+    """The results of arrays of NumPy or JAX."""
     return program([np.asarray(array) for array in arrays])
+
+
+def _now(*arrays: Any, program: Program) -> Sequence[Any]:
+    """The call under disable_jit."""
+    return [jax.numpy.asarray(result) for result in _on_host(program, *arrays)]
+
+
+def _shaped(*arrays: Any, program: Program) -> list[Any]:
+    specs = [_spec(program, k) for k in range(len(program.results))]
+    return [jax.core.ShapedArray(spec.shape, spec.dtype) for spec in specs]
+
+
+def _lowered(ctx: Any, *operands: Any, program: Program) -> Sequence[Any]:
+    host, types = partial(_on_host, program), (ctx.avals_in, ctx.avals_out)
+    return _mlir.emit_python_callback(ctx, host, None, operands, *types, has_side_effect=False)[0]
+
+
+def _mapped(arrays: Sequence[Any], axes: Sequence[int | None], *, program: Program) -> Any:
+    """One member after the other."""
+    moved = {
+        k: jax.numpy.moveaxis(arrays[k], axis, 0) for k, axis in enumerate(axes) if axis is not None
+    }
+
+    def member(each: dict[int, Any]) -> Sequence[Any]:
+        return _call(program, *(each.get(k, array) for k, array in enumerate(arrays)))
+
+    return jax.lax.map(member, moved), [0] * len(program.results)
+
+
+_call_of.def_impl(_now)
+_call_of.def_abstract_eval(_shaped)
+_mlir.register_lowering(_call_of, _lowered)
+_batching.primitive_batchers[_call_of] = _mapped
 
 
 def _spec(program: Program, place: int) -> Any:

@@ -225,6 +225,37 @@ def test_threads() -> None:
         close(slopes, [expected(jnp.full(5, float(seed + k))) for k in range(4)])
 
 
+def test_threads_with_large_arrays() -> None:
+    """Callbacks that wait for copies by JAX's threads would wait for ever."""
+    f = wrap(lambda x, y: (gnp.sin(x) * y, gnp.sum(x * y)))
+
+    def loss(x: Any) -> Any:
+        a, s = f(x, x * 2)
+        b, t = f(a * 3, x + 1)
+        return jnp.sum(a * b) + s + t
+
+    step = jax.jit(jax.grad(loss))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda k: step(jnp.full(100_000, k * 0.1))[0], range(16)))
+    expected = [step(jnp.full(1, k * 0.1))[0] for k in range(16)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_without_jit() -> None:
+    f, x = wrap(lambda x: gnp.flip(gnp.sin(x))), random(4)
+    with jax.disable_jit():
+        close(jax.grad(lambda x: f(x)[0])(x), jnp.zeros(4).at[3].set(jnp.cos(x[3])))
+        close(jax.vmap(f)(x[:, None]), jnp.sin(x)[:, None])
+
+
+def test_errors_of_native_code() -> None:
+    f = wrap(lambda x, i: x[i])
+    with pytest.raises(jax.errors.JaxRuntimeError, match="index 7 is out of"):
+        f(random(3), jnp.asarray([7])).block_until_ready()
+    x = random(3)
+    close(f(x, jnp.asarray([-1])), x[2:])
+
+
 def double(x: Any) -> Any:
     return x * 2
 

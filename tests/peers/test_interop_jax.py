@@ -20,7 +20,6 @@ import gradir
 import gradir.numpy as gnp
 from gradir.interop.jax import wrap
 
-pytestmark = pytest.mark.filterwarnings("ignore")
 RANDOM = np.random.default_rng(0)
 
 

@@ -19,7 +19,6 @@ from gradir.interop.scipy import minimize
 
 optimize: Any = import_module("scipy.optimize")
 
-pytestmark = pytest.mark.filterwarnings("ignore")
 START = {"x": np.array([[1.3, 0.7], [0.8, 1.9]]), "s": np.float64(0.5)}
 
 

@@ -20,6 +20,7 @@ from torch_ops import torch
 
 import gradir
 import gradir.numpy as gnp
+from gradir.interop.programs import Program
 from gradir.interop.torch import wrap
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -165,6 +166,12 @@ def test_no_grad() -> None:
     with torch.inference_mode():
         assert not f(x).requires_grad
     assert not f(x.detach()).requires_grad
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Program, "halves", None)  # nothing is kept
+        with torch.no_grad():
+            f(x)
+        with pytest.raises(TypeError):
+            f(x)
     assert f(x).requires_grad
 
 

@@ -40,7 +40,7 @@ test: $(INSTALLED) ## Run every check: style, types, all tests
 all-tests: $(INSTALLED)
 	$(PYTEST)
 
-test-peers: $(PEERS) ## Compare every op and optimizer with PyTorch, JAX and optax, and test gradir.interop (installs them)
+test-peers: $(PEERS) ## Compare every op and optimizer with PyTorch, JAX and optax, and test interop (installs them)
 	$(PYTEST) tests/peers
 	$(PYTEST) tests/whole/test_readme.py tests/whole/test_examples.py -k interop
 

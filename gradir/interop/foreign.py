@@ -6,12 +6,12 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
-from gradir.errors import ArgumentTypeError
+from gradir.errors import ArgumentTypeError, GradirError
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.source_locations import at, place_of_user, refusal
@@ -21,6 +21,8 @@ from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.wrapped import Parts, Wrapped
 from gradir.interop.programs import Options, Program
+
+ErrorT = TypeVar("ErrorT", bound=GradirError)
 
 
 class _Made(NamedTuple):
@@ -156,12 +158,11 @@ class Foreign(Wrapped, ABC):
         pairs = zip(argument_names(self._function, tree), leaves, strict=True)
         name, leaf = next((n, x) for n, x in pairs if not self._is_taken(x))
         kind = type(leaf)
-        with at(_place()):
-            return refusal(
-                f"wrap: {name}: expected {self.array}, or a hashable static value, got "
-                f"{kind.__name__} of {kind.__module__.partition('.')[0]}",
-                ArgumentTypeError,
-            )
+        return refused(
+            f"wrap: {name}: expected {self.array}, or a hashable static value, got "
+            f"{kind.__name__} of {kind.__module__.partition('.')[0]}",
+            ArgumentTypeError,
+        )
 
 
 def _place() -> LocationAttr:
@@ -170,6 +171,11 @@ def _place() -> LocationAttr:
     return place_of_user(
         *(os.path.join(os.path.dirname(m.__file__), "") for m in modules if m and m.__file__)
     )
+
+
+def refused(message: str, kind: type[ErrorT]) -> ErrorT:
+    """An error of a running call or gradient, which keeps no place of its own."""
+    return refusal(message, kind, _place())
 
 
 def _static(leaf: object) -> Hashable:

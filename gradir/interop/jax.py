@@ -14,7 +14,7 @@ import numpy as np
 
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.trees import Tree
-from gradir.interop.foreign import Foreign
+from gradir.interop.foreign import Foreign, refused
 from gradir.interop.packages import package
 from gradir.interop.programs import Options, Program
 
@@ -123,9 +123,10 @@ def _spec(program: Program, place: int) -> Any:
     """The shape and the dtype of a result; ArgumentTypeError where JAX would change the dtype."""
     shape, dtype = program.result_spec(place)
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
-        raise ArgumentTypeError(
+        raise refused(
             f"wrap: result {place} of @{program.name} is {dtype}, which JAX has only with "
-            "jax_enable_x64; set it, or convert the result with astype"
+            "jax_enable_x64; set it, or convert the result with astype",
+            ArgumentTypeError,
         )
     return jax.ShapeDtypeStruct(shape, dtype)
 

@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
-from gradir.interop.foreign import Foreign
+from gradir.interop.foreign import Foreign, refused
 from gradir.interop.packages import package
 from gradir.interop.programs import Halves, Options, Program
 
@@ -78,8 +78,9 @@ def _run(node: Any, program: Program, tensors: Sequence[Any]) -> Sequence[Any]:
         if wrt:
             return node.called(program, program.halves(wrt), wrt, tensors)
     if any(_forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
-        raise TraceError(
-            f"wrap: @{program.name} has no forward mode in torch; use reverse mode, or gradir.jvp"
+        raise refused(
+            f"wrap: @{program.name} has no forward mode in torch; use reverse mode, or gradir.jvp",
+            TraceError,
         )
     return [_tensor(array) for array in program([_array(tensor) for tensor in tensors])]
 
@@ -150,9 +151,10 @@ class _Constant(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
-        raise ArgumentError(
+        raise refused(
             f"wrap: gradients of @{ctx.name} are differentiated, which was wrapped with "
-            "once_differentiable=True; leave that out"
+            "once_differentiable=True; leave that out",
+            ArgumentError,
         )
 
 
@@ -207,10 +209,11 @@ def _arguments(ctx: Any) -> list[Any]:
     found = dict(zip(places, ctx.saved_tensors, strict=True))
     for place, (tensor, version) in zip(halves.unread, call.held, strict=True):
         if tensor._version != version:
-            raise ArgumentError(
+            raise refused(
                 f"wrap: an argument of @{call.program.name} has been modified by an inplace "
                 f"operation, and create_graph needs it: it is at version {tensor._version}, "
-                f"expected {version}"
+                f"expected {version}",
+                ArgumentError,
             )
         found[place] = tensor
     return [found[k] for k in range(len(call.program.inputs))]
@@ -248,9 +251,10 @@ def _unread(tensor: Any, error: Exception) -> ArgumentTypeError:
         found += ", nested"
     elif tensor.layout is not _strided:
         found += f", {tensor.layout}"
-    return ArgumentTypeError(
+    return refused(
         f"wrap: expected dense tensors on the CPU, outside of torch.func and torch.compile, got "
-        f"{tensor.dtype} on {found} ({error})"
+        f"{tensor.dtype} on {found} ({error})",
+        ArgumentTypeError,
     )
 
 

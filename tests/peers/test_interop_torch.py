@@ -356,8 +356,10 @@ def quantized() -> Any:
     ],
 )
 def test_errors(call: Any, message: str) -> None:
-    with pytest.raises(gradir.GradirError, match=message):
+    """All but that of wrap itself are at the place of the call."""
+    with pytest.raises(gradir.GradirError, match=message) as error:
         call()
+    assert f"{__file__}:" in str(error.value) or "Python function" in message
 
 
 def test_errors_are_at_the_call_of_the_user() -> None:

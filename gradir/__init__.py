@@ -31,10 +31,12 @@ __all__ = [
     "fori_loop",
     "grad",
     "hvp",
+    "include_dir",
     "interpret",
     "jit",
     "jvp",
     "name",
+    "native",
     "no_grad",
     "parse",
     "register_host_function",
@@ -59,6 +61,8 @@ _LAZY = {
     "no_grad": "gradir.frontends.transforms.markers",
     "custom_vjp": "gradir.frontends.transforms.custom_derivatives",
     "custom_op": "gradir.frontends.transforms.custom_op",
+    "include_dir": "gradir.runtime.native_functions",
+    "native": "gradir.runtime.native_functions",
     "Trainer": "gradir.frontends.training.trainer",
     "jit": "gradir.frontends.transforms.jit",
     "grad": "gradir.frontends.transforms.derivatives",
@@ -96,6 +100,8 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.markers import checkpoint as checkpoint
     from gradir.frontends.transforms.markers import name as name
     from gradir.frontends.transforms.markers import no_grad as no_grad
+    from gradir.runtime.native_functions import include_dir as include_dir
+    from gradir.runtime.native_functions import native as native
 
 
 def __getattr__(name: str) -> Any:

@@ -54,7 +54,7 @@ class ExecutionError(GradirError):
 
 
 class HostCallError(ExecutionError):
-    """A Python function called by the program raised, or returned wrong values."""
+    """A function called by the program raised or failed, or returned wrong values."""
 
 
 class HostRecursionError(HostCallError, RecursionError):
@@ -75,6 +75,10 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 class FileError(GradirError):
     """A file cannot be read or written, or does not hold what it must."""
+
+
+class NativeFunctionError(ArgumentError):
+    """A library cannot be loaded or lacks a symbol, or an address is no function's to call."""
 
 
 class NotPicklable(ArgumentTypeError, PicklingError):

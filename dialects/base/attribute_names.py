@@ -21,6 +21,9 @@ INACTIVE_ATTRIBUTE = "grad.inactive"
 IN_OUT = "grad.in_out"
 """On an argument: the index of the result whose buffer holds it at the start."""
 
+STATE = "grad.state"
+"""On an argument: the index of the result that is its new value. Neither has a derivative."""
+
 LOSS_SCALE = "grad.loss_scale"
 """On an argument of an optimizer, a part of its state: the gradients are of the loss times that."""
 
@@ -29,7 +32,7 @@ MEMORY_LIMIT, PEAK, LOOPS = "grad.memory_limit", "grad.peak_bytes", "grad.loops"
 policies of the loops in program order."""
 
 ON_LOOPS = (POLICY_ATTRIBUTE, LIMIT_ATTRIBUTE)
-ON_ARGUMENTS = (NAME_ATTRIBUTE, INACTIVE_ATTRIBUTE, IN_OUT, LOSS_SCALE)
+ON_ARGUMENTS = (NAME_ATTRIBUTE, INACTIVE_ATTRIBUTE, IN_OUT, STATE, LOSS_SCALE)
 ON_FUNCTIONS = (MEMORY_LIMIT, PEAK, LOOPS)
 
 PLACES = {

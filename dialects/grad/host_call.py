@@ -1,4 +1,4 @@
-"""grad.host_call: Python functions as ops."""
+"""grad.host_call: registered functions as ops."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _HostEffect(MemoryEffect):
 
 @irdl_op_definition
 class HostCallOp(IRDLOperation):
-    """The results of the Python function registered under the name `callee`.
+    """The results of the function registered under the name `callee`, of Python or native.
 
         %y = grad.host_call %x {callee = "fft", pure} : (tensor<8xf64>) -> tensor<8xf64>
 
@@ -65,8 +65,9 @@ class HostCallOp(IRDLOperation):
     for a derivative, merged with an equal one, or dropped.
 
     exec: "sync" (the default), "async" or "cross_device" (one operand, one result of its type: a
-    transfer). An async call may complete as late as at the first use of a result; today it is
-    complete when it returns, like a sync one.
+    transfer). An async call reads its operands at its place, on a worker thread; the program waits
+    for it at the first use of a result, or where its block ends, and runs what stands between
+    meanwhile, other async calls too. Its derivative is async.
 
     The derivative is a host call of `backward`, by default the function's registered one. Its
     operands are the entries of `deps`, in order: "out_grad<k>" are cotangents of floating results,
@@ -229,7 +230,8 @@ def _derivative(
 ) -> HostCallOp:
     function = host_function(name)
     attributes: dict[str, Attribute] = {"callee": StringAttr(name)}
-    if op.exec is not None and len(operands) == len(types) == 1:
+    is_single = len(operands) == len(types) == 1
+    if op.exec is not None and (op.exec.data == "async" or is_single):
         # only one array at a time goes to another device
         attributes["exec"] = op.exec
     if op.pure is not None if function is None else function.pure:

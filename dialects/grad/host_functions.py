@@ -1,4 +1,4 @@
-"""The Python functions of host calls, by name."""
+"""The functions of host calls, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""loopnest.host_call: a call of a Python function on buffers."""
+"""loopnest.host_call: a call of a registered function on buffers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from xdsl.utils.exceptions import VerifyException
 class HostInvokeOp(IRDLOperation):
     """A host call on buffers: reads the inputs, writes the outputs. Errors say `message`.
 
-    `unread` has the types of the results that nobody reads, by their numbers: they have no buffer.
+    `exec = "async"`: it reads the inputs at its place, and may write the outputs as late as before
+    the next op that touches one of them, or at the end of the block. `unread` has the types of the
+    results that nobody reads, by their numbers: they have no buffer.
     """
 
     name = "loopnest.host_call"
@@ -34,6 +36,7 @@ class HostInvokeOp(IRDLOperation):
     callee = prop_def(StringAttr)
     message = prop_def(StringAttr)
     of = opt_prop_def(FunctionType)
+    exec = opt_prop_def(StringAttr)
     unread = opt_prop_def(DictionaryAttr)
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
@@ -51,13 +54,18 @@ class HostInvokeOp(IRDLOperation):
         message: str,
         of: FunctionType | None = None,
         unread: Mapping[int, Attribute] | None = None,
+        exec: StringAttr | None = None,
     ):
         properties: dict[str, Attribute | None] = {
-            "callee": StringAttr(callee), "message": StringAttr(message), "of": of,
+            "callee": StringAttr(callee), "message": StringAttr(message), "of": of, "exec": exec,
         }  # fmt: skip
         if unread:
             properties["unread"] = DictionaryAttr({str(k): t for k, t in unread.items()})
         super().__init__(operands=[inputs, outputs], properties=properties)
+
+    @property
+    def is_async(self) -> bool:
+        return self.exec is not None and self.exec.data == "async"
 
     @property
     def without_buffer(self) -> dict[int, Attribute]:

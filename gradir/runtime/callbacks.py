@@ -43,6 +43,7 @@ def _code() -> jit.LoadedCode:
     compiled = jit.compile_object(text.callback_functions(clock), host(), level=0)
     symbols = {name: _python_function(name) for name in text.PYTHON_FUNCTIONS}
     symbols |= {name: library_function(name) for name in text.LIBRARY_FUNCTIONS}
+    symbols["memcpy"] = library_function("memcpy")
     symbols[text.MAIN_THREAD_SYMBOL] = ctypes.addressof(_main_thread)
     return jit.LoadedCode(compiled.data, (text.POLL_SYMBOL, text.HOST_SYMBOL), symbols)
 

@@ -9,6 +9,7 @@ Results are new arrays, large ones on pooled memory, or the arrays given as `out
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -20,7 +21,7 @@ from xdsl.dialects.func import FuncOp
 from gradir.codegen.driver.entry import LIBRARY_SYMBOLS, OPENMP_SYMBOLS
 from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
 from gradir.codegen.driver.program import CompiledProgram, emit_program
-from gradir.codegen.text.callback_functions import HOST_OBJECT, HOST_SYMBOL, POLL_SYMBOL
+from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_THREADS
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.attributes import integers_of
@@ -37,6 +38,7 @@ from gradir.runtime.messages import Messages
 from gradir.runtime.native_call import NativeCall
 from gradir.runtime.recompiled import Recompiled
 from gradir.runtime.tape_boxes import TapeBoxes
+from gradir.runtime.team import Team
 
 # The least size of results on pooled memory: malloc would map fresh pages for them.
 POOLED_RESULT_BYTES = 1 << 16
@@ -78,8 +80,9 @@ class Executable(Recompiled):
         self._constants = [np.frombuffer(c.data or b"\0", np.uint8) for c in program.constants]
         self._arena_bytes = program.arena_bytes or 0
         first = TABLE_ARGUMENTS + (program.arena_bytes is not None)
-        # whether each run writes its arena, or its number of threads, to the table
-        self._is_lent = self._arena_bytes > KEPT_ARENA_BYTES or program.is_parallel
+        # whether each run writes its arena to the table
+        self._is_lent = self._arena_bytes > KEPT_ARENA_BYTES
+        self._team = Team(thread_count) if program.is_parallel and thread_count > 1 else None
         self.host: HostCalls | None = None
         self._messages = Messages(program, self.inputs, self.results, first)
         makers = [_pooled_maker(spec) for spec in self.results]
@@ -140,14 +143,17 @@ class Executable(Recompiled):
         except IndexError:
             call = self._new_call()
         block = self._lend(call) if self._is_lent else None
+        run = call.run if self._team is None else partial(self._timed, call, self._team)
         try:
-            results = call.run(arrays, out)
+            results = run(arrays, out)
             if results is None and checked is not None:
                 results = checked(call, arrays, out)
         finally:
             if block is not None:
                 self._pool.give(block)
         if results is False:
+            if self.host is not None:
+                self.host.drop(call.address)
             failure = take_raised(call.table) or self._messages.failure(call.table)
             call.free()
             raise failure
@@ -156,11 +162,19 @@ class Executable(Recompiled):
         self._idle.append(call)
         return results
 
+    def _timed(self, call: CallTable, team: Team, arrays: tuple[object, ...], out: object) -> Any:
+        """The native call of a program with threads, on as many as pays."""
+        start = time.perf_counter_ns()
+        size = 1 if threads.is_forked() else team.size(start)
+        call.table[TABLE_THREADS] = size
+        results = call.run(arrays, out)
+        if results is not None:
+            end = time.perf_counter_ns()
+            team.note(size, end - start, end)
+        return results
+
     def _lend(self, call: CallTable) -> Block | None:
-        """Set a run's threads, and its arena if the table has none of its own."""
-        call.table[TABLE_THREADS] = self.threads
-        if self._arena_bytes <= KEPT_ARENA_BYTES:
-            return None
+        """Lend an arena, if the table has none of its own."""
         block = self._pool.take(self._arena_bytes, ARENA_SLACK)
         call.table[TABLE_ARGUMENTS] = block.address
         return block
@@ -194,7 +208,7 @@ def compile_function(
     host_calls = HostCalls(program) if program.host_calls else None
     symbols = symbols_of(program)
     if host_calls is not None:
-        symbols[HOST_OBJECT] = id(host_calls)
+        symbols[HOST_RECORDS] = host_calls.address
     code = jit.LoadedCode(compiled.data, (program.entry,), symbols)
     found = function.attributes.get(READ_RESULTS)
     is_read = isinstance(found, DenseArrayBase)

@@ -1,49 +1,128 @@
-"""Host calls of native code: calls of registered Python functions.
+"""Host calls of native code: calls of registered functions, of Python's and native ones.
 
-Native code runs without the GIL; `gradir_host` takes it, on the thread that made the call, and
-stores exceptions.
+Native code runs without the GIL; `gradir_host` takes it for a Python function, on the thread that
+made the call, and stores exceptions. Native functions it calls by itself. An async call runs on a
+worker thread, on arrays of its own, which are copied when it is started and waited for: so one that
+is late, or never done, harms nothing.
 """
 
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradir.codegen.driver.program import CompiledProgram, HostCallSite
+from gradir.codegen.text.callback_functions import ACTIONS, WAIT
 from gradir.dialects.grad.host_functions import host_function
-from gradir.errors import ExecutionError, HostRecursionError
+from gradir.errors import ExecutionError, HostCallError, HostRecursionError
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.host_calls import HostCall, run
+from gradir.runtime.host_errors import late
+from gradir.runtime.native_blocks import HostRecord, NativeBlock
 from gradir.runtime.stack import has_room
+from gradir.runtime.workers import Job, start
 
 
 class HostCalls:
-    """The host calls of one program; its code calls this object, which must outlive the code."""
+    """The host calls of one program; its code calls this object, which must outlive the code.
+
+    `address` is that of an array with a record for each call.
+    """
 
     def __init__(self, program: CompiledProgram):
         self._calls = [_resolved(site) for site in program.host_calls]
+        self._blocks = [_block(call) for call in self._calls]
+        records = [HostRecord(id(self)) if b is None else b.record(self) for b in self._blocks]
+        self._records: Any = (HostRecord * len(records))(*records)
+        self.address = ctypes.addressof(self._records)
+        # by the table of the run, and the number of the call
+        self._jobs: dict[int, dict[int, Job]] = {}
 
-    def __call__(self, number: int, buffers: int, table: int) -> None:
-        """Run one call on the arrays with the addresses at `buffers`, on the stack."""
-        del table
-        call = self._calls[number]
-        if not has_room(buffers):
+    def __call__(self, code: int, buffers: int, table: int) -> None:
+        """Run one call on the arrays with the addresses at `buffers`, on the stack.
+
+        Of a native call that has failed `buffers` is the block; its error is raised.
+        """
+        number, action = divmod(code, ACTIONS)
+        call, block = self._calls[number], self._blocks[number]
+        if block is not None:
+            raise HostCallError(f"{call.place}: {block.failure(buffers)}")
+        addresses = _Addresses(buffers)
+        if action == WAIT:
+            made = _result(self._taken(number, table), call)
+            for array, spec in zip(made, call.outputs, strict=True):
+                if array is not None:
+                    np.copyto(addresses.next(spec), array)
+        elif call.is_async:
+            inputs = [addresses.next(spec).copy() for spec in call.inputs]
+            self._jobs.setdefault(table, {})[number] = start(partial(_made, call, inputs))
+        elif has_room(buffers):
+            run(call, *addresses.arrays(call), is_lent=True)
+        else:
             raise HostRecursionError(f"{call.place}: the stack has no room for one more call")
-        run(call, *_arrays(call, buffers), is_lent=True)
+
+    def _taken(self, number: int, table: int) -> Job:
+        jobs = self._jobs[table]
+        job = jobs.pop(number)
+        if not jobs:
+            del self._jobs[table]
+        return job
+
+    def drop(self, table: int) -> None:
+        """After a run that failed: no further call of it is begun."""
+        for job in self._jobs.pop(table, {}).values():
+            job.drop()
 
 
-def _arrays(call: HostCall, buffers: int) -> tuple[list[Array], list[Array | None]]:
-    """The inputs and outputs; None for outputs that nobody reads, which have no buffer."""
-    count = len(call.inputs) + len(call.outputs) - len(call.unread)
-    addresses = iter((ctypes.c_void_p * count).from_address(buffers))
-    inputs = [_array(next(addresses) or 0, spec) for spec in call.inputs]
-    outputs = [
-        None if k in call.unread else _array(next(addresses) or 0, spec)
+def _block(call: HostCall) -> NativeBlock | None:
+    """The block of a call that Python does not make."""
+    if call.operator is None or call.operator.operator.debug or call.is_async:
+        return None
+    return call.operator.native
+
+
+def _result(job: Job, call: HostCall) -> list[Array | None]:
+    """The results of an async call; HostCallError where it fails or is late."""
+    try:
+        return job.result(call.timeout)
+    except TimeoutError:
+        raise late(call.place, call.timeout) from None
+
+
+def _made(call: HostCall, inputs: list[Array]) -> list[Array | None]:
+    """The results of a call on arrays of its own; None for those that nobody reads."""
+    made = [
+        None if k in call.unread else np.empty(spec.shape, spec.dtype)
         for k, spec in enumerate(call.outputs)
     ]
-    return inputs, outputs
+    lent = [None if array is None else array.view() for array in made]
+    is_native = call.operator is not None and call.operator.native is not None
+    run(call, [array.view() for array in inputs], lent, is_lent=not is_native)
+    return made
+
+
+class _Addresses:
+    """The addresses of buffers on the stack, one after another."""
+
+    def __init__(self, buffers: int):
+        self._place = buffers
+
+    def next(self, spec: ArraySpec) -> Array:
+        """The next buffer as an array."""
+        address = ctypes.c_void_p.from_address(self._place).value
+        self._place += ctypes.sizeof(ctypes.c_void_p)
+        return _array(address or 0, spec)
+
+    def arrays(self, call: HostCall) -> tuple[list[Array], list[Array | None]]:
+        """The inputs and outputs; None for outputs that nobody reads, which have no buffer."""
+        inputs = [self.next(spec) for spec in call.inputs]
+        outputs = [
+            None if k in call.unread else self.next(spec) for k, spec in enumerate(call.outputs)
+        ]
+        return inputs, outputs
 
 
 def _array(address: int, spec: ArraySpec) -> Array:
@@ -62,6 +141,8 @@ def _resolved(site: HostCallSite) -> HostCall:
         tuple(spec_of(str(k), t) for k, t in enumerate(types))
         for types in (site.inputs, site.outputs)
     )
-    made = HostCall(function, site.place, inputs, outputs, site.unread, site.of)
+    made = HostCall(
+        *(function, site.place, inputs, outputs, site.unread, site.of), is_async=site.is_async
+    )
     _ = made.operator  # refused here if it does not fit
     return made

@@ -23,11 +23,12 @@ from gradir.dialects.grad.host_functions import (
     host_function,
     host_function_names,
 )
-from gradir.errors import ExecutionError, HostCallError, HostRecursionError
+from gradir.errors import ExecutionError, GradirError, HostCallError, HostRecursionError
 from gradir.runtime.arrays import ArraySpec, dtype_of
+from gradir.runtime.derivative_types import misfit
 from gradir.runtime.host_errors import failure
 from gradir.runtime.operator_calls import OperatorCall
-from gradir.runtime.operator_layout import Operator, layout_of
+from gradir.runtime.operator_layout import TIMEOUT, Operator, layout_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -37,7 +38,7 @@ class HostCall:
     """One call in a program: the function, its name in errors, its arguments and results.
 
     Nobody reads the results in `unread`. `of`: the element types of the call that it is a
-    derivative of.
+    derivative of. An async one is run on a worker thread by native code.
     """
 
     function: HostFunction
@@ -46,6 +47,13 @@ class HostCall:
     outputs: tuple[ArraySpec, ...]
     unread: frozenset[int] = frozenset()
     of: FunctionType | None = None
+    is_async: bool = False
+
+    @property
+    def timeout(self) -> float | None:
+        """The seconds that a program waits for an async call."""
+        function = self.function.function
+        return function.timeout if isinstance(function, Operator) else TIMEOUT
 
     @cached_property
     def operator(self) -> OperatorCall | None:
@@ -60,7 +68,7 @@ class HostCall:
                 f"function, got {len(self.inputs)} operands, {len(self.outputs)} results and "
                 f"{'no `of`' if self.of is None else f'of = {self.of}'}"
             )
-        return OperatorCall(function, layout, self.place, self.outputs, self.unread)
+        return OperatorCall(function, layout, self.place, self.inputs, self.outputs, self.unread)
 
 
 def host_call_of(op: HostCallOp) -> HostCall:
@@ -85,7 +93,22 @@ def host_call_of(op: HostCallOp) -> HostCall:
     _check_needs(op, function)
     unread = frozenset(k for k, result in enumerate(op.results) if result.first_use is None)
     place = f"{location_text(op)}{op.name} @{name}"
-    return HostCall(function, place, inputs, outputs, unread, op.of)
+    made = HostCall(function, place, inputs, outputs, unread, op.of)
+    _check_types(op, made)
+    return made
+
+
+def _check_types(op: HostCallOp, call: HostCall) -> None:
+    """LocatedError for the call of a derivative that does not fit the op it belongs to."""
+    if op.of is None or call.operator is None:
+        return
+    types = ([(s.shape, s.dtype.name) for s in specs] for specs in (call.inputs, call.outputs))
+    try:
+        wrong = misfit(call.operator.operator, call.operator.layout, *types)
+    except GradirError as error:  # of infer
+        wrong = str(error)
+    if wrong is not None:
+        raise LocatedError(f"{op.name}: {call.function.name!r}: {wrong}", op)
 
 
 def _check_needs(op: HostCallOp, function: HostFunction) -> None:

@@ -18,6 +18,11 @@ def failure(place: str, error: Exception, hint: str = "") -> HostCallError:
     return HostCallError(f"{place}: {_trace(error, hint)}")
 
 
+def late(place: str, seconds: float | None) -> HostCallError:
+    """What a program raises where an async call was not complete in time."""
+    return HostCallError(f"{place}: is not complete after {seconds:g} s, its timeout")
+
+
 def _is_recursion(error: Exception) -> bool:
     """Whether Python's recursion limit is behind an error: gradir may have made one of its own."""
     behind = error.__context__ if isinstance(error, GradirError) else None

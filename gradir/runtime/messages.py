@@ -65,7 +65,12 @@ class Messages:
             start = table[other]
             if other < word and address < start + taken.nbytes and start < address + spec.nbytes:
                 place = self.out_place(word - self._first - len(self._inputs))
-                return ArgumentError(f"{place} shares memory with {name}")
+                hint = "; {grad.in_out} on an argument says that a result lies in it"
+                is_whole = address == start and spec.nbytes == taken.nbytes
+                is_input = other < len(self._inputs)
+                return ArgumentError(
+                    f"{place} shares memory with {name}{hint if is_whole and is_input else ''}"
+                )
         raise AssertionError("no overlap")
 
     def wrong_count(self, count: int) -> ArgumentError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import traceback
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,10 @@ import numpy as np
 
 from gradir.errors import HostCallError, HostRecursionError
 from gradir.runtime.arrays import Array, ArraySpec
-from gradir.runtime.host_errors import failure
+from gradir.runtime.host_errors import failure, late
+from gradir.runtime.margins import between_margins, margins_written
+from gradir.runtime.native_blocks import NativeBlock
+from gradir.runtime.native_functions import NativeFunction
 from gradir.runtime.operator_layout import Layout, Operator, Places
 from gradir.runtime.poison import debug_poison, debug_unwritten, poison, unwritten
 
@@ -31,12 +35,25 @@ class OperatorCall:
     operator: Operator
     layout: Layout
     place: str
+    inputs: tuple[ArraySpec, ...]
     outputs: tuple[ArraySpec, ...]
     unread: frozenset[int]
 
     @cached_property
+    def native(self) -> NativeBlock | None:
+        """The block of the call of a native function; None for one of Python's."""
+        if not isinstance(self.operator.function, NativeFunction):
+            return None
+        return NativeBlock(self.operator, self.layout, self.inputs, self.outputs, self.unread)
+
+    @cached_property
     def _requests(self) -> tuple[str, ...]:
         return self.layout.requests(self.unread)
+
+    @cached_property
+    def _read(self) -> list[Places | None]:
+        """The tuples that are read; None for one of which nothing is there, though it could be."""
+        return [p if not p or any(k is not None for k in p) else None for _, p in self.layout.read]
 
     @cached_property
     def _poison(self) -> list[Any]:
@@ -50,7 +67,7 @@ class OperatorCall:
         are emptied. Else the function gets copies.
         """
         is_private = self.operator.debug or not is_lent
-        given = [np.array(a, order="C") for a in inputs] if is_private else [*inputs]
+        given = [self._copied(a) for a in inputs] if is_private else [*inputs]
         made = self._made([None] * len(outputs) if is_private else outputs)
         guards = [ref(array) for array in given + made]
         try:
@@ -70,12 +87,20 @@ class OperatorCall:
             if guard() is not None:
                 self._require_dropped(guards, is_private)
 
+    def _new(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+        return (np.empty if self.native is None else between_margins)(shape, dtype)
+
+    def _copied(self, array: Array) -> Array:
+        made = self._new(array.shape, array.dtype)
+        np.copyto(made, array)
+        return made
+
     def _made(self, outputs: Sequence[Array | None]) -> list[Array]:
         """The arrays to write, full of poison; new ones for None."""
         made: list[Array] = []
         for k, out in enumerate(outputs):
             spec = self.outputs[k]
-            array = np.empty(spec.shape, spec.dtype) if out is None else out
+            array = self._new(spec.shape, spec.dtype) if out is None else out
             if k not in self.unread:
                 array.fill(self._poison[k])
             made.append(array)
@@ -84,22 +109,54 @@ class OperatorCall:
     def _call(self, given: Sequence[Array], made: Sequence[Array]) -> None:
         for array in given:
             array.setflags(write=False)
+        if self.native is not None:
+            self._call_native(self.native, given, made)
+            return
         name, places = self.layout.written
-        arrays = [None if at is None else _chosen(given, at) for _, at in self.layout.read]
+        arrays = [None if at is None else _chosen(given, at) for at in self._read]
         try:
             returned: Any = self.operator.function(*arrays, _chosen(made, places), self._requests)
+            if self.operator.is_async and isinstance(returned, Future):
+                returned = self._completed(returned)
         except HostCallError:
             raise  # its message is complete; nested calls would repeat it
         except Exception as error:
             failed = failure(self.place, error, self._hint(error))
             raise failed from (None if isinstance(failed, HostRecursionError) else error)
         if returned is not None:
-            got = type(returned).__name__
-            raise HostCallError(f"{self.place}: must write into {name} and return None, got {got}")
+            got, hint = type(returned).__name__, ""
+            if isinstance(returned, Future):
+                hint = '; exec="async" waits for a Future'
+            raise HostCallError(
+                f"{self.place}: must write into {name} and return None, got {got}{hint}"
+            )
+
+    def _completed(self, future: Any) -> Any:
+        """What a function has that completes later."""
+        limit = self.operator.timeout
+        try:
+            error = future.exception(limit)
+        except TimeoutError:
+            raise late(self.place, limit) from None
+        if error is not None:
+            raise error
+        return future.result()
+
+    def _call_native(
+        self, native: NativeBlock, given: Sequence[Array], made: Sequence[Array]
+    ) -> None:
+        message = native.run(given, made)
+        names = self.layout.operands, self.layout.results
+        for arrays, name in zip((given, made), names, strict=True):
+            for k, array in enumerate(arrays):
+                if margins_written(array):
+                    raise HostCallError(f"{self.place}: must not write beyond {name[k]}")
+        if message is not None:
+            raise HostCallError(f"{self.place}: {message}")
 
     def _hint(self, error: Exception) -> str:
         """What to do where an array was read that the op does not need, as declared."""
-        absent = [name for name, places in self.layout.read if places is None or None in places]
+        absent = [name for name, places in self.layout.read if None in places]
         is_likely = isinstance(error, TypeError | ValueError | AttributeError)
         if self.operator.role != "backward" or not (is_likely and absent):
             return ""

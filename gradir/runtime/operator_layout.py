@@ -9,35 +9,44 @@ from typing import Any, Literal
 from xdsl.dialects.builtin import FunctionType
 
 from gradir.dialects.base.shapes import is_float
-from gradir.dialects.grad.host_functions import NEEDS, dependencies, differentiable
+from gradir.dialects.grad.host_functions import NEEDS, Spec, dependencies, differentiable
 
 Places = tuple[int | None, ...]
 """The operand, or the result, that is each entry of a tuple of arrays; None for none."""
 
 
+TIMEOUT = 600.0
+"""The seconds that programs wait for an async call, where nothing else is said: not for ever."""
+
+
 @dataclass(frozen=True)
 class Operator:
-    """A Python function of a custom op, and what it was declared to need.
+    """A function of a custom op, and what it was declared to need.
 
-    forward(inputs, outputs, req); backward(cotangents, inputs, outputs, grads, req);
-    jvp(tangents, inputs, outputs, out_tangents, req).
+    In Python: forward(inputs, outputs, req); backward(cotangents, inputs, outputs, grads, req);
+    jvp(tangents, inputs, outputs, out_tangents, req). Or a NativeFunction. An async one of Python's
+    may return a Future, and writes until that is done; `timeout` is the seconds that a program
+    waits for it.
     """
 
-    function: Callable[..., Any]
+    function: Any
     role: Literal["forward", "backward", "jvp"] = "forward"
     needs: tuple[str, ...] = NEEDS
     state: int = 0
     debug: bool = False
+    is_async: bool = False
+    timeout: float | None = TIMEOUT
+    infer: Callable[..., list[Spec]] | None = None  # of the op that it is a derivative of
 
 
 @dataclass(frozen=True)
 class Layout:
     """The arguments of an operator's function: the tuples that it reads, and the one it writes.
 
-    Each has a name. The places of a tuple are None where the op does not need any of it.
+    Each has a name, and an entry for each array of its kind.
     """
 
-    read: tuple[tuple[str, Places | None], ...]
+    read: tuple[tuple[str, Places], ...]
     written: tuple[str, Places]
 
     @property
@@ -46,7 +55,7 @@ class Layout:
         return {
             place: f"{group}[{k}]"
             for group, places in self.read
-            for k, place in enumerate(places or ())
+            for k, place in enumerate(places)
             if place is not None
         }
 
@@ -95,7 +104,6 @@ def _numbered(active: Sequence[int], count: int) -> Places:
     return tuple(active.index(k) if k in active else None for k in range(count))
 
 
-def _places(kinds: Sequence[tuple[str, int]], kind: str, count: int) -> Places | None:
-    """The operands of a kind; None if there are none of it though there could be."""
-    found = tuple(kinds.index((kind, k)) if (kind, k) in kinds else None for k in range(count))
-    return None if found and all(place is None for place in found) else found
+def _places(kinds: Sequence[tuple[str, int]], kind: str, count: int) -> Places:
+    """The operands of a kind."""
+    return tuple(kinds.index((kind, k)) if (kind, k) in kinds else None for k in range(count))

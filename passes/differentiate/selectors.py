@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from gradir.dialects.base.attribute_names import INACTIVE_ATTRIBUTE, NAME_ATTRIBUTE
+from gradir.dialects.base.attribute_names import INACTIVE_ATTRIBUTE, NAME_ATTRIBUTE, STATE
 from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.shapes import is_scalar, is_tensor
 from gradir.dialects.base.slice_type import is_slices
@@ -18,6 +18,7 @@ from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.grad.grad import NameOp
 from gradir.dialects.grad.tape import is_tape
 from gradir.passes.analysis.activity import carries_cotangent
+from gradir.passes.analysis.arguments import state_results
 from gradir.passes.analysis.signature import argument_attributes
 
 Selector = int | str
@@ -45,12 +46,14 @@ def resolve_wrt(function: FuncOp, selectors: Sequence[Selector] | None) -> list[
         chosen = [
             a
             for a, given in zip(arguments, attributes, strict=True)
-            if carries_cotangent(a) and INACTIVE_ATTRIBUTE not in given
+            if carries_cotangent(a) and INACTIVE_ATTRIBUTE not in given and STATE not in given
         ]
         for argument in chosen:
             _check_type("wrt", function, argument)
         return [Target(a, _hint(a, f"arg{a.index}")) for a in chosen]
-    return _resolve("wrt", function, selectors)
+    targets = _resolve("wrt", function, selectors)
+    _check_state("wrt", function, [arguments[k] for k in state_results(function)], targets)
+    return targets
 
 
 def resolve_requested(function: FuncOp, selectors: Sequence[Selector]) -> list[Target]:
@@ -75,7 +78,8 @@ def resolve_of(
     if selectors is None and mode == "grad":
         selectors = [0]
     if selectors is None:
-        chosen = [(k, r) for k, r in enumerate(results) if carries_cotangent(r)]
+        state = state_results(function).values()
+        chosen = [(k, r) for k, r in enumerate(results) if carries_cotangent(r) and k not in state]
         for _, result in chosen:
             _check_type("of", function, result)
         return [Target(r, _hint(r, f"result{k}")) for k, r in chosen]
@@ -93,6 +97,7 @@ def resolve_of(
         else:
             targets.append(_named(function, str(selector), attributes, "of"))
     _check_floating("of", function, selectors, targets)
+    _check_state("of", function, [results[k] for k in state_results(function).values()], targets)
     return targets
 
 
@@ -112,6 +117,19 @@ def argument_or_name(
             function,
         )
     return Target(arguments[selector], _hint(arguments[selector], f"arg{selector}"))
+
+
+def _check_state(
+    what: str, function: FuncOp, state: Sequence[SSAValue], targets: Sequence[Target]
+) -> None:
+    """PassError for a target that is state, or its new value."""
+    for target in targets:
+        if target.value in state:
+            raise PassError(
+                f"{what}: {target.hint} is state of @{_name(function)} (grad.state), which has no "
+                "derivative",
+                function,
+            )
 
 
 def _is_index(selector: Selector, function: FuncOp, what: str) -> TypeGuard[int]:

@@ -17,7 +17,6 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from gradir.dialects.base.attribute_names import IN_OUT
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.base.slice_type import is_slices
@@ -33,7 +32,7 @@ from gradir.dialects.grad.slices import (
     concatenated,
     scattered,
 )
-from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.passes.analysis.arguments import TIES, tie
 from gradir.passes.analysis.region_ops import is_carrier
 
 
@@ -149,11 +148,12 @@ class _Expansion:
 
 def _moved(given: DictionaryAttr, results: Mapping[int, int]) -> DictionaryAttr:
     """The attributes of an argument, with new places of results."""
-    place = given.data.get(IN_OUT)
-    if not isinstance(place, IntegerAttr):
-        return given
-    result = cast(IntegerAttr[Any], place).value.data
-    return DictionaryAttr({**given.data, **in_out_attribute(results.get(result, result))})
+    moved = dict(given.data)
+    for name in TIES:
+        if isinstance(place := given.data.get(name), IntegerAttr):
+            result = cast(IntegerAttr[Any], place).value.data
+            moved |= tie(name, results.get(result, result))
+    return DictionaryAttr(moved)
 
 
 def expanded(types: Sequence[Attribute]) -> list[Attribute]:

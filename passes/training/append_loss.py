@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.diagnostics import PassError
-from gradir.passes.analysis.arguments import in_out_results
+from gradir.passes.analysis.arguments import TIES, tied_results
 from gradir.passes.training.calls import (
     Caller,
     argument_name,
@@ -47,7 +47,7 @@ def append_loss(
     _check_joined(source, second, joined)
     require_loss(TITLE, second)
     others = [k for k in range(len(returned(source))) if k not in joined]
-    in_out = _in_out(source, second, joined, others)
+    ties = {name: _ties(name, source, second, joined, others) for name in TIES}
     caller = Caller(TITLE)
     operands = caller.arguments(source, range(len(source.args)))
     further = caller.arguments(second, range(len(joined), len(second.args)))
@@ -55,7 +55,7 @@ def append_loss(
     values = caller.call(second, [*(results[k] for k in joined), *further])
     values += [results[k] for k in others]
     name = f"{function}_loss" if into is None else into
-    return caller.insert(module, name, values, source, in_out)
+    return caller.insert(module, name, values, source, ties)
 
 
 def _check_joined(source: FuncOp, loss: FuncOp, joined: Sequence[int]) -> None:
@@ -84,23 +84,23 @@ def _check_joined(source: FuncOp, loss: FuncOp, joined: Sequence[int]) -> None:
             )
 
 
-def _in_out(
-    source: FuncOp, loss: FuncOp, joined: Sequence[int], others: Sequence[int]
+def _ties(
+    name: str, source: FuncOp, loss: FuncOp, joined: Sequence[int], others: Sequence[int]
 ) -> Mapping[int, int]:
-    """The results in whose buffers arguments lie, by argument; PassError where one is joined."""
+    """The results that arguments are tied to, by argument; PassError where one is joined."""
     made: dict[int, int] = {}
-    for argument, result in in_out_results(source).items():
+    for argument, result in tied_results(source, name).items():
         if result in joined:
             raise PassError(
-                f"{TITLE}: {argument_name(source, argument)} lies in the buffer of result {result} "
-                f"(grad.in_out), which {symbol(loss)} takes; return the value once more, or leave "
-                "out grad.in_out",
+                f"{TITLE}: {argument_name(source, argument)} is tied to result {result} "
+                f"({name}), which {symbol(loss)} takes; return the value once more, or leave "
+                f"out {name}",
                 source.body.block.args[argument],
             )
         made[argument] = len(returned(loss)) + others.index(result)
     # of a joined argument it is a fact about other callers
     shift = len(source.args) - len(joined)
-    further = {k: r for k, r in in_out_results(loss).items() if k >= len(joined)}
+    further = {k: r for k, r in tied_results(loss, name).items() if k >= len(joined)}
     return made | {shift + k: r for k, r in further.items()}
 
 

@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from gradir.dialects.base.attribute_names import IN_OUT, NAME_ATTRIBUTE
+from gradir.dialects.base.attribute_names import NAME_ATTRIBUTE
 from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.shapes import element_of, is_float, is_scalar, is_tensor, shape_of
 from gradir.dialects.base.value import Emitter, Value
-from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.passes.analysis.arguments import TIES, tie
 from gradir.passes.analysis.call_graph import functions_by_name, only_block
 from gradir.passes.analysis.effects import check_arguments
 from gradir.passes.analysis.signature import argument_attributes
@@ -34,7 +34,7 @@ class Caller:
         self._named: dict[str, FuncOp] = {}
 
     def arguments(self, source: FuncOp, indices: Iterable[int]) -> list[SSAValue]:
-        """New arguments like some of another function, with their attributes but `grad.in_out`."""
+        """New arguments like some of another function, with attributes but ties to results."""
         attributes = argument_attributes(source)
         made: list[SSAValue] = []
         for index in indices:
@@ -42,7 +42,7 @@ class Caller:
             ours = self.block.insert_arg(given.type, len(self.block.args), given.location)
             ours.name_hint = given.name_hint
             self._check_name(attributes[index].get(NAME_ATTRIBUTE), source, given)
-            self.attributes.append({k: a for k, a in attributes[index].items() if k != IN_OUT})
+            self.attributes.append({k: a for k, a in attributes[index].items() if k not in TIES})
             made.append(ours)
         return made
 
@@ -79,11 +79,11 @@ class Caller:
         name: str,
         results: Sequence[SSAValue],
         source: FuncOp,
-        in_out: Mapping[int, int],
+        ties: Mapping[str, Mapping[int, int]],
     ) -> FuncOp:
         """Add the function to the module, with the place of the source; PassError at its namesake.
 
-        `in_out` maps arguments to the results whose buffers they lie in.
+        `ties` maps, for grad.in_out and grad.state, arguments to results.
         """
         if (found := functions_by_name(module).get(name)) is not None:
             raise PassError(
@@ -92,8 +92,9 @@ class Caller:
         op = ReturnOp(*results)
         op.location = end_of(source).location
         self.block.add_op(op)
-        for argument, result in in_out.items():
-            self.attributes[argument] |= in_out_attribute(result)
+        for name_of_tie, results_of in ties.items():
+            for argument, result in results_of.items():
+                self.attributes[argument] |= tie(name_of_tie, result)
         function = function_around(name, self.block, self.attributes)
         function.location = source.location
         module.body.block.add_op(function)

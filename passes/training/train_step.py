@@ -23,11 +23,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
-from gradir.dialects.base.attribute_names import INACTIVE_ATTRIBUTE
+from gradir.dialects.base.attribute_names import IN_OUT, INACTIVE_ATTRIBUTE, STATE
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.slice_type import is_slices
 from gradir.passes.analysis.activity import carries_cotangent
-from gradir.passes.analysis.arguments import in_out_results
+from gradir.passes.analysis.arguments import in_out_results, state_results
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.selectors import Selector, argument_or_name, resolve_wrt
 from gradir.passes.gradient.gradient import Observer
@@ -73,9 +73,9 @@ def train_step(
     """Add `@into` (by default `@f_step`), one step of training, and the gradient that it calls.
 
     `wrt` are indices or names of the parameters, by default all floating arguments that are not
-    carried or marked {grad.inactive}. Arguments with grad.in_out are carried, and those of `carry`.
-    `policy` and `memory_limit` are those of gradir-gradient. With `in_place`, the new values lie in
-    the buffers of the old ones. Located PassError where the functions do not fit.
+    carried or marked {grad.inactive}. Arguments with grad.in_out or grad.state are carried, and
+    those of `carry`. `policy` and `memory_limit` are those of gradir-gradient. With `in_place`, the
+    new values lie in the buffers of the old ones. Located PassError where the functions do not fit.
     """
     source, update = callable_named(module, function), callable_named(module, optimizer)
     require_loss(TITLE, source)
@@ -122,7 +122,7 @@ def _require_dense(source: FuncOp) -> None:
 
 def _carried(source: FuncOp, carry: Carry) -> dict[int, int]:
     """The results that are new values of arguments, by argument."""
-    found = dict(in_out_results(source))
+    found = dict(in_out_results(source)) | dict(state_results(source))
     attributes = argument_attributes(source)
     for selector, result in carry:
         argument = _index(argument_or_name("carry", source, selector, attributes).value, selector)
@@ -225,8 +225,15 @@ class _Step:
         new = caller.call(self.update, [*(values[k] for k in self.params), *grads, *states])
         new += [results[k] for k in self.carried.values()]
         others = [r for k, r in enumerate(results) if k not in self.carried.values()]
-        in_out = {k: k for k in range(len(new))} if in_place else {}
-        return caller.insert(module, name, [*new, *others], self.source, in_out)
+        places = dict(enumerate(range(len(new)))) if in_place else {}
+        state = self._state(len(new) - len(self.carried))
+        ties = {IN_OUT: places, STATE: state}
+        return caller.insert(module, name, [*new, *others], self.source, ties)
+
+    def _state(self, first: int) -> dict[int, int]:
+        """The arguments of the step that are the function's state, which are from `first` on."""
+        kept = state_results(self.source)
+        return {first + k: first + k for k, a in enumerate(self.carried) if a in kept}
 
     def _batch(self) -> list[int]:
         taken = {*self.params, *self.carried}

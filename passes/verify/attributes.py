@@ -36,7 +36,7 @@ from gradir.dialects.base.attribute_names import (
 from gradir.dialects.base.diagnostics import Place, VerifyError, kind_name, value_name
 from gradir.dialects.base.shapes import FLOAT_NAMES, element_of, is_float, is_tensor
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
-from gradir.passes.analysis.arguments import in_out_results
+from gradir.passes.analysis.arguments import TIES, tied_results
 
 
 def verify_attributes(op: Operation) -> None:
@@ -102,7 +102,8 @@ def _verify_signature(function: FuncOp) -> None:
         label = value_name(arguments[k]) if k < len(arguments) else f"argument {k}"
         _verify_names(given.data, ON_ARGUMENTS, label, place)
         _verify_values(given.data, place)
-    in_out_results(function)
+    for name in TIES:
+        tied_results(function, name)
     for k, given in enumerate(function.res_attrs or ()):
         _verify_names(given.data, (), f"result {k}", function)
 
@@ -130,7 +131,7 @@ _VALUES: dict[str, tuple[Callable[[Attribute], bool], str]] = {
     PEAK: (_is_bytes, "a number of bytes"),
     LOOPS: (_are_policies, "a list of policies such as [#grad.loop<every = 2>]"),
 }
-"""The test of each attribute's value, and its description; grad.in_out: analysis/arguments.py."""
+"""The test of each attribute's value, and its description; for TIES see analysis/arguments.py."""
 
 
 def _verify_names(names: Iterable[str], known: Sequence[str], label: str, place: Place) -> None:

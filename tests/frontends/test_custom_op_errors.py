@@ -292,13 +292,14 @@ def test_text_that_does_not_fit_the_op() -> None:
 
 
 def test_bad_arguments() -> None:
-    make: Any = partial(gradir.custom_op, forward, first_like)
+    custom: Any = gradir.custom_op
+    make: Any = partial(custom, forward, first_like)
     stateful = make(state=1, name="stateful")
     checks: list[tuple[Callable[[], Any], str]] = [
-        (lambda: gradir.custom_op(3, first_like), "forward: expected a Python function, got 3"),  # pyright: ignore[reportArgumentType]
-        (lambda: gradir.custom_op(forward, None), "infer: expected a Python function"),  # pyright: ignore[reportArgumentType]
-        (lambda: make(3), "backward: expected a Python function or a custom_op, got 3"),
-        (lambda: make(jvp=3), "jvp: expected a Python function or a custom_op, got 3"),
+        (lambda: custom(3, first_like), "forward: expected a Python function or a gradir.native"),
+        (lambda: custom(forward, None), "infer: expected a Python function"),
+        (lambda: make(3), "backward: expected a Python function, a gradir.native or"),
+        (lambda: make(jvp=3), "jvp: expected a Python function, a gradir.native or"),
         (lambda: make(stateful), "backward: expected a custom_op without state, got <gradir"),
         (lambda: make(needs="inputs"), "needs: expected a tuple of names, got 'inputs'"),
         (lambda: make(needs=("input",)), "needs: expected cotangents, inputs, outputs, in<k>, "),

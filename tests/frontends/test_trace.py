@@ -325,6 +325,8 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: gnp.full(2, 300, "uint8"), "array.full: value must be an integer in [0, 256)"),
     (lambda x: x.astype("int64") + 2**70, "1180591620717411303424 is no element of int64[3, 4]"),
     (lambda x: x + 10**400, "so large an integer is no element of float64[3, 4]"),
+    (lambda x: gnp.zeros(3, "M8[s/0]"), "dtype: expected float64, float32, float16, bfloat16, "),
+    (lambda x: gnp.zeros(3, "f\udc90"), "dtype: expected float64, float32, float16, bfloat16, "),
     (lambda x: gnp.zeros(3, [1]), "dtype: expected float64, float32, float16, bfloat16, int64,"),
     (lambda x: np.mean(x), "numpy.mean: a traced array has no value yet; compute with gradir"),
     (lambda x: np.concatenate([X, x]), "numpy.concatenate: a traced array has no value yet; "),

@@ -19,6 +19,7 @@ from fuzz.trial import (
     has_bits_of,
     interpreted,
     native,
+    random_like,
     same_bits,
     same_sums,
 )
@@ -259,6 +260,25 @@ def rows(trial: Trial) -> None:
         _rows_of_second_order(trial, derived, wanted)
 
 
+def requests(trial: Trial) -> None:
+    """Gradients that nobody wants are left out, others are written or added; no bit is another."""
+    wanted: Wanted = {k: trial.choose.choice(["write", "null", "add"]) for k in trial.wrt}
+    derived = trial.plain.gradient(trial.name, mode="vjp", req=wanted)
+    generator, count = np.random.default_rng(1), len(trial.values)
+    out = [odd_result(a, trial.choose) for a in trial.native_vjp[:count]]
+    expected = [*trial.native_vjp[:count]]
+    for k, gradient in zip(trial.wrt, trial.native_vjp[count:], strict=True):
+        if wanted[k] == "null":
+            continue
+        is_added = wanted[k] == "add"
+        old = random_like(gradient, generator)
+        out.append(old if is_added else odd_result(gradient, trial.choose))
+        with np.errstate(all="ignore"):
+            expected.append(np.asarray(old + gradient) if is_added else gradient)
+    found = gradir.compile(derived, f"{trial.name}_vjp", threads=1)(*trial.given, out=tuple(out))
+    same_sums(trial, "bits of requests", expected, found)
+
+
 def _rows_of_second_order(trial: Trial, derived: Module, wanted: Wanted) -> None:
     """The derivative of a derivative with row slices, as row slices, is that of the dense one."""
     name = f"{trial.name}_vjp"
@@ -373,6 +393,7 @@ CHECKS: dict[Check, int] = {
     prepared: 2,
     threads: 2,
     rows: 4,
+    requests: 2,
     reloaded: 2,
     limits: 1,
     layouts: 2,

@@ -119,3 +119,23 @@ def _dense(found: Any, out: Mapping[str, Any], like: np.ndarray[Any, Any]) -> An
         np.add.at(made, out[found.indices], out[found.values])
         return made
     return out[found]
+
+
+def net_with_everything() -> Net:
+    """A net with everything that a NetDef has."""
+    net = Net("né\n\"t'\\")
+    net.FC(["x", "w/1", "b"], "y", device="cuda:1@node:0", name="first", engine="CUDNN")
+    net.Reshape("y", ["y", "old"], shape=[0, -1], device="cpu")
+    net.GivenTensorFill([], "c", values=[0.1, 1e300, float("inf")], device="some text: 7")
+    net.GivenTensorIntFill([], "d", values=[])
+    net.Scale("c", "c", scale=0.1, device="cuda")
+    net.Cast("c", "c", to="float", device="cpu:0")
+    body, inner = Net("body"), Net("inner")
+    inner.Sqr("c", "c")
+    body.If("go", [], then_net=inner)
+    net.While("go", [], loop_net=body)
+    net.AveragedLoss("y", "loss")
+    net.AddExternalInput("unused")
+    net.AddExternalOutput("loss", "c")
+    net.AddGradientOperators(["loss"])
+    return net

@@ -136,33 +136,11 @@ def _neighbours(x: Any, axis: int = 1) -> Any:
     return tuple(np.moveaxis(y, -1, axis) for y in (x / scale**0.75, scale))
 
 
-def _momentum(g: Any, m: Any, lr: Any, *param: Any, nesterov: bool = False) -> Any:
-    after = lr * g + 0.9 * m
-    step = 1.9 * after - 0.9 * m if nesterov else after
-    return step, after, *(p - step for p in param)
+def _all_channels(x: Any) -> Any:
+    """Local response normalization over more channels than there are."""
+    scale = 1 + np.broadcast_to((x * x).sum(1, keepdims=True), x.shape)
+    return x / np.sqrt(scale), scale
 
-
-def _adagrad(p: Any, m: Any, g: Any, lr: Any) -> Any:
-    after = 0.9 * m + g * g
-    rate = lr / (np.sqrt(after) + 0.1)
-    return p + rate * g, after, rate, rate * g
-
-
-def _adam(p: Any, m: Any, v: Any, g: Any, lr: Any, count: Any) -> Any:
-    t = count + 1
-    m, v = 0.8 * m + 0.2 * g, 0.9 * v + 0.1 * g * g
-    step = lr * np.sqrt(1 - 0.9**t) / (1 - 0.8**t) * m / (np.sqrt(v) + 0.1)
-    return p + step, m, v, step
-
-
-def _rate(policy: str, expected: float, **args: Any) -> Row:
-    """A learning rate of 0.5 after 7 steps."""
-    args = {"base_lr": 0.5, "policy": policy, **args}
-    return Row("LearningRate", [COUNT], lambda n: np.array(expected), args, (), note=policy)
-
-
-COUNT, LR = np.array([7]), np.array(-0.3)
-STEP = {"momentum": 0.9}
 
 OPERATORS: tuple[Row, ...] = (
     Row("Add", [M, N], np.add, active=BOTH),
@@ -278,23 +256,12 @@ OPERATORS: tuple[Row, ...] = (
     Row("LRN", [IMAGE], partial(_neighbours, axis=3),
         {"size": 3, "alpha": 0.6, "beta": 0.75, "bias": 0.5, "order": "NHWC"}, outputs=2,
         note="last"),
-    Row("Iter", [COUNT], lambda n: n + 1, active=()),
-    _rate("fixed", 0.5),
-    _rate("step", 0.5 * 0.9**2, stepsize=3, gamma=0.9),
-    _rate("exp", 0.5 * 0.9**7, gamma=0.9),
-    _rate("inv", 0.5 * 1.7**-0.75, gamma=0.1, power=0.75),
-    _rate("poly", 0.5 * 0.3**2, max_iter=10, power=2),
-    _rate("linearWarmup", 0.5 * (0.2 + 0.8 * 0.7), num_iter=10, start_multiplier=0.2),
-    _rate("constantWarmup", 0.5 * 0.2, num_iter=10, multiplier=0.2),
-    Row("MomentumSGD", [M, N, LR], _momentum, STEP, (0, 1, 2), 2),
-    Row("MomentumSGDUpdate", [M, N, LR, K], _momentum, STEP, (0, 1, 2, 3), 3),
-    Row("MomentumSGDUpdate", [M, N, LR, K], partial(_momentum, nesterov=True),
-        {**STEP, "nesterov": 1}, (0, 1, 2, 3), 3, "nesterov"),
-    Row("Adagrad", [M, P, K, LR], _adagrad, {"epsilon": 0.1, "decay": 0.9}, (0, 1, 2, 3), 4),
-    Row("Adam", [M, N, P, K, LR, COUNT], _adam, {"beta1": 0.8, "beta2": 0.9, "epsilon": 0.1},
-        (0, 1, 2, 3, 4), 4),
+    Row("LRN", [IMAGE], _all_channels, {"size": 2**31 - 1, "alpha": 2.0**31 - 1, "beta": 0.5},
+        outputs=2, note="all"),
     Row("ConstantFill", [], lambda: np.full((2, 3), 0.5), {"shape": [2, 3], "value": 0.5}, ()),
     Row("ConstantFill", [ROWS], lambda x: np.full(3, 7), {"value": 7.0}, (), note="like"),
+    Row("ConstantFill", [ROWS], lambda x: np.full((3, 2), 7), {"value": 7.0, "extra_shape": [2]},
+        (), note="extra"),
     Row("ConstantFill", [], lambda: INT([1, 1]), {"shape": [2], "value": 1, "dtype": 2}, (),
         note="int"),
     Row("GivenTensorFill", [], lambda: np.array([[0.1], [2.0]]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -148,6 +149,23 @@ def test_custom_op(tmp_path: Path) -> None:
     output = run("custom_op.py", folder=tmp_path)
     losses = [float(x) for x in re.findall(r"loss ([\d.]+)", output)]
     assert losses[-1] < 1e-3 < losses[0]
+
+
+def test_native_op(tmp_path: Path) -> None:
+    """A program with a solver in C learns."""
+    if not any(map(shutil.which, ("cc", "gcc", "clang"))):
+        pytest.skip("no C compiler")
+    output = run("native_op/diffusion.py", folder=tmp_path)
+    losses = [float(x) for x in re.findall(r"loss (\S+)", output)]
+    assert losses[-1] < 1e-6 < losses[0]
+
+
+def test_native_op_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    command = [sys.executable, str(EXAMPLES / "native_op/diffusion.py")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert re.match("error: no C compiler .* is installed to compile tridiagonal.c", result.stderr)
 
 
 def test_docstrings(tmp_path: Path) -> None:

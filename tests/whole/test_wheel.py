@@ -60,7 +60,7 @@ def source_archive(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 def expected_files() -> set[str]:
     """The Python files of the package, by their path in the installed package."""
-    files = {"gradir/py.typed"}
+    files = {"gradir/py.typed", "gradir/include/gradir_op.h"}
     for folder in PACKAGED:
         prefix = "" if folder == "gradir" else "gradir/"
         for path in (ROOT / folder).rglob("*.py"):

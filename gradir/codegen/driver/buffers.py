@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
@@ -107,23 +107,27 @@ class BufferTable:
     def uses(self, block: Block) -> Iterator[Use]:
         """What the ops in a block and its regions touch."""
         for op in block.ops:
-            if isinstance(op, LoopOp | ForallOp):
-                for k, operand in enumerate(op.operands):
-                    yield from self._buffers[operand].use(k >= len(op.inputs))
-            elif isinstance(op, HostInvokeOp):
-                yield from self.host_uses(op)
-            elif isinstance(op, ReserveOp):
-                yield from self._buffers[op.records].use(writes=True)
-            elif isinstance(op, memref.LoadOp | memref.StoreOp):
-                yield from self._buffers[op.memref].use(isinstance(op, memref.StoreOp))
-            elif is_control_flow(op):
-                for inner in blocks_of(op):
-                    yield from self.uses(inner)
+            yield from self.uses_of(op)
 
-    def host_uses(self, op: HostInvokeOp) -> Iterator[Use]:
-        for values, writes in ((op.inputs, False), (op.outputs, True)):
-            for value in values:
-                yield from self._buffers[value].use(writes)
+    def uses_of(self, op: Operation) -> Iterator[Use]:
+        """What an op and the ops in its regions touch."""
+        if isinstance(op, LoopOp | ForallOp):
+            for k, operand in enumerate(op.operands):
+                yield from self._buffers[operand].use(k >= len(op.inputs))
+        elif isinstance(op, HostInvokeOp):
+            yield from self.all_uses(op.inputs, writes=False)
+            yield from self.all_uses(op.outputs, writes=True)
+        elif isinstance(op, ReserveOp):
+            yield from self._buffers[op.records].use(writes=True)
+        elif isinstance(op, memref.LoadOp | memref.StoreOp):
+            yield from self._buffers[op.memref].use(isinstance(op, memref.StoreOp))
+        elif is_control_flow(op):
+            for inner in blocks_of(op):
+                yield from self.uses(inner)
+
+    def all_uses(self, values: Iterable[SSAValue], writes: bool) -> Iterator[Use]:
+        for value in values:
+            yield from self._buffers[value].use(writes)
 
     # Declarations.
 

@@ -12,10 +12,10 @@ no work thread 0 runs it alone, and then no thread waits inside.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import arith, func, scf
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.driver.attributes import parameters_of, tapes_of
 from gradir.codegen.driver.buffers import BufferTable
@@ -40,7 +40,13 @@ from gradir.codegen.driver.report import (
 from gradir.codegen.driver.scalars import ScalarCode
 from gradir.codegen.driver.table import TableWords
 from gradir.codegen.driver.threads import SharedWork, Use
-from gradir.codegen.text.callback_functions import HOST_OBJECT, HOST_SYMBOL
+from gradir.codegen.text.callback_functions import (
+    ACTIONS,
+    CALL,
+    HOST_RECORDS,
+    HOST_SYMBOL,
+    WAIT,
+)
 from gradir.codegen.text.control_flow import ControlFlow
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import kind_of
@@ -78,6 +84,8 @@ class _Driver:
         self.work = SharedWork(self.text, threads)
         self.table = TableWords(self.work)
         self.host_calls: list[HostCallSite] = []
+        # the async calls of the block that have not been waited for
+        self.started: list[tuple[int, HostInvokeOp]] = []
         self.buffers = BufferTable(function, self.work, self.table)
         self.kernels = KernelCache(target, self.work, self.buffers)
         self.scalars = ScalarCode(
@@ -127,19 +135,27 @@ class _Driver:
 
     def ops(self, block: Block) -> None:
         """Write all ops of a block but its terminator."""
+        outer, self.started = self.started, []
         for op in block.ops:
             if isinstance(op, WindowOp):
                 self.scalars.emit(op)
             elif self.is_declared(op) or op.next_op is None or op in self.blocks.ahead:
                 continue
-            elif isinstance(op, LoopOp | ForallOp):
-                self.loop(op)
-            elif is_control_flow(op):
-                self.flow(op)
-            elif isinstance(op, HostInvokeOp):
-                self.host_call(op)
-            elif not self.scalars.emit(op):
-                raise LocatedError(f"{op.name}: no native code for this op at buffer level", op)
+            else:
+                self.wait_for_uses(op)
+                self.op(op)
+        self.wait_for(list(self.started))
+        self.started = outer
+
+    def op(self, op: Operation) -> None:
+        if isinstance(op, LoopOp | ForallOp):
+            self.loop(op)
+        elif is_control_flow(op):
+            self.flow(op)
+        elif isinstance(op, HostInvokeOp):
+            self.host_call(op)
+        elif not self.scalars.emit(op):
+            raise LocatedError(f"{op.name}: no native code for this op at buffer level", op)
 
     def is_declared(self, op: Operation) -> bool:
         """Nothing is left to write for `op` after `declare`."""
@@ -199,18 +215,53 @@ class _Driver:
     # Host calls and kernels.
 
     def host_call(self, op: HostInvokeOp) -> None:
+        """A host call: of an async one, the start."""
+        number = len(self.host_calls)
+        self.host_calls.append(HostCallSite.of_op(op))
+        if op.is_async:
+            self.started.append((number, op))
+            self.call_back(CALL, number, op.inputs, self.buffers.all_uses(op.inputs, writes=False))
+        else:
+            self.call_back(CALL, number, op.operands, self.buffers.uses_of(op))
+
+    def wait_for_uses(self, op: Operation) -> None:
+        """Wait for the async calls of which an op touches the outputs."""
+        if not self.started:
+            return
+        uses = [*self.buffers.uses_of(op)]
+        self.wait_for(
+            [
+                (number, call)
+                for number, call in self.started
+                if any(
+                    use.conflicts(other)
+                    for other in self.buffers.all_uses(call.outputs, writes=True)
+                    for use in uses
+                )
+            ]
+        )
+
+    def wait_for(self, calls: Sequence[tuple[int, HostInvokeOp]]) -> None:
+        """Wait for async calls, and write their outputs."""
+        for number, op in calls:
+            uses = self.buffers.all_uses(op.outputs, writes=True)
+            self.call_back(WAIT, number, op.outputs, uses)
+            self.started.remove((number, op))
+
+    def call_back(
+        self, action: int, number: int, operands: Sequence[SSAValue], uses: Iterable[Use]
+    ) -> None:
         """Thread 0, which is the caller's, calls back with the addresses of the buffers.
 
         The call ends here where a function raises, or a signal's handler meanwhile.
         """
-        number, count = len(self.host_calls), max(len(op.operands), 1)
-        self.host_calls.append(HostCallSite.of_op(op))
-        table = self.work.early(f"alloca [{count} x ptr], align 8", "buffers")
-        self.work.on_thread_zero(list(self.buffers.host_uses(op)))
-        for k, operand in enumerate(op.operands):
+        table = self.work.early(f"alloca [{max(len(operands), 1)} x ptr], align 8", "buffers")
+        self.work.on_thread_zero([*uses])
+        for k, operand in enumerate(operands):
             place = self.text.emit(f"getelementptr ptr, ptr {table}, i64 {k}")
             self.text.line(f"store ptr {self.buffers.pointer(operand)}, ptr {place}, align 8")
-        arguments = f"ptr @{HOST_OBJECT}, i64 {number}, ptr {table}, ptr %table"
+        code = ACTIONS * number + action
+        arguments = f"ptr @{HOST_RECORDS}, i64 {code}, ptr {table}, ptr %table"
         self.polls.leave_if(self.text.emit(f"call i64 @{HOST_SYMBOL}({arguments})"))
 
     def loop(self, op: LoopOp | ForallOp) -> None:
@@ -269,7 +320,7 @@ class _Driver:
         parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
         if self.host_calls:
             parts.append(f"declare i64 @{HOST_SYMBOL}(ptr, i64, ptr, ptr)")
-            parts.append(f"@{HOST_OBJECT} = external global i8")
+            parts.append(f"@{HOST_RECORDS} = external global i8")
         if self.work.can_stop:
             parts += [POLL_DECLARATION, UNLIKELY_DEFINITION]
         parts.append(self.driver_text())

@@ -42,7 +42,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class HostCallSite:
-    """A call of a Python function: its name, how errors name the call, and the buffers' types.
+    """A call of a registered function: its name, how errors name the call, and the buffers' types.
 
     `outputs` are the types of all results; those in `unread` have no buffer.
     """
@@ -53,6 +53,7 @@ class HostCallSite:
     outputs: tuple[BufferType, ...]
     unread: frozenset[int] = frozenset()
     of: FunctionType | None = None
+    is_async: bool = False
 
     @classmethod
     def of_op(cls, op: HostInvokeOp) -> HostCallSite:
@@ -62,7 +63,9 @@ class HostCallSite:
         outputs: list[BufferType] = [types.get(k) or next(written) for k in range(count)]
         inputs = [cast(BufferType, value.type) for value in op.inputs]
         name, place = op.callee.data, op.message.data
-        return cls(name, place, tuple(inputs), tuple(outputs), frozenset(types), op.of)
+        return cls(
+            *(name, place, tuple(inputs), tuple(outputs)), frozenset(types), op.of, op.is_async
+        )
 
 
 @dataclass(frozen=True)

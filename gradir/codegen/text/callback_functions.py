@@ -3,8 +3,12 @@
 Both take the table of the running call, and use no layout of CPython's, only its C interface.
 
     @gradir_poll(table) -> 0, or 1 where the call is to end
-    @gradir_host(function, number, buffers, table) -> the same, after function(number, buffers,
-                                                     table)
+    @gradir_host(records, number, buffers, table) -> the same, after a host call
+
+The number tells which call, and what to do (`ACTIONS`). A host call is one of a native function, or
+of Python's object(number, buffers, table), as its record says (`native_operators.py`). After a
+failure of a native function the object is called with the block of the call in place of the
+buffers, to raise the error.
 
 A poll is for the back edges of long loops. On Python's main thread it runs the handlers of signals
 that have come, but takes the GIL for that no more than once in `POLL_INTERVAL`. What a handler or
@@ -17,6 +21,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gradir.codegen.text.kernel import ERROR_CODE
+from gradir.codegen.text.native_operators import (
+    NATIVE_DECLARATION,
+    field,
+    native_function,
+    record_type,
+)
 from gradir.codegen.text.table import (
     RAISED,
     TABLE_ERROR,
@@ -27,8 +37,12 @@ from gradir.codegen.text.table import (
 
 POLL_SYMBOL, HOST_SYMBOL = "gradir_poll", "gradir_host"
 
-# Stands for the Python object that runs the host calls of a program.
-HOST_OBJECT = "gradir_host_calls"
+# Stands for the array of the records of a program's host calls.
+HOST_RECORDS = "gradir_host_calls"
+
+# What a program asks for: the number of a host call times ACTIONS, and one of these. Of an async
+# one, CALL is the start.
+ACTIONS, CALL, WAIT = 2, 0, 1
 
 # The address of a word that holds the number of Python's main thread.
 MAIN_THREAD_SYMBOL = "gradir_main_thread"
@@ -63,7 +77,9 @@ def callback_functions(clock: int) -> str:
     declared = {**PYTHON_FUNCTIONS, **LIBRARY_FUNCTIONS}
     lines = ["declare " + type_.replace(" (", f" @{name}(", 1) for name, type_ in declared.items()]
     lines.append(f"@{MAIN_THREAD_SYMBOL} = external global i64")
-    return "\n".join([*lines, _keep(), _now(clock), _poll(), _host()])
+    lines.append(NATIVE_DECLARATION)
+    parts = _keep(), _now(clock), _poll(), native_function(), _python(), _host()
+    return "\n".join([*lines, *parts])
 
 
 def word(number: int, name: str) -> str:
@@ -154,9 +170,10 @@ done:
 }}"""
 
 
-def _host() -> str:
-    return f"""
-define i64 @{HOST_SYMBOL}(ptr %function, i64 %number, ptr %buffers, ptr %table) {{
+def _python() -> str:
+    """`@python`: object(number, buffers, table), with the GIL."""
+    return """
+define internal void @python(ptr %object, i64 %number, ptr %buffers, ptr %table) {
   %state = call i32 @PyGILState_Ensure()
   %arguments = call ptr @PyTuple_New(i64 3)
   %some = icmp ne ptr %arguments, null
@@ -169,7 +186,7 @@ fill:
   call i32 @PyTuple_SetItem(ptr %arguments, i64 0, ptr %number.object)
   call i32 @PyTuple_SetItem(ptr %arguments, i64 1, ptr %buffers.object)
   call i32 @PyTuple_SetItem(ptr %arguments, i64 2, ptr %table.object)
-  %result = call ptr @PyObject_CallObject(ptr %function, ptr %arguments)
+  %result = call ptr @PyObject_CallObject(ptr %object, ptr %arguments)
   call void @Py_DecRef(ptr %arguments)
   call void @Py_DecRef(ptr %result)
   %returned = icmp ne ptr %result, null
@@ -179,6 +196,30 @@ raised:
   br label %release
 release:
   call void @PyGILState_Release(i32 %state)
+  ret void
+}"""
+
+
+def _host() -> str:
+    return f"""
+define i64 @{HOST_SYMBOL}(ptr %records, i64 %number, ptr %buffers, ptr %table) {{
+  %place = udiv i64 %number, {ACTIONS}
+  %record = getelementptr {record_type()}, ptr %records, i64 %place
+{field("object")}
+{field("function")}
+  %is.native = icmp ne ptr %function, null
+  br i1 %is.native, label %native, label %python
+native:
+{field("block_size")}
+  %block = alloca i8, i64 %block_size, align 16
+  %code = call i32 @native(ptr %block, ptr %record, ptr %buffers)
+  %is.done = icmp eq i32 %code, 0
+  br i1 %is.done, label %done, label %python
+python:
+  %given = phi ptr [%buffers, %0], [%block, %native]
+  call void @python(ptr %object, i64 %number, ptr %given, ptr %table)
+  br label %done
+done:
   {word(TABLE_STOP, "stop")}
   %stopped = load atomic i64, ptr %stop monotonic, align 8
   ret i64 %stopped

@@ -6,6 +6,7 @@ from gradir.frontends.caffe2 import (
     fills,
     layers,
     losses,
+    rates,
     shapes,
     sources,
     updates,
@@ -24,7 +25,7 @@ from gradir.frontends.caffe2.table import register
 
 OPERATOR_MODULES = (
     *(elementwise, shapes, layers, windows, losses),
-    *(sources, fills, updates, control),
+    *(sources, fills, rates, updates, control),
 )
 """The modules that fill the table of operator types."""
 

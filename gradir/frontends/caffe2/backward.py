@@ -80,6 +80,7 @@ class Backward:
         self.ops: list[Operator] = []
         self.loose: list[tuple[Version, Gradient]] = []
         self._taken = {*replay.frontier, *taken}
+        self._numbers: dict[str, int] = {}
         self._pending: dict[Version, list[Contribution]] = {}
         self._made_for: dict[Version, int] = {}
         self._uses: dict[Version, tuple[int, int]] = {}
@@ -127,10 +128,10 @@ class Backward:
 
     def _fresh(self, name: str) -> str:
         """The name, with a number behind it if a blob has it."""
-        candidate, k = name, 0
-        while candidate in self._taken:
+        k = self._numbers.get(name, 0)
+        while (candidate := f"{name}_{k}" if k else name) in self._taken:
             k += 1
-            candidate = f"{name}_{k}"
+        self._numbers[name] = k
         self._taken.add(candidate)
         return candidate
 

@@ -1,4 +1,4 @@
-"""Element types as Caffe2's TensorProto.DataType numbers them."""
+"""Element types as Caffe2's TensorProto.DataType numbers them, and inputs of one element."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.base.shapes import is_float
 from gradir.errors import ArgumentError
 from gradir.frontends.tracing.spec import Spec
+from gradir.frontends.tracing.tracing import element
 
 _NAMES = {
     "FLOAT": "float32", "INT32": "int32", "BOOL": "bool", "UINT8": "uint8", "INT8": "int8",
@@ -28,3 +31,17 @@ def dtype_named(given: Any) -> np.dtype[Any]:
         except ArgumentError:
             pass
     raise ArgumentError(f"element type: expected one of {', '.join(_NAMES)}, got {given!r}")
+
+
+def one_number(x: Any, what: str) -> Any:
+    """An array of one element as one of rank 0."""
+    if x.size != 1:
+        raise ArgumentError(f"{what}: expected one element, got {x!r}")
+    return gnp.reshape(x, ()) if x.shape else x
+
+
+def one_integer(x: Any, what: str) -> Any:
+    """An integer array of one element as one of rank 0."""
+    if x.size != 1 or is_float(element(x)):
+        raise ArgumentError(f"{what}: expected one integer, got {x!r}")
+    return one_number(x, what)

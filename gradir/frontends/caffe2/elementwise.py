@@ -10,7 +10,7 @@ import gradir.frontends.functions.nn as nn
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.grad.grad import NegateGradientOp, NoGradOp
 from gradir.errors import ArgumentError
-from gradir.frontends.caffe2.elements import dtype_named
+from gradir.frontends.caffe2.elements import dtype_named, one_number
 from gradir.frontends.caffe2.operator import Operator
 from gradir.frontends.caffe2.table import operator_type
 from gradir.frontends.tracing.tracing import emit_one
@@ -147,11 +147,11 @@ def total(x: Any, *others: Any) -> Any:
 
 
 @operator_type("WeightedSum", inputs=(2, None))
-def weighted_sum(*xs: Any) -> Any:
-    """X0 * w0 + X1 * w1 + ..., of weights of one element."""
+def weighted_sum(*xs: Any, grad_on_w: int = 1) -> Any:
+    """X0 * w0 + X1 * w1 + ..., of weights of one element, which have gradients in any case."""
     if len(xs) % 2:
         raise ArgumentError(f"expected a weight behind each array, got {len(xs)} inputs")
-    terms = [x * gnp.reshape(w, ()) for x, w in zip(xs[::2], xs[1::2], strict=True)]
+    terms = [x * one_number(w, "weight") for x, w in zip(xs[::2], xs[1::2], strict=True)]
     return total(*terms)
 
 

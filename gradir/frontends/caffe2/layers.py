@@ -8,6 +8,7 @@ import gradir.frontends.functions.nn as nn
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.nn.batch_norm import BatchNormOp
 from gradir.errors import ArgumentError
+from gradir.frontends.caffe2.elements import one_integer
 from gradir.frontends.caffe2.shapes import as_matrix
 from gradir.frontends.caffe2.table import operator_type
 from gradir.frontends.caffe2.windows import layout_named
@@ -71,21 +72,25 @@ def local_response_norm(
         raise ArgumentError(f"expected rank 4 and an odd size, got {list(x.shape)} and {size}")
     axis = 1 if layout_named(order) == "NCHW" else 3
     count, beside = x.shape[axis], [*x.shape]
-    beside[axis] = size // 2
+    beside[axis] = half = min(size // 2, count)  # channels that are further away are none
     zeros = gnp.zeros(beside, x.dtype)
     wide = gnp.concat([zeros, gnp.square(x), zeros], axis=axis)
-    sizes = [[k, count, size - 1 - k] for k in range(size)]
+    sizes = [[k, count, 2 * half - k] for k in range(2 * half + 1)]
     around = [gnp.split(wide, axis=axis, sizes=each)[1] for each in sizes]
     scale = sum(around[1:], around[0]) * (float(alpha) / size) + float(bias)
     return x * gnp.pow(scale, -float(beta)), scale
 
 
-@operator_type("Dropout", inputs=1, outputs=(1, 2), reads=("out1",))
-def dropout(x: Any, *, number: int, ratio: float = 0.5, is_test: int = 0, seed: int = 0) -> Any:
+@operator_type("Dropout", inputs=(1, 2), outputs=(1, 2), reads=("out1",), differentiable=(0,))
+def dropout(
+    x: Any, step: Any = None, *, number: int, ratio: float = 0.5, is_test: int = 0, seed: int = 0
+) -> Any:
     """x / (1 - ratio) where the mask holds, else 0; x with `is_test`.
 
-    The mask is a function of `seed` and of the operator's place in the net.
+    The mask is a function of `seed`, of the operator's place in the net, and of the second input,
+    an integer, if there is one: a count of steps gives each run another mask.
     """
     if is_test:
         return gnp.positive(x), gnp.full(x.shape, True)
-    return nn.dropout(x, seed, number, p=float(ratio))
+    key = seed if step is None else gnp.astype(one_integer(step, "step"), "int64") + seed
+    return nn.dropout(x, key, number, p=float(ratio))

@@ -21,7 +21,7 @@ from gradir.errors import ArgumentError, GradirError, translate
 from gradir.frontends.caffe2.errors import OperatorError
 from gradir.frontends.caffe2.operator import Block, Link, Operator
 from gradir.frontends.caffe2.replay import Replay, Step, Version, forward_of
-from gradir.frontends.caffe2.shapes import as_rows, fitted
+from gradir.frontends.caffe2.shapes import fitted, rows_for
 from gradir.frontends.caffe2.table import CONTEXT, WITHOUT_EFFECT, OperatorType, entry
 from gradir.frontends.functions.promotion import converted, result_element
 from gradir.frontends.tracing.source_locations import SOURCES, at, refusal
@@ -144,7 +144,7 @@ class Lowering:
         if link.op == k:
             return [gnp.reshape(x, [x.size]) for x in operands]
         indices = [self.values[v] for v in other.operands]
-        return [as_rows(i, x)[1] for i, x in zip(indices, operands, strict=True)]
+        return [rows_for(i, x) for i, x in zip(indices, operands, strict=True)]
 
     def _number(self, k: int) -> int:
         """A number of the operator that differs from those of others, also in nested nets."""

@@ -104,7 +104,7 @@ class Net(Block):
         made._inputs, made._outputs = dict(self._inputs), dict(self._outputs)
         made._reads, made._writes = dict(self._reads), dict(self._writes)
         made._ops, made._asked = list(self._ops), dict(self._asked)
-        made.loose = list(self.loose)
+        made.loose, made._promised = list(self.loose), self._promised
         return made
 
     # How it grows.
@@ -179,13 +179,14 @@ class Net(Block):
             ir = IR(self._ops, self.strict_versions)
             ir.declare(self._inputs)
             ops, gradients = ir.backward(ys, skip, wanted, taken)
-            self.loose += ir.loose
+            made = self.copy()
             for op in ops:
-                self.append(op)
-        self._asked |= dict.fromkeys([*cast("Sequence[str]", ys), *gradients.values()])
+                made.append(op)
+        made.loose += ir.loose
+        made._asked |= dict.fromkeys([*cast("Sequence[str]", ys), *gradients.values()])
         for gradient in gradients.values():
-            unknown = [n for n in parts(gradient) if not self._has(n)]
-            self.AddExternalInput(*unknown)
+            made.AddExternalInput(*(n for n in parts(gradient) if not made._has(n)))
+        self.__dict__.update(made.__dict__)  # all of it, or none
         return gradients
 
     def _has(self, name: str) -> bool:
@@ -247,9 +248,8 @@ class Net(Block):
 def _built(
     name: str, ops: Sequence[Callable[[Net], object]], inputs: Sequence[str], outputs: Sequence[str]
 ) -> Net:
-    """A net that was read; each of `ops` appends an operator."""
+    """A net that was read, "net" unless it has a name; each of `ops` appends an operator."""
     net = Net(name or "net")
-    net.name = name
     net._promised = tuple(inputs)  # pyright: ignore[reportPrivateUsage]
     for append in ops:
         append(net)

@@ -18,6 +18,7 @@ from gradir.frontends.caffe2.netdef_schema import Message
 from gradir.frontends.caffe2.netdef_text import read_text
 from gradir.frontends.caffe2.operator import Block, Link, NetLike, Operator
 from gradir.frontends.caffe2.scopes import MAX_DEPTH
+from gradir.frontends.caffe2.table import TYPES
 
 NetT = TypeVar("NetT", bound=Block)
 Appending: TypeAlias = Callable[[Any], object]
@@ -83,8 +84,11 @@ def _operator(message: Message, given: dict[str, Any]) -> Operator:
     device = message.one("device_option")
     line = message.line
     place = None if line is None else FileLineColLoc(StringAttr(line[0]), *map(IntAttr, line[1:]))
+    kind, seed = message.one("type") or "", None if device is None else device.one("random_seed")
+    if seed is not None and kind in TYPES and TYPES[kind].has_seed:
+        args.setdefault("seed", seed)  # Caffe2 has it beside the device
     return Operator(
-        message.one("type") or "",
+        kind,
         tuple(message.all("input")),
         tuple(message.all("output")),
         {**args, **({"engine": engine} if engine else {})},

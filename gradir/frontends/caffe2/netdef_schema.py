@@ -51,6 +51,7 @@ SCHEMA: dict[str, dict[int, Field]] = {
     "DeviceOption": {
         1: Field("device_type", "int"),
         2: Field("device_id", "int"),
+        3: Field("random_seed", "int"),
         4: Field("node_name", "string"),
         1001: Field("text", "string"),
     },

@@ -41,8 +41,16 @@ class _Token(NamedTuple):
 def read_text(text: str, source: str) -> Message:
     """The NetDef in a text; NetDefError, with line and column, for what is none."""
     reader = _Reader(text, source)
-    made = reader.message("NetDef", reader.token, "", 0)
-    return made
+    try:
+        return reader.message("NetDef", reader.token, "", 0)
+    except UnicodeEncodeError:
+        at = next(k for k, letter in enumerate(text) if not _is_encodable(letter))
+        raise reader.error(f"unexpected {text[at]!r}", at) from None
+
+
+def _is_encodable(letter: str) -> bool:
+    """Whether a letter is one of UTF-8, or stands for a byte that is none of it."""
+    return not "\ud800" <= letter <= "\udfff" or "\udc80" <= letter <= "\udcff"
 
 
 class _Reader:

@@ -47,9 +47,14 @@ class Replay:
 
     def _read(self, op: Operator, name: str) -> Version:
         found = VERSIONED.fullmatch(name) if op.is_gradient_op else None
-        if found and int(found[2]) <= self.frontier.get(found[1], -1):
-            return found[1], int(found[2])
-        return name, self.frontier.setdefault(name, 0)
+        if found is None:
+            return name, self.frontier.setdefault(name, 0)
+        last, version = self.frontier.setdefault(found[1], 0), int(found[2])
+        if version > last:
+            raise OperatorError(
+                f'{op.type}: it reads version {version} of "{found[1]}", whose last one is {last}'
+            )
+        return found[1], version
 
     def _write(self, name: str) -> Version:
         self.frontier[name] = self.frontier.get(name, -1) + 1

@@ -10,8 +10,8 @@ from gradir.frontends.caffe2.errors import OperatorError
 from gradir.frontends.caffe2.operator import VERSIONED, Argument, Block, Operator, Scope
 from gradir.frontends.caffe2.table import entry
 
-MAX_DEPTH = 40
-"""How deep nets nest."""
+MAX_DEPTH = 32
+"""How deep nets nest: each is three messages of a NetDef, of which protobuf reads 100."""
 
 
 @dataclass(frozen=True)
@@ -213,10 +213,16 @@ def _bindings(op: Operator, inner: NestedNet) -> tuple[str, dict[str, str] | Non
 
 def tables(op: Operator) -> tuple[int, ...]:
     """The operands of an If or a Do of which the nested nets read nothing but rows, by Gather."""
-    if op.scope is None or op.type not in ("If", "Do"):
+    if op.scope is None:
         return ()
-    found = enumerate(op.scope.operands)
-    return tuple(k for k, name in found if name not in op.scope.results and _by_rows(op, name))
+    return tuple(k for k in range(len(op.scope.operands)) if _is_table(op, k))
+
+
+def _is_table(op: Operator, slot: int) -> bool:
+    if op.scope is None or op.type not in ("If", "Do"):
+        return False
+    name = op.scope.operands[slot]
+    return name not in op.scope.results and _by_rows(op, name)
 
 
 def _by_rows(op: Operator, outer: str) -> bool:
@@ -237,4 +243,4 @@ def _by_rows(op: Operator, outer: str) -> bool:
 def _reads_rows(op: Operator, slot: int) -> bool:
     if op.is_gradient_op:
         return False
-    return slot in tables(op) or (slot == 0 and entry(op).slices(op))
+    return _is_table(op, slot) or (slot == 0 and entry(op).slices(op))

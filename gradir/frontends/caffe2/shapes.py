@@ -105,13 +105,18 @@ def gather(x: Any, indices: Any, *, dense_gradient: int = 0) -> Any:
 
 def as_rows(indices: Any, values: Any) -> tuple[Any, Any]:
     """Row numbers as a vector, and their rows one after the other."""
+    return gnp.reshape(indices, [indices.size]), rows_for(indices, values)
+
+
+def rows_for(indices: Any, values: Any) -> Any:
+    """Rows one after the other; of their numbers only the shape is used."""
     row = list(values.shape[indices.ndim :])
     if values.shape[: indices.ndim] != indices.shape:
         raise ArgumentError(
             f"values must begin with the shape of the indices, {list(indices.shape)}, got "
             f"{list(values.shape)}"
         )
-    return gnp.reshape(indices, [indices.size]), gnp.reshape(values, [indices.size, *row])
+    return gnp.reshape(values, [indices.size, *row])
 
 
 @operator_type("SparseToDense", inputs=(2, 3), reads=("in0",), differentiable=(1,))

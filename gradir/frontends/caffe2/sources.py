@@ -22,24 +22,38 @@ from gradir.frontends.caffe2.table import operator_type
 from gradir.frontends.tracing.tracing import current, element, emit_one
 
 
+def filled_shape(
+    like: Any, shape: Sequence[int], extra_shape: Sequence[int], input_as_shape: int
+) -> list[int]:
+    """The shape of a fill: `shape`, or that of the input and `extra_shape` behind it."""
+    if input_as_shape:
+        raise ArgumentError("input_as_shape: shapes are known when a net is compiled; give shape")
+    if like is not None and shape:
+        raise ArgumentError("shape: the input has the shape already")
+    if like is None and extra_shape:
+        raise ArgumentError("extra_shape: there is no input whose shape it could follow")
+    return [*(shape if like is None else like.shape), *extra_shape]
+
+
 @operator_type("ConstantFill", inputs=(0, 1), reads=NOTHING, differentiable=())
 def constant_fill(
     like: Any = None, *, op: Operator, shape: Sequence[int] = (), value: float = 0.0,
-    dtype: int | str | None = None,
+    dtype: int | str | None = None, extra_shape: Sequence[int] = (), input_as_shape: int = 0,
 ) -> Any:  # fmt: skip
     """One number in a shape, or in the shape and the type of the input.
 
     Without `dtype` and input the number has the type of what it meets, as Python's numbers have.
     """
+    extents = filled_shape(like, shape, extra_shape, input_as_shape)
     if like is not None:
         if op.is_gradient_op and value and not is_float(element(like)):
             raise ArgumentError(f'y "{op.inputs[0]}" must be floating, got {like!r}')
         kind = like.dtype if dtype is None else dtype_named(dtype)
-        return gnp.full(like.shape, _number(value, kind), kind)
+        return gnp.full(extents, _number(value, kind), kind)
     if dtype is not None:
         kind = dtype_named(dtype)
-        return gnp.full(shape, _number(value, kind), kind)
-    made = gnp.full(shape, value)
+        return gnp.full(extents, _number(value, kind), kind)
+    made = gnp.full(extents, value)
     made.weak = True
     return made
 

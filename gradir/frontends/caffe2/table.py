@@ -65,16 +65,29 @@ class OperatorType:
     parameters: dict[str, inspect.Parameter] = field(default_factory=dict[str, Any], compare=False)
 
     @cached_property
+    def by_position(self) -> tuple[str | None, ...]:
+        """The parameters by position of a function that was registered, in order.
+
+        An argument may name one that no input fills, but for those by position alone, None here.
+        """
+        by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        found = () if self.builtin else _by_position(self.parameters.values())
+        return tuple(p.name if p.kind is by_name else None for p in found)
+
+    @cached_property
     def known(self) -> frozenset[str] | None:
         """The arguments that it takes; None where it takes all."""
         found = self.parameters.values()
         if not self.arguments and any(p.kind is p.VAR_KEYWORD for p in found):
             return None
-        # a parameter by position is an argument only in functions that were registered
-        kinds = {inspect.Parameter.KEYWORD_ONLY}
-        if not self.builtin:
-            kinds.add(inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        return frozenset({p.name for p in found if p.kind in kinds} - CONTEXT).union(self.arguments)
+        by_keyword = [p.name for p in found if p.kind is inspect.Parameter.KEYWORD_ONLY]
+        names = {*by_keyword, *filter(None, self.by_position)}
+        return frozenset(names - CONTEXT).union(self.arguments)
+
+    @property
+    def has_seed(self) -> bool:
+        """Whether it draws random numbers by a seed."""
+        return self.builtin and self.known is not None and "seed" in self.known
 
     def differentiable_slots(self, op: Operator) -> Sequence[int]:
         """The inputs of an operator that have a gradient."""
@@ -138,12 +151,14 @@ def _range(count: Count) -> tuple[int, int | None]:
 def _arity(parameters: Iterable[inspect.Parameter]) -> tuple[int, int | None]:
     """How many arguments by position a function takes."""
     found = list(parameters)
-    by_position = [
-        p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]  # fmt: skip
+    by_position = _by_position(found)
     least = sum(p.default is p.empty for p in by_position)
     is_open = any(p.kind is p.VAR_POSITIONAL for p in found)
     return least, None if is_open else len(by_position)
+
+
+def _by_position(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
+    return [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def entry(op: Operator) -> OperatorType:
@@ -181,7 +196,12 @@ def _count(what: str, least: int, most: int | None) -> str:
 
 
 def _check_arguments(op: Operator, found: OperatorType) -> None:
-    if not op.args or found.known is None:
+    if not op.args:
+        return
+    twice = [name for name in found.by_position[: len(op.inputs)] if name in op.args]
+    if twice:
+        raise OperatorError(f"{op.type}: {twice[0]} is one of its inputs, and an argument too")
+    if found.known is None:
         return
     unknown = [key for key in op.args if key not in found.known and key not in WITHOUT_EFFECT]
     if unknown:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import index
 from typing import Any, cast
@@ -57,15 +59,18 @@ def as_shape(shape: Any) -> tuple[int, ...]:
     return found
 
 
+_NAME = re.compile(r"[<>=|]?[A-Za-z_?]+[0-9]{0,3}")
+"""The text that NumPy reads as a dtype; of other text, "M8[s/0]", its reader may crash."""
+
+
 def element_named(dtype: Any) -> Attribute:
     """The element type of a dtype, its name, or a Python type; ArgumentTypeError for others."""
     if isinstance(dtype, type) and dtype in DEFAULTS:
         return DEFAULTS[dtype]
-    try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        # those of other libraries: torch.float32
-        name = str(dtype).rpartition(".")[2]
+    name: str = str(dtype).rpartition(".")[2]  # those of other libraries: torch.float32
+    if not isinstance(dtype, str) or _NAME.fullmatch(dtype):
+        with suppress(TypeError):
+            name = np.dtype(cast(Any, dtype)).name
     if name not in ELEMENTS:
         *others, last = ELEMENTS
         raise ArgumentTypeError(f"dtype: expected {', '.join(others)} or {last}, got {dtype}")

@@ -1,4 +1,4 @@
-"""gradir.custom_op: Python functions on NumPy arrays as an op, with state and a derivative.
+"""gradir.custom_op: functions on arrays, of Python or native, as an op with a derivative.
 
 A call in a traced function is a `grad.host_call` of a registered function; outside of one the
 function runs at once.
@@ -30,37 +30,39 @@ from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
 from gradir.runtime.arrays import ArraySpec
 from gradir.runtime.host_calls import HostCall, results_of
-from gradir.runtime.operator_layout import Operator
+from gradir.runtime.native_functions import NativeFunction, is_pointer
+from gradir.runtime.operator_layout import TIMEOUT, Operator
 
-Derivative = Callable[..., Any]
+Function = Callable[..., Any] | NativeFunction
 
 
 class CustomOp(Copied):
-    """An op made of Python functions; see `gradir.custom_op`."""
+    """An op made of functions; see `gradir.custom_op`."""
 
     def __init__(
         self,
-        forward: Callable[..., Any],
+        forward: Function,
         infer: Callable[..., Any],
-        backward: Derivative | None,
-        jvp: Derivative | None,
+        backward: Function | None,
+        jvp: Function | None,
         needs: tuple[str, ...],
         state: int,
         exec: str,
         pure: bool,
         name: str,
         debug: bool,
+        timeout: float | None,
     ):
-        self._parts = forward, infer, backward, jvp, needs, state, exec, pure, name, debug
-        look_like(self, forward)
+        self._parts = forward, infer, backward, jvp, needs, state, exec, pure, name, debug, timeout
+        look_like(self, infer if isinstance(forward, NativeFunction) else forward)
         self.__name__ = name
         with suppress(TypeError, ValueError):  # written in C
             self.__signature__ = inspect.signature(infer)
         self._infer, self._needs, self.state, self._exec = infer, needs, state, exec
-        self._pure, self.name, self._debug = pure, name, debug
+        self._pure, self.name, self._debug, self._timeout = pure, name, debug, timeout
         self._function = HostFunction(
             name,
-            Operator(forward, state=state, debug=debug),
+            self._operator(forward, "forward"),
             shape=self._expected,
             backward=self._derivative("backward", backward),
             pure=pure,
@@ -75,9 +77,14 @@ class CustomOp(Copied):
         if function is None or isinstance(function, CustomOp):
             return None if function is None else function.name
         name = f"{self.name}.{role}"
-        operator = Operator(function, role, self._needs, self.state, self._debug)
+        operator = self._operator(function, role)
         register(HostFunction(name, operator, pure=self._pure, takes_kinds=True))
         return name
+
+    def _operator(self, function: Any, role: Literal["forward", "backward", "jvp"]) -> Operator:
+        infer = None if role == "forward" else self._expected
+        options = self._needs, self.state, self._debug, self._exec == "async", self._timeout, infer
+        return Operator(function, role, *options)
 
     def __reduce__(self) -> str | Parts:
         return reduced(self, "custom_op", (_restored, self._parts))
@@ -166,24 +173,26 @@ class CustomOp(Copied):
 
 
 def custom_op(
-    forward: Callable[..., Any],
+    forward: Function,
     infer: Callable[..., Any],
-    backward: Derivative | None = None,
+    backward: Function | None = None,
     *,
-    jvp: Derivative | None = None,
+    jvp: Function | None = None,
     needs: Sequence[str] = NEEDS,
     state: int = 0,
     exec: str = "sync",
     pure: bool = False,
     name: str | None = None,
     debug: bool = False,
+    timeout: float | None = TIMEOUT,
 ) -> CustomOp:
-    """An op of Python functions on NumPy arrays: `op(*arrays)`, traced or not (docs/operators.md).
+    """An op of functions on arrays: `op(*arrays)`, traced or not (docs/operators.md).
 
     `infer(*specs)` returns the Spec of the result, or a tuple of them. `forward(inputs, outputs,
     req)` writes the results into `outputs`, and `backward(cotangents, inputs, outputs, grads, req)`
     the cotangents of the floating inputs into `grads`. `req` has "write" for each array to write,
     and "null" for those that nobody reads. The arrays are views of memory: valid during the call.
+    A `gradir.native` may stand in place of any of the functions but `infer`.
 
     needs: what backward reads, "cotangents", "inputs", "outputs", or single ones, "in0", "out1",
         "out_grad0"; None stands for the others, which are not kept.
@@ -191,32 +200,43 @@ def custom_op(
         derivative. None: there is no derivative.
     jvp: for forward mode, jvp(tangents, inputs, outputs, out_tangents, req), or a custom_op.
     state: the last `state` arguments are state; their new values are the last outputs and results.
-    exec: "sync", "async" or "cross_device", see grad.host_call.
+    exec: "sync", "async" or "cross_device", see grad.host_call. The functions of an async op run on
+        a worker thread, and may return a concurrent.futures.Future: they write until it is done.
+    timeout: the seconds that a program waits for a call of an async op; None for no limit.
     pure: equal inputs give equal outputs, without effects: calls may be repeated, merged, dropped.
     name: of the op in program text, by default one made of forward's name.
     debug: functions get copies; mistakes in what they read, write and keep are found.
     """
     _check_functions(forward, infer, backward, jvp)
     _check_options(needs, state, exec, name)
+    _check_timeout(timeout)
     chosen = _free_name(forward) if name is None else name
     for each in (backward, jvp):
         if isinstance(each, CustomOp) and each.name == chosen:
             raise ArgumentError(f"name: expected another than that of {each!r}, got {name!r}")
-    options = tuple(needs), state, exec, bool(pure), chosen, bool(debug)
+    options = tuple(needs), state, exec, bool(pure), chosen, bool(debug), timeout
     return CustomOp(forward, infer, backward, jvp, *options)
 
 
 def _check_functions(forward: Any, infer: Any, backward: Any, jvp: Any) -> None:
-    for what, given in (("forward", forward), ("infer", infer)):
-        if not callable(given):
-            raise ArgumentTypeError(f"{what}: expected a Python function, got {given!r}")
+    if not callable(infer):
+        raise ArgumentTypeError(f"infer: expected a Python function, got {infer!r}")
+    if not _is_function(forward):
+        raise ArgumentTypeError(
+            f"forward: expected a Python function or a gradir.native, got {forward!r}"
+        )
     for what, given in (("backward", backward), ("jvp", jvp)):
-        if not (given is None or callable(given)):
+        if not (given is None or _is_function(given)):
             raise ArgumentTypeError(
-                f"{what}: expected a Python function or a custom_op, got {given!r}"
+                f"{what}: expected a Python function, a gradir.native or a custom_op, got {given!r}"
             )
         if isinstance(given, CustomOp) and given.state:
             raise ArgumentError(f"{what}: expected a custom_op without state, got {given!r}")
+
+
+def _is_function(given: Any) -> bool:
+    """Whether this can be a function of an op; ctypes' are called as native ones alone."""
+    return isinstance(given, NativeFunction) or (callable(given) and not is_pointer(given))
 
 
 def _check_options(needs: Any, state: Any, exec: Any, name: Any) -> None:
@@ -232,6 +252,14 @@ def _check_options(needs: Any, state: Any, exec: Any, name: Any) -> None:
         raise ArgumentTypeError(f"name: expected the name of an op, got {name!r}")
 
 
+def _check_timeout(timeout: Any) -> None:
+    if timeout is None:
+        return
+    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if not is_number or not timeout > 0:
+        raise ArgumentError(f"timeout: expected a positive number of seconds, got {timeout!r}")
+
+
 def _need(need: str) -> tuple[str, int | None]:
     """The kind of an entry of `needs`, and its number; None for all."""
     for kind, group in GROUPS.items():
@@ -244,9 +272,11 @@ def _need(need: str) -> tuple[str, int | None]:
     )
 
 
-def _free_name(function: Callable[..., Any]) -> str:
+def _free_name(function: Function) -> str:
     """The name of a function, with a number if it is taken."""
-    base = str(getattr(function, "__name__", type(function).__name__)).strip("<>")
+    is_native = isinstance(function, NativeFunction)
+    base = function.name if is_native else getattr(function, "__name__", type(function).__name__)
+    base = str(base).strip("<>")
     names = (f"{base}_{k}" if k else base for k in count())
     return next(name for name in names if host_function(name) is None)
 

@@ -30,7 +30,7 @@ func.func @g(%ct: tensor<4xf64>) -> tensor<4xf64> {
 // VJP-NEXT:   %z = grad.host_call %y {callee = "h", backward = "k"} : (tensor<4xf64>) -> tensor<4xf64>
 // VJP-NEXT:   grad.host_call %m {callee = "note"} : (tensor<i64>) -> ()
 // VJP-NEXT:   %y_ct = grad.host_call %z_ct, %y, %z {callee = "k"} : (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>
-// VJP-NEXT:   %x_ct = grad.host_call %y_ct, %m {callee = "g", pure} : (tensor<4xf64>, tensor<i64>) -> tensor<4xf64>
+// VJP-NEXT:   %x_ct = grad.host_call %y_ct, %m {callee = "g", exec = "async", pure} : (tensor<4xf64>, tensor<i64>) -> tensor<4xf64>
 // VJP-NEXT:   func.return %z, %x_ct : tensor<4xf64>, tensor<4xf64>
 // VJP-NEXT: }
 

@@ -116,7 +116,7 @@ func.func @f_loss() {
 
 // -----
 
-// expected-error @+1 {{gradir-append-loss: argument 0 (%x) of @f lies in the buffer of result 1 (grad.in_out), which @l takes; return the value once more, or leave out grad.in_out}}
+// expected-error @+1 {{gradir-append-loss: argument 0 (%x) of @f is tied to result 1 (grad.in_out), which @l takes; return the value once more, or leave out grad.in_out}}
 func.func @f(%x: tensor<4xf64> {grad.in_out = 1 : i64}) -> (tensor<4xf64>, tensor<4xf64>) {
   func.return %x, %x : tensor<4xf64>, tensor<4xf64>
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from caffe2_nets import gradients
 
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.caffe2 import IR, GradientSlice, Net, Operator, OperatorError
@@ -110,6 +112,23 @@ def test_slices() -> None:
         ("ScatterAdd", ("x_grad", "x_grad_indices", "x_grad_values"), ("x_grad_1",)),
     ]
     assert gradients["x"] == "x_grad_1"
+
+
+def test_second_order_through_joined_slices() -> None:
+    """Rows that Concat joins, of indices of two ranks, hand their gradients on."""
+    net = Net("net")
+    for name in ("i", "j"):
+        net.Gather(["x", name], f"rows_{name}")
+        net.Sqr(f"rows_{name}", f"squares_{name}")
+        net.SumElements(f"squares_{name}", f"sum_{name}")
+    net.Add(["sum_i", "sum_j"], "sum")
+    first = net.AddGradientOperators(["sum"], wrt=["x"])["x"]
+    assert isinstance(first, GradientSlice)
+    net.Sqr(first.values, "squares")
+    x = np.array([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]])
+    feeds = {"x": x, "i": np.array([0, 1]), "j": np.array([[1, -1]])}
+    found, _ = gradients(net, {"squares": None}, ["x"], feeds, is_native=False)
+    np.testing.assert_allclose(found["x"], 8 * x * [[1], [2], [1]])
 
 
 def test_one_slice_is_the_index_blob() -> None:

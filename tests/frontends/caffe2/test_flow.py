@@ -319,7 +319,7 @@ def test_bindings_refused(inner: Net, names: Any, places: Any, message: str) -> 
 
 def test_nested_too_deeply() -> None:
     net = net_with(("Sqr", "x", "x"))
-    with pytest.raises(OperatorError, match="nest more than 40 deep"):
+    with pytest.raises(OperatorError, match="nest more than 32 deep"):
         for _ in range(60):
             outer = Net("net")
             outer.If("c", [], then_net=net)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import io
 from contextlib import redirect_stdout
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import gradir
 import gradir.numpy as gnp
-from gradir.errors import ArgumentError, ArgumentTypeError
-from gradir.frontends.caffe2 import GradientSlice, Net, Operator, OperatorError, register
+from gradir.errors import ArgumentError, ArgumentTypeError, GradirError
+from gradir.frontends.caffe2 import (
+    GradientSlice,
+    Net,
+    Operator,
+    OperatorError,
+    VersionError,
+    register,
+)
 
 
 def mlp() -> tuple[Net, Any]:
@@ -181,6 +188,75 @@ def test_wrong_arguments() -> None:
         net.Sqare("x", "y")
 
 
+def state_of(net: Net) -> tuple[Any, ...]:
+    return net.ops, net.external_inputs, net.external_outputs, net.default_fetch, list(net.loose)
+
+
+@pytest.mark.parametrize(
+    ("ys", "wrt"), [(["none"], None), (["y"], ["none"]), (3, None), ({"y": 4}, None), (["x"], None)]
+)
+def test_what_is_refused_changes_nothing(ys: Any, wrt: Any) -> None:
+    """Neither gradients of unknown blobs, nor those that strict versions refuse, nor operators."""
+    net = Net("net", strict_versions=True)
+    net.Exp("x", "y")
+    net.Mul(["y", "x"], "x")
+    net.Sqr("x", "x")
+    before = state_of(net)
+    with pytest.raises((ArgumentTypeError, OperatorError, VersionError)):
+        net.AddGradientOperators(ys, wrt=wrt)
+    inner = Net("inner")
+    inner.Sqr("x", "new")
+    for refused in (
+        lambda: net.Relu(["x", "z"], "new"),
+        lambda: net.If("c", ["new", "other"], then_net=inner),
+        lambda: net.AddExternalInput("new", ""),
+        lambda: net.AddExternalOutput("new", cast(Any, 3)),
+    ):
+        with pytest.raises((ArgumentTypeError, OperatorError)):
+            refused()
+    assert state_of(net) == before
+
+
+def test_a_version_that_there_is_not() -> None:
+    """A gradient operator that reads one is refused when the net is used, not a blob's name."""
+    net = Net("net")
+    net.append(Operator("Exp", ("x@1",), ("y",), is_gradient_op=True))
+    assert net.external_inputs == ("x",)
+    message = 'Exp: it reads version 1 of "x", whose last one is 0'
+    for use in (lambda: net.to_module([np.ones(2)]), lambda: net.AddGradientOperators(["y"])):
+        with pytest.raises(OperatorError, match=message):
+            use()
+
+
+@pytest.mark.parametrize("number", [3, -4, 2**62])
+def test_a_run_that_fails_changes_nothing(number: int) -> None:
+    """An index out of range: feeds and earlier results stay as they are, and the next run works."""
+    net = Net("net")
+    net.Scale("x", "x", scale=2.0)
+    net.ScatterAdd(["x", "i", "v"], "x")
+    net.Scale("v", "v", scale=2.0)
+    run = net.compile(["x", "v"], threads=1)
+    fed = {"x": np.ones((3, 2)), "i": np.array([0, 2]), "v": np.ones((2, 2))}
+    kept = {name: value.copy() for name, value in fed.items()}
+    results = run(fed)
+    copies = {name: value.copy() for name, value in results.items()}
+    with pytest.raises(GradirError, match=f"index {number} is out of range for a size of 3"):
+        run({**fed, "i": np.array([0, number])})
+    for now, before in ((fed, kept), (results, copies), (run(fed), copies)):
+        for name, value in before.items():
+            np.testing.assert_array_equal(now[name], value)
+
+
+def test_many_gradients_of_one_name() -> None:
+    """A net that overwrites one blob has gradients x_grad, x_grad_1 and so on, found in order."""
+    net = Net("net")
+    for _ in range(5):
+        net.Tanh("x", "x")
+    net.AddGradientOperators(["x"])
+    made = [op.outputs[0] for op in net.ops[6:]]
+    assert made == ["x_grad", "x_grad_1", "x_grad_2", "x_grad_3", "x_grad_4"]
+
+
 def test_errors_have_the_place_of_the_operator() -> None:
     net = Net("net")
     net.FC(["x", "w"], "y")  # the error is here
@@ -220,6 +296,22 @@ def test_own_operators() -> None:
     other.Cubed(["x", "w"], "y")
     assert other.compile(["y"])(fed)["y"] == -2.0
     assert (cubed(2.0), both(1.0, 2.0)) == (8.0, (3.0, -1.0))  # they stay functions
+
+
+def test_arguments_of_own_operators() -> None:
+    """An argument may take the place of an input that is not there, not of one that is."""
+
+    @register("Between")
+    def between(x: Any, /, low: Any = 0.0, high: Any = 1.0, **options: Any) -> Any:
+        return gnp.clip(x, low, high) * options.get("scale", 1.0)
+
+    net = Net("net")
+    net.Between(["x", "low"], "y", high=2.0, scale=3.0, x=7.0)
+    assert net.compile(["y"])({"x": np.array([0.0, 5.0]), "low": 1.0})["y"].tolist() == [3.0, 6.0]
+    with pytest.raises(OperatorError, match="Between: low is one of its inputs, and an argument"):
+        net.Between(["x", "low"], "y", low=2.0)
+    with pytest.raises(OperatorError, match="Between: expected 1 to 3 inputs, got 4"):
+        net.Between(["x", "x", "x", "x"], "y")
 
 
 def test_own_operators_with_a_derivative_of_their_own() -> None:

@@ -7,15 +7,18 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from caffe2_nets import gradients, run_net
-from caffe2_operators import OPERATORS, Row
+from caffe2_operators import OPERATORS as OTHERS
+from caffe2_operators import Row
+from caffe2_updates import UPDATES
 
 from gradir.frontends.caffe2 import Net, Operator, OperatorError
 from gradir.frontends.caffe2.table import TYPES, WITHOUT_EFFECT
 
-# They are tested by themselves: nets, chance, effects, and a gradient that is none.
+OPERATORS = (*OTHERS, *UPDATES)
+# They are tested by themselves: nets, chance, effects, rates, and a gradient that is none.
 ELSEWHERE = {
     *("If", "While", "Do", "Print", "ZeroGradient", "NegateGradient"),
-    *("UniformFill", "GaussianFill", "XavierFill", "MSRAFill"),
+    *("UniformFill", "GaussianFill", "XavierFill", "MSRAFill", "LearningRate"),
 }
 
 
@@ -40,7 +43,7 @@ def results(row: Row, *xs: Any) -> list[Any]:
 def test_each_type_has_a_row() -> None:
     builtin = {name for name, kind in TYPES.items() if kind.builtin}
     assert {row.type for row in OPERATORS} | ELSEWHERE == builtin
-    assert len(builtin) > 60
+    assert len(builtin) > 80
 
 
 @pytest.mark.parametrize("row", OPERATORS, ids=label)
@@ -180,9 +183,15 @@ def test_refused_at_once(
         ("Conv", ["a", "b"], {"kernel": 2}, [(1, 1, 4, 4), (1, 1, 3, 3)], "the filter has"),
         ("MaxPool", ["a"], {}, [(1, 1, 4, 4)], "kernel: expected the extents"),
         ("Cast", ["a"], {"to": "complex"}, [(2,)], "element type: expected one of"),
+        ("Cast", ["a"], {"to": "M8[s/0]"}, [(2,)], "element type: expected one of"),
+        ("Cast", ["a"], {"to": "f\udc90"}, [(2,)], "element type: expected one of"),
         ("Scale", ["a"], {"scale": "two"}, [(2,)], "Scale -> y: "),
         ("LabelCrossEntropy", ["a", "b"], {}, [(2, 3), (3,)], "labels: expected one for each"),
         ("WeightedSum", ["a", "b", "a"], {}, [(2,), (1,)], "expected a weight behind each"),
+        ("WeightedSum", ["a", "a"], {}, [(2,)], "weight: expected one element"),
+        ("ConstantFill", ["a"], {"shape": [1]}, [(2,)], "the input has the shape already"),
+        ("ConstantFill", [], {"extra_shape": [2]}, [], "there is no input whose shape"),
+        ("ConstantFill", ["a"], {"input_as_shape": 1}, [(2,)], "shapes are known when a net"),
     ],
 )
 def test_refused_for_its_shapes(

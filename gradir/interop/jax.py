@@ -81,14 +81,14 @@ _call_of = _extended.Primitive("gradir_call")
 _call_of.multiple_results = True
 
 
-def _on_host(program: Program, *arrays: Any) -> tuple[Any, ...]:
+def _on_host(executable: Any, *arrays: Any) -> tuple[Any, ...]:
     """The results of arrays of NumPy or JAX."""
-    return program([np.asarray(array) for array in arrays])
+    return executable(*(np.asarray(array) for array in arrays))
 
 
 def _now(*arrays: Any, program: Program) -> Sequence[Any]:
     """The call under disable_jit."""
-    return [jax.numpy.asarray(result) for result in _on_host(program, *arrays)]
+    return [jax.numpy.asarray(result) for result in _on_host(program.executable, *arrays)]
 
 
 def _shaped(*arrays: Any, program: Program) -> list[Any]:
@@ -97,7 +97,8 @@ def _shaped(*arrays: Any, program: Program) -> list[Any]:
 
 
 def _lowered(ctx: Any, *operands: Any, program: Program) -> Sequence[Any]:
-    host, types = partial(_on_host, program), (ctx.avals_in, ctx.avals_out)
+    """The call of native code, which is made here: errors of a callback have no place."""
+    host, types = partial(_on_host, program.executable), (ctx.avals_in, ctx.avals_out)
     return _mlir.emit_python_callback(ctx, host, None, operands, *types, has_side_effect=False)[0]
 
 

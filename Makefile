@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/python
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/.installed-peers
-BENCHMARKS := mlp matmul convolution black_scholes control_flow remat sparse_update optimizer_step caffe2_net call_overhead custom_op long_chain
+BENCHMARKS := mlp matmul convolution black_scholes control_flow remat sparse_update optimizer_step caffe2_net call_overhead interop custom_op long_chain
 PYTEST := $(RUN) -m pytest --quiet --numprocesses auto --dist worksteal
 # Errors are shown, progress is not.
 PIP_INSTALL := $(RUN) -m pip install --quiet --quiet --disable-pip-version-check
@@ -40,8 +40,9 @@ test: $(INSTALLED) ## Run every check: style, types, all tests
 all-tests: $(INSTALLED)
 	$(PYTEST)
 
-test-peers: $(PEERS) ## Compare every op and optimizer with PyTorch, JAX and optax (installs them)
+test-peers: $(PEERS) ## Compare every op and optimizer with PyTorch, JAX and optax, and test interop (installs them)
 	$(PYTEST) tests/peers
+	$(PYTEST) tests/whole/test_readme.py tests/whole/test_examples.py -k interop
 
 check: $(INSTALLED) ## Run the fast checks, under 90 seconds: style, types, the tests that are not slow
 	@$(MAKE) --no-print-directory --jobs=2 lint fast-tests
@@ -91,6 +92,6 @@ $(INSTALLED): pyproject.toml
 	@touch $@
 
 $(PEERS): $(INSTALLED)
-	@echo "installing JAX, Numba, optax and PyTorch in $(VENV)"
+	@echo "installing JAX, Numba, optax, PyTorch and SciPy in $(VENV)"
 	@$(PIP_INSTALL) --editable '.[dev,peers]'
 	@touch $@

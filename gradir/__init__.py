@@ -54,6 +54,7 @@ _LAZY = {
     "numpy": "gradir.numpy",
     "nn": "gradir.nn",
     "optim": "gradir.optim",
+    "interop": "gradir.interop",
     "Spec": "gradir.frontends.tracing.spec",
     "trace": "gradir.frontends.tracing.trace",
     "checkpoint": "gradir.frontends.transforms.markers",
@@ -78,6 +79,7 @@ _LAZY = {
 }
 
 if TYPE_CHECKING:
+    from gradir import interop as interop
     from gradir import nn as nn
     from gradir import numpy as numpy
     from gradir import optim as optim

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -179,3 +180,32 @@ def test_docstrings(tmp_path: Path) -> None:
     assert list(map(len, curves)) == [12] * 4
     texts = [text.text for text in drawing.iter(f"{SVG}text")]
     assert {"loss", "held out accuracy", "dense", "row slices", "epoch"} <= set(texts)
+
+
+def run_with(package: str, name: str, folder: Path) -> str | None:
+    """What an example prints that needs an optional package; None where it refuses without it."""
+    if find_spec(package) is not None:
+        return run(name, folder=folder)
+    command = [sys.executable, str(EXAMPLES / name)]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert f"error: gradir.interop.{package} needs the package {package}" in result.stderr
+    assert f"pip install 'gradir[{package}]'" in result.stderr
+    return None
+
+
+def test_interop_torch(tmp_path: Path) -> None:
+    """PyTorch learns through gradir's loop; `make test-peers` runs it with PyTorch."""
+    output = run_with("torch", "interop_torch.py", tmp_path)
+    if output is not None:
+        assert "found: friction 0.350, length 1.700" in output
+
+
+def test_interop_scipy(tmp_path: Path) -> None:
+    """Both methods with derivatives find the peaks; `make test-peers` runs it with SciPy."""
+    output = run_with("scipy", "interop_scipy.py", tmp_path)
+    if output is not None:
+        lines = re.findall(r"^(.*): loss ([\d.]+), (\d+) evaluations, ", output, re.MULTILINE)
+        assert [method for method, _, _ in lines] == ["Nelder-Mead", "L-BFGS-B", "trust-ncg"]
+        counts = [int(count) for _, _, count in lines]
+        assert counts == sorted(counts, reverse=True) and counts[1] < 100

@@ -134,7 +134,7 @@ def test_import_is_light(module: str) -> None:
 GRADIR_ROOMS = (
     *("diagnostics", "errors", "forking", "gc_pause", "registry", "universe", "symbols"),
     *("text", "codegen", "runtime", "interpreter", "compiler", "api", "frontends"),
-    *("numpy", "nn", "optim", "testing", "__init__"),
+    *("numpy", "nn", "optim", "testing", "interop", "__init__"),
 )
 
 

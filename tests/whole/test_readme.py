@@ -7,6 +7,8 @@ In each document:
 - `<!-- file: NAME -->` before a block writes it to a file that later blocks can read;
 - `<!-- output -->` before a block compares it with what the block before it printed;
 - `<!-- quote: FILE -->` before a block says that a file of the project has these lines;
+- `<!-- needs: PACKAGE -->` before a python block leaves it and its output out where an optional
+  package is not installed; `make test-peers` installs them;
 - `<!-- not run -->` before a block leaves it out.
 
 All run in an empty folder with links to the project's examples, so files that they write are gone
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -51,6 +54,8 @@ class Block:
         """Whether the block is a program to run."""
         if self.mark == "not run" or self.mark.startswith("quote:"):
             return False
+        if self.mark.startswith("needs: "):
+            return find_spec(self.mark.removeprefix("needs: ")) is not None
         return self.language == "python" or (
             self.language == "sh" and first_command(self.text).startswith("gradir-")
         )
@@ -112,8 +117,12 @@ def run_document(name: str, document: str, folder: Path) -> int:
     """Run a document's blocks in a folder and return how many ran."""
     namespace: dict[str, object] = {"__name__": "__main__"}
     output: str | None = None
+    is_left_out = False
     count = 0
     for block in blocks_of(document):
+        if block.mark == "output" and is_left_out:
+            continue
+        is_left_out = block.mark.startswith("needs: ") and not block.runs
         if block.mark == "output":
             assert output is not None, f"{name}:{block.line}: output of nothing that ran"
             assert output.strip() == block.text.strip(), f"{name}:{block.line}: other output"
@@ -158,7 +167,7 @@ def test_quotations_are_true(path: Path) -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_marks_are_known(path: Path) -> None:
     marks = {block.mark for block in blocks_of(path.read_text(encoding="utf-8"))}
-    others = {m for m in marks if not m.startswith(("file: ", "quote: "))}
+    others = {m for m in marks if not m.startswith(("file: ", "quote: ", "needs: "))}
     assert others <= {"", "output", "not run"}
 
 
@@ -195,6 +204,15 @@ print(x, Path("greeting.txt").read_text().strip())
 
 def test_blocks_run_in_order(folder: Path) -> None:
     assert run_document("sample", SAMPLE, folder) == 2
+
+
+@pytest.mark.parametrize(("package", "count"), [("numpy", 2), ("no_such_package", 1)])
+def test_blocks_need_packages(package: str, count: int, folder: Path) -> None:
+    """Their output is left out with them, and that of others is not."""
+    sample = SAMPLE.replace("```python\nfrom", f"<!-- needs: {package} -->\n```python\nfrom")
+    assert run_document("sample", sample, folder) == count
+    with pytest.raises(AssertionError, match="other output"):
+        run_document("sample", sample + SAMPLE.replace("2 hello", "3 hello"), folder)
 
 
 def test_other_output_is_an_error(folder: Path) -> None:

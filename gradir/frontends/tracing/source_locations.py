@@ -90,10 +90,10 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def place_of_user() -> LocationAttr:
-    """The place in the innermost frame that is not gradir's."""
+def place_of_user(*systems: str) -> LocationAttr:
+    """The place in the innermost frame that is neither gradir's nor in the folders of `systems`."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, *systems)):
         frame = frame.f_back
     if frame is None:
         return _NO_PLACE

@@ -79,7 +79,7 @@ def traced(
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
     leaves, tree = flatten((tuple(args), dict(kwargs or {})))
-    names = _argument_names(function, tree)
+    names = argument_names(function, tree)
     found = [_spec(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
     trace = Trace([type_ for type_, _ in found], outer)
     trace.name = _free_name(name or function_name(function), outer)
@@ -158,7 +158,7 @@ def function_name(function: Callable[..., Any]) -> str:
     return name if name.isidentifier() and name.isascii() else "main"
 
 
-def _argument_names(function: Callable[..., Any], arguments: Tree) -> list[str]:
+def argument_names(function: Callable[..., Any], arguments: Tree) -> list[str]:
     """A name per leaf: the parameter's, with the keys to the leaf."""
     by_position, by_keyword = arguments.children
     count = len(by_position.children)

@@ -1,0 +1,22 @@
+"""Packages that only gradir.interop needs."""
+
+from importlib import import_module
+from typing import Any
+
+from gradir.errors import GradirError
+
+
+class MissingPackage(GradirError, ImportError):
+    """A package that an extra of gradir installs is not there."""
+
+
+def package(name: str, extra: str) -> Any:
+    """A module of an optional package; MissingPackage, which names the extra, without it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != name.partition(".")[0]:
+            raise  # it is there, and lacks something itself
+        raise MissingPackage(
+            f"gradir.interop.{extra} needs the package {error.name}: pip install 'gradir[{extra}]'"
+        ) from None

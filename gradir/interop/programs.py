@@ -1,0 +1,162 @@
+"""Functions of flat arrays as programs, and their derivatives, which are such programs again.
+
+A system with its own tape asks for derivatives in two forms. The halves are what it runs: the
+forward half keeps residuals for the backward half. The transposed program computes the gradients
+from the arguments alone, and so can itself be differentiated, as often as the system likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import FunctionType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+
+from gradir.api import Module, compile
+from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.base.shapes import element_of, is_float, is_tensor, shape_of
+from gradir.dialects.grad.tape import TapeType
+from gradir.forking import RenewedLock
+from gradir.frontends.tracing.source_locations import SOURCES
+from gradir.passes.verify.verify import verify
+from gradir.symbols import function_named
+
+MadeT = TypeVar("MadeT")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of all programs of one function: those of gradir.grad and gradir.jit."""
+
+    policy: str = "keep_all"
+    memory_limit: int | None = None
+    threads: int | None = None
+
+
+class Program:
+    """A function of a module, compiled at its first run; `floating` are its floating arguments."""
+
+    def __init__(self, module: Module, name: str, options: Options):
+        self.module, self.name, self._options = module, name, options
+        type_ = function_named(module.op, name).function_type
+        self.inputs, self.results = type_.inputs.data, type_.outputs.data
+        self.floating, self.of = _floating(self.inputs), _floating(self.results)
+        self._lock = RenewedLock()
+        self._made: dict[Hashable, Any] = {}
+
+    def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        return self.executable(*arrays)
+
+    @cached_property
+    def executable(self) -> Any:
+        """The native code."""
+        return self.once("code", lambda: compile(self.module, self.name, self._options.threads))
+
+    def result_spec(self, place: int) -> tuple[tuple[int, ...], Any]:
+        """The shape and the dtype of a result."""
+        type_ = self.results[place]
+        return shape_of(type_), numpy_dtype(element_of(type_))
+
+    def halves(self, wrt: tuple[int, ...]) -> Halves:
+        """The two halves of the derivative of all floating results in the arguments `wrt`."""
+        return self.once(("split", wrt), lambda: self._halves(wrt))
+
+    def transposed(self, wrt: tuple[int, ...]) -> Program:
+        """The gradients in the arguments `wrt`, of the arguments and cotangents of `of`."""
+        return self.once(("vjp", wrt), lambda: self._transposed(wrt))
+
+    def once(self, key: Hashable, make: Callable[[], MadeT]) -> MadeT:
+        """What is made for a key, by one thread; the others wait."""
+        found = self._made.get(key)
+        if found is None:
+            with self._lock:
+                found = self._made.get(key)
+                if found is None:
+                    found = self._made[key] = make()
+        return found
+
+    def _halves(self, wrt: Sequence[int]) -> Halves:
+        both = self._derived(wrt, "split")
+        forward, backward = f"{self.name}_fwd", f"{self.name}_bwd"
+        inner, count = function_named(both.op, forward), len(self.results)
+        places, kept = _residuals(inner, count)
+        types = [value.type for value in _returned(inner)[count:]]
+        shortened = _returning(both, forward, [*range(count), *kept])
+        return Halves(
+            Program(shortened, forward, self._options),
+            Program(both, backward, self._options),
+            tuple(places),
+            tuple(k for k, type_ in enumerate(types) if isinstance(type_, TapeType)),
+            tuple(k for k in range(len(self.inputs)) if k not in places),
+        )
+
+    def _transposed(self, wrt: Sequence[int]) -> Program:
+        both, name = self._derived(wrt, "vjp"), f"{self.name}_vjp"
+        count = len(self.results)
+        grads = range(count, count + len(wrt))
+        return Program(_returning(both, name, grads), name, self._options)
+
+    def _derived(self, wrt: Sequence[int], mode: str) -> Module:
+        options = self._options
+        return self.module.gradient(
+            self.name, list(wrt), mode, list(self.of), options.policy, options.memory_limit
+        )
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The forward half returns the results and what is kept, the backward half the gradients.
+
+    The backward half takes the residuals, then the cotangents of the floating results.
+    """
+
+    forward: Program
+    backward: Program
+    residuals: tuple[int, ...]
+    """The place of each residual in a row of the inputs, the results and what is kept."""
+    tapes: tuple[int, ...]
+    """The residuals that are tapes: no arrays, but objects that only the backward half reads."""
+    unread: tuple[int, ...]
+    """The inputs that are no residuals."""
+
+
+def _floating(types: Sequence[Attribute]) -> tuple[int, ...]:
+    return tuple(k for k, t in enumerate(types) if is_tensor(t) and is_float(element_of(t)))
+
+
+def _returned(function: FuncOp) -> Sequence[SSAValue]:
+    last = function.body.block.last_op
+    assert last is not None
+    return last.operands
+
+
+def _residuals(forward: FuncOp, count: int) -> tuple[list[int], list[int]]:
+    """The place of each residual, see Halves; and, of those kept, that among all returned."""
+    arguments = forward.body.block.args
+    returned = _returned(forward)
+    known: list[SSAValue] = [*arguments, *returned[:count]]
+    places: list[int] = []
+    kept: list[int] = []
+    for place, value in enumerate(returned[count:], count):
+        if value not in known:
+            known.append(value)
+            kept.append(place)
+        places.append(known.index(value))
+    return places, kept
+
+
+def _returning(module: Module, name: str, places: Sequence[int]) -> Module:
+    """The module in which a function returns some of its results."""
+    copy = module.op.clone()
+    function = function_named(copy, name)
+    last = function.body.block.last_op
+    assert last is not None
+    last.operands = [last.operands[k] for k in places]
+    types = [value.type for value in last.operands]
+    function.function_type = FunctionType.from_lists(function.function_type.inputs.data, types)
+    verify(copy)
+    return Module(copy, SOURCES)

@@ -315,15 +315,21 @@ def _with_name(op: Operation, message: str) -> str:
     return message if message.startswith(op.name) else f"{op.name}: {message}"
 
 
-def _check_call(op: CallOp, symbols: dict[str, Operation]) -> None:
+def _callee(op: CallOp | DerivativeOp, symbols: dict[str, Operation]) -> FuncOp:
+    """The function that an op names."""
     callee = op.properties.get("callee")
     if not isinstance(callee, SymbolRefAttr) or callee.nested_references:
-        raise VerifyError("func.call: callee must be the name of a function", op)
+        raise VerifyError(f"{op.name}: callee must be the name of a function", op)
     name = callee.root_reference.data
     function = symbols.get(name)
     if not isinstance(function, FuncOp):
         fact = "which is not defined" if function is None else f"which is a {function.name}"
-        raise VerifyError(f"func.call: callee must be a function, got @{name}, {fact}", op)
+        raise VerifyError(f"{op.name}: callee must be a function, got @{name}, {fact}", op)
+    return function
+
+
+def _check_call(op: CallOp, symbols: dict[str, Operation]) -> None:
+    function = _callee(op, symbols)
     signature = function.function_type
     _check_types(op, function, "operand", signature.inputs.data, op.operands)
     _check_types(op, function, "result", signature.outputs.data, op.results)
@@ -331,12 +337,8 @@ def _check_call(op: CallOp, symbols: dict[str, Operation]) -> None:
 
 def _check_derivative(op: DerivativeOp, symbols: dict[str, Operation]) -> None:
     """Check that it differentiates a function, and that its first operands are the arguments."""
-    name = op.function
-    function = symbols.get(name)
-    if not isinstance(function, FuncOp):
-        fact = "which is not defined" if function is None else f"which is a {function.name}"
-        raise VerifyError(f"{op.name}: a function expected, got @{name}, {fact}", op)
-    notes = [(f"@{name} is defined here", function)]
+    function = _callee(op, symbols)
+    notes = [(f"@{op.function} is defined here", function)]
     signature = function.function_type
     for kind, types, values in (
         ("operand", signature.inputs.data, op.operands),

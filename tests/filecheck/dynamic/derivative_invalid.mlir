@@ -52,7 +52,7 @@ func.func @f(%x: tensor<?xf64>) -> tensor<f64> {
 // -----
 
 func.func @f(%x: tensor<?xf64>) -> tensor<f64> {
-  // expected-error @+1 {{grad.derivative: a function expected, got @g, which is not defined}}
+  // expected-error @+1 {{grad.derivative: callee must be a function, got @g, which is not defined}}
   %y = grad.derivative @g(%x) {mode = "grad"} : (tensor<?xf64>) -> tensor<f64>
   func.return %y : tensor<f64>
 }

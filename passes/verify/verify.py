@@ -337,8 +337,8 @@ def _check_call(op: CallOp, symbols: dict[str, Operation]) -> None:
 
 def _check_derivative(op: DerivativeOp, symbols: dict[str, Operation]) -> None:
     """Check that it differentiates a function, and that its first operands are the arguments."""
-    function = _callee(op, symbols)
-    notes = [(f"@{op.function} is defined here", function)]
+    function, name = _callee(op, symbols), op.function
+    notes = [(f"@{name} is defined here", function)]
     signature = function.function_type
     for kind, types, values in (
         ("operand", signature.inputs.data, op.operands),

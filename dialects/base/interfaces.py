@@ -53,6 +53,10 @@ class TensorOp(IRDLOperation, ABC):
     IS_VIEW: ClassVar[bool] = False
     # Differentiation decomposes the op first.
     IS_TAKEN_APART: ClassVar[bool] = False
+    # Results that get no cotangent, and that only derivatives read: frontends do not return them.
+    HIDDEN: ClassVar[tuple[int, ...]] = ()
+    # Bools that cost more to compute than to pack: derivatives keep them as bits.
+    KEPT_AS_BITS: ClassVar[bool] = False
     # Operands without a derivative: an active one is refused.
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
     # Indices are checked at run time; the error names the op of the source program.

@@ -53,6 +53,8 @@ from gradir.dialects.building.nests import Read, add_at, elementwise
 from gradir.dialects.grad import checkpoint, custom_vjp, derivative, host_call
 from gradir.dialects.grad.accumulation import OPS as ACCUMULATION_OPS
 from gradir.dialects.grad.attention import OPS as ATTENTION_OPS
+from gradir.dialects.grad.bits import OPS as BITS_OPS
+from gradir.dialects.grad.dropout import OPS as DROPOUT_OPS
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.dialects.grad.nll import ClassIndexOp, NllLossBackwardOp
 from gradir.dialects.grad.slices import OPS as SLICES_OPS
@@ -354,6 +356,8 @@ OPS: tuple[type[TensorOp], ...] = (
     *CONVOLUTIONS,
     *ATTENTION_OPS,
     *ACCUMULATION_OPS,
+    *BITS_OPS,
+    *DROPOUT_OPS,
     *scans.OPS,
     *linear_systems.GRAD_OPS,
 )

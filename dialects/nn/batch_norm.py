@@ -47,6 +47,7 @@ class BatchNormOp(TensorOp):
 
     name = "nn.batch_norm"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("eps", "momentum", "training", "layout")
+    HIDDEN: ClassVar[tuple[int, ...]] = (3, 4)
 
     x = operand_def()
     scale = operand_def()

@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.analysis.arguments import in_out_attribute
+from gradir.passes.analysis.kept_bits import from_bits, is_kept_as_bits, to_bits
+from gradir.passes.analysis.regions import values_read
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.cleanup.call_boundaries import remove_joins
 from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.cleanup.dead_region_values import prune_flow
 from gradir.passes.differentiate.program import Program
-from gradir.passes.differentiate.residuals import is_constant, replace_uses_within
+from gradir.passes.differentiate.residuals import is_constant, replace_uses_within, values_read_of
 from gradir.passes.differentiate.row_slices import unpacked
 from gradir.passes.differentiate.tapes import TapeThread
 
@@ -141,6 +143,7 @@ def split_functions(
 ) -> tuple[FuncOp, FuncOp]:
     """`@f_fwd(primals) -> (results, residuals)` and `@f_bwd(residuals, cotangents) -> (grads)`."""
     _clone_constants(derived)
+    _keep_as_bits(derived)
     residuals = _residuals(derived)
     block = derived.backward
     for k, residual in enumerate(residuals):
@@ -189,6 +192,23 @@ def _clone_constants(derived: Derived) -> None:
                     derived.backward.insert_op_before(copy, top)
                     copies[operand] = copy.results[0]
                 op.operands[index] = copies[operand]
+
+
+def _keep_as_bits(derived: Derived) -> None:
+    """Let the backward code read bits of certain bools."""
+    for value in values_read_of(derived.forward, derived.backward):
+        if is_kept_as_bits(value):
+            readers = [op for op in derived.backward.ops if value in values_read(op)]
+            read_as_bits(derived, value, readers)
+
+
+def read_as_bits(derived: Derived, value: SSAValue, readers: Sequence[Operation]) -> None:
+    """Let ops of the backward code read bits of a value, unpacked before the first of them."""
+    emitter = Emitter(derived.backward, readers[0].location, before=readers[0])
+    again = from_bits(to_bits(value), value, emitter)
+    for use in list(value.uses):
+        if any(op.is_ancestor(use.operation) for op in readers):
+            use.operation.operands[use.index] = again
 
 
 def _residuals(derived: Derived) -> list[SSAValue]:

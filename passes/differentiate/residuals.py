@@ -6,7 +6,7 @@ Per value, the cheapest source:
 - computed from values from outside by other ops: the op moves out of the loop
 - a part of a tensor from outside, if all parts together are no smaller: read again
 - a view of a value no larger: the value is kept, and the view recomputed; likewise scalar
-  arithmetic on kept values
+  arithmetic on kept values, and certain bools from their bits
 - any other value is kept, on a tape or as a result of the forward op
 """
 
@@ -25,6 +25,8 @@ from gradir.dialects.base.shapes import is_static, is_tensor, shape_of
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.control_flow import named
+from gradir.dialects.grad.bits import UnpackBitsOp
+from gradir.passes.analysis.kept_bits import from_bits, is_kept_as_bits, to_bits
 from gradir.passes.analysis.regions import defining_block
 
 Makers = Mapping[SSAValue, Callable[[Emitter], SSAValue]]
@@ -61,6 +63,9 @@ class Residuals:
         self.cheap = self._made_by(self._is_cheaply_made, makers)
         if outside is not None:
             self._hoist(outside)
+        if _read_bits(forward, backward):
+            self.read = values_read_of(forward, backward)
+            self.cheap = self._made_by(self._is_cheaply_made, makers)
         kept = (self._stored(v) for v in self.read if not self._is_cheap(v))
         self.kept = self._without_derived(dict.fromkeys(kept))
         for value in self.kept:
@@ -100,7 +105,7 @@ class Residuals:
     def _stored(self, value: SSAValue) -> SSAValue:
         """The value to store for a value: the source of a view."""
         while self._is_inner(value) and isinstance(owner := value.owner, TensorOp):
-            if not (owner.IS_VIEW and self._is_inner(owner.operands[0])):
+            if not (_is_recomputed(owner) and self._is_inner(owner.operands[0])):
                 break
             if _size(owner.operands[0]) > _size(value):
                 break
@@ -194,11 +199,33 @@ def replace_uses_within(block: Block, value: SSAValue, other: SSAValue) -> None:
             use.operation.operands[use.index] = other
 
 
+def _read_bits(forward: Block, backward: Block) -> bool:
+    """Let the backward code read certain bools through their bits, which are kept; returns whether
+    there are any."""
+    found = [
+        value
+        for value in values_read_of(forward, backward)
+        if is_kept_as_bits(value) and not isinstance(value.owner, UnpackBitsOp)
+    ]
+    for value in found:
+        bits = to_bits(value)
+        op = bits.owner
+        assert isinstance(op, Operation)
+        emitter = Emitter(forward, op.location, before=op.next_op)
+        replace_uses_within(backward, value, from_bits(bits, value, emitter))
+    return bool(found)
+
+
+def _is_recomputed(op: TensorOp) -> bool:
+    """Whether an op is recomputed from its kept operand: a view, or bools unpacked from bits."""
+    return op.IS_VIEW or isinstance(op, UnpackBitsOp)
+
+
 def _is_cheap_op(op: Operation) -> bool:
     """Whether an op is scalar arithmetic, a view, a tensor of scalars, or a constant."""
     if op.regions:
         return False
-    if isinstance(op, TensorOp) and op.IS_VIEW:
+    if isinstance(op, TensorOp) and _is_recomputed(op):
         return True
     if isinstance(op, tensor.FromElementsOp | tensor.SplatOp):
         return True

@@ -31,6 +31,7 @@ from gradir.passes.gradient.prepare import prepared
 from gradir.passes.gradient.requests import Requests, requested
 from gradir.passes.gradient.rule_table import structural_rules
 from gradir.passes.recompute.costs import Costs
+from gradir.passes.recompute.joint_bits import keep_as_bits
 from gradir.passes.rules.calls import differentiate_callees
 from gradir.passes.rules.custom_vjp import flatten
 from gradir.passes.shapes.specialize import waits_for_shapes
@@ -85,13 +86,14 @@ def gradient(
         derived = keep(Derivation(differentiator, mode, costs))
     if observe is not None:
         observe(derived)
-    return functions_of(program, derived, mode)
+    return functions_of(program, derived, mode, costs)
 
 
-def functions_of(program: Program, derived: Derived, mode: Mode) -> list[FuncOp]:
+def functions_of(program: Program, derived: Derived, mode: Mode, costs: Costs) -> list[FuncOp]:
     """The functions of a mode from the code of a derivative."""
     if mode == "split":
         return list(split_functions(program, derived))
+    keep_as_bits(derived, costs)
     return [joint_function(program, derived, mode)]
 
 

@@ -16,7 +16,7 @@ from gradir.dialects.grad.tape import TapeType
 from gradir.passes.analysis.live_bytes import held_bytes_of_type
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.program import Program
-from gradir.passes.gradient.gradient import Mode, functions_of
+from gradir.passes.gradient.gradient import Derivation, functions_of
 from gradir.passes.recompute.candidates import Candidate
 from gradir.passes.recompute.policies import recompute
 
@@ -25,13 +25,13 @@ Measure: TypeAlias = Callable[[ModuleOp], Mapping[str, int]]
 
 
 def measured_peak(
-    measure: Measure, derived: Derived, candidate: Candidate | None, mode: Mode
+    measure: Measure, derived: Derived, candidate: Candidate | None, derivation: Derivation
 ) -> int:
     """The bytes of the arena, plus those of residuals between functions; without a candidate, for
     the derivative as it is."""
-    module, functions = made_functions(derived, candidate, mode)
+    module, functions = made_functions(derived, candidate, derivation)
     between = 0
-    if mode == "split":
+    if derivation.mode == "split":
         outputs = functions[0].function_type.outputs.data[len(derived.results) :]
         between = sum(map(_handed_over, outputs))
     return between + max(measure(module).values())
@@ -47,7 +47,7 @@ def _handed_over(type_: Attribute) -> int:
 
 
 def made_functions(
-    derived: Derived, candidate: Candidate | None, mode: Mode
+    derived: Derived, candidate: Candidate | None, derivation: Derivation
 ) -> tuple[ModuleOp, list[FuncOp]]:
     """A module with the functions of a derivative that recomputes as the candidate says."""
     module = ModuleOp([derived.source.clone()])
@@ -57,7 +57,7 @@ def made_functions(
     copy, copies = derived.copied(source)
     if candidate is not None:
         kept = {copies[value] for value in candidate.kept}
-        recompute(copy, lambda value: value not in kept, mode)
-    functions = functions_of(program, copy, mode)
+        recompute(copy, lambda value: value not in kept, derivation.mode)
+    functions = functions_of(program, copy, derivation.mode, derivation.costs)
     source.detach()
     return module, functions

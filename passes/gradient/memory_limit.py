@@ -84,7 +84,7 @@ def keep_what_pays(measure: Measure, derivation: Derivation) -> Derived:
     """The policy `auto`: the plan of the lowest peak among those of hardly more time."""
     derived, mode, costs = derivation.derived(), derivation.mode, derivation.costs
     found = nearly_free(derived, mode, costs, _how_many(derived))
-    chosen = min(found, key=partial(measured_peak, measure, derived, mode=mode))
+    chosen = min(found, key=partial(measured_peak, measure, derived, derivation=derivation))
     recompute(derived, lambda value: value not in chosen.kept, mode)
     return derived
 
@@ -101,7 +101,7 @@ def keep_by_name(policy: str, measure: Measure, derivation: Derivation) -> Deriv
     made = (value for op in derived.forward.ops for value in op.results)
     wanted = Candidate(frozenset(value for value in made if keeps(value)), 0.0)
     try:
-        peak, peak_of_all = (measured_peak(measure, derived, c, mode) for c in (wanted, None))
+        peak, peak_of_all = (measured_peak(measure, derived, c, derivation) for c in (wanted, None))
         is_higher = peak > peak_of_all
     except PassError:
         is_higher = False
@@ -211,8 +211,10 @@ class Plans:
     def peak(self, plan: Plan) -> int:
         """The bytes of the derivative, compiled for this machine."""
         if plan.number not in self._peaks:
-            derived, mode = self.derived(plan.setting), self.mode
-            self._peaks[plan.number] = measured_peak(self.measure, derived, plan.candidate, mode)
+            derived = self.derived(plan.setting)
+            self._peaks[plan.number] = measured_peak(
+                self.measure, derived, plan.candidate, self.derivation
+            )
         return self._peaks[plan.number]
 
     def within(self, limit: int) -> Plan | None:
@@ -248,7 +250,7 @@ def _storing_all(derivation: Derivation) -> tuple[Derived, bool]:
 
 def _text(derivation: Derivation, stored: Derived) -> str:
     """The key of plans and, with the measure, of peaks."""
-    _, functions = made_functions(stored, None, derivation.mode)
+    _, functions = made_functions(stored, None, derivation)
     return "\n".join(map(str, (derivation.source, *functions)))
 
 

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from gradir.passes.analysis.live_bytes import held_bytes
+from gradir.passes.analysis.kept_bits import kept_bytes
 from gradir.passes.analysis.regions import captured
 from gradir.passes.recompute.costs import Costs
 
@@ -57,7 +57,7 @@ class _Plan:
 
 
 def total_bytes(values: Collection[SSAValue]) -> int:
-    return sum(map(held_bytes, values))
+    return sum(map(kept_bytes, values))
 
 
 class Chain:
@@ -83,7 +83,7 @@ class Chain:
     def _weight(self, values: Mask) -> int:
         """The bytes of a set of values."""
         if values not in self._weights:
-            total = sum(held_bytes(v) for v, k in self._numbers.items() if values >> k & 1)
+            total = sum(kept_bytes(v) for v, k in self._numbers.items() if values >> k & 1)
             self._weights[values] = total
         return self._weights[values]
 
@@ -97,7 +97,7 @@ class Chain:
         for k, op in enumerate(self.ops):
             now = {v: None for v in now if last[v] >= k}
             places.append(list(now))
-            now |= {r: None for r in op.results if last.get(r, -1) > k and held_bytes(r)}
+            now |= {r: None for r in op.results if last.get(r, -1) > k and kept_bytes(r)}
         return places
 
     def _cuts(self, alive: list[list[SSAValue]]) -> set[int]:
@@ -117,10 +117,10 @@ class Chain:
         for result in op.results:
             if result not in self.residuals:
                 continue
-            block.bytes += held_bytes(result)
+            block.bytes += kept_bytes(result)
             if result in cheap:
                 block.cheap_seconds += seconds
-                block.cheap_bytes += held_bytes(result)
+                block.cheap_bytes += kept_bytes(result)
                 block.cheap |= self._mask(result)
             else:
                 block.residuals |= self._mask(result)

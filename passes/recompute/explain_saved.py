@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import file_location, location_of, value_name
 from gradir.dialects.grad.tape import TapeType, record_bytes
-from gradir.passes.analysis.live_bytes import held_bytes
+from gradir.passes.analysis.kept_bits import kept_bytes
 from gradir.passes.differentiate.derived import Derived
 from gradir.passes.differentiate.residuals import is_constant
 from gradir.passes.recompute.costs import Cost, Costs
@@ -75,7 +75,7 @@ def _is_kept(value: SSAValue, forward: Block) -> bool:
 def _saved(value: SSAValue, readers: Sequence[Operation], costs: Costs) -> Saved:
     owner = value.owner
     cost = costs.of(owner) if isinstance(owner, Operation) else None
-    size = None if grows(value) else held_bytes(value)
+    size = None if grows(value) else kept_bytes(value)
     return Saved(value, size, readers[0], len(readers), cost)
 
 

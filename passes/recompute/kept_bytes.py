@@ -12,6 +12,7 @@ from collections.abc import Collection
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from gradir.passes.analysis.kept_bits import kept_bytes
 from gradir.passes.analysis.live_bytes import bytes_of
 from gradir.passes.analysis.regions import values_read
 from gradir.passes.recompute.costs import Costs
@@ -40,7 +41,7 @@ class KeptBytes:
         last = max(made, key=self._place)
         before, after = self.before[self._owner(last)], self.readers[last]
         return sum(
-            bytes_of(value)
+            kept_bytes(value)
             for value in made
             if before >> self._place(value) & 1
             and not self.costs.of(self._owner(value)).is_free

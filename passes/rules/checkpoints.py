@@ -10,15 +10,16 @@ that the backward code outside reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, OpResult, SSAValue, SSAValues
 
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.interfaces import Cotangents
-from gradir.dialects.base.value import Value
+from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
+from gradir.passes.analysis.kept_bits import from_bits, is_kept_as_bits, to_bits
 from gradir.passes.analysis.region_flow import handed_through
 from gradir.passes.analysis.regions import captured, is_defined_in
 from gradir.passes.cleanup.simplify import simplify_block
@@ -137,8 +138,7 @@ class CheckpointRule:
         for value in missing:
             if value not in source:
                 raise _not_replayable(outer, op, value)
-        results = _add_results(saved.forward, [saved.inside[source[v]] for v in missing])
-        plan.run(kept | dict(zip(missing, results, strict=True)))
+        plan.run(kept | _keep(inner, saved, {v: saved.inside[source[v]] for v in missing}))
         for forward in reversed(list(inner.forward.ops)):
             forward.detach()
             forward.erase(safe_erase=False)
@@ -152,6 +152,19 @@ class CheckpointRule:
             if any(outer.backward.is_ancestor(use.operation) for use in result.uses):
                 kept[outer.primal(value)] = result
         return kept
+
+
+def _keep(
+    inner: Differentiator, saved: SavedStage, values: Mapping[SSAValue, SSAValue]
+) -> dict[SSAValue, SSAValue]:
+    """Keep values of the forward stage; returns what the backward code reads for each."""
+    as_bits = [v for v in values if is_kept_as_bits(v)]
+    results = _add_results(
+        saved.forward, [to_bits(made) if v in as_bits else made for v, made in values.items()]
+    )
+    made = dict(zip(values, results, strict=True))
+    emitter = Emitter(inner.backward, inner.location, before=inner.backward.first_op)
+    return made | {v: from_bits(made[v], v, emitter) for v in as_bits}
 
 
 def _made(value: SSAValue, stage: CheckpointOp) -> SSAValue:

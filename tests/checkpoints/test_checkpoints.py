@@ -223,7 +223,7 @@ def brute_force(module: Module) -> int:
         for count in range(len(read) + 1):
             for kept in combinations(read, count):
                 candidate = Candidate(frozenset(kept), 0.0)
-                peaks.append(measured_peak(measure_here(), derived, candidate, mode))
+                peaks.append(measured_peak(measure_here(), derived, candidate, derivation))
         return derived
 
     gradient(module.op.clone(), "f", mode="grad", keep=measure)
@@ -607,7 +607,7 @@ def test_replays_draw_the_same_numbers() -> None:
     assert_same_bits(gradients(gradir.parse(staged)), expected)
     assert 0 < np.count_nonzero(expected[1]) < expected[1].size
     derived = str(gradir.parse(staged).gradient("f"))
-    assert "nn.dropout" in derived[derived.index("@f_bwd") :]
+    assert "grad.dropout_mask" in derived[derived.index("@f_bwd") :]
 
 
 def test_state_is_updated_once() -> None:

@@ -136,7 +136,7 @@ def test_bounds_are_bounds(seed: int, mode: Mode) -> None:
     for plan in plans:
         derived = plans.derived(plan.setting)
         assert plan.candidate.at_least <= measured_peak(
-            plans.measure, derived, plan.candidate, plans.mode
+            plans.measure, derived, plan.candidate, plans.derivation
         )
         costs.append(plans.settings[plan.setting].cost + plan.candidate.cost)
     assert costs == sorted(costs) and len(costs) > 3

@@ -14,6 +14,7 @@ KEYS = np.array(-(2**40) - 5), np.array(2**33 + 7)
 
 
 SHAPES = ((3, 5), (), (0,), (17,), (2, 3, 4))
+BIT_SHAPES = ((1,), (63,), (8, 8), (65,))
 
 
 def _drawn(op: str, shape: tuple[int, ...], **attributes: float) -> Case:
@@ -23,6 +24,36 @@ def _drawn(op: str, shape: tuple[int, ...], **attributes: float) -> Case:
         return draw(shape, *keys, **given)
 
     return Case(op, KEYS, attributes, reference, results=[(shape, None)])
+
+
+def _masked(shape: tuple[int, ...], p: float) -> Case:
+    def reference(*keys: Array, p: float) -> Array:
+        return dropout(np.ones(shape), *keys, p=p)[1]
+
+    return Case("grad.dropout_mask", KEYS, {"p": p}, reference, results=[(shape, "bool")])
+
+
+def _drop(x: Array, mask: Array, p: float = 0.5) -> Array:
+    return np.where(mask, x / (1 - p) if p < 1 else 0.0, 0.0)
+
+
+def _bools(shape: tuple[int, ...]) -> Array:
+    return np.asarray(np.random.default_rng(7).random(shape) < 0.5)
+
+
+def _bits(mask: Array) -> Array:
+    """Bit k of byte j is element k * M + j of M bytes."""
+    flat = [int(v) for v in mask.reshape(-1)]
+    size = (len(flat) + 7) // 8
+    return np.array([sum(v << k for k, v in enumerate(flat[j::size])) for j in range(size)],
+                    np.uint8).view(np.int8)  # fmt: skip
+
+
+def _packed(shape: tuple[int, ...]) -> list[Case]:
+    mask = _bools(shape)
+    bits = _bits(mask)
+    pack = Case("grad.pack_bits", [mask], {}, bits, results=[(bits.shape, "int8")])
+    return [pack, Case("grad.unpack_bits", [bits], {}, mask, results=[(shape, "bool")])]
 
 
 def _dropped(x: Array, *_: Array, p: float) -> tuple[Array, Array]:
@@ -37,4 +68,9 @@ CASES: tuple[Case, ...] = (
     Case("nn.dropout", [(3, 5), *KEYS], {}, dropout),
     Case("nn.dropout", [(3, 5), *KEYS], {"p": 0.0}, dropout),
     Case("nn.dropout", [(3, 5), *KEYS], {"p": 1.0}, _dropped),
+    *(_masked(shape, p) for shape in SHAPES for p in (0.3, 0.0)),
+    *(Case("grad.drop", [shape, _bools(shape)], {"p": 0.3}, _drop) for shape in SHAPES),
+    Case("grad.drop", [(3, 5), _bools((3, 5))], {"p": 0.0}, _drop),
+    Case("grad.drop", [(3, 5), _bools((3, 5))], {"p": 1.0}, _drop),
+    *(case for shape in [*SHAPES, *BIT_SHAPES] for case in _packed(shape)),
 )

@@ -7,12 +7,13 @@ from typing import Any
 import gradir.frontends.functions.nn as nn
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.nn.batch_norm import BatchNormOp
+from gradir.dialects.nn.dropout import DropoutOp
 from gradir.errors import ArgumentError
 from gradir.frontends.caffe2.elements import one_integer
 from gradir.frontends.caffe2.shapes import as_matrix
 from gradir.frontends.caffe2.table import operator_type
 from gradir.frontends.caffe2.windows import layout_named
-from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.op_functions import apply_all
 
 
 @operator_type("FC", inputs=(2, 3), reads=("in0", "in1"))
@@ -57,10 +58,10 @@ def spatial_bn(
     is_test: int = 0, epsilon: float = 1e-5, momentum: float = 0.9, order: str = "NCHW",
 ) -> Any:  # fmt: skip
     """Batch normalization: y, the next mean and variance, the batch's mean and 1 / deviation."""
-    return apply(BatchNormOp, {
+    return tuple(apply_all(BatchNormOp, {
         "x": x, "scale": scale, "bias": bias, "mean": mean, "var": var, "eps": float(epsilon),
         "momentum": 1 - float(momentum), "training": not is_test, "layout": layout_named(order),
-    })  # fmt: skip
+    }))  # fmt: skip
 
 
 @operator_type("LRN", inputs=1, outputs=(1, 2), reads=("in0", "out0"))
@@ -93,4 +94,5 @@ def dropout(
     if is_test:
         return gnp.positive(x), gnp.full(x.shape, True)
     key = seed if step is None else gnp.astype(one_integer(step, "step"), "int64") + seed
-    return nn.dropout(x, key, number, p=float(ratio))
+    operands = {"x": x, "key": key, "counter": number}
+    return tuple(apply_all(DropoutOp, operands | {"p": float(ratio)}))

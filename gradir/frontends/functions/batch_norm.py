@@ -39,5 +39,5 @@ def batch_norm(
         raise refusal(f"nn.batch_norm: state must be (mean, var), got {state!r}")
     operands = {"x": x, "scale": scale, "bias": bias, "mean": pair[0], "var": pair[1]}
     options = {"training": training, "momentum": momentum, "eps": eps, "layout": layout}
-    y, mean, var, *_ = apply(BatchNormOp, operands | options)
+    y, mean, var = apply(BatchNormOp, operands | options)
     return y, (mean, var)

@@ -1,7 +1,8 @@
 """gradir.nn: PyTorch's layers and losses on traced arrays, one function for each nn.* op.
 
 The functions come from the op classes: operands in the op's order, its attributes as keyword
-arguments. `embedding_bag` is a composition of ops; `batch_norm` takes and returns its state.
+arguments. They return no hidden results, such as dropout's mask. `embedding_bag` is a composition
+of ops; `batch_norm` takes and returns its state.
 """
 
 from __future__ import annotations

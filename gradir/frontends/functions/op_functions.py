@@ -75,7 +75,20 @@ def signature_of(op: type[TensorOp]) -> Signature:
 def apply(
     op: type[TensorOp], arguments: dict[str, Any], types: Sequence[Attribute] | None = None
 ) -> Any:
-    """The result of an op, a tuple of several; `arguments` are operands and attributes by name."""
+    """The result of an op, a tuple of several, without hidden ones; `arguments` are operands and
+    attributes by name."""
+    results = apply_all(op, arguments, types)
+    kinds = [kind for k, (_, kind) in enumerate(op.get_irdl_definition().results)
+             if k not in op.HIDDEN]  # fmt: skip
+    is_one = len(kinds) == 1 and not isinstance(kinds[0], VarResultDef)
+    shown = tuple(result for k, result in enumerate(results) if k not in op.HIDDEN)
+    return shown[0] if is_one else shown
+
+
+def apply_all(
+    op: type[TensorOp], arguments: dict[str, Any], types: Sequence[Attribute] | None = None
+) -> list[Tracer]:
+    """All results of an op, as `apply`."""
     current(op.name)
     if issubclass(op, DataDependentOp):
         return emit(op, types=[])  # which refuses it
@@ -98,9 +111,7 @@ def apply(
     results = emit(op, *operands, types=types, **attributes)
     for result in results:
         result.weak = weak
-    kinds = [kind for _, kind in op.get_irdl_definition().results]
-    is_one = len(kinds) == 1 and not isinstance(kinds[0], VarResultDef)
-    return results[0] if is_one else tuple(results)
+    return results
 
 
 def _several(op: type[TensorOp], name: str, value: object) -> list[object]:

@@ -38,14 +38,12 @@ func.func @dropped(%x: tensor<2x3xf32>, %key: tensor<i64>, %counter: tensor<i64>
 // CHECK-NEXT: }
 
 //      GRAD: func.func @dropped_fwd(%x: tensor<2x3xf32>, %key: tensor<i64>, %counter: tensor<i64>) -> (tensor<2x3xf32>, tensor<2x3xi1>) {
-// GRAD-NEXT:   %y, %mask = nn.dropout %x, %key, %counter {p = 0.2} : tensor<2x3xf32>, tensor<i64>, tensor<i64> -> (tensor<2x3xf32>, tensor<2x3xi1>)
+// GRAD-NEXT:   %mask = grad.dropout_mask %key, %counter {p = 0.2} : tensor<i64>, tensor<i64> -> tensor<2x3xi1>
+// GRAD-NEXT:   %y = grad.drop %x, %mask {p = 0.2} : tensor<2x3xf32>, tensor<2x3xi1> -> tensor<2x3xf32>
 // GRAD-NEXT:   func.return %y, %mask : tensor<2x3xf32>, tensor<2x3xi1>
 // GRAD-NEXT: }
 //      GRAD: func.func @dropped_bwd(%mask: tensor<2x3xi1>, %y_ct: tensor<2x3xf32>) -> tensor<2x3xf32> {
-// GRAD-NEXT:   %0 = array.full {value = 1.25} : tensor<2x3xf32>
-// GRAD-NEXT:   %1 = array.multiply %y_ct, %0 : tensor<2x3xf32>
-// GRAD-NEXT:   %2 = array.full {value = 0.0} : tensor<2x3xf32>
-// GRAD-NEXT:   %x_ct = array.where %mask, %1, %2 : tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+// GRAD-NEXT:   %x_ct = grad.drop %y_ct, %mask {p = 0.2} : tensor<2x3xf32>, tensor<2x3xi1> -> tensor<2x3xf32>
 // GRAD-NEXT:   func.return %x_ct : tensor<2x3xf32>
 // GRAD-NEXT: }
 

@@ -54,27 +54,32 @@ def with_in_out(made: Traced, taken: Taken) -> Module:
     return Module(module, SOURCES)
 
 
-def taken_by(made: Traced, leaves: Sequence[Any], out: Sequence[Any], donated: Taken) -> Taken:
+def fitting(made: Traced) -> list[list[int]]:
+    """For each result, the leaves of its type."""
+    type_ = function_named(made.module.op, made.name).function_type
+    inputs = type_.inputs.data[: len(made.names)]
+    return [[leaf for leaf, t in enumerate(inputs) if t == wanted] for wanted in type_.outputs.data]
+
+
+def taken_by(
+    leaves: Sequence[Any], out: Sequence[Any], donated: Taken, fits: Sequence[Sequence[int]]
+) -> Taken:
     """Where the results go: to donated leaves, and to those that are in `out`.
 
-    A leaf is in `out` if the entry is the whole of its memory and the types are equal. It goes to
-    one result; whatever else shares memory is refused when the code is called.
+    A leaf is in `out` if the entry is the whole of its memory and the types are equal, as `fits`
+    says. It goes to one result; whatever else shares memory is refused when the code is called.
     """
-    type_ = function_named(made.module.op, made.name).function_type
     taken = list(donated)
     for k, entry in enumerate(out):
-        for leaf, array in enumerate(leaves):
-            if taken[k] is None and leaf not in taken and _is_same_memory(entry, array):
-                if type_.inputs.data[leaf] == type_.outputs.data[k]:
-                    taken[k] = leaf
+        if taken[k] is None and isinstance(entry, np.ndarray):
+            others = (f for f in fits[k] if f not in taken)
+            taken[k] = next((f for f in others if _is_same_memory(entry, leaves[f])), None)
     return tuple(taken)
 
 
 def _is_same_memory(one: Any, other: Any) -> bool:
-    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
-        return False
-    return one is other or _memory(one) == _memory(other)
+    return one is other or (isinstance(other, np.ndarray) and _memory(one) == _memory(other))
 
 
 def _memory(array: Any) -> tuple[Any, ...]:
-    return array.ctypes.data, array.shape, array.strides, array.dtype
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype

@@ -28,6 +28,7 @@ from gradir.frontends.transforms.donation import (
 from gradir.frontends.transforms.in_place import (
     InPlace,
     Taken,
+    fitting,
     inputs_beside,
     taken_by,
     with_in_out,
@@ -66,6 +67,10 @@ class Compiled:
         none = (None,) * self.traced.results.leaf_count
         return none if self.donation is None else self.donation.taken
 
+    @cached_property
+    def _fits(self) -> list[list[int]]:
+        return fitting(self.traced)
+
     def _code(self, taken: Taken) -> InPlace:
         found = self.codes.get(taken)
         if found is None:
@@ -88,7 +93,7 @@ class Compiled:
         entries = None if out is None else self._entries(out)
         taken = self._donated
         if entries is not None:
-            taken = taken_by(self.traced, leaves, entries, taken)
+            taken = taken_by(leaves, entries, taken, self._fits)
         code = self._code(taken)
 
         def call(arrays: Sequence[Any], out: Any) -> Any:

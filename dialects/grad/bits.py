@@ -22,7 +22,7 @@ from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import DYNAMIC, shape_of, tensor
+from gradir.dialects.base.shapes import DYNAMIC, can_be, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
@@ -103,7 +103,7 @@ class UnpackBitsOp(TensorOp):
     def verify_types(self) -> None:
         require_elements(self.mask.type, "bool")
         wanted = tensor([byte_count(shape_of(self.mask.type))], i8)
-        if self.bits.type != wanted:
+        if not can_be(self.bits.type, wanted):
             raise VerifyException(f"bits must be {wanted}, got {self.bits.type}")
 
     def numpy(self, bits: Any) -> Any:

@@ -22,7 +22,7 @@ from gradir.dialects.base.attributes import Attributes, Types, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import rounded
-from gradir.dialects.base.shapes import element_of, is_bool, shape_of, tensor
+from gradir.dialects.base.shapes import can_be, element_of, met, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import require_elements
 
@@ -100,10 +100,11 @@ class DropOp(TensorOp):
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, mask = operands
         require_elements(x, "float")
-        if not is_bool(element_of(mask)) or shape_of(mask) != shape_of(x):
-            raise VerifyException(f"mask must be {tensor(shape_of(x), i1)}, got {mask}")
+        wanted = tensor(shape_of(x), i1)
+        if not can_be(mask, wanted):
+            raise VerifyException(f"mask must be {wanted}, got {mask}")
         dropped_share(attributes)
-        return [x]
+        return [tensor(met(shape_of(x), shape_of(mask)), element_of(x))]
 
     def vjp(self, ct: Value, y: Value, x: Value, mask: Value) -> Cotangents:
         return [DropOp.on(ct, mask, p=dropped_share(self.attributes)), None]

@@ -123,7 +123,7 @@ class Access:
     def is_injective(self, bounds: Sequence[int]) -> bool:
         """No two iterations address one element, as is plain from single rows; without symbols."""
         left = {d for d, n in enumerate(bounds) if n > 1}
-        rows = [row for row in self.rows if row.symbol is None]
+        rows: list[Row] = [row for row in self.rows if row.symbol is None]
         while left and rows:
             plain = [row for row in rows if row.tells_apart(left, bounds)]
             if not plain:

@@ -22,8 +22,8 @@ from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.tape import TapeType
 from gradir.dialects.loopnest.loopnest import NestOp
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
-from gradir.interpreter.conversions import as_elements
 from gradir.interpreter.control_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
+from gradir.interpreter.conversions import as_elements
 from gradir.interpreter.known_programs import check_program
 from gradir.interpreter.nests import nest_values
 from gradir.interpreter.numbers import constant_value, knows_number_op, number_value

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.diagnostics import LocatedError, location_text
+from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
@@ -33,7 +34,7 @@ from gradir.errors import IndexOutOfRange
 from gradir.interpreter.conversions import as_elements
 from gradir.interpreter.integers import of_width
 from gradir.interpreter.numbers import constant_value, knows_number_op, number_value
-from gradir.runtime.arrays import dtype_of, widened
+from gradir.runtime.arrays import widened
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -105,6 +106,8 @@ class _Grid:
                 return _loaded(op, operands[0], operands[1:])
             case CheckIndexOp():
                 return _checked(op, operands[0])
+            case TensorOp():  # one that takes numbers, such as grad.gate
+                return op.numpy(*operands)
             case ErfcOp():
                 return _ERFC(*operands)
             case RemainderOp():

@@ -7,19 +7,15 @@ and adds at the input's subscripts. So derivatives of any order are nests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from operator import attrgetter
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.array.joining import pad_value
-from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.interfaces import (
     Cotangents,
-    is_inactive,
     register_inactive,
-    register_refusal,
     register_vjp,
     vjp_rule,
 )
@@ -27,18 +23,15 @@ from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.nests import Read, argument_type, nest, view
+from gradir.dialects.foreign.nest_domains import Domain, Room, domain_of, room_of
+from gradir.dialects.foreign.nest_refusals import reached
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
-    ContractOp,
     IndexOp,
     NestOp,
     Output,
     YieldOp,
 )
-
-WAY_OUT = "put it into a function with a derivative of its own (grad.custom_vjp)"
-MOST_PLACES = 1 << 40
-"""The bound of the places that the reads of a padded input span."""
 
 
 def _vjp(
@@ -69,56 +62,52 @@ def _input(
     op: NestOp, k: int, known: Sequence[int], cts: Cotangents, operands: Sequence[Value]
 ) -> Value | None:
     """The cotangent of input k; None where nothing flows into it."""
-    access, type_ = op.input_accesses[k], op.inputs[k].type
-    if access is None or not is_float(element_of(type_)) or 0 in op.extents:
+    type_ = op.inputs[k].type
+    if op.input_accesses[k] is None or not is_float(element_of(type_)):
+        return None
+    domain = domain_of(op, k)
+    if 0 in domain.bounds:
         return None
     emitter = next(ct.emitter for ct in cts if ct is not None)
-    block, flowing = _backward_body(op, k, known, emitter)
+    block, flowing = _backward_body(op, k, known, domain, emitter)
     if flowing is None:
         return None
-    low, room = _room(access, op, k)
-    rows = (Row(r.coefficients, r.constant - lo) for r, lo in zip(access.rows, low, strict=True))
-    output = _output(Access(access.num_dims, tuple(rows)), op.extents, room, element_of(type_))
-    is_sum = output.combiner == "add"
-    end = b.to_compute(flowing, flowing.type) if is_sum else flowing
+    room, output = _output(op, k, domain)
+    end = b.to_compute(flowing, flowing.type) if output.combiner == "add" else flowing
     end.emitter.insert(YieldOp(end.ssa))
-    reads = _reads(op, operands) + [_cotangent_read(op, j, cts[j]) for j in known]
-    made = _emitted(emitter, op.extents, reads, output, block)
-    if room == shape_of(type_) and not any(low):
+    made = _emitted(emitter, domain, _reads(op, known, cts, operands), output, block)
+    if not any(room.first) and room.shape == shape_of(type_):
         return emitter.value(made)
-    back = Access(len(low), tuple(dim_row(len(low), d, 1, -lo) for d, lo in enumerate(low)))
     zero = pad_value(0, element_of(type_))
-    return emitter.value(view(emitter, type_, made, back, zero)[0])
+    return emitter.value(view(emitter, type_, made, room.back(), zero)[0])
 
 
-def _room(access: Access, op: NestOp, k: int) -> tuple[list[int], tuple[int, ...]]:
-    """The first place and the extents of what all reads of an input span, outside of it too."""
-    shape = shape_of(op.inputs[k].type)
-    if access.is_in_bounds(op.extents, shape):
-        return [0] * len(shape), shape
-    ends = [row.interval(op.extents) for row in access.rows]
-    return [low for low, _ in ends], tuple(high - low + 1 for low, high in ends)
+def _output(op: NestOp, k: int, domain: Domain) -> tuple[Room, Output]:
+    """Sums at the subscripts of input k; where each element has one summand, it is written."""
+    access, type_ = op.input_accesses[k], op.inputs[k].type
+    assert access is not None
+    access = domain.moved(access)
+    room = room_of(access, domain.bounds, shape_of(type_))
+    is_one = access.is_injective(domain.bounds) and prod(domain.bounds) == prod(room.shape)
+    made = tensor(room.shape, element_of(type_))
+    return room, Output(made, room.moved(access), "none" if is_one else "add")
 
 
-def _output(access: Access, bounds: Sequence[int], room: Sequence[int], element: object) -> Output:
-    """Sums over `room`; where each element has one summand, it is written."""
-    type_ = tensor(room, element)  # pyright: ignore[reportArgumentType]
-    is_one = access.is_injective(bounds) and prod(bounds) == prod(room)
-    return Output(type_, access, "none" if is_one else "add")
-
-
-def _reads(op: NestOp, operands: Sequence[Value]) -> list[Read]:
+def _reads(
+    op: NestOp, known: Sequence[int], cts: Cotangents, operands: Sequence[Value]
+) -> list[Read]:
+    """The inputs, and the cotangents where the nest wrote their outputs."""
     rows = zip(operands, op.input_accesses, op.input_pads, strict=False)
-    return [Read(value.ssa, access, pad) for value, access, pad in rows]
-
-
-def _cotangent_read(op: NestOp, j: int, ct: Value | None) -> Read:
-    assert ct is not None
-    return Read(ct.ssa, op.output_accesses[j])
+    reads = [Read(value.ssa, access, pad) for value, access, pad in rows]
+    for j in known:
+        ct = cts[j]
+        assert ct is not None
+        reads.append(Read(ct.ssa, op.output_accesses[j]))
+    return reads
 
 
 def _emitted(
-    emitter: Emitter, bounds: Sequence[int], reads: Sequence[Read], output: Output, block: Block
+    emitter: Emitter, domain: Domain, reads: Sequence[Read], output: Output, block: Block
 ) -> SSAValue:
     """A nest of a finished body, without what the body does not read."""
     for inner in reversed(list(block.ops)):
@@ -129,15 +118,16 @@ def _emitted(
     for argument in list(block.args):
         if argument.first_use is None:
             block.erase_arg(argument)
-    values, accesses, pads = (list(map(attrgetter(n), kept)) for n in ("value", "access", "pad"))
-    return emitter.insert(NestOp(bounds, values, accesses, [output], block, pads)).results[0]
+    accesses = [None if r.access is None else domain.moved(r.access) for r in kept]
+    values, pads = [r.value for r in kept], [r.pad for r in kept]
+    return emitter.insert(NestOp(domain.bounds, values, accesses, [output], block, pads)).results[0]
 
 
 # Bodies.
 
 
 def _backward_body(
-    op: NestOp, k: int, known: Sequence[int], emitter: Emitter
+    op: NestOp, k: int, known: Sequence[int], domain: Domain, emitter: Emitter
 ) -> tuple[Block, Scalar | None]:
     """A copy of the body and reverse mode through it behind, without an end.
 
@@ -152,8 +142,10 @@ def _backward_body(
     for each in body.ops:
         if not isinstance(each, YieldOp):
             copies.append(inner.insert(each.clone(values)))
+        if isinstance(each, IndexOp) and (first := domain.first[each.dim.value.data]):
+            values[each.result] = (Scalar(values[each.result], inner) + first).ssa
     flowing: dict[SSAValue, Scalar] = {}
-    active = _reached(copies, [block.args[k]])
+    active = reached(copies, [block.args[k]])
     for j, ct in zip(known, block.args[len(body.args) :], strict=True):
         end = values[op.yielded[j]]
         if end in active:
@@ -183,73 +175,6 @@ def _add(flowing: dict[SSAValue, Scalar], value: SSAValue, ct: Scalar) -> None:
     flowing[value] = flowing[value] + ct if value in flowing else ct
 
 
-def _reached(ops: Sequence[Operation], start: Sequence[SSAValue]) -> set[SSAValue]:
-    """The floats of a body that depend smoothly on some of its values."""
-    found = {v for v in start if is_float(v.type)}
-    for op in ops:
-        if not is_inactive(op) and any(o in found for o in op.operands):
-            found.update(r for r in op.results if is_float(r.type))
-    return found
-
-
-# Refusals.
-
-
-def _refusal(op: NestOp, is_active: Callable[[SSAValue], bool]) -> str | None:
-    """Why an active nest has no derivative."""
-    active = [k for k, r in enumerate(op.results) if is_active(r)]
-    checks = (_output_refusal(op, active), _input_refusal(op, is_active))
-    problem = next((p for p in checks if p is not None), None) or _body_refusal(
-        op, active, is_active
-    )
-    return None if problem is None else f"{problem}; {WAY_OUT}"
-
-
-def _output_refusal(op: NestOp, active: Sequence[int]) -> str | None:
-    for k in active:
-        access, combiner = op.output_accesses[k], op.output_combiners[k]
-        if any(row.symbol is not None for row in access.rows):
-            return f"no derivative of output {k}, whose subscripts are yielded by the body"
-        if combiner not in ("none", "add"):
-            return f"no derivative of output {k}, which is combined by {combiner}"
-        if combiner == "none" and not access.is_injective(op.extents):
-            return f"no derivative of output {k}, unless each element is written at most once"
-    return None
-
-
-def _input_refusal(op: NestOp, is_active: Callable[[SSAValue], bool]) -> str | None:
-    for k, (value, access) in enumerate(zip(op.inputs, op.input_accesses, strict=True)):
-        if not is_active(value):
-            continue
-        if access is None:
-            return f"no derivative in input {k}, which is handed to the body whole"
-        if 0 not in op.extents and prod(_room(access, op, k)[1]) > MOST_PLACES:
-            return f"no derivative in input {k}, whose reads span more than 2**40 places"
-    return None
-
-
-def _body_refusal(
-    op: NestOp, active: Sequence[int], is_active: Callable[[SSAValue], bool]
-) -> str | None:
-    body = op.body.block
-    start = [a for a, v in zip(body.args, op.inputs, strict=True) if is_active(v)]
-    reached = _reached(list(body.ops), start)
-    needed = {op.yielded[k] for k in active}
-    for inner in reversed(list(body.ops)):
-        if needed.isdisjoint(inner.results):
-            continue
-        needed.update(inner.operands)
-        if not reached.isdisjoint(inner.results) and vjp_rule(inner) is None:
-            return f"{inner.name} in its body has no derivative"
-    return None
-
-
-def _refuse_contract(op: ContractOp, is_active: Callable[[SSAValue], bool]) -> str:
-    return f"no derivative; write it as array.matmul or a loopnest.nest, or {WAY_OUT}"
-
-
 register_vjp(NestOp, _vjp)
-register_refusal(NestOp, _refusal)
-register_refusal(ContractOp, _refuse_contract)
 register_inactive(IndexOp)
 register_inactive(CheckIndexOp)

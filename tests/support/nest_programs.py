@@ -57,7 +57,9 @@ class RandomNest:
         body = "\n    ".join(self.lines)
         end = f"loopnest.yield {', '.join(ends)} : {', '.join('f64' for _ in ends)}"
         header = f"{self.bounds} ({', '.join(reads)}) -> ({', '.join(o for o, _ in outputs)})"
-        return nest_text(types, [t for _, t in outputs], f"{header} {{\n    {body}\n    {end}\n  }}")
+        return nest_text(
+            types, [t for _, t in outputs], f"{header} {{\n    {body}\n    {end}\n  }}"
+        )
 
     def arguments(self, seed: int) -> list[Any]:
         numbers = np.random.default_rng(seed)

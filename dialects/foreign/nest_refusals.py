@@ -64,7 +64,7 @@ def _input_refusal(op: NestOp, is_active: Callable[[SSAValue], bool]) -> str | N
         if access is None:
             return f"no derivative in input {k}, which is handed to the body whole"
         if _span(op, k) > MOST_PLACES:
-            return f"no derivative in input {k}, whose reads span more than 2**40 places"
+            return f"no derivative in input {k}, whose reads span more than 2**40 elements"
     return None
 
 
@@ -94,7 +94,7 @@ def _body_refusal(
 
 
 def _refuse_contract(op: ContractOp, is_active: Callable[[SSAValue], bool]) -> str:
-    return f"no derivative; write it as array.matmul or a loopnest.nest, or {WAY_OUT}"
+    return f"no derivative; write it as array.matmul or as loopnest.nest; {WAY_OUT}"
 
 
 register_refusal(NestOp, _refusal)

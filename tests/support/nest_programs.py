@@ -88,7 +88,9 @@ class RandomNest:
             place = pick.choice(known)
             rows = [Row(self._row().coefficients, pick.randint(-2, 2)) for _ in self.shapes[place]]
         else:
-            place, rows, shape = len(self.shapes), [], []
+            place = len(self.shapes)
+            rows: list[Row] = []
+            shape: list[int] = []
             for _ in range(pick.choice([rank, rank, 1, 0, 2])):
                 row, extent = self._placed(self._row(), pick.choice([0, 0, 1]))
                 if padded:

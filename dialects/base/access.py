@@ -8,7 +8,7 @@ Every pass asks the same few accesses the same questions thousands of times: ans
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -49,6 +49,18 @@ class Row:
         ends = [(c * (n - 1)) for c, n in zip(self.coefficients, bounds, strict=True)]
         low = self.constant + sum(e for e in ends if e < 0)
         return low, self.constant + sum(e for e in ends if e > 0)
+
+    def tells_apart(self, dims: Collection[int], bounds: Sequence[int]) -> bool:
+        """Whether values of some dimensions, the others being fixed, give each another subscript.
+
+        It is so where each step is longer than all shorter ones together, as of digits.
+        """
+        reach = 0
+        for step, d in sorted((abs(self.coefficients[d]), d) for d in dims if d in self.used):
+            if step <= reach:
+                return False
+            reach += step * (bounds[d] - 1)
+        return True
 
 
 @dataclass(frozen=True)
@@ -107,6 +119,18 @@ class Access:
         intervals = [row.interval(bounds) for row in self.rows if row.symbol is None]
         extents = [n for n, row in zip(shape, self.rows, strict=True) if row.symbol is None]
         return all(0 <= lo and hi < n for (lo, hi), n in zip(intervals, extents, strict=True))
+
+    def is_injective(self, bounds: Sequence[int]) -> bool:
+        """No two iterations address one element, as is plain from single rows; without symbols."""
+        left = {d for d, n in enumerate(bounds) if n > 1}
+        rows: list[Row] = [row for row in self.rows if row.symbol is None]
+        while left and rows:
+            plain = [row for row in rows if row.tells_apart(left, bounds)]
+            if not plain:
+                break
+            left -= {d for row in plain for d in row.used}
+            rows = [row for row in rows if row not in plain]
+        return not left
 
     def to_map(self) -> AffineMap:
         symbols = sum(row.symbol is not None for row in self.rows)

@@ -278,10 +278,13 @@ def _parse_result_types(parser: Parser) -> list[Attribute]:
 VjpRule = Callable[[Any, Cotangents, Sequence[Value], Sequence[Value]], Cotangents]
 Simplification = Callable[..., Value | None]
 Addition = Callable[..., Value]
+# Why an op has no derivative, given which values are active; None where it has one.
+Refusal = Callable[[Any, Callable[[SSAValue], bool]], str | None]
 
 _VJP_RULES: dict[type[Operation], VjpRule] = {}
 _ELEMENTWISE: set[type[Operation]] = set()
 _APPLIES: dict[type[Operation], Callable[[Any], bool]] = {}
+_REFUSALS: dict[type[Operation], Refusal] = {}
 _INACTIVE: set[type[Operation]] = set()
 _SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
 _WRITES_INTO: dict[type[Operation], int] = {}
@@ -300,6 +303,11 @@ def register_vjp(
     _VJP_RULES[op_class] = rule
     if applies is not None:
         _APPLIES[op_class] = applies
+
+
+def register_refusal(op_class: type[Operation], function: Refusal) -> None:
+    """Refuse some ops of a class where they are active: `function(op, is_active)` says why."""
+    _REFUSALS[op_class] = function
 
 
 def register_elementwise(op_class: type[Operation]) -> None:
@@ -346,6 +354,12 @@ def vjp_rule(op: Operation) -> VjpRule | None:
     if foreign_type(op) is not None or (applies is not None and not applies(op)):
         return None
     return _VJP_RULES.get(type(op))
+
+
+def refusal(op: Operation, is_active: Callable[[SSAValue], bool]) -> str | None:
+    """Why an active op has no derivative; None where its rule, or the lack of one, decides."""
+    function = _REFUSALS.get(type(op))
+    return None if function is None else function(op, is_active)
 
 
 def is_elementwise(op: Operation) -> bool:

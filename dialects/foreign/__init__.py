@@ -1,1 +1,1 @@
-"""Rules and meanings of ops of other dialects: arith, math, tensor."""
+"""Rules and meanings of ops of other dialects: arith, math, tensor, loopnest."""

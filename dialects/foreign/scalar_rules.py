@@ -31,6 +31,7 @@ from gradir.dialects.base.interfaces import (
 from gradir.dialects.base.value import Elements, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import gated, inside, unless_nan
+from gradir.dialects.loopnest import special
 
 # One operand: (ct, y, x) -> the cotangent of x.
 Unary = Callable[[Scalar, Scalar, Scalar], Value]
@@ -91,6 +92,7 @@ UNARY: dict[type[Operation], Unary] = {
     math.AsinhOp: _asinh,
     math.AcoshOp: _acosh,
     math.AtanhOp: _atanh,
+    special.ErfcOp: lambda ct, y, x: -(ct * (2 / sqrt(pi) * _exp(-(x * x)))),
     math.ErfOp: lambda ct, y, x: ct * (2 / sqrt(pi) * _exp(-(x * x))),
 }
 
@@ -203,6 +205,7 @@ BINARY: dict[type[Operation], Binary] = {
     math.PowFOp: _power,
     math.FPowIOp: _integer_power,
     math.CopySignOp: _copysign,
+    special.RemainderOp: lambda ct, y, x, other: [ct, -(ct * b.round_even((x - y) / other))],
 }
 
 

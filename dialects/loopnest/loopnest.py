@@ -12,11 +12,16 @@ each output a combiner. Fusion and code generation work on these ops alone.
 
 Dimensions that an output's access leaves out are reduced by its combiner (add, multiply, maximum,
 minimum, and, or), in an order set by the bounds and the access alone. An output without a combiner
-is written at most once. `%a = %x[d0 - 1] pad 0.0 : f32` reads 0 outside of the tensor. An input
-without subscripts is handed to the body whole, for `loopnest.load`. An output row may be a symbol,
+is written at most once. `%a = %x[d0 - 1] pad 0.0 : f32 : tensor<64xf32>` reads 0 outside of the
+tensor. An input without subscripts is handed to the body whole, for `loopnest.load`. An output row
+may be a symbol,
 `add [s0, d1]`: the index is yielded by the body after the values (scatter). An output may start
 from a tensor (`init %z`); at buffer level it then starts from the buffer's contents.
+Elements that get nothing have the combiner's neutral number, or what they start from; without
+combiner and start they are undefined.
 The yielded type may be wider than the output's: it is accumulated so and rounded once.
+
+Programs may use nests as ops; `dialects/foreign/nest_rules.py` has their derivative.
 
 Ops with loops of their own, as a sort or a triangular solve, are `loopnest.forall`: see forall.py.
 """

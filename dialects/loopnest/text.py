@@ -244,11 +244,15 @@ def _parse_optional_access(parser: Parser, rank: int) -> Access | None:
 
 
 def _parse_row(parser: Parser, rank: int) -> AffineExpr:
-    """`term (+ term)*` where a term is d0, s0, 3, or 3 * d0."""
+    """`term (+ term | - term)*` where a term is d0, s0, 3, 3 * d0, or d0 * 3."""
     expr = _parse_term(parser, rank)
-    while parser.parse_optional_punctuation("+") is not None:
-        expr = expr + _parse_term(parser, rank)
-    return expr
+    while True:
+        if parser.parse_optional_punctuation("+") is not None:
+            expr = expr + _parse_term(parser, rank)
+        elif parser.parse_optional_punctuation("-") is not None:
+            expr = expr + _parse_term(parser, rank) * -1
+        else:
+            return expr
 
 
 def _parse_term(parser: Parser, rank: int) -> AffineExpr:
@@ -261,4 +265,6 @@ def _parse_term(parser: Parser, rank: int) -> AffineExpr:
         parser.raise_error(f"expected one of d0 ... d{rank - 1}, got {name}", position)
     make = AffineExpr.dimension if name[0] == "d" else AffineExpr.symbol
     term = make(int(name[1:]))
+    if factor is None and parser.parse_optional_punctuation("*") is not None:
+        factor = parser.parse_integer(allow_boolean=False)
     return term if factor is None else term * factor

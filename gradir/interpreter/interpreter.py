@@ -20,9 +20,12 @@ from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.tape import TapeType
+from gradir.dialects.loopnest.loopnest import NestOp
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.interpreter.control_flow import REGION_OPS, TENSOR_OPS, Steps, tensor_value
+from gradir.interpreter.conversions import as_elements
 from gradir.interpreter.known_programs import check_program
+from gradir.interpreter.nests import nest_values
 from gradir.interpreter.numbers import constant_value, knows_number_op, number_value
 from gradir.interpreter.out import all_arguments, stored
 from gradir.interpreter.slices import as_slices, slices_value
@@ -193,6 +196,8 @@ def _values(op: Operation, operands: Sequence[Array]) -> tuple[Any, ...]:
             return _tensor_values(op, operands)
         case arith.ConstantOp():
             return (constant_value(op),)
+        case NestOp(outputs=()):
+            return tuple(nest_values(op, operands))
         case _ if type(op) in TENSOR_OPS:
             return (tensor_value(op, operands),)
         case _ if knows_number_op(op):
@@ -212,36 +217,10 @@ def _tensor_values(op: TensorOp, operands: Sequence[Array]) -> tuple[Any, ...]:
 def cast_to(value: Any, type_: Attribute) -> Array:
     """A value as an array of exactly the given type, as native code converts.
 
-    Floats are rounded once; floats to integers go towards 0 and saturate, nan to 0. The array is
-    C-contiguous: NumPy's sums and products round differently for other strides, and a value that
-    crosses a call would change its bits.
+    The array is C-contiguous: NumPy's sums and products round differently for other strides, and a
+    value that crosses a call would change its bits.
     """
-    array = np.asarray(value)
     shape, element = _shape_and_element(type_)
-    dtype = dtype_of(element)
-    if array.dtype.kind == "f" and dtype.kind in "iu":
-        result = _saturated(array, dtype)
-    elif dtype.name == "bfloat16" and array.dtype.itemsize == 8:
-        result = _rounded_to_odd(array).astype(dtype)
-    else:
-        result = array.astype(dtype, copy=False)
+    result = as_elements(value, element)
     assert result.shape == shape, f"{result.shape} for {type_}"
     return np.asarray(result, order="C")
-
-
-def _saturated(array: Array, dtype: np.dtype[Any]) -> Array:
-    limits = np.iinfo(dtype)
-    # 2**63 is a float, the largest i64 is not: values from it on are replaced behind the cast
-    above, below = array >= float(limits.max), array <= float(limits.min)
-    inside = np.where(above | below | np.isnan(array), 0, array).astype(dtype)
-    return np.where(above, limits.max, np.where(below, limits.min, inside)).astype(dtype)
-
-
-def _rounded_to_odd(array: Array) -> Array:
-    """f64 or i64 as f32, rounded to odd: a second rounding to bf16 equals a direct one."""
-    exact = array.astype(np.float64)
-    single = exact.astype(np.float32)
-    back = single.astype(np.float64)
-    inexact = (back != exact) & np.isfinite(exact)
-    bits = single.view(np.int32) - (np.abs(back) > np.abs(exact))
-    return np.where(inexact, bits | 1, bits).astype(np.int32).view(np.float32)

@@ -7,7 +7,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import PassError, kind_name, value_name
-from gradir.dialects.base.interfaces import TensorOp, foreign_type, is_terminator, vjp_rule
+from gradir.dialects.base.interfaces import (
+    TensorOp,
+    foreign_type,
+    is_terminator,
+    refusal,
+    vjp_rule,
+)
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import ops_within
@@ -44,6 +50,8 @@ def _problem(op: Operation, activity: Activity, rules: Rules) -> tuple[str, SSAV
     if isinstance(op, DerivativeOp) or (isinstance(op, tensor.CastOp) and _is_open(op)):
         # gradir-specialize removes these before differentiation
         return None
+    if (text := refusal(op, activity.is_active)) is not None:
+        return f"{kind_name(op)}: {text}", None
     if type(op) not in rules and vjp_rule(op) is None:
         what = "its regions cannot be differentiated" if op.regions else "it has no derivative"
         if (type_ := foreign_type(op)) is not None:

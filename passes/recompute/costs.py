@@ -80,6 +80,8 @@ class Costs:
 
     def of(self, op: Operation) -> Cost:
         """The cost of an op; with regions, the sum over their ops times their runs."""
+        if isinstance(op, LoopOp):
+            return replace(_of_nest(op), bytes=sum(map(bytes_of, (*op.operands, *op.results))))
         if op.regions:
             inner = [i for r in op.regions for b in r.blocks for i in b.ops if i.results]
             once = sum(map(self._inside, inner), Cost(is_free=True))

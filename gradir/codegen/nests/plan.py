@@ -149,6 +149,9 @@ class _Planner:
                 groups.setdefault(cast(frozenset[int], self._reduced(w)), []).append(w)
         for w in scattered:
             self._scatter(w)
+        for w in (w for group in groups.values() for w in group):
+            if not w.starts and not self._is_whole(w):
+                self._fill(w, prod(self.shapes[w.position]))
         # a pass that follows rows is the better place for whole outputs, so it comes last
         last = len(self.bounds) - 1
         ordered = sorted(groups.items(), key=lambda item: last in item[0])
@@ -205,6 +208,11 @@ class _Planner:
         if any(len(row.used) > 1 for row in access.rows) or len(set(kept)) < len(kept):
             return None
         return frozenset(d for d, n in enumerate(self.bounds) if n > 1) - frozenset(kept)
+
+    def _is_whole(self, write: LinearWrite) -> bool:
+        """Whether a reduced output has a sum for each element."""
+        kept = self.op.output_accesses[write.position].used
+        return prod(self.bounds[d] for d in kept) == prod(self.shapes[write.position])
 
     # Passes over the body.
 

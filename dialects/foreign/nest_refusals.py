@@ -17,15 +17,6 @@ MOST_PLACES = 1 << 40
 """The bound of the elements that the reads of a padded input span."""
 
 
-def _reached(ops: Sequence[Operation], start: Sequence[SSAValue]) -> set[SSAValue]:
-    """The floats of a body that depend smoothly on some of its values."""
-    found = {v for v in start if is_float(v.type)}
-    for op in ops:
-        if not is_inactive(op) and any(o in found for o in op.operands):
-            found.update(r for r in op.results if is_float(r.type))
-    return found
-
-
 def reached(ops: Sequence[Operation], start: Sequence[SSAValue]) -> set[SSAValue]:
     """The floats of a body that depend smoothly on some of its values."""
     found = {v for v in start if is_float(v.type)}

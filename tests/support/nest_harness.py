@@ -249,11 +249,7 @@ def _combine(op: NestOp, k: int, result: Array, place: tuple[Array, ...], value:
     UFUNCS[combiner].at(total, place, value.astype(wide))
     if not exact and value.dtype != result.dtype:
         total = total.astype(value.dtype)
-    # elsewhere a sum of nothing: only a scatter writes that, other outputs are undefined there
-    scattered = any(row.symbol is not None for row in op.output_accesses[k].rows)
-    written = np.full(result.shape, iterations == 0 or scattered)
-    written[place] = True
-    result[written] = total.astype(result.dtype)[written]
+    result[...] = total.astype(result.dtype)
 
 
 Evaluator = Callable[..., Array]

@@ -33,7 +33,6 @@ _short_locks: weakref.WeakSet[Any] = weakref.WeakSet()
 _renewed: weakref.WeakSet[RenewedLock] = weakref.WeakSet()
 _in_child: list[Callable[[], None]] = []
 _taken: list[Any] = []
-_forked = False
 
 
 def compiler_lock() -> Any:
@@ -75,11 +74,6 @@ def in_child(function: FunctionT) -> FunctionT:
     """Register a function for each forked child, called when the locks are free."""
     _in_child.append(function)
     return function
-
-
-def is_forked() -> bool:
-    """Whether this process is the child of one that had gradir loaded."""
-    return _forked
 
 
 def _take() -> None:
@@ -147,8 +141,6 @@ def _release() -> None:
 
 
 def _release_in_child() -> None:
-    global _forked
-    _forked = True
     _release()
     for lock in list(_renewed):
         lock.renew()

@@ -29,7 +29,6 @@ from gradir.passes.verify.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, dtype_of
 from gradir.runtime.executable import Executable
 from gradir.runtime.recompiled import Recompiled
-from gradir.runtime.threads import usable
 from gradir.symbols import check_signature, function_named
 
 Shapes = tuple[tuple[int, ...] | None, ...]
@@ -136,8 +135,8 @@ class SpecializingExecutable(Recompiled):
 
     @property
     def threads(self) -> int:
-        """The most threads of a call: one in a forked child."""
-        return usable(self._threads)
+        """The most threads of a call."""
+        return self._threads
 
     def __call__(self, *arrays: object, out: object = None) -> tuple[Array, ...]:
         last = self._used

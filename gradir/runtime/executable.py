@@ -18,8 +18,8 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 
-from gradir.codegen.driver.entry import LIBRARY_SYMBOLS, OPENMP_SYMBOLS
 from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
+from gradir.codegen.driver.pool import BARRIER, RUN
 from gradir.codegen.driver.program import CompiledProgram, emit_program
 from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_THREADS
@@ -27,7 +27,7 @@ from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.attributes import integers_of
 from gradir.errors import CompileError
 from gradir.passes.analysis.arguments import READ_RESULTS
-from gradir.runtime import jit, threads
+from gradir.runtime import jit, pool, threads
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.call_table import CallTable
 from gradir.runtime.callbacks import callback_address, take_raised
@@ -103,8 +103,8 @@ class Executable(Recompiled):
 
     @property
     def threads(self) -> int:
-        """The most threads of a call: one in a forked child."""
-        return threads.usable(self._threads)
+        """The most threads of a call."""
+        return self._threads
 
     @property
     def llvm_ir(self) -> str:
@@ -165,7 +165,9 @@ class Executable(Recompiled):
     def _timed(self, call: CallTable, team: Team, arrays: tuple[object, ...], out: object) -> Any:
         """The native call of a program with threads, on as many as pays."""
         start = time.perf_counter_ns()
-        size = 1 if threads.is_forked() else team.size(start)
+        size = team.size(start)
+        if size > (workers := pool.shared()).size:
+            workers.grow(size)
         call.table[TABLE_THREADS] = size
         results = call.run(arrays, out)
         if results is not None:
@@ -238,11 +240,7 @@ def symbols_of(program: CompiledProgram) -> dict[str, int]:
         functions |= {symbol: callback_address(symbol) for symbol in (POLL_SYMBOL, HOST_SYMBOL)}
     if not program.is_parallel:
         return functions
-    for symbol, name in OPENMP_SYMBOLS.items():
-        functions[symbol] = threads.openmp_function(name)
-    for symbol, name in LIBRARY_SYMBOLS.items():
-        functions[symbol] = threads.library_function(name)
-    return functions
+    return functions | {symbol: pool.shared().function(symbol) for symbol in (RUN, BARRIER)}
 
 
 def _pooled_maker(spec: ArraySpec) -> Callable[[], Array] | None:

@@ -20,8 +20,8 @@ from op_programs import Batch, assert_close, function, is_active, largest
 
 import gradir
 from gradir import Module
-from gradir.codegen.driver.entry import LIBRARY_SYMBOLS, OPENMP_SYMBOLS
 from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
+from gradir.codegen.driver.pool import BARRIER, RUN
 from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.callback_functions import HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.target import LEVELS, MachineTarget, host, runnable_levels, target_of
@@ -37,7 +37,7 @@ from gradir.symbols import function_named
 Array = np.ndarray[Any, np.dtype[Any]]
 
 RUNNABLE = runnable_levels()
-OURS = {HOST_SYMBOL, POLL_SYMBOL, *GROWING_SYMBOLS, *OPENMP_SYMBOLS, *LIBRARY_SYMBOLS}
+OURS = {HOST_SYMBOL, POLL_SYMBOL, *GROWING_SYMBOLS, BARRIER, RUN}
 HALVES = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 FOR_A_TARGET = [stage.name for stage in STAGES].index("gradir-allocate-scratch")
 """The first stage that is not the same for all targets."""

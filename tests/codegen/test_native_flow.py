@@ -18,9 +18,6 @@ from gradir.compiler.pipeline import Machine, run_stages
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.errors import ArgumentTypeError, ExecutionError, IndexOutOfRange, PassError
-from gradir.runtime import threads
-
-needs_openmp = pytest.mark.skipif(threads.openmp() is None, reason="no OpenMP runtime found")
 
 HEAD = """
   %c0 = arith.constant 0 : index
@@ -98,7 +95,6 @@ def test_random_programs(seed: int) -> None:
     run_both(random_text(seed, 4, 3), *random_arguments(seed, 4, 3))
 
 
-@needs_openmp
 @pytest.mark.parametrize("seed", [105, 110, 115, 120])
 def test_random_programs_on_two_threads(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that can be shared is shared, so that threads wait for each other in loops."""

@@ -72,7 +72,7 @@ def child():
     other = gradir.jit(lambda x: gnp.matmul(x, x) + 1, threads=2)
     counts = [f.compiled(x).executable.threads for f in (product, other)]
     same = (product(x) == 300).all() and (other(x) == 301).all()
-    return same and counts == [1, 1] and gc.isenabled() and np.isfinite(compiled(1)(x)).all()
+    return same and counts == [2, 2] and gc.isenabled() and np.isfinite(compiled(1)(x)).all()
 
 with Compiling():
     for trial in range(6):

@@ -40,7 +40,6 @@ from gradir.runtime.executable import Executable
 from gradir.runtime.memory import Pool, ResultBuffer
 
 LONG = 1 << 16
-needs_openmp = pytest.mark.skipif(threads.openmp() is None, reason="no OpenMP runtime found")
 
 
 def floats(*shape: int, seed: int = 0) -> Array:
@@ -105,7 +104,6 @@ def mixed_function() -> str:
     )
 
 
-@needs_openmp
 def test_the_bits_do_not_depend_on_the_number_of_threads():
     x, w, b = floats(128, 64), floats(64, 512, seed=1), floats(512, seed=2)
     results = [compiled(mixed_function(), count)(x, w, b) for count in (1, 2, 3, 5)]
@@ -117,7 +115,6 @@ def test_the_bits_do_not_depend_on_the_number_of_threads():
             assert one.tobytes() == other.tobytes()
 
 
-@needs_openmp
 @pytest.mark.parametrize("count", [2, 4])
 def test_threads_wait_for_what_they_read(count: int):
     fn = compiled(chain_function(LONG, 40), count)
@@ -164,8 +161,7 @@ def barriers_of(body: str) -> int:
     v = f"memref<{LONG}xf32>"
     arguments = ", ".join(f"%{name}: {v}" for name in ("x", "y", "r", "s"))
     text = function(arguments, 2, 2, body)
-    # the last one joins the threads at the end
-    return emit_program(function_of(text), host(), 2).barriers - 1
+    return emit_program(function_of(text), host(), 2).barriers
 
 
 def test_independent_phases_have_no_barrier_between_them():
@@ -199,7 +195,7 @@ def test_views_conflict_by_bytes():
   %a1 = memref.view %arena[%c1][] : {arena} to {v}"""
         body = lines + sum_of(LONG, "%x", "%x", "%a0") + sum_of(LONG, "%x", "%x", "%a1")
         text = function(f"%arena: {arena}, %x: {v}, %r: {v}", 1, 1, body)
-        return emit_program(function_of(text), host(), 2).barriers - 1
+        return emit_program(function_of(text), host(), 2).barriers
 
     assert [barriers(4 * LONG), barriers(4 * LONG - 64), barriers(0)] == [0, 1, 1]
 
@@ -567,7 +563,6 @@ def test_calls_from_several_threads(add_long: Executable):
 
 
 def test_the_number_of_threads(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(threads, "openmp", lambda: object())
     monkeypatch.setenv("GRADIR_NUM_THREADS", "3")
     monkeypatch.setenv("OMP_NUM_THREADS", "5,2")
     assert (threads.thread_count(7), threads.thread_count()) == (7, 3)
@@ -580,34 +575,6 @@ def test_the_number_of_threads(monkeypatch: pytest.MonkeyPatch):
         threads.thread_count()
     with pytest.raises(GradirError, match="threads: a positive number expected, got 0"):
         threads.thread_count(0)
-
-
-def test_without_openmp_there_is_one_thread(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(threads, "openmp", lambda: None)
-    fn = compiled(add_function(LONG), threads=4)
-    assert fn.threads == 1 and not fn.program.is_parallel
-    x = floats(LONG)
-    np.testing.assert_array_equal(fn(x, x)[0], x + x)
-
-
-FORK = """
-import os, sys
-sys.path.insert(0, "tests/support")
-import numpy as np
-from runtime_harness import add_function, compiled
-fn = compiled(add_function(1 << 16), threads=2)
-x = np.ones(1 << 16, np.float32)
-assert (fn(x, x)[0] == 2).all()
-child = os.fork()
-if child == 0:
-    os._exit(0 if (fn(x, x)[0] == 2).all() else 1)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork")
-def test_a_forked_child_can_call():
-    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)
 
 
 def test_llvm_is_not_imported_before_it_is_needed():

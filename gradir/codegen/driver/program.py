@@ -322,7 +322,9 @@ class _Driver:
             parts.append(f"declare i64 @{HOST_SYMBOL}(ptr, i64, ptr, ptr)")
             parts.append(f"@{HOST_RECORDS} = external global i8")
         if self.work.can_stop:
-            parts += [POLL_DECLARATION, UNLIKELY_DEFINITION]
+            parts.append(POLL_DECLARATION)
+        if self.work.can_stop or self.work.barriers:
+            parts.append(UNLIKELY_DEFINITION)
         parts.append(self.driver_text())
         if self.scalars.grows:
             parts += [grow_function(self.target), trim_function(self.target, self.buffers.growing)]

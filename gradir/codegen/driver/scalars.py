@@ -49,6 +49,10 @@ class BufferPlace(Protocol):
     def is_private(self) -> bool: ...
 
 
+# Nanoseconds of a store of one number.
+STORE_COST = 1.0
+
+
 class ScalarCode:
     """Writes scalar ops into a driver; `names` are the LLVM values of all scalars so far.
 
@@ -96,7 +100,7 @@ class ScalarCode:
         if place.is_private:
             self.work.on_all_threads()
         else:
-            self.work.on_thread_zero(place.use(writes=True))
+            self.work.on_thread_zero(place.use(writes=True), STORE_COST)
         kind = kind_of(op.value.type)
         pointer = self._address(place, op.memref, op.indices)
         self.memory.store(kind, 1, pointer, self.names[op.value])
@@ -150,7 +154,7 @@ class ScalarCode:
         place, memory, text = self.place_of(op.records), self.memory, self.text
         records = op.records.owner
         assert isinstance(records, RecordsOp)
-        self.work.on_thread_zero(place.use(writes=True))
+        self.work.on_thread_zero(place.use(writes=True), STORE_COST)
         count, limit = self.names[op.count], records.limit.value.data
         capacity = memory.load("i64", 1, memory.address("i64", place.pointer, CAPACITY))
         memory.store("i64", 1, memory.address("i64", place.pointer, ROW), count)

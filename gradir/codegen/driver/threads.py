@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 
+from gradir.codegen.driver.pool import BARRIER, is_alone
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.kernel import KernelPhase
 from gradir.codegen.text.polls import LEAVE, UNLIKELY
@@ -14,6 +16,10 @@ from gradir.codegen.text.polls import LEAVE, UNLIKELY
 # have to wait for each other and to exchange data; and the whole work of a program that has such
 # phases, for which they have to be woken.
 PHASE_COST, PROGRAM_COST = 2500.0, 6000.0
+
+# Nanoseconds that thread 0 may work alone while all threads count as evenly busy: a wait that is
+# taken for lost is longer by far (pool.py).
+EVEN_COST = 50_000.0
 
 # Block where threads return after a barrier.
 RETURN = "return"
@@ -41,9 +47,9 @@ class SharedWork:
     """Writes the calls of a driver that `threads` threads run together.
 
     `prologue` is text that stands before `text` and dominates all of it. A phase that is not shared
-    is done by thread 0, inside a block that consecutive ones have in common. Where calls `can_stop`
-    before their time, all threads return from a barrier that one of them has come to on its way
-    out.
+    is done by thread 0, inside a block that consecutive ones have in common. From a barrier threads
+    may return: all, if the call ends before its time (`can_stop`), or all but thread 0, which then
+    does all shares.
     """
 
     def __init__(self, text: FunctionText, threads: int):
@@ -53,12 +59,14 @@ class SharedWork:
         self.prologue: list[str] = []
         self.barriers = 0
         self.shared_phases = 0
-        self._shares: dict[int, tuple[str, str, str]] = {}
+        self._shares: dict[int, tuple[str, ...]] = {}
         # what was touched since the last barrier: by all threads, and by thread 0 alone
         self._shared: list[Use] = []
         self._single: list[Use] = []
         self._single_exit: str | None = None
         self._is_alone = False
+        # nanoseconds that thread 0 worked alone since the last barrier
+        self._single_cost = 0.0
 
     def early(self, instruction: str, hint: str = "v") -> str:
         """Append `%name = instruction` to the prologue; return `%name`."""
@@ -86,22 +94,23 @@ class SharedWork:
             self.text.line(f'call void @"{phase.symbol}"({arguments()}, i64 {begin}, i64 {end})')
 
         if not self.is_shared(phase):
-            self.on_thread_zero(uses)
+            self.on_thread_zero(uses, phase.cost)
             call("0", str(phase.items))
             return
         self.on_all_threads(uses)
-        begin, end, some = self._share(phase.items)
-        with self.text.when(some, "share"):
+        begin, end = self._share(phase.items)
+        with self.text.when(self.text.emit(f"icmp slt i64 {begin}, {end}"), "share"):
             call(begin, end)
         self.shared_phases += 1
 
-    def on_thread_zero(self, uses: Sequence[Use]) -> None:
-        """What is written next runs on thread 0 alone."""
+    def on_thread_zero(self, uses: Sequence[Use], cost: float = inf) -> None:
+        """What is written next runs on thread 0 alone, for so many nanoseconds."""
         if self.threads == 1 or self._is_alone:
             return
         if _any_conflict(uses, self._shared):
             self.barrier()
         self._single += uses
+        self._single_cost += cost
         if self._single_exit is None:
             inside, self._single_exit = self.text.fresh("one"), self.text.fresh("all")
             self.text.line(f"br i1 %first, label %{inside}, label %{self._single_exit}")
@@ -123,13 +132,16 @@ class SharedWork:
             return
         self._join()
         if self.threads > 1:
-            stopped = self.text.emit("call i1 @gradir_barrier(ptr %barrier, i64 %threads)")
-            if self.can_stop:
-                on = self.text.fresh("on")
-                self.text.line(f"br i1 {stopped}, label %{RETURN}, label %{on}, {UNLIKELY}")
-                self.text.label(on)
+            leaving = self.text.emit(f"icmp ne i64 {self.text.emit(self._barrier())}, 0")
+            on = self.text.fresh("on")
+            self.text.line(f"br i1 {leaving}, label %{RETURN}, label %{on}, {UNLIKELY}")
+            self.text.label(on)
             self.barriers += 1
-        self._shared, self._single = [], []
+        self._shared, self._single, self._single_cost = [], [], 0.0
+
+    def _barrier(self) -> str:
+        even = int(self._single_cost < EVEN_COST)
+        return f"call i64 @{BARRIER}(ptr %barrier, i64 %thread, i64 %threads, i64 {even})"
 
     def synchronize(self) -> None:
         """A barrier if anything was touched since the last one: before and after control flow."""
@@ -163,17 +175,15 @@ class SharedWork:
 
     def ways_out(self) -> str:
         """The blocks where a call ends before its time."""
-        if not self.can_stop:
-            return ""
-        wait = "  call i1 @gradir_barrier(ptr %barrier, i64 %threads)\n" if self.threads > 1 else ""
-        return f"{LEAVE}:\n{wait}  br label %{RETURN}\n{RETURN}:\n  ret void\n"
+        wait = f"  {self._barrier()}\n" if self.barriers else ""
+        leave = f"{LEAVE}:\n{wait}  br label %{RETURN}\n" if self.can_stop else ""
+        return f"{leave}{RETURN}:\n  ret void\n" if leave or self.barriers else ""
 
     def finish(self) -> None:
-        """Nothing follows."""
+        """Nothing follows. The pool waits for all threads."""
         self._join()
-        if self.shared_phases:
-            # the runtime makes all threads meet again, but lets them spin for longer before the
-            # core goes to a thread that is late
+        if self.shared_phases and self.can_stop:
+            # where a thread that leaves meets those that have come to the end
             self.barrier()
 
     def _join(self) -> None:
@@ -182,17 +192,18 @@ class SharedWork:
             self.text.label(self._single_exit)
             self._single_exit = None
 
-    def _share(self, items: int) -> tuple[str, str, str]:
-        """Names of this thread's first item, the end of its items, and whether there are any."""
+    def _share(self, items: int) -> tuple[str, str]:
+        """Names of this thread's first item and of the end of its items."""
         if items not in self._shares:
-            early = self.early
-            following = early("add i64 %thread, 1")
-            begin, end = (
-                early(f"udiv i64 {early(f'mul i64 {index}, {items}')}, %threads")
+            following = self.early("add i64 %thread, 1")
+            self._shares[items] = tuple(
+                self.early(f"udiv i64 {self.early(f'mul i64 {index}, {items}')}, %threads")
                 for index in ("%thread", following)
             )
-            self._shares[items] = begin, end, early(f"icmp slt i64 {begin}, {end}")
-        return self._shares[items]
+        begin, end = self._shares[items]
+        alone, emit = is_alone(self.text, "%barrier"), self.text.emit
+        everything = emit(f"select i1 {alone}, i64 0, i64 {begin}")
+        return everything, emit(f"select i1 {alone}, i64 {items}, i64 {end}")
 
 
 def _any_conflict(uses: Sequence[Use], earlier: Sequence[Use]) -> bool:

@@ -39,6 +39,7 @@ EXTENDED: dict[str, str] = {"arith": "gradir.dialects.base.elementwise_arith:Ari
 
 PASSES: dict[str, str] = {
     "gradir-allocate-scratch": "gradir.compiler.stage_passes:AllocateScratchPass",
+    "gradir-vmap": "gradir.passes.batch.vmap:VmapPass",
     "gradir-append-loss": "gradir.passes.training.append_loss:AppendLossPass",
     "gradir-bufferize": "gradir.passes.buffers.bufferize:BufferizePass",
     "gradir-dce": "gradir.passes.cleanup.dce:DcePass",

@@ -1,0 +1,16 @@
+"""How ops run on many rows at once: the rules of vectorization."""
+
+from gradir.dialects.batching import arrays, layers
+from gradir.dialects.batching.rows import (
+    Batched,
+    grown,
+    lifted,
+    no_rows,
+    row,
+    rule_of,
+    with_row,
+)
+
+__all__ = [
+    "Batched", "arrays", "grown", "layers", "lifted", "no_rows", "row", "rule_of", "with_row",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Vectorization: functions on many rows of their arguments at once."""

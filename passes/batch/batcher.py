@@ -1,0 +1,231 @@
+"""The ops of a function on many rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from gradir.dialects.base.diagnostics import PassError, kind_name
+from gradir.dialects.base.interfaces import is_elementwise, is_terminator
+from gradir.dialects.base.shapes import is_tensor
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.batching import Batched, grown, lifted, no_rows, row, rule_of, with_row
+from gradir.dialects.batching.arrays import in_front
+from gradir.dialects.grad.tape import TAPE_OPS, TapeNewOp, TapeType
+from gradir.passes.analysis.region_flow import RegionFlow, region_flow
+from gradir.passes.analysis.regions import is_defined_in, values_read
+from gradir.passes.batch.spread import Spread
+
+
+class NoRows(PassError):
+    """An op that cannot run on rows; a call around it runs on one row after the other."""
+
+
+class Callees(Protocol):
+    """Functions on rows."""
+
+    def callee(self, call: CallOp, rows: Sequence[bool]) -> FuncOp:
+        """The function that a call of operands with such rows calls."""
+        ...
+
+    def operand_rows(self, call: CallOp, rows: Sequence[bool]) -> Sequence[bool]:
+        """Which operands it takes with rows."""
+        ...
+
+
+class Batcher:
+    """Copies ops into a block, on `size` rows where they have any. `new` are the copies."""
+
+    def __init__(self, spread: Spread, callees: Callees, size: int, block: Block):
+        self.spread, self.callees, self.size, self.block = spread, callees, size, block
+        self.new: dict[SSAValue, SSAValue] = {}
+
+    # Values.
+
+    def has_rows(self, value: SSAValue) -> bool:
+        return value in self.spread.values
+
+    def argument(self, value: SSAValue) -> None:
+        """An argument of the block for a value of the source."""
+        type_ = self.grown(value) if self.has_rows(value) else value.type
+        made = self.block.insert_arg(type_, len(self.block.args))
+        made.name_hint = value.name_hint
+        self.new[value] = made
+
+    def grown(self, value: SSAValue) -> Attribute:
+        type_ = grown(value.type, self.size)
+        if type_ is None:
+            owner = value.owner
+            place = owner if isinstance(owner, Operation) else owner.parent_op()
+            assert place is not None
+            raise NoRows(f"gradir-vmap: {value.type} has no rows", place)
+        return type_
+
+    def with_rows(self, value: SSAValue, emitter: Emitter) -> SSAValue:
+        """The copy of a value, repeated for each row if it has none."""
+        found = self.new[value]
+        if self.has_rows(value):
+            return found
+        if isinstance(value.type, TapeType):
+            return self._empty_tape(value, emitter)
+        self.grown(value)
+        return lifted(emitter.value(found), self.size).ssa
+
+    def _empty_tape(self, value: SSAValue, emitter: Emitter) -> SSAValue:
+        owner = value.owner
+        if not isinstance(owner, TapeNewOp):
+            place = owner if isinstance(owner, Operation) else owner.parent_op()
+            assert place is not None
+            raise NoRows("gradir-vmap: a tape that has records gets rows", place)
+        made = TapeNewOp.create(result_types=[self.grown(value)], attributes=owner.attributes)
+        return emitter.insert(made).results[0]
+
+    def _as_read(self, value: SSAValue, rows: bool, emitter: Emitter) -> SSAValue:
+        return self.with_rows(value, emitter) if rows else self.new[value]
+
+    # Ops.
+
+    def ops(self, block: Block) -> None:
+        """Copy the ops of a block of the source without its terminator."""
+        for op in block.ops:
+            if is_terminator(op):
+                continue
+            if not any(map(self.has_rows, values_read(op))):
+                self._copy(op)
+            elif op in self.spread.single:
+                self._one_by_one(op)
+            elif isinstance(op, CallOp):
+                self._call(op)
+            elif (flow := region_flow(op)) is not None:
+                self._regions(op, flow)
+            elif isinstance(op, TAPE_OPS):
+                self._tape(op)
+            else:
+                self._plain(op)
+
+    def _copy(self, op: Operation) -> None:
+        copy = op.clone(self.new)
+        copy.location = op.location
+        self.block.add_op(copy)
+
+    def _take_over(self, op: Operation, made: Sequence[SSAValue]) -> None:
+        for result, ours in zip(op.results, made, strict=True):
+            ours.name_hint = result.name_hint
+            self.new[result] = ours
+
+    def _emitter(self, op: Operation) -> Emitter:
+        return Emitter(self.block, op.location)
+
+    def _plain(self, op: Operation) -> None:
+        rule = rule_of(op)
+        values = (*op.operands, *op.results)
+        if rule is None and is_elementwise(op) and all(is_tensor(v.type) for v in values):
+            rule = in_front
+        emitter = self._emitter(op)
+        for result in op.results:
+            self.grown(result)
+        operands = [emitter.value(self.new[o]) for o in op.operands]
+        rows = self.spread.rows(op.operands)
+        found = None if rule is None else rule(Batched(op, self.size, operands, rows))
+        if found is None:
+            self._one_by_one(op)
+        else:
+            self._take_over(op, [v.ssa for v in found])
+
+    def _call(self, op: CallOp) -> None:
+        rows = self.spread.rows(op.operands)
+        callee, emitter = self.callees.callee(op, rows), self._emitter(op)
+        taken = self.callees.operand_rows(op, rows)
+        operands = [self._as_read(o, r, emitter) for o, r in zip(op.operands, taken, strict=True)]
+        types = list(callee.function_type.outputs.data)
+        made = emitter.insert(CallOp(callee.sym_name.data, operands, types))
+        self._take_over(op, made.results)
+
+    def _tape(self, op: Operation) -> None:
+        """Records have rows in all columns, or in none."""
+        emitter = self._emitter(op)
+        wide = {v for v in (*op.operands, *op.results) if not isinstance(v.type, IndexType)}
+        operands = [self._as_read(o, o in wide, emitter) for o in op.operands]
+        types = [self.grown(r) if r in wide else r.type for r in op.results]
+        made = type(op).create(
+            operands=operands, result_types=types,
+            properties=dict(op.properties), attributes=dict(op.attributes),
+        )  # fmt: skip
+        self._take_over(op, emitter.insert(made).results)
+
+    def _regions(self, op: Operation, flow: RegionFlow) -> None:
+        """The same regions on rows; a slot that has rows gets them from all its entries."""
+        wide = {
+            (e.reader, e.index)
+            for slot in flow.slots
+            if any(map(self.has_rows, slot.values))
+            for e in slot.entries
+        }
+        emitter = self._emitter(op)
+        operands = [
+            self._as_read(o, (op, k) in wide, emitter) for k, o in enumerate(op.operands)
+        ]
+        regions: list[Region] = []
+        for region in op.regions:
+            blocks = [self._region(b, wide) for b in region.blocks]
+            regions.append(Region(blocks))
+        types = [self.grown(r) if self.has_rows(r) else r.type for r in op.results]
+        made = type(op).create(
+            operands=operands, result_types=types, regions=regions,
+            properties=dict(op.properties), attributes=dict(op.attributes),
+        )  # fmt: skip
+        self._take_over(op, emitter.insert(made).results)
+
+    def _region(self, block: Block, wide: set[tuple[Operation, int]]) -> Block:
+        inner = Batcher(self.spread, self.callees, self.size, Block())
+        inner.new = self.new
+        for argument in block.args:
+            inner.argument(argument)
+        inner.ops(block)
+        last = block.last_op
+        assert last is not None
+        emitter = inner._emitter(last)
+        ours = last.clone(self.new)
+        ours.location = last.location
+        ours.operands = [
+            inner._as_read(o, (last, k) in wide, emitter) for k, o in enumerate(last.operands)
+        ]
+        emitter.insert(ours)
+        return inner.block
+
+    # One row after the other.
+
+    def _one_by_one(self, op: Operation) -> None:
+        """A loop over the rows around a copy of the op."""
+        outside = [v for v in dict.fromkeys(values_read(op)) if not is_defined_in(v, op)]
+        read = [v for v in outside if self.has_rows(v)]
+        if any(isinstance(v.type, TapeType) for v in read):
+            raise NoRows(f"gradir-vmap: {kind_name(op)} reads a tape that has rows", op)
+        emitter = self._emitter(op)
+        types = [self.grown(r) for r in op.results]
+        start = [no_rows(t, emitter).ssa for t in types]
+        body = Block(arg_types=[IndexType(), *types])
+        inside = Emitter(body, op.location)
+        number, *made = body.args
+        mapping = dict(self.new)
+        for value in read:
+            mapping[value] = row(inside.value(self.new[value]), number, value.type)
+        copy = op.clone(mapping)
+        copy.location = op.location
+        inside.insert(copy)
+        rows = zip(made, copy.results, strict=True)
+        ends = [with_row(inside.value(all_), number, one).ssa for all_, one in rows]
+        inside.insert(scf.YieldOp(*ends))
+        first, last, step = (_index(n, emitter) for n in (0, self.size, 1))
+        loop = emitter.insert(scf.ForOp(first, last, step, start, Region(body)))
+        self._take_over(op, loop.results)
+
+
+def _index(number: int, emitter: Emitter) -> SSAValue:
+    return emitter.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
+

@@ -1,0 +1,190 @@
+"""gradir-vmap: a function on many rows of its arguments at once, `@f_vmap`.
+
+    @f(x: tensor<3xf32>, w: tensor<3xf32>) -> tensor<f32>    with rows of x becomes
+    @f_vmap(x: tensor<8x3xf32>, w: tensor<3xf32>) -> tensor<8xf32>
+
+Ops that treat leading axes one by one get one more; others are rewritten, or run in a loop over the
+rows, as do branches and loops that go other ways in each row. What depends on no row is computed
+once. A function with a derivative written by hand keeps one, on rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.passes import ModulePass
+
+from gradir.dialects.base.diagnostics import PassError, value_name
+from gradir.dialects.base.value import Emitter
+from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.passes.analysis.call_graph import called_name
+from gradir.passes.analysis.signature import argument_attributes
+from gradir.passes.batch.batcher import Batcher, NoRows
+from gradir.passes.batch.spread import Spread
+from gradir.passes.differentiate.derived import function_around
+from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.selectors import Selector, argument_or_name
+
+TITLE = "gradir-vmap"
+
+Key = tuple[str, tuple[bool, ...]]
+
+
+@dataclass(frozen=True)
+class OnRows:
+    """A function on rows, and which of its results have them."""
+
+    function: FuncOp
+    rows: tuple[bool, ...]
+
+
+class FunctionsOnRows:
+    """The functions of a program on so many rows, made as they are called."""
+
+    def __init__(self, program: Program, size: int):
+        self.program, self.size = program, size
+        self._made: dict[Key, OnRows | None] = {}
+        self._custom: dict[str, OnRows | None] = {}
+
+    def made(self, name: str, rows: Sequence[bool], place: Operation) -> OnRows | None:
+        """@name with rows in some arguments; None if it cannot run on rows."""
+        key = (name, tuple(rows))
+        if key not in self._made:
+            source = self.program.function(name, place)
+            try:
+                self._made[key] = self.on_rows(source, rows, False)
+            except NoRows:
+                self._made[key] = None
+        return self._made[key]
+
+    def on_rows(self, source: FuncOp, rows: Sequence[bool], all_results: bool) -> OnRows:
+        """A function with rows in some arguments, and in all results if asked for."""
+        block = self.program.block(source)
+        spread = Spread(self.callee_rows)
+        spread.values.update(a for a, has in zip(block.args, rows, strict=True) if has)
+        spread.block(block)
+        work = Batcher(spread, self, self.size, Block())
+        for argument in block.args:
+            work.argument(argument)
+        work.ops(block)
+        results = self.program.results(source)
+        emitter = Emitter(work.block, source.location)
+        found = tuple(all_results or has for has in spread.rows(results))
+        pairs = zip(results, found, strict=True)
+        ends = [work.with_rows(v, emitter) if has else work.new[v] for v, has in pairs]
+        emitter.insert(ReturnOp(*ends))
+        name = f"{source.sym_name.data}_vmap"
+        none: list[dict[str, Attribute]] = [{} for _ in block.args]
+        made = function_around(name, work.block, none)
+        return OnRows(self.program.share(made, source), found)
+
+    # Calls.
+
+    def callee_rows(self, call: CallOp, rows: Sequence[bool]) -> Sequence[bool] | None:
+        found = self._called(call, rows)
+        return None if found is None else found.rows
+
+    def callee(self, call: CallOp, rows: Sequence[bool]) -> FuncOp:
+        found = self._called(call, rows)
+        assert found is not None
+        return found.function
+
+    def operand_rows(self, call: CallOp, rows: Sequence[bool]) -> Sequence[bool]:
+        return [True] * len(rows) if called_name(call) in self.program.custom else rows
+
+    def _called(self, call: CallOp, rows: Sequence[bool]) -> OnRows | None:
+        name = called_name(call)
+        if name not in self.program.custom:
+            return self.made(name, rows, call)
+        if name not in self._custom:
+            try:
+                self._custom[name] = self._with_derivative(self.program.custom[name])
+            except NoRows:
+                self._custom[name] = None
+        return self._custom[name]
+
+    def _with_derivative(self, op: CustomVjpOp) -> OnRows:
+        """A function and its derivative, all of them with rows in all arguments and results."""
+        made: list[OnRows] = []
+        for name in op.names:
+            source = self.program.function(name, op)
+            count = len(source.function_type.inputs.data)
+            made.append(self.on_rows(source, [True] * count, True))
+        names = [m.function.sym_name.data for m in made]
+        if names[0] not in self.program.custom:
+            keys = ("function", "forward", "backward")
+            found = {k: SymbolRefAttr(n) for k, n in zip(keys, names, strict=True)}
+            declared = CustomVjpOp.create(properties=found)
+            declared.location = op.location
+            block = op.parent
+            assert block is not None
+            block.insert_op_after(declared, op)
+            self.program.custom[names[0]] = declared
+        return made[0]
+
+
+def vmap(
+    module: ModuleOp, function: str, size: int, rows: Sequence[Selector] | None = None
+) -> FuncOp:
+    """Add @f_vmap, of `size` rows of some arguments, by default of all; all results have rows.
+
+    PassError where a value has no rows, such as a tape between two functions.
+    """
+    if type(size) is not int or size < 0:
+        raise PassError(f"{TITLE}: size must be a number >= 0, got {size!r}", module)
+    program = Program(module)
+    source = program.function(function)
+    program.block(source)
+    asked = _asked(source, rows)
+    functions = FunctionsOnRows(program, size)
+    try:
+        return functions.on_rows(source, asked, True).function
+    except NoRows:
+        return functions.on_rows(_caller(source), asked, True).function
+
+
+def _asked(source: FuncOp, rows: Sequence[Selector] | None) -> list[bool]:
+    arguments = source.body.block.args
+    if rows is None:
+        return [True] * len(arguments)
+    attributes = argument_attributes(source)
+    chosen = [argument_or_name("rows", source, r, attributes).value for r in rows]
+    for value in chosen:
+        if value not in arguments:
+            raise PassError(f"rows: {value_name(value)} is no argument of the function", source)
+    return [a in chosen for a in arguments]
+
+
+def _caller(source: FuncOp) -> FuncOp:
+    """A function that calls another, of its name, so that the call runs on one row at a time."""
+    block = Block(arg_types=source.function_type.inputs.data)
+    for argument, named in zip(block.args, source.body.block.args, strict=True):
+        argument.name_hint = named.name_hint
+    emitter = Emitter(block, source.location)
+    types = list(source.function_type.outputs.data)
+    call = emitter.insert(CallOp(source.sym_name.data, list(block.args), types))
+    emitter.insert(ReturnOp(*call.results))
+    made = function_around(source.sym_name.data, block, [{} for _ in block.args])
+    made.location = source.location
+    return made
+
+
+@dataclass(frozen=True)
+class VmapPass(ModulePass):
+    """A function on many rows of its arguments at once."""
+
+    name = TITLE
+
+    function: str
+    size: int
+    rows: tuple[int | str, ...] | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        vmap(op, self.function, self.size, self.rows)
+
+

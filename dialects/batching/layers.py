@@ -48,14 +48,26 @@ def over_last_axes(one: Batched) -> Sequence[Value] | None:
 def rows_of_batch(one: Batched) -> Sequence[Value] | None:
     """Rows join the first axis, that of a batch; weights must be shared by all rows."""
     weights = one.rows[1:]
-    if not one.rows[0] or any(weights) or one.rank(0) < 2:
+    if not one.rows[0] or any(weights) or not _has_batch(one):
         return None
     return _joined(one, {0})
 
 
-def rows_of_batches(one: Batched) -> Sequence[Value]:
+def rows_of_batches(one: Batched) -> Sequence[Value] | None:
     """The same, where all operands have an axis of the batch."""
-    return _joined(one, set(range(len(one.operands))))
+    return _joined(one, set(range(len(one.operands)))) if _has_batch(one) else None
+
+
+def resampled(one: Batched) -> Sequence[Value] | None:
+    """An image without a batch is one of a batch of rows."""
+    if one.rank(0) == 4:
+        return rows_of_batches(one)
+    return in_front(one) if one.attribute("layout") is None else None
+
+
+def _has_batch(one: Batched) -> bool:
+    """Whether the first of several axes is that of a batch."""
+    return one.rank(0) > 1 and text(one.op.attributes, "layout", "N").startswith("N")
 
 
 def _joined(one: Batched, batched: set[int]) -> Sequence[Value]:
@@ -139,5 +151,6 @@ register(
     *(convolution.ConvOp, convolution.InputBackwardOp, convolution.ConvTranspose2dOp),
     *(norms.GroupNormOp, norms.InstanceNormOp, gated.PreluOp, resize.PixelShuffleOp),
 )
-register(rows_of_batches, pooling.SlidingWindowOp, resampling.ResampleOp)
+register(rows_of_batches, pooling.SlidingWindowOp)
+register(resampled, resampling.ResampleOp)
 register(along_axis, activations.SoftmaxOp, activations.LogSoftmaxOp)

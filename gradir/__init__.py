@@ -30,12 +30,18 @@ __all__ = [
     "custom_vjp",
     "fori_loop",
     "grad",
+    "hessian",
     "hvp",
     "include_dir",
     "interpret",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jit",
     "jvp",
     "kernel",
+    "linear_transpose",
+    "linearize",
     "name",
     "native",
     "no_grad",
@@ -45,6 +51,7 @@ __all__ = [
     "trace",
     "value_and_grad",
     "vjp",
+    "vmap",
     "while_loop",
 ]
 
@@ -72,6 +79,13 @@ _LAZY = {
     "vjp": "gradir.frontends.transforms.derivatives",
     "jvp": "gradir.frontends.transforms.derivatives",
     "hvp": "gradir.frontends.transforms.derivatives",
+    "vmap": "gradir.frontends.transforms.vmap",
+    "jacfwd": "gradir.frontends.transforms.jacobians",
+    "jacrev": "gradir.frontends.transforms.jacobians",
+    "jacobian": "gradir.frontends.transforms.jacobians",
+    "hessian": "gradir.frontends.transforms.jacobians",
+    "linearize": "gradir.frontends.transforms.jacobians",
+    "linear_transpose": "gradir.frontends.transforms.jacobians",
     "cond": "gradir.frontends.transforms.flow",
     "fori_loop": "gradir.frontends.transforms.flow",
     "scan": "gradir.frontends.transforms.flow",
@@ -98,11 +112,18 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.flow import fori_loop as fori_loop
     from gradir.frontends.transforms.flow import scan as scan
     from gradir.frontends.transforms.flow import while_loop as while_loop
+    from gradir.frontends.transforms.jacobians import hessian as hessian
+    from gradir.frontends.transforms.jacobians import jacfwd as jacfwd
+    from gradir.frontends.transforms.jacobians import jacobian as jacobian
+    from gradir.frontends.transforms.jacobians import jacrev as jacrev
+    from gradir.frontends.transforms.jacobians import linear_transpose as linear_transpose
+    from gradir.frontends.transforms.jacobians import linearize as linearize
     from gradir.frontends.transforms.jit import jit as jit
     from gradir.frontends.transforms.kernel import kernel as kernel
     from gradir.frontends.transforms.markers import checkpoint as checkpoint
     from gradir.frontends.transforms.markers import name as name
     from gradir.frontends.transforms.markers import no_grad as no_grad
+    from gradir.frontends.transforms.vmap import vmap as vmap
     from gradir.runtime.native_functions import include_dir as include_dir
     from gradir.runtime.native_functions import native as native
 

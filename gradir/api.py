@@ -18,6 +18,7 @@ from gradir.diagnostics import Sources
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+from gradir.passes.batch.vmap import vmap
 from gradir.passes.differentiate.selectors import Selector
 from gradir.passes.shapes.infer_shapes import is_open
 from gradir.passes.training.append_loss import append_loss
@@ -116,6 +117,17 @@ class Module:
             )  # fmt: skip
             verify(copy)
         return Module(copy, self._sources, self._provenance.of_gradient(self._op, function))
+
+    def vmap(
+        self, function: str, size: int, rows: Sequence[Selector] | Selector | None = None
+    ) -> Module:
+        """A module with `@f_vmap`: the function on `size` rows of some arguments at once.
+
+        `rows` are these arguments, by index or name, by default all; they and all results have one
+        more axis in front. Shapes must be static. Raises PassError.
+        """
+        _require("function", function, str, "the name of a function")
+        return self._with(lambda op: vmap(op, function, size, _selectors(rows)))
 
     def append_loss(
         self,

@@ -28,8 +28,8 @@ from gradir.dialects.array import (
 )
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.array.movement import ReshapeOp
-from gradir.dialects.base.attributes import integer, integers, text
-from gradir.dialects.base.shapes import is_tensor, shape_of
+from gradir.dialects.base.attributes import Plain, integer, integers, text
+from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.base.value import Value
 from gradir.dialects.batching.rows import Batched, moved, register
@@ -130,9 +130,9 @@ def placed(one: Batched) -> Sequence[Value]:
         return one.same(one.operands, {"axis": axes[0] - one.rank(0)})
     [x], [type_] = one.operands, one.types()
     line = _under(x, [one.size, _count(x.shape[1:])])
-    found = type(one.op).of([line.ssa], axis=-1)  # pyright: ignore[reportAttributeAccessIssue]
-    [made] = x.emitter.insert(found).results
-    return [ReshapeOp.on(x.emitter.value(made), type=type_)]
+    places = tensor_type([one.size], element_of(type_))
+    [found] = one.same([line], {"axis": -1, "keepdims": False}, [places])
+    return [ReshapeOp.on(found, type=type_)]
 
 
 # Products.
@@ -155,13 +155,13 @@ def multiplied(one: Batched) -> Sequence[Value]:
 def dotted(one: Batched) -> Sequence[Value]:
     """The rows run together; rows of one factor alone are one of its free axes."""
     sides = cast(dot_general.DotGeneralOp, one.op).sides
-    changed: dict[str, list[int]] = {}
+    changed: dict[str, Plain] = {}
     both = all(one.rows)
     for side, axes, has_rows in zip(("lhs", "rhs"), sides, one.rows, strict=True):
         first = [0] if both else []
         changed[f"{side}_batch"] = [*first, *(d + has_rows for d in axes.batch)]
         changed[f"{side}_contract"] = [d + has_rows for d in axes.contract]
-    found = dot_general.DotGeneralOp.on(*one.operands, **changed)
+    found = dot_general.DotGeneralOp.on(*one.operands, type=None, **changed)
     if both:
         return [found]
     batch, free = len(sides[0].batch), len(sides[0].free)
@@ -262,7 +262,9 @@ def _count(shape: Sequence[int]) -> int:
 
 def as_it_is(one: Batched) -> Sequence[Value] | None:
     """A tensor of rank 0 and its number have the same rows."""
-    is_one = not any(shape_of(v.type) for v in (*one.op.operands, *one.op.results) if is_tensor(v.type))
+    is_one = not any(
+        shape_of(v.type) for v in (*one.op.operands, *one.op.results) if is_tensor(v.type)
+    )
     return [one.operands[0]] if is_one and len(one.operands) == 1 else None
 
 

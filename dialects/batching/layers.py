@@ -9,7 +9,7 @@ from gradir.dialects.array.contraction import MatmulOp
 from gradir.dialects.array.movement import BroadcastToOp, ReshapeOp, transposed
 from gradir.dialects.array.reductions import MeanOp, SumOp
 from gradir.dialects.base.attributes import integers, text
-from gradir.dialects.base.shapes import is_bool, shape_of
+from gradir.dialects.base.shapes import element_of, is_bool, shape_of
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.base.value import Value
 from gradir.dialects.batching.arrays import along_axis, in_front
@@ -17,7 +17,16 @@ from gradir.dialects.batching.rows import Batched, joined_axes, register
 from gradir.dialects.building.kinds import SameValueOp
 from gradir.dialects.grad import accumulation, attention, dropout
 from gradir.dialects.grad.grad import TakeAlongAxisBackwardOp
-from gradir.dialects.nn import activations, embedding, gated, layers, losses, norms, recurrent, resize
+from gradir.dialects.nn import (
+    activations,
+    embedding,
+    gated,
+    layers,
+    losses,
+    norms,
+    recurrent,
+    resize,
+)
 from gradir.dialects.nn import attention as nn_attention
 from gradir.dialects.nn import regression_losses as regression
 from gradir.dialects.spatial import convolution, pooling, resampling
@@ -76,7 +85,7 @@ def _joined(one: Batched, batched: set[int]) -> Sequence[Value]:
     ]
     wanted = one.types()
     types = [
-        tensor_type([rows * count, *rest], x.type.element_type)
+        tensor_type([rows * count, *rest], element_of(x.type))
         for x, (rows, count, *rest) in zip(one.op.results, map(shape_of, wanted), strict=True)
     ]
     found = one.same(operands, types=types)

@@ -18,7 +18,14 @@ from gradir.dialects.array.creation import FullOp
 from gradir.dialects.array.dynamic_slices import DynamicSliceOp, DynamicUpdateSliceOp
 from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, ReshapeOp
 from gradir.dialects.base.attributes import Plain, attribute
-from gradir.dialects.base.shapes import element_of, is_scalar, is_static, is_tensor, shape_of
+from gradir.dialects.base.shapes import (
+    AnyTensor,
+    element_of,
+    is_scalar,
+    is_static,
+    is_tensor,
+    shape_of,
+)
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.tape import TapeType
@@ -48,7 +55,7 @@ def lifted(value: Value, size: int) -> Value:
         return BroadcastToOp.on(value, type=type_)
     number = _as_element(value)
     return value.emitter.value(
-        value.emitter.insert(tensor.SplatOp(number, [], cast("tensor.TensorType", type_))).result
+        value.emitter.insert(tensor.SplatOp(number, [], cast("AnyTensor", type_))).result
     )
 
 
@@ -156,7 +163,7 @@ _RULES: dict[type[Operation], Rule] = {}
 
 
 def register(rule: Rule, *classes: type[Operation]) -> None:
-    """The rule of some classes of ops, and of those derived from them without a rule of their own."""
+    """The rule of some classes of ops, and of derived ones without a rule of their own."""
     for each in classes:
         assert each not in _RULES, f"{each} has a rule of vectorization"
         _RULES[each] = rule
@@ -181,5 +188,3 @@ def joined_axes(value: Value) -> Value:
     """The rows of a batched value as rows of its first axis."""
     rows, count, *rest = value.shape
     return ReshapeOp.on(value, type=tensor_type([rows * count, *rest], value.element))
-
-

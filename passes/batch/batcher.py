@@ -167,9 +167,7 @@ class Batcher:
             for e in slot.entries
         }
         emitter = self._emitter(op)
-        operands = [
-            self._as_read(o, (op, k) in wide, emitter) for k, o in enumerate(op.operands)
-        ]
+        operands = [self._as_read(o, (op, k) in wide, emitter) for k, o in enumerate(op.operands)]
         regions: list[Region] = []
         for region in op.regions:
             blocks = [self._region(b, wide) for b in region.blocks]
@@ -209,6 +207,9 @@ class Batcher:
         emitter = self._emitter(op)
         types = [self.grown(r) for r in op.results]
         start = [no_rows(t, emitter).ssa for t in types]
+        if self.size == 0:
+            self._take_over(op, start)
+            return
         body = Block(arg_types=[IndexType(), *types])
         inside = Emitter(body, op.location)
         number, *made = body.args
@@ -228,4 +229,3 @@ class Batcher:
 
 def _index(number: int, emitter: Emitter) -> SSAValue:
     return emitter.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
-

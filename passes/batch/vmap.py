@@ -57,12 +57,15 @@ class FunctionsOnRows:
         if key not in self._made:
             source = self.program.function(name, place)
             try:
-                self._made[key] = self.on_rows(source, rows, False)
+                mask = "".join(str(int(has)) for has in rows)
+                self._made[key] = self.on_rows(source, rows, False, f"_vmap{self.size}_{mask}")
             except NoRows:
                 self._made[key] = None
         return self._made[key]
 
-    def on_rows(self, source: FuncOp, rows: Sequence[bool], all_results: bool) -> OnRows:
+    def on_rows(
+        self, source: FuncOp, rows: Sequence[bool], all_results: bool, ending: str
+    ) -> OnRows:
         """A function with rows in some arguments, and in all results if asked for."""
         block = self.program.block(source)
         spread = Spread(self.callee_rows)
@@ -78,7 +81,7 @@ class FunctionsOnRows:
         pairs = zip(results, found, strict=True)
         ends = [work.with_rows(v, emitter) if has else work.new[v] for v, has in pairs]
         emitter.insert(ReturnOp(*ends))
-        name = f"{source.sym_name.data}_vmap"
+        name = f"{source.sym_name.data}{ending}"
         none: list[dict[str, Attribute]] = [{} for _ in block.args]
         made = function_around(name, work.block, none)
         return OnRows(self.program.share(made, source), found)
@@ -114,7 +117,7 @@ class FunctionsOnRows:
         for name in op.names:
             source = self.program.function(name, op)
             count = len(source.function_type.inputs.data)
-            made.append(self.on_rows(source, [True] * count, True))
+            made.append(self.on_rows(source, [True] * count, True, f"_vmap{self.size}_all"))
         names = [m.function.sym_name.data for m in made]
         if names[0] not in self.program.custom:
             keys = ("function", "forward", "backward")
@@ -140,12 +143,18 @@ def vmap(
     program = Program(module)
     source = program.function(function)
     program.block(source)
-    asked = _asked(source, rows)
+    return on_rows(program, source, size, _asked(source, rows), True).function
+
+
+def on_rows(
+    program: Program, source: FuncOp, size: int, rows: Sequence[bool], all_results: bool
+) -> OnRows:
+    """A function on rows, one after the other if it must be."""
     functions = FunctionsOnRows(program, size)
     try:
-        return functions.on_rows(source, asked, True).function
+        return functions.on_rows(source, rows, all_results, "_vmap")
     except NoRows:
-        return functions.on_rows(_caller(source), asked, True).function
+        return functions.on_rows(_caller(source), rows, all_results, "_vmap")
 
 
 def _asked(source: FuncOp, rows: Sequence[Selector] | None) -> list[bool]:
@@ -186,5 +195,3 @@ class VmapPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         vmap(op, self.function, self.size, self.rows)
-
-

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ def masks(count: int) -> Iterator[list[bool]]:
         yield from ([k == j for k in range(count)] for j in range(count))
 
 
-def rows_of(array: Any, seed: int) -> Any:
+def rows_of(array: Any) -> Any:
     """Rows like an operand: floats in its domain, indices as they are."""
     if array.dtype.kind != "f":
         return np.stack([array] * SIZE)
@@ -53,7 +52,7 @@ def test_rows(op: str) -> None:
             module = module_of(case, types)
             vmap(module.op, "f", SIZE, [k for k, has in enumerate(mask) if has])
             verify(module.op)
-            given = [rows_of(a, k) if m else a for k, (a, m) in enumerate(zip(arrays, mask))]
+            given = [rows_of(a) if m else a for a, m in zip(arrays, mask, strict=True)]
             found = gradir.interpret(module, "f_vmap", *given)
             single = [
                 gradir.interpret(

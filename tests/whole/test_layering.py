@@ -208,7 +208,7 @@ def test_passes_name_no_tensor_op(folder: str) -> None:
 ROOMS = {
     "passes": (
         *("analysis", "verify", "shapes", "cleanup", "differentiate", "recompute"),
-        *("rules", "rules.loops", "gradient", "lower", "training", "fusion", "buffers"),
+        *("rules", "rules.loops", "gradient", "batch", "lower", "training", "fusion", "buffers"),
     ),
     "gradir/codegen": (
         *("text", "vector_math", "bodies", "gemm", "nests", "contractions", "programs"),
@@ -274,7 +274,8 @@ def test_the_check_sees_a_later_room(source: str, room: str, count: int) -> None
 
 # The rooms of dialects in the order of their imports, and who names a later room as it runs.
 DIALECT_ROOMS = (
-    *("base", "loopnest", "building", "array", "spatial", "grad", "nn", "foreign", "__init__"),
+    *("base", "loopnest", "building", "array", "spatial", "grad", "nn", "batching"),
+    *("foreign", "__init__"),
 )
 NAMES_BACKWARD_OPS = {("array", "grad"), ("array", "nn"), ("spatial", "nn"), ("grad", "nn")}
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import Any
 
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -39,7 +41,7 @@ from gradir.frontends.transforms.requests import (
 )
 from gradir.frontends.transforms.wrapped import Copied, Parts, Wrapped, look_like
 from gradir.gc_pause import paused_gc
-from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
 from gradir.passes.lower.expand_slices import expand_slices
 
 
@@ -391,24 +393,48 @@ class Transposed(Copied):
 def _runner(
     trace: Trace | None, inner: Traced, function: FuncOp
 ) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """The runner of a derivative function: a call in the trace, or native code."""
+    """The runner of a derivative function: a call in the trace, or one in it, or native code."""
     if trace is not None:
-        return lambda values: _call(trace, function, [trace.use(lifted(v)) for v in values])
+        return partial(_called, function)
     return _Native(Module(inner.module.op, SOURCES), function.sym_name.data)
+
+
+def _called(function: FuncOp, values: Sequence[Any]) -> Sequence[Any]:
+    here = current("vjp")
+    return _call(here, function, [here.use(lifted(v)) for v in values])
 
 
 @dataclass
 class _Native:
-    """A function of a module, compiled at its first call."""
+    """A function of a module, compiled at its first call; a traced function calls a copy of it."""
 
     module: Module
     name: str
     executable: Any = None
 
     def __call__(self, values: Sequence[Any]) -> Sequence[Any]:
+        if tracing() is not None:
+            return _called(self._copied(current("vjp")), values)
         if self.executable is None:
             self.executable = compile(self.module, self.name)
         return self.executable(*values)
+
+    def _copied(self, trace: Trace) -> FuncOp:
+        """The function in a trace, with what it calls, under free names."""
+        functions = functions_by_name(self.module.op)
+        found = list(callees_first(functions, [functions[self.name]]))
+        names: dict[str, str] = {}
+        for name in (function.sym_name.data for function in found):
+            numbered = (f"{name}_{k}" if k else name for k in count())
+            names[name] = next(n for n in numbered if n not in trace.functions)
+        for function in found:
+            copy = function.clone()
+            copy.location = function.location
+            copy.sym_name = StringAttr(names[function.sym_name.data])
+            for call in [op for op in copy.walk() if isinstance(op, CallOp)]:
+                call.callee = SymbolRefAttr(names[called_name(call)])
+            trace.functions[copy.sym_name.data] = copy
+        return trace.functions[names[self.name]]
 
 
 @public

@@ -1,0 +1,207 @@
+"""gradir.jacfwd, jacrev, jacobian, hessian, linearize, linear_transpose, as in JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+
+from gradir.dialects.base.shapes import element_of, is_float
+from gradir.frontends.functions.creation import eye, zeros
+from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.spec import type_text
+from gradir.frontends.tracing.trace import function_name
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import lifted
+from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.transforms.derivatives import Derivative, jvp, vjp
+from gradir.frontends.transforms.vmap import vmap
+from gradir.frontends.transforms.wrapped import look_like
+
+Numbers = int | Sequence[int]
+
+
+def jacfwd(
+    function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The Jacobian of a function by forward mode, with one tangent for each element of its input.
+
+    It is nested like the result, and in each place like the argument, or the tuple of arguments, of
+    `argnums`; an array has the result's shape, then the argument's. `has_aux`: the function returns
+    (result, aux), its Jacobian (Jacobian, aux). Forward mode is for few inputs, jacrev for few
+    results.
+    """
+    return _jacobian(jacfwd, _forward, function, argnums, has_aux)
+
+
+def jacrev(
+    function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The Jacobian of a function by reverse mode, with a cotangent for each element of its result.
+
+    As jacfwd otherwise.
+    """
+    return _jacobian(jacrev, _reverse, function, argnums, has_aux)
+
+
+def jacobian(
+    function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """jacrev."""
+    return jacrev(function, argnums, has_aux)
+
+
+def hessian(
+    function: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The second derivatives of a function: jacfwd of jacrev."""
+    return jacfwd(jacrev(function, argnums, has_aux), argnums, has_aux)
+
+
+Blocks = Callable[[Callable[..., Any], Sequence[Tracer]], tuple[list[list[Tracer]], Tree]]
+
+
+def _jacobian(
+    transform: Callable[..., Any],
+    blocks: Blocks,
+    function: Callable[..., Any],
+    argnums: Numbers,
+    has_aux: bool,
+) -> Derivative:
+    """The Jacobian by a transform; `blocks` gives an array for each leaf of result and argument."""
+    name = function_name(function)
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+        if any(not -len(args) <= n < len(args) for n in numbers):
+            raise refusal(f"{transform.__name__}: no argument {argnums} among {len(args)}")
+        numbers = [n % len(args) for n in numbers]
+        chosen = [args[n] for n in numbers]
+        leaves, tree = flatten(chosen[0] if isinstance(argnums, int) else tuple(chosen))
+        primals = [lifted(leaf) for leaf in leaves]
+        _require_floats(transform.__name__, primals, tree)
+
+        def of_leaves(*given: Any) -> Any:
+            built = tree.build(list(given))
+            inserted = [built] if isinstance(argnums, int) else list(built)
+            places = dict(zip(numbers, inserted, strict=True))
+            result = function(*(places.get(k, a) for k, a in enumerate(args)), **kwargs)
+            if not has_aux:
+                return result
+            return _with_aux(result, transform.__name__, name)[0]
+
+        found, results = blocks(of_leaves, primals)
+        jacobian = results.build([tree.build(row) for row in found])
+        if not has_aux:
+            return jacobian
+        return jacobian, _with_aux(function(*args, **kwargs), transform.__name__, name)[1]
+
+    look_like(made, function)
+    made.__name__ = made.__qualname__ = f"{transform.__name__}_{name}"
+    made.__doc__ = f"gradir.{transform.__name__} of {name}."
+    return Derivative(made, (transform, (function, argnums, has_aux)), False)
+
+
+def _with_aux(result: Any, what: str, name: str) -> Sequence[Any]:
+    """(result, aux)."""
+    pair = cast(Sequence[Any], result) if isinstance(result, tuple) else ()
+    if len(pair) != 2:
+        raise refusal(f"{what}: @{name} must return (result, aux)")
+    return pair
+
+
+def _require_floats(what: str, primals: Sequence[Tracer], tree: Tree) -> None:
+    for primal, path in zip(primals, tree.paths("the argument"), strict=True):
+        if not is_float(element_of(primal.type)):
+            raise refusal(f"{what}: {path} must be floating, got {type_text(primal.type)}")
+
+
+def _basis(values: Sequence[Tracer]) -> list[Tracer]:
+    """For each value, rows with the part of the unit vectors of all values."""
+    sizes = [prod(v.shape) for v in values]
+    count, start, rows = sum(sizes), 0, list[Tracer]()
+    for value, size in zip(values, sizes, strict=True):
+        unit = eye(count, size, k=-start, dtype=value.dtype)
+        rows.append(unit.reshape((count, *value.shape)))
+        start += size
+    return rows
+
+
+def _forward(
+    function: Callable[..., Any], primals: Sequence[Tracer]
+) -> tuple[list[list[Tracer]], Tree]:
+    shapes = [p.shape for p in primals]
+
+    def along(*tangents: Any) -> Any:
+        return jvp(function, tuple(primals), tangents)[1]
+
+    pushed, results = flatten(vmap(along, out_axes=-1)(*_basis(primals)))
+    return [_parts(p, shapes, p.shape[:-1], True) for p in pushed], results
+
+
+def _reverse(
+    function: Callable[..., Any], primals: Sequence[Tracer]
+) -> tuple[list[list[Tracer]], Tree]:
+    value, back = vjp(function, *primals)
+    leaves, results = flatten(value)
+    outputs = [lifted(leaf) for leaf in leaves]
+    _require_floats("jacrev", outputs, results)
+    shapes = [y.shape for y in outputs]
+
+    def backward(*cotangents: Any) -> Any:
+        return back(results.build(list(cotangents)))
+
+    pulled = vmap(backward)(*_basis(outputs))
+    columns = [_parts(p, shapes, p.shape[1:], False) for p in pulled]
+    return [list(row) for row in zip(*columns, strict=True)], results
+
+
+def _parts(
+    x: Tracer, shapes: Sequence[tuple[int, ...]], rest: tuple[int, ...], is_last: bool
+) -> list[Tracer]:
+    """The parts of the last or the first axis of x, each in its own shape."""
+    found: list[Tracer] = []
+    start = 0
+    for shape in shapes:
+        stop = start + prod(shape)
+        part: Any = x[..., start:stop] if is_last else x[start:stop]
+        found.append(part.reshape((*rest, *shape) if is_last else (*shape, *rest)))
+        start = stop
+    return found
+
+
+@public
+def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The results of the function, and the function from tangents of the primals to theirs.
+
+    What the derivative needs of the primals is computed once, here.
+    """
+    value, back = vjp(function, *primals)
+    leaves, tree = flatten(value)
+    zero = tree.build([_zero_like(leaf) for leaf in leaves])
+    _, forward = vjp(back, zero)
+
+    def push(*tangents: Any) -> Any:
+        [pushed] = forward(tangents)
+        return pushed
+
+    return value, push
+
+
+@public
+def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[[Any], Any]:
+    """The transpose of a linear function: from cotangents of its results to those of its arguments.
+
+    `primals` are arrays or gradir.Spec of the arguments' shapes and dtypes.
+    """
+    leaves, tree = flatten(primals)
+    _, back = vjp(function, *tree.build([_zero_like(leaf) for leaf in leaves]))
+    return back
+
+
+def _zero_like(leaf: Any) -> Any:
+    if isinstance(leaf, Tracer):
+        return zeros(leaf.shape, leaf.dtype)
+    return np.zeros(np.shape(leaf) if not hasattr(leaf, "shape") else leaf.shape, leaf.dtype)

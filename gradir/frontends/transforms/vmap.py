@@ -1,0 +1,168 @@
+"""gradir.vmap: a Python function on many rows of its arguments at once, as in JAX.
+
+The function is traced on one row, as a function of its own that may use arrays from around it; then
+it is rewritten for all rows (`passes/batch/vmap.py`) and called. So it combines with derivatives,
+loops, gradir.jit and itself, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Attribute
+
+from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp
+from gradir.dialects.base.shapes import element_of, shape_of, tensor
+from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.errors import ArgumentTypeError
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import NUMPY_NAMES, Spec, type_text
+from gradir.frontends.tracing.trace import Traced, function_name, traced
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import Trace, emit_one, lifted, tracing
+from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.transforms.derivatives import Derivative
+from gradir.frontends.transforms.wrapped import look_like
+from gradir.gc_pause import paused_gc
+from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+from gradir.passes.batch.vmap import OnRows, on_rows
+from gradir.passes.differentiate.program import Program
+
+Axes = Any
+"""An axis, None for no axis, or tuples, lists and dicts of these that nest like the value."""
+
+
+def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
+    """The function on all rows of its arguments; results are stacked along an axis of rows.
+
+    `in_axes` says along which axis an argument has rows: a number for all, or a tuple with an entry
+    for each argument by position, each of them a number (one < 0 counts from the end), None for an
+    argument that all rows share, or a nesting of these like that of the argument. Arguments by
+    keyword have rows along axis 0. `out_axes` says in the same way where results have them; None is
+    for a result that is the same for all rows. Values that depend on no row are computed once.
+    Raises TraceError where the arguments differ in their numbers of rows.
+    """
+    if not callable(function):
+        raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+
+    def rows(*args: Any, **kwargs: Any) -> Any:
+        trace = tracing()
+        assert trace is not None
+        leaves, tree = flatten((tuple(args), dict(kwargs)))
+        by_position, by_keyword = tree.children
+        axes = _axes_of(in_axes, by_position, "in_axes") + [0] * by_keyword.leaf_count
+        values = [lifted(leaf) for leaf in leaves]
+        names = [*by_position.paths("args"), *by_keyword.paths("kwargs")]
+        size = _size(values, axes, names)
+        given = [v if a is None else _moved(v, a, 0) for v, a in zip(values, axes, strict=True)]
+        specs = [v if a is None else _row(v) for v, a in zip(given, axes, strict=True)]
+        positional, keywords = tree.build(specs)
+        inner = traced("vmap", function, positional, keywords, outer=trace)
+        wanted = _axes_of(out_axes, inner.results, "out_axes")
+        made = _on_rows(trace, inner, size, [a is not None for a in axes])
+        operands = [*map(trace.use, given), *inner.captured]
+        types: list[Attribute] = list(made.function.function_type.outputs)
+        call = trace.emit(CallOp(made.function.sym_name.data, operands, types))
+        results = [Tracer(trace, result) for result in call.results]
+        found = zip(results, made.rows, wanted, inner.results.paths("result"), strict=True)
+        return inner.results.build([_placed(*one, size) for one in found])
+
+    look_like(rows, function)
+    rows.__name__ = rows.__qualname__ = f"vmap_{function_name(function)}"
+    rows.__doc__ = f"gradir.vmap of {function_name(function)}."
+    return Derivative(rows, (vmap, (function, in_axes, out_axes)), False)
+
+
+def _axes_of(axes: Axes, tree: Tree, what: str) -> list[int | None]:
+    """An axis for each leaf of a nesting."""
+    if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
+        return [axes] * tree.leaf_count
+    children: Sequence[Any] | None = None
+    if isinstance(axes, dict) and tree.kind is dict:
+        given = cast(dict[Any, Any], axes)
+        if set(given) == set(tree.keys):
+            children = [given[key] for key in tree.keys]
+    elif isinstance(axes, tuple | list) and tree.kind is not None and tree.kind is not dict:
+        items = cast(Sequence[Any], axes)
+        children = items if len(items) == len(tree.children) else None
+    if children is None:
+        raise refusal(
+            f"vmap: {what} must be numbers and None nested like the values, got {axes!r} for "
+            f"{len(tree.children) or 'one'} of them"
+        )
+    pairs = zip(children, tree.children, strict=True)
+    return [axis for child, its in pairs for axis in _axes_of(child, its, what)]
+
+
+def _size(values: Sequence[Tracer], axes: Sequence[int | None], names: Sequence[str]) -> int:
+    """The number of rows of all arguments."""
+    found: dict[int, str] = {}
+    for value, axis, name in zip(values, axes, names, strict=True):
+        if axis is None:
+            continue
+        rank = len(value.shape)
+        if not -rank <= axis < rank:
+            raise refusal(f"vmap: {name} has no axis {axis}, got {type_text(value.type)}")
+        found.setdefault(value.shape[axis], f"{name} has {value.shape[axis]}")
+    if not found:
+        raise refusal("vmap: at least one argument must have rows, got in_axes of None alone")
+    if len(found) > 1:
+        raise refusal(
+            f"vmap: all arguments must have as many rows, but {', '.join(found.values())}"
+        )
+    return next(iter(found))
+
+
+def _row(value: Tracer) -> Spec:
+    """What the function gets of a value whose rows are in front."""
+    return Spec(value.shape[1:], NUMPY_NAMES[element_of(value.type)])
+
+
+def _moved(value: Tracer, source: int, target: int) -> Tracer:
+    """A value with one axis elsewhere; both may count from the end."""
+    rank = len(value.shape)
+    source, target = source % rank, target % rank
+    axes = [d for d in range(rank) if d != source]
+    axes.insert(target, source)
+    return value if source == target else emit_one(PermuteDimsOp, value, axes=axes)
+
+
+def _on_rows(trace: Trace, inner: Traced, size: int, rows: Sequence[bool]) -> OnRows:
+    """The traced function on rows, in the trace."""
+    module = inner.module.op
+    with paused_gc():
+        program = Program(module)
+        shared = [False] * len(inner.captured)
+        made = on_rows(program, program.function(inner.name), size, [*rows, *shared], False)
+        declared = {d.names[0] for d in trace.declarations}
+        for op in [op for op in module.ops if isinstance(op, CustomVjpOp)]:
+            if op.names[0] not in declared:
+                op.detach()
+                trace.declarations.append(op)
+        _take_over(trace, functions_by_name(module), made.function)
+    return made
+
+
+def _take_over(trace: Trace, functions: dict[str, FuncOp], made: FuncOp) -> None:
+    roots = [functions[n] for d in trace.declarations for n in d.names if n in functions]
+    for function in callees_first(functions, [*roots, made]):
+        if function.sym_name.data not in trace.functions:
+            function.detach()
+            trace.functions[function.sym_name.data] = function
+
+
+def _placed(result: Tracer, has_rows: bool, axis: int | None, name: str, size: int) -> Tracer:
+    """A result with its rows along an axis."""
+    if axis is None:
+        if has_rows:
+            raise refusal(f"vmap: {name} differs from row to row; out_axes must not be None for it")
+        return result
+    if not has_rows:
+        type_ = tensor([size, *shape_of(result.type)], element_of(result.type))
+        result = emit_one(BroadcastToOp, result, type=type_)
+    rank = len(result.shape)
+    if not -rank <= axis < rank:
+        raise refusal(f"vmap: {name} has no axis {axis}, got {type_text(result.type)}")
+    return _moved(result, 0, axis)

@@ -113,7 +113,7 @@ class SharedWork:
             return
         if _any_conflict(uses, self._shared) or _any_conflict(uses, self._single):
             self.barrier()
-        self._join()
+        self.join()
         if self.threads > 1:
             self._shared += uses
 
@@ -121,7 +121,7 @@ class SharedWork:
         """All threads wait until all have come here."""
         if self._is_alone:
             return
-        self._join()
+        self.join()
         if self.threads > 1:
             stopped = self.text.emit("call i1 @gradir_barrier(ptr %barrier, i64 %threads)")
             if self.can_stop:
@@ -137,7 +137,7 @@ class SharedWork:
             return
         if self._shared or self._single:
             self.barrier()
-        self._join()
+        self.join()
 
     def synchronize_writes(self) -> None:
         """A barrier if anything was written since the last one: before control flow that reads."""
@@ -145,7 +145,7 @@ class SharedWork:
             return
         if any(use.writes for use in (*self._shared, *self._single)):
             self.barrier()
-        self._join()
+        self.join()
 
     @contextmanager
     def alone(self, uses: Sequence[Use]) -> Generator[None]:
@@ -161,22 +161,29 @@ class SharedWork:
         """One thread runs what is written now, and waits for no other."""
         return self.threads == 1 or self._is_alone
 
-    def ways_out(self) -> str:
-        """The blocks where a call ends before its time."""
+    def ways_out(self, end: str = "ret void") -> str:
+        """The blocks where a call ends before its time, and a function by `end`."""
         if not self.can_stop:
             return ""
         wait = "  call i1 @gradir_barrier(ptr %barrier, i64 %threads)\n" if self.threads > 1 else ""
-        return f"{LEAVE}:\n{wait}  br label %{RETURN}\n{RETURN}:\n  ret void\n"
+        return f"{LEAVE}:\n{wait}  br label %{RETURN}\n{RETURN}:\n  {end}\n"
+
+    def new_function(self) -> None:
+        """What is written next is another function, of which nothing is written yet."""
+        self.text.begin()
+        self.prologue.clear()
+        self._shares.clear()
 
     def finish(self) -> None:
         """Nothing follows."""
-        self._join()
+        self.join()
         if self.shared_phases:
             # the runtime makes all threads meet again, but lets them spin for longer before the
             # core goes to a thread that is late
             self.barrier()
 
-    def _join(self) -> None:
+    def join(self) -> None:
+        """End the block of thread 0, if there is one."""
         if self._single_exit is not None:
             self.text.line(f"br label %{self._single_exit}")
             self.text.label(self._single_exit)

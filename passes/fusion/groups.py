@@ -258,15 +258,12 @@ class Grouping:
 
     def _between(self, early: FusionGroup, late: FusionGroup) -> bool:
         """A third group lies between the two by dependence: merging would make a cycle."""
-        for one, other in ((early, late), (late, early)):
-            if not other.needs & one.members:
-                continue
-            for group in self._later(one):
-                if group is one or group is other or not group.members & other.needs:
-                    continue
-                if group.needs & one.members:
-                    return True
-        return False
+        return any(
+            group is not one and group.needs & one.members
+            for one, other in ((early, late), (late, early))
+            if other.needs & one.members
+            for group in self._before(other)
+        )
 
     def _merge(self, early: FusionGroup, late: FusionGroup, place: int) -> None:
         early = self.group_of[early.ops[0]]

@@ -24,6 +24,8 @@ from gradir.dialects.loopnest.loopnest import ViewOp
 from gradir.passes.analysis.liveness import Liveness, interval
 from gradir.passes.buffers.timeline import schedule_text, timeline_svg
 
+_INDEX = IndexType()
+
 # Of every offset: a cache line, and the widest vector.
 ALIGNMENT = 64
 
@@ -126,8 +128,10 @@ def _allocs(block: Block) -> list[memref.AllocOp]:
 def _replace_alloc(alloc: memref.AllocOp, arena: SSAValue, offset: int) -> None:
     block = alloc.parent
     assert block is not None
-    at = arith.ConstantOp(IntegerAttr(offset, IndexType()))
-    view = memref.ViewOp.build(operands=[arena, at.result, []], result_types=[alloc.memref.type])
+    # not IRDL's constructors, which take longer than all else here
+    number = IntegerAttr(offset, _INDEX)
+    at = arith.ConstantOp.create(result_types=[_INDEX], properties={"value": number})
+    view = memref.ViewOp.create(operands=[arena, at.result], result_types=[alloc.memref.type])
     for op in (at, view):
         op.location = alloc.location
         block.insert_op_before(op, alloc)

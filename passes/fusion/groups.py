@@ -183,11 +183,11 @@ class Grouping:
         second's if delaying the first saves bytes, else None. With no nest between them any legal
         place will do."""
         first, second = sorted((one, other), key=lambda g: g.place)
-        inside = {*first.ops, *second.ops}
         before = self._before(second) - {first}
         may_hoist = all(group.place < first.place for group in before)
         if not self._nests_between(first, second):
             return first.place if may_hoist else second.place
+        inside = {*first.ops, *second.ops}
         if may_hoist and self._saves_hoisted(first, second, inside):
             return first.place
         return second.place if self._saves_delayed(first, second, inside) else None

@@ -22,7 +22,6 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.printer import Printer
 from xdsl.syntax_printer import SyntaxPrinter
 from xdsl.targets.mlir import MLIRTarget
-from xdsl.utils.hints import isa
 
 from gradir.dialects.base.attributes import is_splat
 
@@ -54,7 +53,7 @@ class FaithfulPrinter(Printer):
 
     def print_attribute(self, attribute: Attribute) -> None:
         """Print an attribute; a dense constant as its bytes where xDSL would lose some."""
-        if not isa(attribute, DenseIntOrFPElementsAttr):
+        if not isinstance(attribute, DenseIntOrFPElementsAttr):
             super().print_attribute(attribute)
             return
         said = _first_of(attribute) if is_splat(attribute) else attribute

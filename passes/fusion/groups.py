@@ -170,7 +170,9 @@ class Grouping:
             return False
         if early.reduced and late.reduced and early.reduced != late.reduced:
             return False
-        if len(early.inputs.keys() | late.inputs.keys()) > MOST_INPUTS:
+        if len(early.inputs) + len(late.inputs) > MOST_INPUTS < len(
+            early.inputs.keys() | late.inputs.keys()
+        ):
             return False
         if len(early.ops) + len(late.ops) > MOST_OPS:
             return False
@@ -246,11 +248,11 @@ class Grouping:
 
     def _reads_in_place(self, early: FusionGroup, late: FusionGroup) -> bool:
         """`late` reads each result of `early` at its own iteration, and no reduction of it."""
-        return all(
-            in_place and _writes_in_place(value)
-            for value, in_place in late.inputs.items()
-            if self._group_of(value) is early
-        )
+        if len(early.ops) < len(late.inputs):
+            read = [r for op in early.ops for r in op.results if r in late.inputs]
+        else:
+            read = [value for value in late.inputs if self._group_of(value) is early]
+        return all(late.inputs[value] and _writes_in_place(value) for value in read)
 
     def _group_of(self, value: SSAValue) -> FusionGroup | None:
         owner = value.owner
@@ -274,10 +276,11 @@ class Grouping:
         early.reduced |= late.reduced
         for op in late.ops:
             self.group_of[op] = early
-        inputs = dict(early.inputs)
         for value, in_place in late.inputs.items():
-            inputs[value] = in_place and inputs.get(value, True)
-        early.inputs = {v: p for v, p in inputs.items() if self._group_of(v) is not early}
+            if self._group_of(value) is not early:
+                early.inputs[value] = in_place and early.inputs.get(value, True)
+        for result in (r for op in late.ops for r in op.results):
+            early.inputs.pop(result, None)
         del self._all[late], self._all[early]
         reach = early.members | early.needs
         for group in self._later(early):

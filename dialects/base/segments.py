@@ -44,7 +44,9 @@ class OperandSegment:
         if op is None:
             return self
         sizes = cast(DenseArrayBase, op.properties[SIZES])
-        return op.operands[_slices(sizes.data.data)[self.index]]
+        # the tuple itself, not a view of it that is made at each access
+        operands = op._operands  # pyright: ignore[reportPrivateUsage]
+        return operands[_slices(sizes.data.data)[self.index]]
 
 
 def read_quickly(op_class: type[Operation], *names: str) -> None:

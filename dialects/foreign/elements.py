@@ -7,6 +7,7 @@ lowering is a loop nest with the op on numbers as its body.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from typing import cast
 
 from xdsl.dialects import arith, tensor
@@ -130,11 +131,12 @@ def dense_of(op: Operation) -> DenseIntOrFPElementsAttr | None:
     return cast(DenseIntOrFPElementsAttr, value) if is_dense else None
 
 
-def lower_constant(emitter: Emitter, op: arith.ConstantOp) -> SSAValue | None:
-    """A constant of one repeated number as a loop nest; others stay, as constant buffers."""
-    dense, type_ = dense_of(op), op.result.type
+def lower_constant(emitter: Emitter, op: Operation) -> SSAValue | None:
+    """A constant of one repeated number as a loop nest; others stay, as constant buffers: so do
+    nans, which have bits of their own."""
+    dense, type_ = dense_of(op), op.results[0].type
     number = None if dense is None else splat_number(dense)
-    if number is None:
+    if number is None or isnan(number):
         return None
     rank, element = len(shape_of(type_)), scalar_type(element_of(type_))
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i8, i64
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i8, i64
 from xdsl.dialects.func import FuncOp
 
 from gradir.codegen.contractions.kernel import THREADS, contract_scratch_bytes
@@ -21,6 +20,7 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.value_names import SCRATCH
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp
 from gradir.passes.buffers.plan_memory import check_on_buffers
+from gradir.passes.buffers.state import alloc_of
 
 
 def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> None:
@@ -58,7 +58,7 @@ def _scratch_bytes(op: LoopOp, target: MachineTarget, threads: int) -> int:
 def _attach(op: LoopOp, size: int) -> None:
     block = op.parent
     assert block is not None
-    alloc = memref.AllocOp.get(i8, None, [size])
+    alloc = alloc_of(MemRefType(i8, [size]))
     alloc.location = op.location
     alloc.memref.name_hint = SCRATCH
     block.insert_op_before(alloc, op)

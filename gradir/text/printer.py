@@ -11,12 +11,17 @@ from typing import IO, cast
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    TensorType,
+)
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.printer import Printer
 from xdsl.syntax_printer import SyntaxPrinter
 from xdsl.targets.mlir import MLIRTarget
-from xdsl.utils.hints import isa
 
 from gradir.dialects.base.attributes import is_splat
 
@@ -48,11 +53,24 @@ class FaithfulPrinter(Printer):
 
     def print_attribute(self, attribute: Attribute) -> None:
         """Print an attribute; a dense constant as its bytes where xDSL would lose some."""
-        if not isa(attribute, DenseIntOrFPElementsAttr) or _is_said(attribute):
+        if not isinstance(attribute, DenseIntOrFPElementsAttr):
             super().print_attribute(attribute)
             return
-        self.print_string(f'dense<"0x{attribute.data.data.hex().upper()}"> : ')
+        said = _first_of(attribute) if is_splat(attribute) else attribute
+        if _is_said(said):
+            said.print_without_type(self)
+            self.print_string(" : ")
+        else:
+            self.print_string(f'dense<"0x{attribute.data.data.hex().upper()}"> : ')
         self.print_attribute(attribute.get_type())
+
+
+def _first_of(splat: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:
+    """A splat of at most one element, of which xDSL's text is as that of all."""
+    element = splat.get_element_type()
+    data = splat.data.data[: element.compile_time_size]
+    type_ = TensorType(element, [len(data) // element.compile_time_size])
+    return DenseIntOrFPElementsAttr(type_, BytesAttr(data))
 
 
 def _is_said(constant: DenseIntOrFPElementsAttr) -> bool:

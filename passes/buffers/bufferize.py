@@ -65,6 +65,16 @@ def bufferize(module: ModuleOp) -> None:
         _Bufferizer(module, function).run()
 
 
+@dataclass
+class _Places:
+    """The roots of an op's inputs, of its operands, and of the buffers that have an output."""
+
+    op: LoopOp | ForallOp
+    reads: Sequence[SSAValue]
+    operands: set[SSAValue]
+    taken: set[SSAValue]
+
+
 class _Bufferizer:
     def __init__(self, module: ModuleOp, function: FuncOp):
         self.function = function
@@ -213,9 +223,7 @@ class _Bufferizer:
     def _loop(self, op: LoopOp) -> None:
         s = self.state
         outputs = op.output_list
-        targets: list[SSAValue] = []
-        for k, output in enumerate(outputs):
-            targets.append(self._target(op, k, output, targets))
+        targets = self._targets(op, outputs)
         inputs = [s.values[i] for i in op.inputs]
         self._place_all(op, targets)
         body = op.detach_region(op.body)
@@ -235,9 +243,7 @@ class _Bufferizer:
     def _forall(self, op: ForallOp) -> None:
         s = self.state
         nowhere = Access.identity(0)
-        targets: list[SSAValue] = []
-        for k, type_ in enumerate(op.output_types):
-            targets.append(self._target(op, k, Output(type_, nowhere), targets))
+        targets = self._targets(op, [Output(type_, nowhere) for type_ in op.output_types])
         inputs = [s.values[i] for i in op.inputs]
         self._place_all(op, targets)
         body = op.detach_region(op.body)
@@ -251,35 +257,41 @@ class _Bufferizer:
         for result, target in zip(op.results, targets, strict=True):
             self.state.place(result, target, beside=isinstance(target.owner, WindowOp))
 
-    def _target(
-        self, op: LoopOp | ForallOp, k: int, output: Output, taken: Sequence[SSAValue]
-    ) -> SSAValue:
+    def _targets(self, op: LoopOp | ForallOp, outputs: Sequence[Output]) -> list[SSAValue]:
+        """The buffers for all outputs of an op."""
+        values = self.state.values
+        reads = [root_of(values[i]) for i in op.inputs]
+        places = _Places(op, reads, {root_of(values[o]) for o in op.operands}, set())
+        targets: list[SSAValue] = []
+        for k, output in enumerate(outputs):
+            targets.append(self._target(places, op.results[k], output))
+            places.taken.add(root_of(targets[-1]))
+        return targets
+
+    def _target(self, places: _Places, result: OpResult, output: Output) -> SSAValue:
         """The buffer for an output; it holds the start already if there is one."""
-        s = self.state
-        result = op.results[k]
+        s, op = self.state, places.op
         if output.init is not None:
             start = s.values[output.init]
-            buffer = self._started(op, result, start, taken)
+            buffer = self._started(places, result, start)
             if start is not buffer:
                 s.copy(start, buffer)
             return buffer
         claimed = s.destinations.get(result)
-        if claimed is not None and self._may_write(op, output, claimed, taken):
+        if claimed is not None and self._may_write(places, output, claimed, root_of(claimed)):
             return claimed
         window = tensor_ops.window_for(s, op, result) or s.tapes.window_for(op, result)
         if window is not None:
             return window
-        for value in op.inputs:
-            if self._may_write(op, output, s.values[value], taken):
+        for value, root in zip(op.inputs, places.reads, strict=True):
+            if self._may_write(places, output, s.values[value], root):
                 return s.values[value]
         return s.alloc(output.type, op, result.name_hint)
 
-    def _started(
-        self, op: LoopOp | ForallOp, result: OpResult, start: SSAValue, taken: Sequence[SSAValue]
-    ) -> SSAValue:
+    def _started(self, places: _Places, result: OpResult, start: SSAValue) -> SSAValue:
         """The buffer for an output that starts from `start`: that one, if it dies unread."""
-        s = self.state
-        others = {root_of(b) for b in (*taken, *(s.values[i] for i in op.inputs))}
+        s, op = self.state, places.op
+        others = places.taken | set(places.reads)
         if root_of(start) not in others and s.is_free(start, op):
             return start
         claimed = s.destinations.get(result)
@@ -288,38 +300,34 @@ class _Bufferizer:
                 return claimed
         return s.alloc(result.type, op, result.name_hint)
 
-    def _may_write(
-        self,
-        op: LoopOp | ForallOp,
-        output: Output,
-        buffer: SSAValue,
-        taken: Sequence[SSAValue],
-    ) -> bool:
+    def _may_write(self, places: _Places, output: Output, buffer: SSAValue, root: SSAValue) -> bool:
         """An output without a start may be computed in a buffer that may hold an input."""
-        fits = buffer.type == buffer_type(output.type) and not is_window(buffer)
-        if not fits or root_of(buffer) in map(root_of, taken):
-            return False
-        return self.state.is_free(buffer, op) and self._is_read_in_place(op, output, buffer)
+        return (
+            root not in places.taken
+            and buffer.type == buffer_type(output.type)
+            and not is_window(buffer)
+            and self.state.is_free(buffer, places.op)
+            and self._is_read_in_place(places, output, buffer, root)
+        )
 
-    def _is_read_in_place(self, op: LoopOp | ForallOp, output: Output, buffer: SSAValue) -> bool:
+    def _is_read_in_place(
+        self, places: _Places, output: Output, buffer: SSAValue, root: SSAValue
+    ) -> bool:
         """The op reads a buffer at most once, each element in the iteration that writes it."""
-        s = self.state
-        root = root_of(buffer)
-        if root not in {root_of(s.values[i]) for i in op.operands}:
+        op = places.op
+        if root not in places.operands:
             return True
         if not isinstance(op, LoopOp) or set(op.output_combiners) != {"none"}:
             return False
-        rows = list(zip(op.inputs, op.input_accesses, op.input_pads, strict=True))
-        reads = [k for k, row in enumerate(rows) if root_of(s.values[row[0]]) is root]
-        if len(reads) != 1 or s.values[op.inputs[reads[0]]] is not buffer:
+        reads = [k for k, read in enumerate(places.reads) if read is root]
+        if len(reads) != 1 or self.state.values[op.inputs[reads[0]]] is not buffer:
             return False
         if reads[0] < op.HIDDEN_INPUTS:
             assert isinstance(op, ContractOp)
             return may_overwrite(op, reads[0], output.access)
         if not _writes_once(op, reads[0]):
             return False
-        _, access, pad = rows[reads[0]]
-        return access == output.access and pad is None
+        return op.input_accesses[reads[0]] == output.access and op.input_pads[reads[0]] is None
 
     def _constant(self, op: Operation) -> None:
         s = self.state

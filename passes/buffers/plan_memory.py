@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i8, i64
@@ -22,6 +23,8 @@ from gradir.dialects.loopnest.buffer_ops import WindowOp
 from gradir.dialects.loopnest.loopnest import ViewOp
 from gradir.passes.analysis.liveness import Liveness, interval
 from gradir.passes.buffers.timeline import schedule_text, timeline_svg
+
+_INDEX = IndexType()
 
 # Of every offset: a cache line, and the widest vector.
 ALIGNMENT = 64
@@ -125,8 +128,10 @@ def _allocs(block: Block) -> list[memref.AllocOp]:
 def _replace_alloc(alloc: memref.AllocOp, arena: SSAValue, offset: int) -> None:
     block = alloc.parent
     assert block is not None
-    at = arith.ConstantOp(IntegerAttr(offset, IndexType()))
-    view = memref.ViewOp.build(operands=[arena, at.result, []], result_types=[alloc.memref.type])
+    # not IRDL's constructors, which take longer than all else here
+    number = IntegerAttr(offset, _INDEX)
+    at = arith.ConstantOp.create(result_types=[_INDEX], properties={"value": number})
+    view = memref.ViewOp.create(operands=[arena, at.result], result_types=[alloc.memref.type])
     for op in (at, view):
         op.location = alloc.location
         block.insert_op_before(op, alloc)
@@ -176,16 +181,27 @@ def _bytes(type_: Attribute) -> int:
 def assign_offsets(ranges: list[Range]) -> MemoryPlan:
     """Offsets for live ranges: by size, the lowest that no overlapping range occupies."""
     placed: list[PlannedBuffer] = []
+    # what is placed, sorted by offset: offset, aligned end, first and last position
+    taken = np.zeros((4, 0), _offset_type(ranges))
     for name, size, first, last in sorted(ranges, key=lambda r: (-r[1], r[2])):
-        neighbours = [b for b in placed if b.first <= last and first <= b.last and b.size]
-        offset = 0
-        for other in sorted(neighbours, key=lambda b: b.offset):
-            if offset + size <= other.offset:
-                break
-            offset = max(offset, _aligned(other.offset + other.size))
+        starts, ends, *_ = taken[:, (taken[2] <= last) & (first <= taken[3])]
+        # before each neighbour, and behind all: the end of those below
+        gaps = np.concatenate(([0], np.maximum.accumulate(ends)))
+        fits = gaps[:-1] + size <= starts
+        offset = int(gaps[np.argmax(fits)] if fits.any() else gaps[-1])
         placed.append(PlannedBuffer(name, size, offset, first, last))
+        if size:
+            at = int(np.searchsorted(taken[0], offset))
+            row = [offset, _aligned(offset + size), first, last]
+            taken = np.insert(taken, at, row, axis=1)
     peak = max((b.offset + b.size for b in placed), default=0)
     return MemoryPlan(tuple(sorted(placed, key=lambda b: b.first)), peak)
+
+
+def _offset_type(ranges: list[Range]) -> type:
+    """The type of numbers that hold every offset: Python's where 64 bits might not do."""
+    total = sum(size + ALIGNMENT for _, size, _, _ in ranges)
+    return np.int64 if 2 * total < MOST_BYTES else object
 
 
 def _aligned(offset: int) -> int:

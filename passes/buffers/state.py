@@ -18,6 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from gradir.dialects.base.access import Access
+from gradir.dialects.base.segments import SIZES, segment_sizes
 from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.loopnest.buffer_ops import WindowOp
 from gradir.dialects.loopnest.forall import ForallOp
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=4096)
 def buffer_type(type_: Attribute) -> MemRefType[Attribute]:
     return MemRefType(element_of(type_), shape_of(type_))
+
+
+def alloc_of(type_: Attribute) -> memref.AllocOp:
+    """A new buffer of a memref type; IRDL's constructor takes ten times as long."""
+    sizes: dict[str, Attribute] = {SIZES: segment_sizes(0, 0)}
+    return memref.AllocOp.create(result_types=[type_], properties=sizes)
 
 
 def root_of(buffer: SSAValue) -> SSAValue:
@@ -146,8 +153,7 @@ class BufferState:
 
     def alloc(self, type_: Attribute, source: Operation, hint: str | None = None) -> SSAValue:
         """A new buffer for a tensor."""
-        op = memref.AllocOp.get(element_of(type_), None, shape_of(type_))
-        buffer = self.emit(op, source).results[0]
+        buffer = self.emit(alloc_of(buffer_type(type_)), source).results[0]
         buffer.name_hint = hint
         self.own(buffer)
         return buffer

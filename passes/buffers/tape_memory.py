@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -18,7 +18,7 @@ from gradir.dialects.base.diagnostics import location_text
 from gradir.dialects.base.shapes import byte_size, element_of, is_tensor, shape_of
 from gradir.dialects.grad.tape import TapePushOp, TapeType, record_bytes
 from gradir.dialects.loopnest.buffer_ops import CheckOffsetOp, RecordsOp, ReserveOp, WindowOp
-from gradir.passes.buffers.state import BufferState
+from gradir.passes.buffers.state import BufferState, alloc_of
 
 # Bytes, of the columns in a growing record: of the largest element type, so that all are aligned.
 ALIGNMENT = 8
@@ -130,11 +130,7 @@ def allocate(
         made = RecordsOp(_layout(type_)[1], record_bytes(type_), limit, kept)
         buffers: list[SSAValue] = [s.emit(made, op).results[0]]
     else:
-        allocs = column_types(type_)
-        buffers = [
-            s.emit(memref.AllocOp.get(t.element_type, None, t.get_shape()), op).results[0]
-            for t in allocs
-        ]
+        buffers = [s.emit(alloc_of(t), op).results[0] for t in column_types(type_)]
     for buffer in buffers:
         buffer.name_hint = tape.name_hint or "tape"
         s.own(buffer)

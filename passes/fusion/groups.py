@@ -170,7 +170,9 @@ class Grouping:
             return False
         if early.reduced and late.reduced and early.reduced != late.reduced:
             return False
-        if len(early.inputs.keys() | late.inputs.keys()) > MOST_INPUTS:
+        if len(early.inputs) + len(late.inputs) > MOST_INPUTS < len(
+            early.inputs.keys() | late.inputs.keys()
+        ):
             return False
         if len(early.ops) + len(late.ops) > MOST_OPS:
             return False
@@ -183,11 +185,11 @@ class Grouping:
         second's if delaying the first saves bytes, else None. With no nest between them any legal
         place will do."""
         first, second = sorted((one, other), key=lambda g: g.place)
-        inside = {*first.ops, *second.ops}
         before = self._before(second) - {first}
         may_hoist = all(group.place < first.place for group in before)
         if not self._nests_between(first, second):
             return first.place if may_hoist else second.place
+        inside = {*first.ops, *second.ops}
         if may_hoist and self._saves_hoisted(first, second, inside):
             return first.place
         return second.place if self._saves_delayed(first, second, inside) else None
@@ -246,11 +248,11 @@ class Grouping:
 
     def _reads_in_place(self, early: FusionGroup, late: FusionGroup) -> bool:
         """`late` reads each result of `early` at its own iteration, and no reduction of it."""
-        return all(
-            in_place and _writes_in_place(value)
-            for value, in_place in late.inputs.items()
-            if self._group_of(value) is early
-        )
+        if len(early.ops) < len(late.inputs):
+            read = [r for op in early.ops for r in op.results if r in late.inputs]
+        else:
+            read = [value for value in late.inputs if self._group_of(value) is early]
+        return all(late.inputs[value] and _writes_in_place(value) for value in read)
 
     def _group_of(self, value: SSAValue) -> FusionGroup | None:
         owner = value.owner
@@ -258,15 +260,12 @@ class Grouping:
 
     def _between(self, early: FusionGroup, late: FusionGroup) -> bool:
         """A third group lies between the two by dependence: merging would make a cycle."""
-        for one, other in ((early, late), (late, early)):
-            if not other.needs & one.members:
-                continue
-            for group in self._later(one):
-                if group is one or group is other or not group.members & other.needs:
-                    continue
-                if group.needs & one.members:
-                    return True
-        return False
+        return any(
+            group is not one and group.needs & one.members
+            for one, other in ((early, late), (late, early))
+            if other.needs & one.members
+            for group in self._before(other)
+        )
 
     def _merge(self, early: FusionGroup, late: FusionGroup, place: int) -> None:
         early = self.group_of[early.ops[0]]
@@ -277,10 +276,11 @@ class Grouping:
         early.reduced |= late.reduced
         for op in late.ops:
             self.group_of[op] = early
-        inputs = dict(early.inputs)
         for value, in_place in late.inputs.items():
-            inputs[value] = in_place and inputs.get(value, True)
-        early.inputs = {v: p for v, p in inputs.items() if self._group_of(v) is not early}
+            if self._group_of(value) is not early:
+                early.inputs[value] = in_place and early.inputs.get(value, True)
+        for result in (r for op in late.ops for r in op.results):
+            early.inputs.pop(result, None)
         del self._all[late], self._all[early]
         reach = early.members | early.needs
         for group in self._later(early):

@@ -12,10 +12,12 @@ from typing import Any
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import ConstantLike
 
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
 from gradir.dialects.base.attributes import integers_of
 from gradir.dialects.base.diagnostics import PassError, location_text
+from gradir.dialects.base.interfaces import has_trait
 from gradir.dialects.base.shapes import is_static, shape_of
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
@@ -48,7 +50,7 @@ def _lowered(e: Emitter, op: Operation) -> SSAValue | None:
     if is_on_tensors(op):
         require_static_shapes(op)
         return lower_elements(e, op)
-    if isinstance(op, arith.ConstantOp):
+    if has_trait(op, ConstantLike):
         return lower_constant(e, op)
     rule = _RULES.get(type(op))
     return None if rule is None else rule(e, op)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import func, memref
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.driver.attributes import global_data
 from gradir.codegen.driver.growing_memory import RECORDS_WORDS
+from gradir.codegen.driver.parts import is_long_list
 from gradir.codegen.driver.report import BufferType, Constant, byte_size
 from gradir.codegen.driver.table import TableWords
 from gradir.codegen.driver.threads import SharedWork, Use
@@ -32,8 +33,7 @@ class Buffer:
     """A value of memref type: bytes of an argument or a constant, and the pointer to them.
 
     Of a window the bytes are all those where it may be. A private one is on a thread's own stack.
-    The pointer to a view in a long list of calls is written at each use, as `offset` bytes after
-    `pointer`.
+    In a long list of calls there is no `pointer`: it is found from word `root` of the table.
     """
 
     root: int
@@ -42,7 +42,6 @@ class Buffer:
     pointer: str
     is_window: bool = False
     is_private: bool = False
-    offset: int = 0
 
     @property
     def place(self) -> Hashable:
@@ -50,25 +49,6 @@ class Buffer:
 
     def use(self, writes: bool) -> list[Use]:
         return [] if self.is_private else [Use(self.root, self.low, self.high, writes)]
-
-
-def _start(buffer: Buffer) -> str:
-    return f"getelementptr i8, ptr {buffer.pointer}, i64 {buffer.offset}"
-
-
-# Calls from which on LLVM's time for a driver without control flow shows. It grows faster than
-# their number: 2,000 calls take 1.5 s, and 0.1 s unoptimized, where each costs 2 ns more to make.
-LONG_LIST = 64
-
-
-def is_long_list(block: Block) -> bool:
-    """Whether a function does nothing but call kernels, and many."""
-    plain = (
-        *(LoopOp, ForallOp, HostInvokeOp, ReshapeOp, arith.ConstantOp, func.ReturnOp),
-        *(memref.ViewOp, memref.GetGlobalOp),
-    )
-    calls = sum(isinstance(op, LoopOp | ForallOp) for op in block.ops)
-    return calls >= LONG_LIST and all(isinstance(op, plain) for op in block.ops)
 
 
 class BufferTable:
@@ -80,6 +60,8 @@ class BufferTable:
     def __init__(self, function: func.FuncOp, work: SharedWork, table: TableWords):
         self.function, self.work, self.table = function, work, table
         self.is_long_list = is_long_list(function.body.block)
+        # of a long list, the pointers to allocations that the part being written has
+        self._loaded: dict[int, str] = {}
         self.constants: dict[str, tuple[Constant, Buffer]] = {}
         self.growing: list[tuple[int, int, int]] = []
         self._buffers: dict[SSAValue, Buffer] = {}
@@ -93,7 +75,17 @@ class BufferTable:
     def pointer(self, value: SSAValue) -> str:
         """The pointer to a buffer, for what is written next."""
         buffer = self._buffers[value]
-        return self.work.text.emit(_start(buffer), "view") if buffer.offset else buffer.pointer
+        if not self.is_long_list:
+            return buffer.pointer
+        if buffer.root not in self._loaded:
+            self._loaded[buffer.root] = self._load(buffer.root)
+        start = self._loaded[buffer.root]
+        return self.work.text.emit(_view(start, buffer.low), "view") if buffer.low else start
+
+    def new_part(self) -> None:
+        """What is written next is another function."""
+        self._loaded.clear()
+        self.table.new_part()
 
     def declare(self, op: Operation) -> bool:
         """Say where the buffer is that `op` makes; False if it makes none."""
@@ -143,11 +135,10 @@ class BufferTable:
                 f"{source.high - source.low} bytes",
                 op,
             )
-        buffer = Buffer(source.root, low, low + size, source.pointer, offset=source.offset + offset)
-        if not self.is_long_list:
-            pointer = self.work.early(_start(buffer), "view")
-            buffer = replace(buffer, pointer=pointer, offset=0)
-        self._buffers[op.result] = buffer
+        pointer = (
+            "" if self.is_long_list else self.work.early(_view(source.pointer, offset), "view")
+        )
+        self._buffers[op.result] = Buffer(source.root, low, low + size, pointer)
 
     def reshape(self, op: ReshapeOp) -> None:
         self._buffers[op.result] = self._buffers[op.operand]
@@ -214,5 +205,11 @@ class BufferTable:
     def new_buffer(self, type_: BufferType) -> Buffer:
         """A buffer whose address is the next word of the table."""
         word = self.table.take()
-        slot = self.table.pointer(word)
-        return Buffer(word, 0, byte_size(type_), self.work.early(f"load ptr, ptr {slot}, align 8"))
+        return Buffer(word, 0, byte_size(type_), "" if self.is_long_list else self._load(word))
+
+    def _load(self, word: int) -> str:
+        return self.work.early(f"load ptr, ptr {self.table.pointer(word)}, align 8")
+
+
+def _view(pointer: str, offset: int) -> str:
+    return f"getelementptr i8, ptr {pointer}, i64 {offset}"

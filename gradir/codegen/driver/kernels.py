@@ -25,10 +25,10 @@ from gradir.passes.analysis.region_ops import blocks_of
 
 @dataclass(frozen=True)
 class EmittedKernel:
-    """A kernel in the module, and the error record that it is handed."""
+    """A kernel in the module, and the word of its error record in the table, if it has one."""
 
     kernel: Kernel
-    error: str
+    error: int | None
     report: KernelReport
 
 
@@ -49,7 +49,7 @@ class KernelCache:
         self._kernels: dict[Hashable, EmittedKernel] = {}
         # an op is asked for twice: for the costs of its phases, and for their calls
         self._of_ops: dict[LoopOp | ForallOp, EmittedKernel] = {}
-        self._own_record: tuple[int, str] | None = None
+        self._own_record: int | None = None
 
     def all(self) -> list[EmittedKernel]:
         return list(self._kernels.values())
@@ -93,24 +93,27 @@ class KernelCache:
         assert isinstance(op, NestOp)
         return emit_nest(op, name, self.target)
 
-    def _error_record(self, kernel: Kernel) -> str:
+    def _error_record(self, kernel: Kernel) -> int | None:
         """The record of a kernel: codes of different kernels mean different messages."""
         if not kernel.messages:
-            return "%table"
+            return None
         word = self.table.take(ERROR_RECORD_BYTES // 8)
         self.records.append((word, len(self.messages)))
         self.messages += kernel.messages
-        return self.table.pointer(word, "error")
+        return word
+
+    def error_of(self, emitted: EmittedKernel) -> str:
+        """What a kernel is handed as its error record."""
+        return "%table" if emitted.error is None else self.table.pointer(emitted.error, "error")
 
     def own_error(self) -> str:
         """The error record of the driver's own checks."""
         if self._own_record is None:
-            word = self.table.take(ERROR_RECORD_BYTES // 8)
-            self._own_record = word, self.table.pointer(word, "error")
-        return self._own_record[1]
+            self._own_record = self.table.take(ERROR_RECORD_BYTES // 8)
+        return self.table.pointer(self._own_record, "error")
 
     def finish(self, messages: list[str]) -> None:
         """Append the messages of the driver's own checks, behind those of all kernels."""
         if self._own_record is not None:
-            self.records.append((self._own_record[0], len(self.messages)))
+            self.records.append((self._own_record, len(self.messages)))
             self.messages += messages

@@ -28,6 +28,7 @@ from gradir.codegen.driver.growing_memory import (
 )
 from gradir.codegen.driver.kernels import KernelCache
 from gradir.codegen.driver.loop_blocks import LoopBlocks
+from gradir.codegen.driver.parts import LONG_LIST, DriverParts
 from gradir.codegen.driver.report import (
     CompiledProgram,
     Constant,
@@ -87,6 +88,7 @@ class _Driver:
         # the async calls of the block that have not been waited for
         self.started: list[tuple[int, HostInvokeOp]] = []
         self.buffers = BufferTable(function, self.work, self.table)
+        self.parts = DriverParts(self.work, target)
         self.kernels = KernelCache(target, self.work, self.buffers)
         self.scalars = ScalarCode(
             self.text, self.work, self.buffers.__getitem__, self.kernels.own_error
@@ -136,6 +138,7 @@ class _Driver:
     def ops(self, block: Block) -> None:
         """Write all ops of a block but its terminator."""
         outer, self.started = self.started, []
+        calls = 0
         for op in block.ops:
             if isinstance(op, WindowOp):
                 self.scalars.emit(op)
@@ -144,8 +147,16 @@ class _Driver:
             else:
                 self.wait_for_uses(op)
                 self.op(op)
+                calls += 1
+                if self.buffers.is_long_list and calls % LONG_LIST == 0:
+                    self.cut()
         self.wait_for(list(self.started))
         self.started = outer
+
+    def cut(self) -> None:
+        """What is written so far is a function of its own."""
+        self.parts.cut()
+        self.buffers.new_part()
 
     def op(self, op: Operation) -> None:
         if isinstance(op, LoopOp | ForallOp):
@@ -268,7 +279,7 @@ class _Driver:
         emitted = self.kernels.emitted(op)
         buffers = [self.buffers[operand] for operand in op.operands]
         ends = ["ptr null"] if not op.scratch else []
-        ends.append(f"ptr {emitted.error}")
+        ends.append(f"ptr {self.kernels.error_of(emitted)}")
         if emitted.kernel.polls:
             ends.append("ptr %table")
 
@@ -288,6 +299,8 @@ class _Driver:
     def program(self) -> CompiledProgram:
         """What the walk has gathered."""
         self.work.finish()
+        if self.buffers.is_long_list:
+            self.cut()
         self.kernels.finish(self.scalars.needs.messages)
         arena, inputs, results = parameters_of(self.function)
         return CompiledProgram(
@@ -325,7 +338,7 @@ class _Driver:
             parts.append(POLL_DECLARATION)
         if self.work.can_stop or self.work.barriers:
             parts.append(UNLIKELY_DEFINITION)
-        parts.append(self.driver_text())
+        parts += [*self.parts.texts, self.driver_text()]
         if self.scalars.grows:
             parts += [grow_function(self.target), trim_function(self.target, self.buffers.growing)]
         ends = ["gradir_trim"] if self.scalars.grows else []
@@ -339,11 +352,13 @@ class _Driver:
 
     def driver_text(self) -> str:
         """`@gradir_driver`, which every thread runs."""
-        lines = [*self.work.prologue, *self.polls.prologue, self.text.text(), "  ret void"]
-        lines.append(self.work.ways_out())
-        optimized = "optnone " if self.buffers.is_long_list else ""
+        if self.buffers.is_long_list:
+            lines = self.parts.calls()
+        else:
+            lines = [*self.work.prologue, *self.polls.prologue, self.text.text(), "  ret void"]
+            lines.append(self.work.ways_out())
         return (
             "define internal void @gradir_driver(ptr %table, i64 %thread, i64 %threads, "
-            f"ptr %barrier) noinline {optimized}{self.target.attributes} {{\nentry:\n"
+            f"ptr %barrier) noinline {self.target.attributes} {{\nentry:\n"
             "  %first = icmp eq i64 %thread, 0\n" + "\n".join(lines) + "\n}\n"
         )

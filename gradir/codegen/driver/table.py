@@ -12,6 +12,7 @@ class TableWords:
     def __init__(self, work: SharedWork):
         self.work = work
         self.count = TABLE_ARGUMENTS
+        self._pointers: dict[int, str] = {}
 
     def take(self, count: int = 1) -> int:
         """The number of the first of `count` words that nothing else uses."""
@@ -20,4 +21,11 @@ class TableWords:
         return first
 
     def pointer(self, word: int, hint: str = "v") -> str:
-        return self.work.early(f"getelementptr i64, ptr %table, i64 {word}", hint)
+        if word not in self._pointers:
+            instruction = f"getelementptr i64, ptr %table, i64 {word}"
+            self._pointers[word] = self.work.early(instruction, hint)
+        return self._pointers[word]
+
+    def new_part(self) -> None:
+        """What is written next is another function, which has no pointers yet."""
+        self._pointers.clear()

@@ -122,7 +122,7 @@ class SharedWork:
             return
         if _any_conflict(uses, self._shared) or _any_conflict(uses, self._single):
             self.barrier()
-        self._join()
+        self.join()
         if self.threads > 1:
             self._shared += uses
 
@@ -130,7 +130,7 @@ class SharedWork:
         """All threads wait until all have come here."""
         if self._is_alone:
             return
-        self._join()
+        self.join()
         if self.threads > 1:
             leaving = self.text.emit(f"icmp ne i64 {self.text.emit(self._barrier())}, 0")
             on = self.text.fresh("on")
@@ -149,7 +149,7 @@ class SharedWork:
             return
         if self._shared or self._single:
             self.barrier()
-        self._join()
+        self.join()
 
     def synchronize_writes(self) -> None:
         """A barrier if anything was written since the last one: before control flow that reads."""
@@ -157,7 +157,7 @@ class SharedWork:
             return
         if any(use.writes for use in (*self._shared, *self._single)):
             self.barrier()
-        self._join()
+        self.join()
 
     @contextmanager
     def alone(self, uses: Sequence[Use]) -> Generator[None]:
@@ -173,20 +173,27 @@ class SharedWork:
         """One thread runs what is written now, and waits for no other."""
         return self.threads == 1 or self._is_alone
 
-    def ways_out(self) -> str:
-        """The blocks where a call ends before its time."""
+    def ways_out(self, end: str = "ret void") -> str:
+        """The blocks where a function ends by `end`, and before it where a call does early."""
         wait = f"  {self._barrier()}\n" if self.barriers else ""
         leave = f"{LEAVE}:\n{wait}  br label %{RETURN}\n" if self.can_stop else ""
-        return f"{leave}{RETURN}:\n  ret void\n" if leave or self.barriers else ""
+        return f"{leave}{RETURN}:\n  {end}\n" if leave or self.barriers else ""
+
+    def new_function(self) -> None:
+        """What is written next is another function, of which nothing is written yet."""
+        self.text.begin()
+        self.prologue.clear()
+        self._shares.clear()
 
     def finish(self) -> None:
         """Nothing follows. The pool waits for all threads."""
-        self._join()
+        self.join()
         if self.shared_phases and self.can_stop:
             # where a thread that leaves meets those that have come to the end
             self.barrier()
 
-    def _join(self) -> None:
+    def join(self) -> None:
+        """End the block of thread 0, if there is one."""
         if self._single_exit is not None:
             self.text.line(f"br label %{self._single_exit}")
             self.text.label(self._single_exit)

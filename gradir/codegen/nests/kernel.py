@@ -29,6 +29,7 @@ from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.instructions import Needs
 from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
+from gradir.codegen.vector_math import call_often
 from gradir.dialects.loopnest.loopnest import NestOp
 
 __all__ = ["emit_nest", "nest_scratch_bytes"]
@@ -51,7 +52,7 @@ def emit_nest(op: NestOp, name: str, target: MachineTarget) -> Kernel:
         texts.append(writer.text(f"@{symbol}", parameters))
         phases.append(KernelPhase(symbol, writer.items.count, writer.cost()))
     return Kernel(
-        "\n".join(texts),
+        call_often("\n".join(texts), needs.functions, name, target.attributes),
         tuple(phases),
         frozenset(needs.functions),
         frozenset(needs.declarations),

@@ -17,9 +17,13 @@ class FunctionText:
     """
 
     def __init__(self) -> None:
+        self._count = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what is written, but for its names."""
         self.lines: list[str] = []
         self.current_label = "entry"
-        self._count = 0
 
     def fresh(self, hint: str = "v") -> str:
         """A name without sigil that no other value or block of this function has."""

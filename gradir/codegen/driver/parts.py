@@ -1,0 +1,64 @@
+"""A driver that does nothing but call kernels, and many, as functions of a few calls each.
+
+LLVM's time for one block of n calls grows faster than n, and so does that for pointers which live
+through all of it. A part is a function of its own, with the pointers that its calls need.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, func, memref
+from xdsl.ir import Block
+
+from gradir.codegen.driver.threads import RETURN, SharedWork
+from gradir.codegen.text.target import MachineTarget
+from gradir.dialects.loopnest.forall import ForallOp
+from gradir.dialects.loopnest.host_invoke import HostInvokeOp
+from gradir.dialects.loopnest.loopnest import LoopOp, ReshapeOp
+
+# Calls of a part, and those from which on a driver without control flow has parts.
+LONG_LIST = 64
+
+_PARAMETERS = "ptr %table, i64 %thread, i64 %threads, ptr %barrier"
+
+
+def is_long_list(block: Block) -> bool:
+    """Whether a function does nothing but call kernels, and many."""
+    plain = (
+        *(LoopOp, ForallOp, HostInvokeOp, ReshapeOp, arith.ConstantOp, func.ReturnOp),
+        *(memref.ViewOp, memref.GetGlobalOp),
+    )
+    calls = sum(isinstance(op, LoopOp | ForallOp) for op in block.ops)
+    return calls >= LONG_LIST and all(isinstance(op, plain) for op in block.ops)
+
+
+class DriverParts:
+    """Moves what a driver has written to functions, which the driver then calls.
+
+    A part returns whether the call ends before its time.
+    """
+
+    def __init__(self, work: SharedWork, target: MachineTarget):
+        self.work, self.target = work, target
+        self.texts: list[str] = []
+
+    def cut(self) -> None:
+        """All that is written so far is a part."""
+        work = self.work
+        work.join()
+        body = [*work.prologue, *work.text.lines, "  ret i1 false", work.ways_out("ret i1 true")]
+        self.texts.append(
+            f"define internal i1 @gradir_part_{len(self.texts)}({_PARAMETERS}) noinline "
+            f"{self.target.attributes} {{\nentry:\n  %first = icmp eq i64 %thread, 0\n"
+            + "\n".join(body)
+            + "\n}\n"
+        )
+        work.new_function()
+
+    def calls(self) -> list[str]:
+        """The body of the driver."""
+        lines: list[str] = []
+        for k in range(len(self.texts)):
+            lines.append(f"  %stopped.{k} = call i1 @gradir_part_{k}({_PARAMETERS})")
+            lines.append(f"  br i1 %stopped.{k}, label %{RETURN}, label %part.{k}")
+            lines.append(f"part.{k}:")
+        return [*lines, f"  br label %{RETURN}", f"{RETURN}:", "  ret void"]

@@ -1,7 +1,8 @@
 """The first half of fusion: nests that only move or repeat elements disappear into their readers.
 
 A nest whose body computes nothing (a view: transpose, slice, broadcast, constant, iota) is read
-through: the reader's access is composed with the view's. A nest that computes is read through
+through: the reader's access is composed with the view's. So is a nest that computes one number
+from constants alone, as the cotangent 1 / n of a mean. A nest that computes is read through
 too where it has one reader that reads each of its elements at most once.
 """
 
@@ -74,9 +75,15 @@ def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp) -> bool:
         return _is_pure_view(producer)
     if isinstance(op, ContractOp) and any(pad is not None for pad in producer.input_pads):
         return False
-    if computes(producer.body.block):
+    if computes(producer.body.block) and not _is_number(producer):
         return _reads_once(op, one, producer)
     return True
+
+
+def _is_number(producer: NestOp) -> bool:
+    """Arithmetic on constants, the same for all elements: LLVM folds it."""
+    ops = list(producer.body.block.ops)[:-1]
+    return not producer.inputs and all(op.name.startswith("arith.") for op in ops)
 
 
 def _is_pure_view(producer: NestOp) -> bool:

@@ -253,6 +253,28 @@ def test_a_long_chain_is_one_loop() -> None:
 # Memory.
 
 
+@pytest.mark.parametrize("mode", ["grad", "vjp"])
+def test_a_mean_and_its_gradient_are_one_loop(mode: str) -> None:
+    """The cotangent 1 / n is a number, and what divides the sum waits: neither parts the two."""
+    x = "tensor<4096xf32>"
+    module = gradir.parse(
+        program(
+            f"%x: {x}",
+            "tensor<f32>",
+            f"%e = array.exp %x : {x}",
+            f"%t = array.tanh %x : {x}",
+            f"%y = array.multiply %e, %t : {x}",
+            f"%m = array.mean %y : {x} -> tensor<f32>",
+            "func.return %m : tensor<f32>",
+        )
+    ).gradient("f", mode=mode)
+    fn = gradir.compile(module, f"f_{mode}")
+    assert fn.plan.peak_bytes < 4096
+    arrays = [np.linspace(-1, 1, 4096, dtype=np.float32), np.float32(2)][: 1 + (mode == "vjp")]
+    for got, want in zip(fn(*arrays), gradir.interpret(module, f"f_{mode}", *arrays), strict=True):
+        np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-9)
+
+
 def assert_disjoint(plan: MemoryPlan) -> None:
     """Buffers that are alive together do not overlap; all lie in the arena, aligned."""
     for k, one in enumerate(plan.buffers):

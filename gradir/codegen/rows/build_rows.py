@@ -83,13 +83,19 @@ class _Builder:
         moving = {root for one in members for root in one.moving}
         self.local = [root for root in written if root in moving and is_local(root, ops)]
         self.outputs = [root for root in written if root not in self.local]
-        self.inputs = [root for root in read if root not in written]
-        self.arguments: dict[SSAValue, BlockArgument] = {}
-        for root in (*self.inputs, *self.outputs, *self.local):
-            type_ = self._rows_of(root.type) if root in moving else root.type
+        still = {root for one in members for root in one.still}
+        read_only = [root for root in read if root not in written]
+        # one that moves and is read in other ways too is there twice
+        kinds = [(root, True) for root in read_only if root in moving]
+        kinds += [(root, False) for root in read_only if root in still]
+        self.inputs = [root for root, _ in kinds]
+        kinds += [(root, root in moving) for root in (*self.outputs, *self.local)]
+        self.arguments: dict[tuple[SSAValue, bool], BlockArgument] = {}
+        for root, is_moving in kinds:
+            type_ = self._rows_of(root.type) if is_moving else root.type
             argument = self.block.insert_arg(type_, len(self.block.args))
             argument.name_hint = root.name_hint
-            self.arguments[root] = argument
+            self.arguments[root, is_moving] = argument
         self.views: dict[tuple[SSAValue, Attribute], SSAValue] = {}
 
     def build(self) -> RowsOp:
@@ -115,7 +121,7 @@ class _Builder:
 
     def _buffer(self, value: SSAValue, is_moving: bool) -> SSAValue:
         """The part of a buffer that a nest touches, under the shape that it sees."""
-        argument = self.arguments[root_of(value)]
+        argument = self.arguments[root_of(value), is_moving]
         type_ = self._rows_of(value.type) if is_moving else value.type
         if argument.type == type_:
             return argument

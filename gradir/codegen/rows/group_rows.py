@@ -120,7 +120,7 @@ class _Scan:
         if not isinstance(op, LoopOp | ForallOp):
             return False
         most = max(prod(one.extents) for one in group.ops)
-        return SMALL * max(prod(op.extents), *map(_elements, op.operands), 0) <= most
+        return SMALL * max(prod(op.extents), *map(_elements, op.outputs)) <= most
 
     def _finish(self) -> None:
         group, self.group = self.group, None

@@ -27,7 +27,7 @@ class NestRows:
     """A nest whose first `lead` dimensions are rows.
 
     `moving` and `still` are the roots of the buffers that it touches row by row, and of those that
-    it reads in any way; `sums` those of its sums over rows, each of `chunk` rows at a time.
+    it reads in any way (one may be both); `sums` those of its sums over rows, each of `chunk` rows at a time.
     """
 
     op: NestOp
@@ -112,7 +112,8 @@ def _seen(op: NestOp, lead: int) -> NestRows | None:
             return None
         sums.add(root_of(value))
         chunks.add(chunk)
-    if moving & still or sums & (moving | still) or len(chunks) > 1 or _asks_for_row(op, lead):
+    written = set(map(root_of, op.outputs))
+    if written & still or sums & moving or len(chunks) > 1 or _asks_for_row(op, lead):
         return None
     return NestRows(op, lead, frozenset(moving), frozenset(still), frozenset(sums),
                     next(iter(chunks), None))  # fmt: skip

@@ -57,9 +57,7 @@ def assert_same_bits(
 ) -> None:
     want = compiled(module, name, 1, False)(*arrays)
     for count in threads:
-        for ours, theirs in zip(
-            compiled(module, name, count, True)(*arrays), want, strict=True
-        ):
+        for ours, theirs in zip(compiled(module, name, count, True)(*arrays), want, strict=True):
             assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
 
 
@@ -84,9 +82,7 @@ def column_sums(x: Any, w: Any) -> Any:
     return gnp.sum(gnp.sum(y, axis=0) * w[0])
 
 
-def gradient(
-    f: Callable[..., Any], *arrays: Array, wrt: Sequence[int] = (0, 1)
-) -> gradir.Module:
+def gradient(f: Callable[..., Any], *arrays: Array, wrt: Sequence[int] = (0, 1)) -> gradir.Module:
     def main(*values: Any) -> Any:
         return f(*values)
 
@@ -169,7 +165,8 @@ def test_inside_of_a_loop() -> None:
     assert_same_bits(module, "steps", (x,))
 
 
-SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+SLOW = settings(deadline=None, suppress_health_check=CHECKS, derandomize=True)
 
 
 @settings(SLOW, max_examples=60)

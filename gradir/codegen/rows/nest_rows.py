@@ -27,7 +27,8 @@ class NestRows:
     """A nest whose first `lead` dimensions are rows.
 
     `moving` and `still` are the roots of the buffers that it touches row by row, and of those that
-    it reads in any way (one may be both); `sums` those of its sums over rows, each of `chunk` rows at a time.
+    it reads in any way (one may be both); `sums` those of its sums over rows, each of `chunk` rows
+    at a time.
     """
 
     op: NestOp

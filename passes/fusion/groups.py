@@ -65,6 +65,7 @@ class Grouping:
         self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], FusionGroup] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
         self._iterations_before = _running_iterations(block)
+        self._large: dict[int, int] = {}
         for op, position in self._positions.items():
             self._place(op, position)
 
@@ -173,11 +174,32 @@ class Grouping:
             return False
         if len(early.inputs.keys() | late.inputs.keys()) > MOST_INPUTS:
             return False
-        if len(early.ops) + len(late.ops) > MOST_OPS:
+        if len(early.ops) + len(late.ops) > MOST_OPS or self._waits_for_more(early, late):
+            return False
+        if self._waits_for_more(late, early):
             return False
         # `late` may have grown by members that stand before those of `early`
         in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
         return in_place and not self._between(early, late)
+
+    def _waits_for_more(self, one: FusionGroup, other: FusionGroup) -> bool:
+        """A small group that others read too would come to wait for a large nest."""
+        large = self._larger_than(SMALL * prod(one.space or ()))
+        if not large & other.needs & ~one.needs & ~one.members:
+            return False
+        inside = {*one.ops, *other.ops}
+        readers = {use.operation for op in one.ops for r in op.results for use in r.uses}
+        return not self._is_returned(readers - inside) and bool(readers - inside)
+
+    def _larger_than(self, iterations: int) -> int:
+        """The positions of the loop ops with at least so many iterations."""
+        if iterations not in self._large:
+            self._large[iterations] = sum(
+                1 << position
+                for op, position in self._positions.items()
+                if _iterations(op) >= iterations
+            )
+        return self._large[iterations]
 
     def _best_place(self, one: FusionGroup, other: FusionGroup) -> int | None:
         """The first group's place if hoisting the second is legal and saves bytes, else the

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from gradir.codegen.rows.nest_rows import NestRows, moves
 from gradir.dialects.base.access import Access, Row
@@ -34,17 +33,27 @@ def is_local(root: SSAValue, ops: Sequence[NestOp]) -> bool:
 
 
 def build_rows(
-    members: Sequence[NestRows], rows: int, size: int, behind: Sequence[Operation]
+    members: Sequence[NestRows],
+    rows: int,
+    size: int,
+    behind: Sequence[Operation],
+    ahead: Sequence[Operation],
 ) -> RowsOp:
-    """Replace the nests by one op, before the first op that has to run behind them."""
+    """Replace the nests by one op, before the first op of `behind`, and after those `ahead`."""
     ops = [one.op for one in members]
     builder = _Builder(members, rows, size)
     made = builder.build()
     block = ops[0].parent
     assert block is not None
-    place = behind[0] if behind and behind[0].is_before_in_block(ops[-1]) else ops[-1]
+    span = list(_span(ops[0], ops[-1]))
+    first = next((k for k, op in enumerate(span) if op in behind[:1]), len(span) - 1)
+    place, later = span[first], set(span[first:])
+    for op in (op for op in ahead if op in later):
+        for operand in op.operands:
+            _hoist(operand, place, later)
+        _move(op, place, later)
     for root in (*made.inputs, *made.outputs):
-        _hoist(root, place)
+        _hoist(root, place, later)
     block.insert_op_before(made, place)
     for op in ops:
         op.detach()
@@ -54,13 +63,31 @@ def build_rows(
     return made
 
 
-def _hoist(root: SSAValue, place: Operation) -> None:
-    """Move the alloc of a buffer before `place`."""
-    owner = root.owner
-    if isinstance(owner, Operation) and owner.parent is place.parent:
-        if not owner.is_before_in_block(place):
-            owner.detach()
-            Rewriter.insert_op(owner, InsertPoint.before(place))
+def _span(first: Operation, last: Operation) -> Iterator[Operation]:
+    """The ops of a block from one to another."""
+    op: Operation | None = first
+    while op is not None and op is not last:
+        yield op
+        op = op.next_op
+    yield last
+
+
+def _hoist(buffer: SSAValue, place: Operation, later: set[Operation]) -> None:
+    """Move the op that makes a buffer before `place`, and what it is a view of."""
+    owner = buffer.owner
+    if isinstance(owner, Operation) and owner in later:
+        for operand in owner.operands:
+            _hoist(operand, place, later)
+        _move(owner, place, later)
+
+
+def _move(op: Operation, place: Operation, later: set[Operation]) -> None:
+    """Move an op of those `later` before `place`."""
+    later.discard(op)
+    op.detach()
+    block = place.parent
+    assert block is not None
+    block.insert_op_before(op, place)
 
 
 def _erase_views(root: SSAValue) -> None:

@@ -52,11 +52,13 @@ def group_rows(module: ModuleOp, target: MachineTarget, threads: int) -> None:
 class RowGroup:
     """Nests that may run block by block, and all ways to see them so, by the number of rows.
 
-    `behind` are the ops between them from the first one on that has to run after some of them.
+    `behind` are the ops between them that have to run after some of them, `ahead` those between
+    these that need not: they run before.
     """
 
     ways: dict[int, list[NestRows]]
     behind: list[Operation] = field(default_factory=list[Operation])
+    ahead: list[Operation] = field(default_factory=list[Operation])
 
     @property
     def ops(self) -> list[NestOp]:
@@ -107,8 +109,10 @@ class _Scan:
         elif group is None or not self._may_stand_between(op, group):
             self._finish()
             self._start(op)
-        elif group.behind or any(_conflict(op, other) for other in group.ops):
+        elif any(_conflict(op, other) for other in (*group.ops, *group.behind)):
             group.behind.append(op)
+        elif group.behind:
+            group.ahead.append(op)
 
     def _start(self, op: Operation) -> None:
         if isinstance(op, NestOp):
@@ -130,7 +134,7 @@ class _Scan:
         members = group.ways[rows]
         size = _block_rows(members, rows, self.target, self.threads)
         if size is not None and _shared_bytes(members) >= LEAST_SHARED_BYTES:
-            build_rows(members, rows, size, group.behind)
+            build_rows(members, rows, size, group.behind, group.ahead)
 
 
 def _elements(value: SSAValue) -> int:

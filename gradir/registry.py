@@ -47,6 +47,7 @@ PASSES: dict[str, str] = {
     "gradir-expand-slices": "gradir.passes.lower.expand_slices:ExpandSlicesPass",
     "gradir-fuse": "gradir.passes.fusion.fuse:FusePass",
     "gradir-gradient": "gradir.compiler.measured_gradient:MeasuredGradientPass",
+    "gradir-group-rows": "gradir.compiler.stage_passes:GroupRowsPass",
     "gradir-hoist": "gradir.passes.cleanup.hoist:HoistPass",
     "gradir-inline": "gradir.passes.cleanup.inline:InlinePass",
     "gradir-inline-checkpoints": "gradir.passes.recompute.inline_checkpoints:InlineCheckpointsPass",

@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import ClassVar, cast
+from typing import ClassVar, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -85,11 +85,12 @@ from gradir.dialects.loopnest.checks import (
 )
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
+from gradir.dialects.loopnest.rows import RowsOp
 from gradir.dialects.loopnest.text import parse_loop_header, print_loop, subscripts
 
 __all__ = [
-    "CheckIndexOp", "ContractOp", "IndexOp", "LoadOp", "LoopOp", "Loopnest", "NestOp", "Output",
-    "ReshapeOp", "ShapedType", "YieldOp", "scalar_type",
+    "CheckIndexOp", "ContractOp", "IndexOp", "KernelOp", "LoadOp", "LoopOp", "Loopnest", "NestOp",
+    "Output", "ReshapeOp", "ShapedType", "YieldOp", "scalar_type",
 ]  # fmt: skip
 
 COMBINERS = ("none", "add", "multiply", "maximum", "minimum", "and", "or")
@@ -482,12 +483,16 @@ class BarrierOp(ViewOp):
     traits = traits_def()
 
 
+KernelOp: TypeAlias = LoopOp | ForallOp | RowsOp
+"""What native code is a kernel of."""
+
 Loopnest = Dialect(
     "loopnest",
     [
         NestOp,
         ContractOp,
         ForallOp,
+        RowsOp,
         ReshapeOp,
         BarrierOp,
         *body_ops.OPS,

@@ -11,21 +11,24 @@ from collections.abc import Hashable
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i8, i64
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
 
 from gradir.codegen.contractions.kernel import THREADS, contract_scratch_bytes
 from gradir.codegen.driver.kernel_key import kernel_key
 from gradir.codegen.nests.kernel import nest_scratch_bytes
+from gradir.codegen.rows.kernel import rows_scratch_bytes
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.value_names import SCRATCH
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp
+from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.buffers.plan_memory import check_on_buffers
 from gradir.passes.buffers.state import alloc_of
 
 
 def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> None:
     """Needs: buffers, not yet planned. Leaves: a `memref.alloc` for each loop op that wants one,
-    and on each contraction the number of threads that it is split for."""
+    and on each contraction, and nests over rows, the number of threads that it is split for."""
     for function in [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]:
         name = function.sym_name.data
         if "gradir.arena" in function.attributes:
@@ -38,7 +41,12 @@ def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> N
     # of equal ops, one is planned
     sizes: dict[Hashable, int] = {}
     for op in list(module.walk()):
-        if isinstance(op, LoopOp) and op.outputs and not op.scratch:
+        if isinstance(op, RowsOp):
+            op.attributes[THREADS] = IntegerAttr(threads, i64)
+            # of its blocks and sums; its nests have none
+            if size := rows_scratch_bytes(op, target, threads):
+                op.take_scratch(_alloc(op, size))
+        elif isinstance(op, LoopOp) and op.outputs and not op.scratch and not _is_in_rows(op):
             if isinstance(op, ContractOp):
                 op.attributes[THREADS] = IntegerAttr(threads, i64)
             key = kernel_key(op, op.operands)
@@ -55,16 +63,28 @@ def _scratch_bytes(op: LoopOp, target: MachineTarget, threads: int) -> int:
     return nest_scratch_bytes(op, target)
 
 
-def _attach(op: LoopOp, size: int) -> None:
+def _is_in_rows(op: LoopOp) -> bool:
+    return isinstance(op.parent_op(), RowsOp)
+
+
+def _alloc(op: Operation, size: int) -> SSAValue:
+    """A new buffer of bytes before an op."""
     block = op.parent
     assert block is not None
     alloc = alloc_of(MemRefType(i8, [size]))
     alloc.location = op.location
     alloc.memref.name_hint = SCRATCH
     block.insert_op_before(alloc, op)
+    return alloc.memref
+
+
+def _attach(op: LoopOp, size: int) -> None:
+    scratch = _alloc(op, size)
+    block = op.parent
+    assert block is not None
     new = type(op)(
         op.extents, op.inputs, op.input_accesses, op.output_list, op.detach_region(op.body),
-        op.input_pads, op.outputs, op.starting_outputs, alloc.memref, op.roles,
+        op.input_pads, op.outputs, op.starting_outputs, scratch, op.roles,
     )  # fmt: skip
     new.location = op.location
     new.attributes |= op.attributes

@@ -19,6 +19,7 @@ from xdsl.traits import ConstantLike
 from xdsl.transforms.common_subexpression_elimination import cse
 
 from gradir.codegen.contractions.kernel import THREADS
+from gradir.codegen.rows.group_rows import group_rows
 from gradir.codegen.scratch import allocate_scratch
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.interfaces import TensorOp
@@ -26,6 +27,7 @@ from gradir.dialects.base.shapes import is_tensor
 from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.dialects.loopnest.loopnest import ContractOp
+from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.buffers.bufferize import bufferize
 from gradir.passes.buffers.plan_memory import MemoryPlan, plan_memory
 from gradir.passes.cleanup.dce import dce
@@ -99,6 +101,10 @@ def _allocate_scratch(module: ModuleOp, machine: Machine) -> None:
     allocate_scratch(module, machine.target, machine.threads)
 
 
+def _group_rows(module: ModuleOp, machine: Machine) -> None:
+    group_rows(module, machine.target, machine.threads)
+
+
 def _plan_memory(module: ModuleOp, machine: Machine) -> Plans:
     del machine
     return plan_memory(module)
@@ -121,7 +127,7 @@ def _is_on_buffers(op: Operation) -> bool:
 
 
 def _is_split(op: Operation) -> bool:
-    return not isinstance(op, ContractOp) or THREADS in op.attributes
+    return not isinstance(op, ContractOp | RowsOp) or THREADS in op.attributes
 
 
 def _is_placed(op: Operation) -> bool:
@@ -163,6 +169,8 @@ STAGES: tuple[Stage, ...] = (
     _stage("gradir-schedule", schedule),
     # needs: one block a function;    leaves: buffers, no tensors; results in the caller's memory
     _stage("gradir-bufferize", bufferize, _is_on_buffers),
+    # needs: buffers, not planned;    leaves: nests that share rows as one op, block by block
+    Stage("gradir-group-rows", _group_rows, _is_on_buffers),
     # needs: all other buffers;       leaves: scratch, and the threads each contraction is split for
     Stage("gradir-allocate-scratch", _allocate_scratch, _is_split),
     # needs: static buffers, all;     leaves: one arena a function, with its plan

@@ -1,4 +1,4 @@
-"""Passes with a target machine: gradir-allocate-scratch and gradir-stages."""
+"""Passes with a target machine: gradir-group-rows, gradir-allocate-scratch, gradir-stages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from gradir.codegen.rows.group_rows import group_rows
 from gradir.codegen.scratch import allocate_scratch
 from gradir.compiler.pipeline import STAGES, Machine, run_stages, stages_until
 from gradir.dialects.base.diagnostics import PassError
@@ -24,6 +25,19 @@ class AllocateScratchPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = Machine.here(self.threads)
         allocate_scratch(op, machine.target, machine.threads)
+
+
+@dataclass(frozen=True)
+class GroupRowsPass(ModulePass):
+    """Run nests that work row by row block by block of rows, as suits this machine."""
+
+    name = "gradir-group-rows"
+
+    threads: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = Machine.here(self.threads)
+        group_rows(op, machine.target, machine.threads)
 
 
 @dataclass(frozen=True)

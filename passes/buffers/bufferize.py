@@ -35,7 +35,7 @@ from xdsl.traits import ConstantLike
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import TensorOp, has_trait
-from gradir.dialects.base.shapes import element_of, is_scalar, is_static, is_tensor
+from gradir.dialects.base.shapes import element_of, is_scalar, is_static, is_tensor, shape_of
 from gradir.dialects.foreign.elements import dense_of
 from gradir.dialects.grad.tape import TapeType
 from gradir.dialects.loopnest.buffer_ops import WindowOp
@@ -285,7 +285,9 @@ class _Bufferizer:
             return window
         for value, root in zip(op.inputs, places.reads, strict=True):
             if self._may_write(places, output, s.values[value], root):
-                return s.values[value]
+                # one number is not worth an order between its readers
+                if prod(shape_of(value.type)) > 1 or value.has_one_use():
+                    return s.values[value]
         return s.alloc(output.type, op, result.name_hint)
 
     def _started(self, places: _Places, result: OpResult, start: SSAValue) -> SSAValue:

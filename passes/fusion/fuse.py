@@ -53,6 +53,7 @@ def fuse_block(block: Block) -> None:
             _merge(block, group)
     for op in block.ops:
         if isinstance(op, LoopOp):
+            _merge_equal_inputs(op)
             _merge_equal_ops(op.body.block)
 
 
@@ -150,6 +151,25 @@ class _Merged:
             self.kept.append(result)
             self.outputs.append(Output(output.type, access, output.combiner))
             self.yields.append(value)
+
+
+def _merge_equal_inputs(op: LoopOp) -> None:
+    """Read once what the body of an op is handed several times in one way."""
+    inputs, hidden = inputs_of(op), op.HIDDEN_INPUTS
+    first: dict[Input, int] = {}
+    block = op.body.block
+    arguments = list(block.args)[1 if hidden else 0 :]
+    kept = list(range(hidden))
+    for k, argument in enumerate(arguments, hidden):
+        twin = first.setdefault(inputs[k], k)
+        if twin == k:
+            kept.append(k)
+        else:
+            argument.replace_all_uses_with(arguments[twin - hidden])
+            block.erase_arg(argument)
+    if len(kept) < len(inputs):
+        ours = [inputs[k] for k in kept]
+        op.set_inputs([i.value for i in ours], [i.access for i in ours], [i.pad for i in ours])
 
 
 def _merge_equal_ops(body: Block) -> None:

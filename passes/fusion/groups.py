@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -63,7 +64,8 @@ class Grouping:
         self._effect_before: dict[Operation, Operation] = {}
         self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], FusionGroup] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
-        self._nests_before = _running_count(block)
+        self._iterations_before = _running_iterations(block)
+        self._large: dict[int, int] = {}
         for op, position in self._positions.items():
             self._place(op, position)
 
@@ -174,31 +176,66 @@ class Grouping:
             early.inputs.keys() | late.inputs.keys()
         ):
             return False
-        if len(early.ops) + len(late.ops) > MOST_OPS:
+        if len(early.ops) + len(late.ops) > MOST_OPS or self._waits_for_more(early, late):
+            return False
+        if self._waits_for_more(late, early):
             return False
         # `late` may have grown by members that stand before those of `early`
         in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
         return in_place and not self._between(early, late)
 
+    def _waits_for_more(self, one: FusionGroup, other: FusionGroup) -> bool:
+        """A small group that others read too would come to wait for a large nest."""
+        large = self._larger_than(SMALL * prod(one.space or ()))
+        if not large & other.needs & ~one.needs & ~one.members:
+            return False
+        inside = {*one.ops, *other.ops}
+        readers = {use.operation for op in one.ops for r in op.results for use in r.uses}
+        return not self._is_returned(readers - inside) and bool(readers - inside)
+
+    def _larger_than(self, iterations: int) -> int:
+        """The positions of the loop ops with at least so many iterations."""
+        if iterations not in self._large:
+            self._large[iterations] = sum(
+                1 << position
+                for op, position in self._positions.items()
+                if _iterations(op) >= iterations
+            )
+        return self._large[iterations]
+
     def _best_place(self, one: FusionGroup, other: FusionGroup) -> int | None:
         """The first group's place if hoisting the second is legal and saves bytes, else the
-        second's if delaying the first saves bytes, else None. With no nest between them any legal
-        place will do."""
+        second's if delaying the first saves bytes, else None. With no nests between them but small
+        ones any legal place will do."""
         first, second = sorted((one, other), key=lambda g: g.place)
         before = self._before(second) - {first}
-        may_hoist = all(group.place < first.place for group in before)
-        if not self._nests_between(first, second):
+        may_hoist = all(self._may_run_by(first.place, g, second) for g in before)
+        if self._iterations_between(first, second) * SMALL <= prod(first.space or ()):
             return first.place if may_hoist else second.place
         inside = {*first.ops, *second.ops}
         if may_hoist and self._saves_hoisted(first, second, inside):
             return first.place
         return second.place if self._saves_delayed(first, second, inside) else None
 
-    def _nests_between(self, first: FusionGroup, second: FusionGroup) -> int:
-        """How many nests of others stand between the places of two groups."""
+    def _may_run_by(self, place: int, group: FusionGroup, reader: FusionGroup) -> bool:
+        """The group stands before a place, or what it makes is small and it could stand there."""
+        if group.place < place:
+            return True
+        if not all(isinstance(op, NestOp) for op in group.ops) or reader.space is None:
+            return False
+        made = sum(prod(shape_of(r.type)) for op in group.ops for r in op.results)
+        before = all(other.place < place for other in self._before(group))
+        return before and made * SMALL <= prod(reader.space)
+
+    def _iterations_between(self, first: FusionGroup, second: FusionGroup) -> int:
+        """How many iterations of others stand between the places of two groups."""
         begin, end = first.place + 1, second.place
-        ours = (first.members | second.members) >> begin & ((1 << end - begin) - 1)
-        return self._nests_before[end] - self._nests_before[begin] - ours.bit_count()
+        ours = sum(
+            _iterations(op)
+            for op in (*first.ops, *second.ops)
+            if begin <= self._positions[op] < end
+        )
+        return self._iterations_before[end] - self._iterations_before[begin] - ours
 
     def _saves_hoisted(
         self, first: FusionGroup, second: FusionGroup, inside: set[Operation]
@@ -269,6 +306,8 @@ class Grouping:
 
     def _merge(self, early: FusionGroup, late: FusionGroup, place: int) -> None:
         early = self.group_of[early.ops[0]]
+        for group in self._before(max((early, late), key=lambda g: g.place)):
+            group.place = min(group.place, place)
         early.place = place
         early.ops += late.ops
         early.members |= late.members
@@ -307,12 +346,13 @@ def _is_worth_sharing(value: SSAValue, space: tuple[int, ...]) -> bool:
     return SMALL * prod(shape_of(value.type)) >= prod(space)
 
 
-def _running_count(block: Block) -> list[int]:
-    """How many loop ops stand before each position."""
-    counts = [0]
-    for op in block.ops:
-        counts.append(counts[-1] + isinstance(op, LoopOp))
-    return counts
+def _running_iterations(block: Block) -> list[int]:
+    """How many iterations of loop ops stand before each position."""
+    return list(accumulate(map(_iterations, block.ops), initial=0))
+
+
+def _iterations(op: Operation) -> int:
+    return prod(op.extents) if isinstance(op, LoopOp) else 0
 
 
 def _space(op: Operation) -> tuple[int, ...] | None:

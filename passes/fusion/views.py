@@ -1,21 +1,33 @@
 """The first half of fusion: nests that only move or repeat elements disappear into their readers.
 
 A nest whose body computes nothing (a view: transpose, slice, broadcast, constant, iota) is read
-through: the reader's access is composed with the view's. A nest that computes is read through
-too where it has one reader that reads each of its elements at most once.
+through: the reader's access is composed with the view's. So is a nest that computes one number
+from constants alone, as the cotangent 1 / n of a mean. A nest that computes is read through
+too where it has one reader that reads each of its elements at most once, and where it spreads small
+tensors by a little arithmetic (x[:, None] - y): its elements cost less than their place in memory.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.base.access import Access, Row
+from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.building.body import computes
 from gradir.dialects.loopnest.loopnest import ContractOp, IndexOp, LoopOp, NestOp
+
+# Results so many times larger than all that is read for them are computed where they are read, by
+# so many ops at most of those that take one instruction.
+SMALL, MOST_SPREAD_OPS = 16, 12
+_CHEAP = (
+    IndexOp, arith.ConstantOp, arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp, arith.AddiOp,
+    arith.SubiOp, arith.CmpfOp, arith.CmpiOp, arith.SelectOp, arith.ExtFOp, arith.TruncFOp,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,9 +86,28 @@ def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp) -> bool:
         return _is_pure_view(producer)
     if isinstance(op, ContractOp) and any(pad is not None for pad in producer.input_pads):
         return False
-    if computes(producer.body.block):
-        return _reads_once(op, one, producer)
+    if computes(producer.body.block) and not _is_number(producer):
+        return _reads_once(op, one, producer) or _spreads(op, producer)
     return True
+
+
+def _is_number(producer: NestOp) -> bool:
+    """Arithmetic on constants, the same for all elements: LLVM folds it."""
+    ops = list(producer.body.block.ops)[:-1]
+    return not producer.inputs and all(op.name.startswith("arith.") for op in ops)
+
+
+def _spreads(op: LoopOp, producer: NestOp) -> bool:
+    """The producer makes much of little, and op needs no element more often than it is made."""
+    size = prod(producer.extents)
+    ops = list(producer.body.block.ops)[:-1]
+    return (
+        isinstance(op, NestOp)
+        and prod(op.extents) <= size
+        and len(ops) <= MOST_SPREAD_OPS
+        and all(isinstance(inner, _CHEAP) for inner in ops)
+        and SMALL * sum(prod(shape_of(value.type)) for value in producer.inputs) <= size
+    )
 
 
 def _is_pure_view(producer: NestOp) -> bool:

@@ -29,6 +29,7 @@ from gradir.dialects.loopnest.body_ops import IndexOp, LanesOp, LoadOp, StoreOp
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp
+from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.analysis.ranges import Ranges
 
 WAY_OUT = "trust the text (trusted=True in gradir.parse, --trust-input) if it is your own"
@@ -36,7 +37,7 @@ WAY_OUT = "trust the text (trusted=True in gradir.parse, --trust-input) if it is
 LARGE = 1 << 62
 """Sums of indices and offsets below it do not overflow."""
 
-_ON_BUFFERS = (*buffer_ops.OPS, HostInvokeOp)
+_ON_BUFFERS = (*buffer_ops.OPS, HostInvokeOp, RowsOp)
 _PREFIX = "gradir."
 
 

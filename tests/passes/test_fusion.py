@@ -253,6 +253,28 @@ def test_a_long_chain_is_one_loop() -> None:
 # Memory.
 
 
+@pytest.mark.parametrize("mode", ["grad", "vjp"])
+def test_a_mean_and_its_gradient_are_one_loop(mode: str) -> None:
+    """The cotangent 1 / n is a number, and what divides the sum waits: neither parts the two."""
+    x = "tensor<4096xf32>"
+    module = gradir.parse(
+        program(
+            f"%x: {x}",
+            "tensor<f32>",
+            f"%e = array.exp %x : {x}",
+            f"%t = array.tanh %x : {x}",
+            f"%y = array.multiply %e, %t : {x}",
+            f"%m = array.mean %y : {x} -> tensor<f32>",
+            "func.return %m : tensor<f32>",
+        )
+    ).gradient("f", mode=mode)
+    fn = gradir.compile(module, f"f_{mode}")
+    assert fn.plan.peak_bytes < 4096
+    arrays = [np.linspace(-1, 1, 4096, dtype=np.float32), np.float32(2)][: 1 + (mode == "vjp")]
+    for got, want in zip(fn(*arrays), gradir.interpret(module, f"f_{mode}", *arrays), strict=True):
+        np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-9)
+
+
 def assert_disjoint(plan: MemoryPlan) -> None:
     """Buffers that are alive together do not overlap; all lie in the arena, aligned."""
     for k, one in enumerate(plan.buffers):
@@ -354,3 +376,28 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
     ]  # fmt: skip
     assert ops[2].operands[0] is ops[1].results[1] or ops[2].operands[0] is ops[1].results[0]
     assert ops[3].operands[0].name_hint == "x"
+
+
+def test_what_spreads_small_tensors_has_no_memory() -> None:
+    """Differences of all pairs are computed where they are read, forward and backward."""
+    module = gradir.parse(
+        program(
+            "%x: tensor<200x1x3xf32>, %y: tensor<1x100x3xf32>",
+            "tensor<f32>",
+            "%a = array.broadcast_to %x : tensor<200x1x3xf32> -> tensor<200x100x3xf32>",
+            "%b = array.broadcast_to %y : tensor<1x100x3xf32> -> tensor<200x100x3xf32>",
+            "%d = array.subtract %a, %b : tensor<200x100x3xf32>",
+            "%q = array.multiply %d, %d : tensor<200x100x3xf32>",
+            "%r = array.sum %q {axis = 2} : tensor<200x100x3xf32> -> tensor<200x100xf32>",
+            "%e = array.exp %r : tensor<200x100xf32>",
+            "%s = array.sum %e : tensor<200x100xf32> -> tensor<f32>",
+            "func.return %s : tensor<f32>",
+        )
+    ).gradient("f", mode="grad", wrt=[1])
+    fn = gradir.compile(module, "f_grad", threads=1)
+    # distances and their exponentials have 80 KB each, differences would have 240
+    assert fn.plan.peak_bytes < 200_000
+    arrays = [np.linspace(0, 1, 600, dtype=np.float32).reshape(200, 1, 3)]
+    arrays.append(np.linspace(1, 0, 300, dtype=np.float32).reshape(1, 100, 3))
+    for got, want in zip(fn(*arrays), gradir.interpret(module, "f_grad", *arrays), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)

@@ -211,7 +211,7 @@ ROOMS = {
         *("rules", "rules.loops", "gradient", "batch", "lower", "training", "fusion", "buffers"),
     ),
     "gradir/codegen": (
-        *("text", "vector_math", "bodies", "gemm", "nests", "contractions", "programs"),
+        *("text", "vector_math", "bodies", "gemm", "nests", "contractions", "programs", "rows"),
         *("driver", "scratch"),
     ),
     "gradir/frontends": ("tracing", "functions", "transforms", "optim", "training", "caffe2"),

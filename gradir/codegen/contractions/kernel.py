@@ -58,6 +58,7 @@ from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import ContractOp, ShapedType
+from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.analysis.contraction_chains import copied_factors, is_single_chain
 
 # Nanoseconds, as measured: to pack a byte, to multiply and add a vector, to load one of the right
@@ -65,7 +66,7 @@ from gradir.passes.analysis.contraction_chains import copied_factors, is_single_
 PACK_COST, MULTIPLY_COST, LOAD_COST, TRANSPOSED_LOAD_COST = 0.1, 0.11, 0.5, 1.0
 
 THREADS = "gradir.threads"
-"""On a contraction: the number of threads that it is split for, and its scratch memory with it."""
+"""On a contraction, or nests over rows: the threads that it and its scratch are split for."""
 
 
 def emit_contract(op: ContractOp, name: str, target: MachineTarget, threads: int) -> Kernel:
@@ -74,8 +75,8 @@ def emit_contract(op: ContractOp, name: str, target: MachineTarget, threads: int
     return _emit(op, name, target, planned_threads(op) or threads)
 
 
-def planned_threads(op: ContractOp) -> int | None:
-    """The number of threads that gradir-allocate-scratch wrote on a contraction, if it did."""
+def planned_threads(op: ContractOp | RowsOp) -> int | None:
+    """The number of threads that gradir-allocate-scratch wrote on an op, if it did."""
     planned = op.attributes.get(THREADS)
     if planned is None:
         return None

@@ -18,9 +18,8 @@ from gradir.codegen.driver.threads import SharedWork, Use
 from gradir.dialects.base.constants import constant_integer
 from gradir.dialects.base.diagnostics import LocatedError, value_name
 from gradir.dialects.loopnest.buffer_ops import RecordsAtOp, RecordsOp, ReserveOp, WindowOp
-from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
-from gradir.dialects.loopnest.loopnest import LoopOp, ReshapeOp
+from gradir.dialects.loopnest.loopnest import KernelOp, ReshapeOp
 from gradir.passes.analysis.liveness import is_control_flow
 from gradir.passes.analysis.region_ops import blocks_of
 
@@ -103,7 +102,7 @@ class BufferTable:
 
     def uses_of(self, op: Operation) -> Iterator[Use]:
         """What an op and the ops in its regions touch."""
-        if isinstance(op, LoopOp | ForallOp):
+        if isinstance(op, KernelOp):
             for k, operand in enumerate(op.operands):
                 yield from self._buffers[operand].use(k >= len(op.inputs))
         elif isinstance(op, HostInvokeOp):

@@ -11,20 +11,19 @@ from gradir.codegen.bodies.op_table import OPS, cost
 from gradir.codegen.programs.cost import MEMORY_COST
 from gradir.codegen.text.kernel import Kernel
 from gradir.codegen.text.polls import FUEL, LoopCosts
-from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
-from gradir.dialects.loopnest.loopnest import LoopOp
+from gradir.dialects.loopnest.loopnest import KernelOp
 from gradir.passes.analysis.region_flow import trips
 
 # A kernel that polls may take much longer than one thinks, but little more than a poll's fuel.
 POLLING_KERNEL_COST = FUEL / 16
 
 
-def driver_costs(kernel_of: Callable[[LoopOp | ForallOp], Kernel]) -> LoopCosts:
+def driver_costs(kernel_of: Callable[[KernelOp], Kernel]) -> LoopCosts:
     """The costs of a driver's loops; `kernel_of` gives the kernel of an op."""
 
     def cost_of(op: Operation) -> float:
-        if isinstance(op, LoopOp | ForallOp):
+        if isinstance(op, KernelOp):
             kernel = kernel_of(op)
             nanoseconds = sum(phase.cost for phase in kernel.phases)
             return max(nanoseconds, POLLING_KERNEL_COST) if kernel.polls else nanoseconds

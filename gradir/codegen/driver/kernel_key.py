@@ -9,11 +9,10 @@ from collections.abc import Hashable, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from gradir.dialects.loopnest.forall import ForallOp
-from gradir.dialects.loopnest.loopnest import LoopOp
+from gradir.dialects.loopnest.loopnest import KernelOp
 
 
-def kernel_key(op: LoopOp | ForallOp, buffers: Sequence[Hashable]) -> Hashable:
+def kernel_key(op: KernelOp, buffers: Sequence[Hashable]) -> Hashable:
     """The key of a loop op whose operands lie in `buffers`.
 
     Only which operands share a buffer enters, since a kernel may rely on distinct ones.

@@ -14,10 +14,12 @@ from gradir.codegen.driver.report import KernelReport, PhaseReport
 from gradir.codegen.driver.threads import SharedWork
 from gradir.codegen.nests.kernel import emit_nest
 from gradir.codegen.programs.kernel import emit_forall
+from gradir.codegen.rows.kernel import emit_rows
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.loopnest.forall import ForallOp
-from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp
+from gradir.dialects.loopnest.loopnest import ContractOp, KernelOp, NestOp
+from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.analysis.liveness import is_control_flow
 from gradir.passes.analysis.region_flow import times, trips
 from gradir.passes.analysis.region_ops import blocks_of
@@ -48,13 +50,13 @@ class KernelCache:
         self.records: list[tuple[int, int]] = []
         self._kernels: dict[Hashable, EmittedKernel] = {}
         # an op is asked for twice: for the costs of its phases, and for their calls
-        self._of_ops: dict[LoopOp | ForallOp, EmittedKernel] = {}
+        self._of_ops: dict[KernelOp, EmittedKernel] = {}
         self._own_record: int | None = None
 
     def all(self) -> list[EmittedKernel]:
         return list(self._kernels.values())
 
-    def emitted(self, op: LoopOp | ForallOp) -> EmittedKernel:
+    def emitted(self, op: KernelOp) -> EmittedKernel:
         """The kernel of `op`, which is written to the module if no equal op was before."""
         known = self._of_ops.get(op)
         if known is None:
@@ -67,7 +69,7 @@ class KernelCache:
             self._of_ops[op] = known
         return known
 
-    def _write(self, op: LoopOp | ForallOp, name: str) -> EmittedKernel:
+    def _write(self, op: KernelOp, name: str) -> EmittedKernel:
         kernel = self._emit(op, name)
         phases = [PhaseReport(p.items, p.cost, self.work.is_shared(p)) for p in kernel.phases]
         report = KernelReport(name, op.name, tuple(phases))
@@ -78,18 +80,20 @@ class KernelCache:
     ) -> Iterator[tuple[KernelPhase, int | None]]:
         """The phases of all kernels in a block and its regions, and how often each runs at most."""
         for op in block.ops:
-            if isinstance(op, LoopOp | ForallOp):
+            if isinstance(op, KernelOp):
                 for phase in self.emitted(op).kernel.phases:
                     yield phase, executions
             elif is_control_flow(op):
                 for inner in blocks_of(op):
                     yield from self.phases(inner, times(executions, trips(op)))
 
-    def _emit(self, op: LoopOp | ForallOp, name: str) -> Kernel:
+    def _emit(self, op: KernelOp, name: str) -> Kernel:
         if isinstance(op, ContractOp):
             return emit_contract(op, name, self.target, self.threads)
         if isinstance(op, ForallOp):
             return emit_forall(op, name, self.target)
+        if isinstance(op, RowsOp):
+            return emit_rows(op, name, self.target, self.threads)
         assert isinstance(op, NestOp)
         return emit_nest(op, name, self.target)
 

@@ -32,9 +32,8 @@ from gradir.dialects.loopnest.buffer_ops import (
     ReserveOp,
     WindowOp,
 )
-from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
-from gradir.dialects.loopnest.loopnest import LoopOp, ReshapeOp
+from gradir.dialects.loopnest.loopnest import KernelOp, ReshapeOp
 
 
 class LoopBlocks:
@@ -66,7 +65,7 @@ class LoopBlocks:
     def _split(self, loop: scf.ForOp) -> Split | None:
         writes = set[Use]()
         for op in loop.walk():
-            if isinstance(op, LoopOp | ForallOp | HostInvokeOp):
+            if isinstance(op, KernelOp | HostInvokeOp):
                 return None
             if isinstance(op, memref.StoreOp):
                 writes.update(self.scalars.place_of(op.memref).use(writes=True))

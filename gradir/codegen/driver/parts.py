@@ -11,9 +11,8 @@ from xdsl.ir import Block
 
 from gradir.codegen.driver.threads import RETURN, SharedWork
 from gradir.codegen.text.target import MachineTarget
-from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
-from gradir.dialects.loopnest.loopnest import LoopOp, ReshapeOp
+from gradir.dialects.loopnest.loopnest import KernelOp, ReshapeOp
 
 # Calls of a part, and those from which on a driver without control flow has parts.
 LONG_LIST = 64
@@ -24,10 +23,10 @@ _PARAMETERS = "ptr %table, i64 %thread, i64 %threads, ptr %barrier"
 def is_long_list(block: Block) -> bool:
     """Whether a function does nothing but call kernels, and many."""
     plain = (
-        *(LoopOp, ForallOp, HostInvokeOp, ReshapeOp, arith.ConstantOp, func.ReturnOp),
+        *(KernelOp, HostInvokeOp, ReshapeOp, arith.ConstantOp, func.ReturnOp),
         *(memref.ViewOp, memref.GetGlobalOp),
     )
-    calls = sum(isinstance(op, LoopOp | ForallOp) for op in block.ops)
+    calls = sum(isinstance(op, KernelOp) for op in block.ops)
     return calls >= LONG_LIST and all(isinstance(op, plain) for op in block.ops)
 
 

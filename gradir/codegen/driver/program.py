@@ -57,9 +57,8 @@ from gradir.codegen.vector_math import collect
 from gradir.codegen.vector_math.target_functions import complete
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.buffer_ops import ReserveOp, WindowOp
-from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
-from gradir.dialects.loopnest.loopnest import LoopOp
+from gradir.dialects.loopnest.loopnest import KernelOp
 from gradir.passes.analysis.liveness import is_control_flow
 from gradir.passes.analysis.region_ops import blocks_of
 
@@ -159,7 +158,7 @@ class _Driver:
         self.buffers.new_part()
 
     def op(self, op: Operation) -> None:
-        if isinstance(op, LoopOp | ForallOp):
+        if isinstance(op, KernelOp):
             self.loop(op)
         elif is_control_flow(op):
             self.flow(op)
@@ -275,7 +274,7 @@ class _Driver:
         arguments = f"ptr @{HOST_RECORDS}, i64 {code}, ptr {table}, ptr %table"
         self.polls.leave_if(self.text.emit(f"call i64 @{HOST_SYMBOL}({arguments})"))
 
-    def loop(self, op: LoopOp | ForallOp) -> None:
+    def loop(self, op: KernelOp) -> None:
         emitted = self.kernels.emitted(op)
         buffers = [self.buffers[operand] for operand in op.operands]
         ends = ["ptr null"] if not op.scratch else []

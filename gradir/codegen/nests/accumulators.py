@@ -6,6 +6,9 @@ partial results. The order of all that is combined is documented at `fold`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 from gradir.codegen.nests.space import LinearWrite
 from gradir.codegen.nests.writer import PassWriter
 from gradir.codegen.text.instructions import (
@@ -16,6 +19,9 @@ from gradir.codegen.text.instructions import (
     llvm_type,
 )
 
+Place: TypeAlias = tuple[int, str | None]
+"""How many elements after the first one a slot's are, and its mask."""
+
 
 class Accumulators:
     """The slots of one output.
@@ -25,21 +31,41 @@ class Accumulators:
     """
 
     def __init__(self, writer: PassWriter, write: LinearWrite, slots: int):
-        self.memory, self.f = writer.memory, writer.f
+        self.memory, self.f, self.loops = writer.memory, writer.f, writer.loops
         self.write, self.kind, self.lanes = write, write.value_kind, writer.lanes
         self.combiner = write.combiner
         self.keyed = is_float(self.kind) and self.combiner in ("maximum", "minimum")
         self.held = f"i{max(32, bits_of(self.kind))}" if self.keyed else self.kind
         self.type = llvm_type(self.held, self.lanes)
+        # from one place in `pointer` to the next, of a reduction that is done in parts
+        columns = write.offset.coefficients[writer.one.vector_dim]
+        self.stride = 1 if writer.one.reduces_lanes else columns
         self.slots = ["%" + self.f.fresh("total") for _ in range(slots)]
         writer.allocas += [f"  {slot} = alloca {self.type}" for slot in self.slots]
 
-    def reset(self) -> None:
+    def reset(self, places: Sequence[Place] = ()) -> None:
+        """What nothing comes to in all slots, or what an earlier part of the reduction left."""
+        if self.write.resumes:
+            for slot, (shift, mask) in zip(self.slots, places, strict=True):
+                address = self._address(shift)
+                args = (self.held, self.lanes, address, self.stride, mask)
+                self.set(slot, self.memory.load_strided(*args))
+            return
         start = identity(self.combiner, self.kind)
         if self.keyed:
             start = infinity_key(self.held, self.combiner)
         for slot in self.slots:
             self.set(slot, self.memory.splat(self.held, self.lanes, start))
+
+    def leave(self, places: Sequence[Place]) -> None:
+        """Leave the slots for a later part of the reduction."""
+        for slot, (shift, mask) in zip(self.slots, places, strict=True):
+            address, value = self._address(shift), self.get(slot)
+            self.memory.store_strided(self.held, self.lanes, address, self.stride, value, mask)
+
+    def _address(self, shift: int) -> str:
+        base = self.loops.address(self.write.pointer, self.held, self.write.offset, 0)
+        return self.memory.address(self.held, base, shift * self.stride)
 
     def get(self, slot: str) -> str:
         return self.f.emit(f"load {self.type}, ptr {slot}")

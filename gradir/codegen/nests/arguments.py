@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from gradir.codegen.bodies.emitter import LlvmValue
 from gradir.codegen.nests.loops import PassLoops, is_number
-from gradir.codegen.nests.space import Linear, LinearRead
+from gradir.codegen.nests.pieces import holds
+from gradir.codegen.nests.space import Guard, Linear, LinearRead
 
 
 class BodyArguments:
@@ -89,19 +90,32 @@ class BodyArguments:
             result = self.memory.binary("and", "i1", 1, result, condition)
         return result
 
+    def _state(self, guard: Guard, shift: int) -> bool | None:
+        """Whether a guard is known to hold in all lanes, or in none."""
+        if guard in self.loops.held:
+            return self.loops.held[guard]
+        if not is_number(self.loops.linears[guard.row]):
+            return None
+        first = int(self.loops.along_lanes(guard.row, shift))
+        return holds(guard, first, guard.row.coefficients[self.one.vector_dim], self.lanes)
+
     def _vector(self, read: LinearRead, shift: int, mask: str | None) -> str:
         assert read.offset is not None
-        mask = self._guard_mask(read, shift, mask)
+        states = {guard: self._state(guard, shift) for guard in read.guards}
+        if False in states.values():
+            return self.memory.splat(read.kind, self.lanes, read.other)
+        unknown = [guard for guard, known in states.items() if not known]
+        mask = self._guard_mask(unknown, shift, mask)
         address = self.loops.address(read.pointer, read.kind, read.offset, shift)
         stride = read.offset.coefficients[self.one.vector_dim]
         return self.memory.load_strided(read.kind, self.lanes, address, stride, mask, read.other)
 
-    def _guard_mask(self, read: LinearRead, shift: int, mask: str | None) -> str | None:
+    def _guard_mask(self, guards: Sequence[Guard], shift: int, mask: str | None) -> str | None:
         """The lanes of `mask` whose element is in the tensor."""
         v, lanes = self.one.vector_dim, self.lanes
         masks = [] if mask is None else [mask]
         scalars: list[str] = []
-        for guard in read.guards:
+        for guard in guards:
             step = guard.row.coefficients[v]
             if not step:
                 scalars.append(self._inside(guard.row, guard.extent, shift))

@@ -85,8 +85,9 @@ class _Columns:
 
     def write(self) -> None:
         writer, one = self.writer, self.writer.one
+        places = list(self.masks.items())
         for total in self.totals:
-            total.reset()
+            total.reset(places)
         with ExitStack() as loops:
             loops.enter_context(writer.arguments.hoisting(one.reduced, self.masks))
             for dim in sorted(one.reduced):
@@ -95,6 +96,9 @@ class _Columns:
             for number, (shift, mask) in enumerate(self.masks.items()):
                 self._one_vector(number, shift, mask)
         for total in self.totals:
+            if total.write.resumes:
+                total.leave(places)
+                continue
             for number, (shift, mask) in enumerate(self.masks.items()):
                 writer.store_total(total.write, total.result(number), writer.lanes, shift, mask)
 

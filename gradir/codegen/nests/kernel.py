@@ -12,6 +12,8 @@ several passes, each of which computes the body again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import SSAValue
 
 from gradir.codegen.nests.columns import write_column_reduction
@@ -32,7 +34,7 @@ from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math import call_often
 from gradir.dialects.loopnest.loopnest import NestOp
 
-__all__ = ["emit_nest", "nest_scratch_bytes"]
+__all__ = ["emit_nest", "nest_scratch_bytes", "parameters", "write_passes"]
 
 
 def nest_scratch_bytes(op: NestOp, target: MachineTarget) -> int:
@@ -43,21 +45,34 @@ def nest_scratch_bytes(op: NestOp, target: MachineTarget) -> int:
 def emit_nest(op: NestOp, name: str, target: MachineTarget) -> Kernel:
     """The functions of a nest on row-major contiguous buffers, called `name.0`, `name.1`, ..."""
     needs = Needs()
-    parameters = _parameters(op)
-    texts: list[str] = []
-    phases: list[KernelPhase] = []
-    for number, one in enumerate(plan_nest(op, target).passes):
-        writer = _write(one, target, needs, _in_place(op))
-        symbol = f"{name}.{number}"
-        texts.append(writer.text(f"@{symbol}", parameters))
-        phases.append(KernelPhase(symbol, writer.items.count, writer.cost()))
+    passes = plan_nest(op, target).passes
+    text, phases = write_passes(passes, name, parameters(op), target, needs, _in_place(op))
     return Kernel(
-        call_often("\n".join(texts), needs.functions, name, target.attributes),
-        tuple(phases),
+        call_often(text, needs.functions, name, target.attributes),
+        phases,
         frozenset(needs.functions),
         frozenset(needs.declarations),
         tuple(needs.messages),
     )
+
+
+def write_passes(
+    passes: Sequence[Pass],
+    name: str,
+    parameters: Sequence[str],
+    target: MachineTarget,
+    needs: Needs,
+    in_place: frozenset[str] = frozenset(),
+) -> tuple[str, tuple[KernelPhase, ...]]:
+    """The functions of passes, called `name.0`, `name.1`, ..., and how to call them."""
+    texts: list[str] = []
+    phases: list[KernelPhase] = []
+    for number, one in enumerate(passes):
+        writer = _write(one, target, needs, in_place)
+        symbol = f"{name}.{number}"
+        texts.append(writer.text(f"@{symbol}", parameters))
+        phases.append(KernelPhase(symbol, writer.items.count, writer.cost()))
+    return "\n".join(texts), tuple(phases)
 
 
 def _write(one: Pass, target: MachineTarget, needs: Needs, in_place: frozenset[str]) -> PassWriter:
@@ -78,16 +93,16 @@ def _write(one: Pass, target: MachineTarget, needs: Needs, in_place: frozenset[s
     return writer
 
 
-def _parameters(op: NestOp) -> list[str]:
-    """Buffers that the op writes and names once can not overlap another one."""
+def parameters(op: NestOp) -> list[str]:
+    """Of the functions of a nest; a buffer that it writes and names once overlaps no other."""
     names = [f"%in{k}" for k in range(len(op.inputs))]
     names += [f"%out{k}" for k in range(len(op.outputs))]
     shared = _shared(op)
-    parameters = [
+    pointers = [
         f"ptr {name}" if value in shared else f"ptr noalias {name}"
         for value, name in zip([*op.inputs, *op.outputs], names, strict=True)
     ]
-    return [*parameters, "ptr noalias %scratch", "ptr noalias %error", "i64 %begin", "i64 %end"]
+    return [*pointers, "ptr noalias %scratch", "ptr noalias %error", "i64 %begin", "i64 %end"]
 
 
 def _in_place(op: NestOp) -> frozenset[str]:

@@ -6,11 +6,12 @@ far; binding a dimension adds its part, so that each part is computed in the out
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gradir.codegen.nests.space import Linear, Pass
+from gradir.codegen.nests.pieces import Piece, pieces_of
+from gradir.codegen.nests.space import Guard, Linear, Pass
 from gradir.codegen.text.memory import MemoryInstructions, constant_mask
 
 
@@ -35,6 +36,8 @@ class PassLoops:
         self.extent = one.bounds[one.vector_dim]
         self.indices: dict[int, str] = {}
         self.linears: dict[Linear, str] = {k: str(k.constant) for k in one.linears}
+        # the guards that are known to hold, or not to, where the code stands
+        self.held: Mapping[Guard, bool] = {}
         self.spans = {d: Span("0", str(n)) for d, n in enumerate(one.bounds)}
 
     # Integers and addresses.
@@ -127,10 +130,12 @@ class PassLoops:
         dim, extent, span = self.one.vector_dim, self.extent, self.spans[self.one.vector_dim]
         width = unroll * self.lanes
         main = extent // width * width
-        if main:
-            with self.groups(span, main, width) as index, self.at(dim, index):
+        for piece in pieces_of(self.one, main, width):
+            with self.piece(span, piece, main, width) as index, self.at(dim, index):
+                before, self.held = self.held, piece.held
                 for k in range(unroll):
                     group(k * self.lanes, None)
+                self.held = before
         if main == extent:
             return
         with self.ending(span):
@@ -143,6 +148,26 @@ class PassLoops:
                     left = extent - main - k * self.lanes
                     mask = constant_mask(self.lanes, left) if left < self.lanes else None
                     group(k * self.lanes, mask)
+
+    @contextmanager
+    def piece(self, span: Span, piece: Piece, main: int, width: int) -> Generator[str]:
+        """The groups of a piece of the vector dimension that are in the span."""
+        low, high = piece.low, piece.high
+        if (low, high) == (0, main):
+            with self.groups(span, main, width) as index:
+                yield index
+        elif span.ends is None:
+            with self.f.loop(str(low), str(high), width, at_least_once=True) as index:
+                yield index
+        elif high - low == width:
+            begun = self.f.emit(f"icmp sle i64 {span.low}, {low}")
+            some = self.f.emit(f"icmp sgt i64 {span.high}, {low}")
+            with self.f.when(self.memory.binary("and", "i1", 1, begun, some), "piece"):
+                yield str(low)
+        else:
+            start = self.memory.intrinsic("smax", "i64", 1, span.low, str(low))
+            with self.f.loop(start, self.minimum(span.high, high), width) as index:
+                yield index
 
     @contextmanager
     def groups(self, span: Span, main: int, width: int) -> Generator[str]:

@@ -125,10 +125,12 @@ class NestPlan:
 
 def plan_nest(op: NestOp, target: MachineTarget) -> NestPlan:
     """The passes of a nest at buffer level or tensor level."""
-    return _Planner(op, target).plan()
+    return NestPlanner(op, target).plan()
 
 
-class _Planner:
+class NestPlanner:
+    """Plans one nest."""
+
     def __init__(self, op: NestOp, target: MachineTarget):
         self.op = op
         self.target = target
@@ -142,11 +144,11 @@ class _Planner:
             self._no_iterations(writes)
             return self.result
         plain = [w for w in writes if w.combiner == "none" and not w.symbols]
-        scattered = [w for w in writes if w not in plain and self._reduced(w) is None]
+        scattered = [w for w in writes if w not in plain and self.reduced_by(w) is None]
         groups: dict[frozenset[int], list[LinearWrite]] = {}
         for w in writes:
             if w not in plain and w not in scattered:
-                groups.setdefault(cast(frozenset[int], self._reduced(w)), []).append(w)
+                groups.setdefault(cast(frozenset[int], self.reduced_by(w)), []).append(w)
         for w in scattered:
             self._scatter(w)
         for w in (w for group in groups.values() for w in group):
@@ -156,12 +158,12 @@ class _Planner:
         last = len(self.bounds) - 1
         ordered = sorted(groups.items(), key=lambda item: last in item[0])
         for number, (reduced, group) in enumerate(ordered):
-            self._reduce(reduced, group, plain if number == len(ordered) - 1 else [])
+            self.reduce(reduced, group, plain if number == len(ordered) - 1 else [])
         if plain and not groups:
-            self._add(self._pass(plain))
+            self.add(self.make_pass(plain))
         return self.result
 
-    def _add(self, one: Pass) -> None:
+    def add(self, one: Pass) -> None:
         if 0 not in one.bounds:
             one = narrow_lanes(normalize(one))
             self.result.passes.append(interleave(one, self.target))
@@ -199,7 +201,7 @@ class _Planner:
         found = [(r.symbol, k) for k, r in enumerate(access.rows) if r.symbol is not None]
         return tuple((position + n, prod(shape[k + 1 :])) for n, (_, k) in enumerate(sorted(found)))
 
-    def _reduced(self, write: LinearWrite) -> frozenset[int] | None:
+    def reduced_by(self, write: LinearWrite) -> frozenset[int] | None:
         """The dimensions that an output leaves out; None if it has to combine in memory."""
         if write.symbols:
             return None
@@ -220,7 +222,7 @@ class _Planner:
         wanted = [w.position for w in writes] + [p for w in writes for p, _ in w.symbols]
         return BlockBody(self.op.body.block, tuple(required_ops(self.op.body.block, wanted)))
 
-    def _pass(self, writes: Sequence[LinearWrite]) -> Pass:
+    def make_pass(self, writes: Sequence[LinearWrite]) -> Pass:
         body = self._body(writes)
         used: set[SSAValue] = {v for op in body.ops for v in op.operands}
         used |= {self.op.yielded[w.position] for w in writes}
@@ -273,12 +275,12 @@ class _Planner:
             kinds, floats and bool(body.ops or one.writes[0].combiner != "none"), self.target
         )
 
-    def _reduce(
+    def reduce(
         self, reduced: frozenset[int], writes: Sequence[LinearWrite], plain: Sequence[LinearWrite]
     ) -> None:
         chunk = choose_chunk(self.bounds, reduced)
         if chunk is None:
-            self._add(replace(self._pass([*writes, *plain]), reduced=reduced))
+            self.add(replace(self.make_pass([*writes, *plain]), reduced=reduced))
             return
         combines: list[Pass] = []
         partial: list[LinearWrite] = []
@@ -286,10 +288,10 @@ class _Planner:
             first, second = self._partial(w, reduced, chunk)
             partial.append(first)
             combines.append(second)
-        one = self._pass([*partial, *plain])
-        self._add(replace(one, reduced=reduced, chunk=chunk))
+        one = self.make_pass([*partial, *plain])
+        self.add(replace(one, reduced=reduced, chunk=chunk))
         for second in combines:
-            self._add(second)
+            self.add(second)
 
     def _partial(
         self, write: LinearWrite, reduced: frozenset[int], chunk: ReductionChunk
@@ -338,12 +340,12 @@ class _Planner:
         self._convert(pointer, write.value_kind, write.pointer, write.kind, size)
 
     def _scatter_into(self, write: LinearWrite) -> None:
-        one = self._pass([write])
+        one = self.make_pass([write])
         parallel = self._parallel_dims(write)
         serial = frozenset(range(len(self.bounds))) - parallel
         uniform = self._uniform(one)
         varies = any(self.op.yielded[p] not in uniform for p, _ in write.symbols)
-        self._add(replace(one, reduced=serial, across_lanes=False, scalar=varies))
+        self.add(replace(one, reduced=serial, across_lanes=False, scalar=varies))
 
     def _parallel_dims(self, write: LinearWrite) -> frozenset[int]:
         """Dimensions whose iterations write to different elements: alone in a row, in one only."""
@@ -359,11 +361,11 @@ class _Planner:
         start = literal(write.kind, 0) if add else identity(write.combiner, write.kind)
         goal = LinearWrite(write.pointer, write.kind, write.kind, Linear((1,)), "none", 0)
         lanes = vector_lanes([write.kind], False, self.target)
-        self._add(Pass((size,), (), (goal,), CopyBody(start), lanes=lanes))
+        self.add(Pass((size,), (), (goal,), CopyBody(start), lanes=lanes))
 
     def _convert(self, source: str, kind: str, goal: str, goal_kind: str, size: int) -> None:
         """Copy a buffer into one of another element kind."""
-        self._add(
+        self.add(
             Pass(
                 bounds=(size,),
                 reads=(LinearRead(source, kind, Linear((1,))),),

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from math import prod
 
 from gradir.codegen.bodies.emitter import LlvmValue
-from gradir.codegen.nests.accumulators import Accumulators
+from gradir.codegen.nests.accumulators import Accumulators, Place
 from gradir.codegen.nests.space import accumulator_lanes
 from gradir.codegen.nests.writer import UNROLL_SIZE, PassWriter
 
@@ -25,8 +25,7 @@ def write_row_reduction(writer: PassWriter) -> None:
     inner = prod(one.bounds[d] for d in one.reduced) // one.pieces
     rows = _RowReduction(writer)
     with writer.items.each(writer.items.choose(kept, inner, 1)):
-        for accumulators in rows.totals:
-            accumulators.reset()
+        rows.begin()
         with ExitStack() as loops:
             for dim in reduced:
                 loops.enter_context(writer.loops.loop(dim))
@@ -56,6 +55,13 @@ class _RowReduction:
             Accumulators(writer, w, min(n, self.vectors) if self.unrolled else n)
             for w, n in zip(self.writes, self.total_slots, strict=True)
         ]
+
+    def begin(self) -> None:
+        for total in self.totals:
+            total.reset(self._places(total))
+
+    def _places(self, total: Accumulators) -> list[Place]:
+        return [(k * self.writer.lanes, None) for k in range(len(total.slots))]
 
     def along(self) -> None:
         if self.unrolled:
@@ -103,5 +109,8 @@ class _RowReduction:
 
     def finish(self) -> None:
         for total, slots in zip(self.totals, self.total_slots, strict=True):
+            if total.write.resumes:
+                total.leave(self._places(total))
+                continue
             result = total.fold(slots, self.writer.loops.extent)
             self.writer.store_total(total.write, result, 1, 0, None)

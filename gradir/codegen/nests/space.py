@@ -87,7 +87,8 @@ class LinearWrite:
 
     `starts`: the buffer's contents are combined first. `symbols` are (position, step) of scattered
     indices: the value is combined into memory. `chunk_step` is the step from chunk to chunk where
-    the output is an array of partial results.
+    the output is an array of partial results. `resumes`: a reduction goes on from the accumulators
+    that it left in `pointer`, and leaves them there.
     """
 
     pointer: str
@@ -100,6 +101,7 @@ class LinearWrite:
     symbols: tuple[tuple[int, int], ...] = ()
     in_memory: bool = False
     chunk_step: int = 0
+    resumes: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,138 @@
+"""The kernel of `loopnest.rows`: one function for shares of the blocks, then those of its sums.
+
+An item of the first phase is a share: chunks that follow each other, each block by block, through
+all nests. Their functions are handed the parts of the buffers that the block has.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from gradir.codegen.contractions.kernel import planned_threads
+from gradir.codegen.nests.kernel import parameters, write_passes
+from gradir.codegen.rows.plan_rows import RowsPlan, plan_rows, start_of
+from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.text.instructions import Needs, bytes_of
+from gradir.codegen.text.kernel import Kernel, KernelPhase
+from gradir.codegen.text.memory import LINE_BYTES, MemoryInstructions
+from gradir.codegen.text.target import MachineTarget
+from gradir.dialects.base.shapes import byte_size, element_of, shape_of
+from gradir.dialects.loopnest.rows import RowsOp
+from gradir.passes.buffers.state import root_of
+
+
+def rows_scratch_bytes(op: RowsOp, target: MachineTarget, threads: int) -> int:
+    """The bytes of scratch memory that the kernel needs."""
+    return plan_rows(op, target, threads).scratch_bytes
+
+
+def emit_rows(op: RowsOp, name: str, target: MachineTarget, threads: int) -> Kernel:
+    """The kernel, for the threads that it was planned for; for `threads` where nothing planned."""
+    plan = plan_rows(op, target, planned_threads(op) or threads)
+    needs = Needs()
+    writer = _Writer(op, plan, needs)
+    texts: list[str] = []
+    cost = 0.0
+    for k, (nest, passes) in enumerate(plan.blocks):
+        text, phases = write_passes(passes, f"{name}.{k}", parameters(nest), target, needs)
+        texts.append(text)
+        cost += sum(phase.cost for phase in phases)
+        writer.calls.append(([*nest.inputs, *nest.outputs], phases))
+    head = _parameters(op)
+    symbol = f"{name}.rows"
+    texts.append(writer.text(symbol, head, target))
+    ends, end_phases = write_passes(plan.ends, f"{name}.end", head, target, needs)
+    phase = KernelPhase(symbol, plan.shares, op.blocks * cost)
+    return Kernel(
+        "\n".join([*texts, ends]),
+        (phase, *end_phases),
+        frozenset(needs.functions),
+        frozenset(needs.declarations),
+        tuple(needs.messages),
+    )
+
+
+def _parameters(op: RowsOp) -> list[str]:
+    names = [f"ptr %in{k}" for k in range(len(op.inputs))]
+    names += [f"ptr %out{k}" for k in range(len(op.outputs))]
+    return [*names, "ptr noalias %scratch", "ptr noalias %error", "i64 %begin", "i64 %end"]
+
+
+class _Writer:
+    """Writes the function over shares; `calls` are the operands and functions of each nest."""
+
+    def __init__(self, op: RowsOp, plan: RowsPlan, needs: Needs):
+        self.op, self.plan = op, plan
+        self.f = FunctionText()
+        self.memory = MemoryInstructions(self.f, needs)
+        self.calls: list[tuple[list[SSAValue], tuple[KernelPhase, ...]]] = []
+
+    def text(self, symbol: str, head: list[str], target: MachineTarget) -> str:
+        plan, f = self.plan, self.f
+        with f.loop("%begin", "%end", hint="share") as share:
+            mine = self._at("%scratch", self._times(share, plan.share_bytes), plan.shares_at)
+            first, last = (
+                f.emit(f"udiv i64 {self._times(number, plan.chunks)}, {plan.shares}")
+                for number in (share, f.emit(f"add nsw i64 {share}, 1"))
+            )
+            with f.loop(first, last, hint="chunk") as chunk:
+                record = self._at("%scratch", self._times(chunk, plan.record_bytes), 0)
+                self._start_sums(record)
+                begin = self._times(chunk, self.op.chunk_blocks)
+                end = f.emit(f"add nsw i64 {begin}, {self.op.chunk_blocks}")
+                end = self.memory.intrinsic("smin", "i64", 1, end, str(self.op.blocks))
+                with f.loop(begin, end, hint="block") as block:
+                    self._block(block, mine, record)
+        return (
+            f'define void @"{symbol}"({", ".join(head)}) {target.attributes} {{\n'
+            f"entry:\n{f.text()}\n  ret void\n}}\n"
+        )
+
+    def _times(self, value: str, factor: int) -> str:
+        return value if factor == 1 else self.f.emit(f"mul nsw i64 {value}, {factor}")
+
+    def _at(self, base: str, offset: str, more: int) -> str:
+        place = self.f.emit(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return self.f.emit(f"getelementptr i8, ptr {place}, i64 {more}") if more else place
+
+    def _start_sums(self, record: str) -> None:
+        """Set the accumulators of a chunk, in whole cache lines, to what they start from."""
+        for one in self.plan.sums:
+            width = bytes_of(one.kind)
+            lanes = LINE_BYTES // width
+            start = self.memory.splat(one.kind, lanes, start_of(one))
+            size = -(-one.size // lanes) * lanes
+            place = self._at(record, str(one.offset), 0)
+            with self.f.loop("0", str(size), lanes, hint="start", at_least_once=True) as k:
+                address = self.memory.address(one.kind, place, k)
+                self.memory.store(one.kind, lanes, address, start)
+
+    def _block(self, block: str, mine: str, record: str) -> None:
+        places = self._places(block, mine)
+        for values, phases in self.calls:
+            handed_on = [f"ptr {places[root_of(value)]}" for value in values]
+            arguments = ", ".join([*handed_on, f"ptr {record}", "ptr %error"])
+            for phase in phases:
+                self.f.line(f'call void @"{phase.symbol}"({arguments}, i64 0, i64 {phase.items})')
+
+    def _places(self, block: str, mine: str) -> dict[SSAValue, str]:
+        """The pointer to the block's part of each buffer."""
+        args = self.op.body.block.args
+        names = [f"%in{k}" for k in range(len(self.op.inputs))]
+        names += [f"%out{k}" for k in range(len(self.op.outputs))]
+        places: dict[SSAValue, str] = {}
+        for k, name in enumerate(names):
+            stride = _bytes(args[k])
+            moved = self.op.moves(k)
+            places[args[k]] = self._at(name, self._times(block, stride), 0) if moved else name
+        for local, offset in self.plan.locals.items():
+            places[local] = self._at(mine, str(offset), 0)
+        return places
+
+
+def _bytes(buffer: SSAValue) -> int:
+    shape = shape_of(buffer.type)
+    size = byte_size(element_of(buffer.type))
+    for extent in shape:
+        size *= extent
+    return size

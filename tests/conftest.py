@@ -13,8 +13,9 @@ import pytest
 # was a tenth of the time of the tests.
 gc.set_threshold(20_000)
 
-# Tests test the compiler; those of the cache turn it on in a folder of their own.
-os.environ["GRADIR_CACHE"] = "0"
+# Tests test the compiler; those of the cache turn it on in a folder of their own. GRADIR_CACHE=1 and
+# a folder in GRADIR_CACHE_DIR test what was kept by an earlier run.
+os.environ.setdefault("GRADIR_CACHE", "0")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

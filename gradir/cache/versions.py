@@ -26,23 +26,23 @@ FORMAT = 1
 
 # Times of files come from a clock that ticks this seldom.
 CLOCK_TICK = 20_000_000
-_imported = time.time_ns() - CLOCK_TICK
+IMPORTED = time.time_ns() - CLOCK_TICK
 
 
 def versions() -> str | None:
     """A digest of all of it; None where gradir's sources are not those that run."""
-    found = _read()
+    found = read_versions()
     return None if found is None else found[1]
 
 
 def is_current() -> bool:
     """Whether the sources are still those of `versions`."""
-    found = _read()
+    found = read_versions()
     return found is not None and _stamp() == found[0]
 
 
 @cache
-def _read() -> tuple[str, str] | None:
+def read_versions() -> tuple[str, str] | None:
     """The stamp of the sources, and the digest of everything."""
     digest, before = blake2b(digest_size=32), _stamp()
     if before is None:
@@ -67,7 +67,7 @@ def _stamp() -> str | None:
     try:
         for path in _files(str(ROOT)):
             found = os.stat(path)
-            if found.st_ctime_ns >= _imported:
+            if found.st_ctime_ns >= IMPORTED:
                 return None
             times = f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
             digest.update(f"{path}\0{times}\n".encode())

@@ -13,8 +13,8 @@ import pytest
 # was a tenth of the time of the tests.
 gc.set_threshold(20_000)
 
-# Tests test the compiler; those of the cache turn it on in a folder of their own. GRADIR_CACHE=1 and
-# a folder in GRADIR_CACHE_DIR test what was kept by an earlier run.
+# Tests test the compiler; those of the cache turn it on, in folders of their own. By GRADIR_CACHE=1
+# and a folder in GRADIR_CACHE_DIR, all test code that an earlier run has kept.
 os.environ.setdefault("GRADIR_CACHE", "0")
 
 

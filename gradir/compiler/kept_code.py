@@ -19,6 +19,7 @@ from gradir.cache.store import find, is_on, keep, key_of
 from gradir.codegen.text.target import host
 from gradir.compiler.described import described, restored
 from gradir.runtime.executable import Executable
+from gradir.runtime.host_calls import facts_of
 from gradir.runtime.native_code import NativeCode, loaded, runnable
 from gradir.runtime.threads import thread_count
 from gradir.text.fingerprint import fingerprint
@@ -39,7 +40,7 @@ def executable(
     `options` are what it makes it by, as values of JSON.
     """
     target, count = runnable(host()), thread_count(threads)
-    program = fingerprint(ops) if is_on() else None
+    program = fingerprint(ops, facts_of) if is_on() else None
     key = None
     if program is not None:
         key = key_of("code", program, function, count, asdict(target), options)

@@ -73,7 +73,11 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert gradir.cache_info().folder == str(tmp_path / "home" / ".cache" / "gradir")
     monkeypatch.delenv("HOME")
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+
+    def unknown(path: str) -> str:
+        return path
+
+    monkeypatch.setattr(os.path, "expanduser", unknown)
     assert gradir.cache_info().off == "the user has no home folder"
     assert store.key_of("kind") is None
 

@@ -194,8 +194,7 @@ def test_what_code_depends_on(made: list[str], monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("GRADIR_VECTOR_BYTES", "16")
     assert compiled() == 5
     monkeypatch.delenv("GRADIR_VECTOR_BYTES")
-    if gradir.runtime.threads.openmp() is not None:
-        assert compiled(threads=2) == 6
+    assert compiled(threads=2) == 6
     monkeypatch.setattr(store, "versions", lambda: "those of another gradir")
     before = len(made)
     assert compiled() == before + 1

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,14 @@ def test_what_is_kept_is_found(folder: Path) -> None:
 
 
 def test_keys() -> None:
-    asked = [("kind",), ("other",), ("kind", 1), ("kind", "1"), ("kind", 1, None), ("kind", [1])]
+    asked: list[Any] = [
+        ("kind",),
+        ("other",),
+        ("kind", 1),
+        ("kind", "1"),
+        ("kind", 1, None),
+        ("kind", [1]),
+    ]
     assert len({store.key_of(*parts) for parts in asked}) == len(asked)
     assert store.key_of("kind", 1) == store.key_of("kind", 1)
 

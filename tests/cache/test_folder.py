@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gradir.cache import folder as folder_module
 from gradir.cache.entry import Entry, sealed, unsealed
 from gradir.cache.folder import Folder
 
@@ -143,6 +144,15 @@ def test_the_least_recently_used_go_first(tmp_path: Path) -> None:
     assert not folder.write(name(6), bytes(501), 500), "it alone is too large"
     assert folder.write(name(7), bytes(500), 500)
     assert [each.name for each in folder.files()] == [name(7)]
+
+
+def test_the_number_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_module, "MOST_FILES", 10)
+    folder = folder_at(tmp_path)
+    for k in range(11):
+        assert folder.write(name(k), b"", MANY)
+        os.utime(tmp_path / "cache" / name(k), (k, k))
+    assert {each.name for each in folder.files()} == {name(k) for k in range(2, 11)}
 
 
 def test_only_own_files_are_removed(tmp_path: Path) -> None:

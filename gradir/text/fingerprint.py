@@ -15,7 +15,7 @@ from hashlib import blake2b
 from struct import pack
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.dialects.builtin import FileLineColLoc, MemRefType, TensorType
 from xdsl.ir import (
     Attribute,
     Block,
@@ -31,6 +31,10 @@ from gradir.dialects.grad.host_call import HostCallOp
 
 OWN = ("gradir", "xdsl")
 """The packages whose sources, or version, are known."""
+
+
+TYPES = frozenset({TensorType, MemRefType})
+"""Attributes that are equal only if all their bits are. There are many, and few different ones."""
 
 
 class _Unknown(Exception):
@@ -66,6 +70,7 @@ class _Writer:
         self._values: dict[SSAValue, int] = {}
         self._blocks: dict[Block, int] = {}
         self._numbers: dict[Any, int] = {}
+        self._types: dict[Attribute, int] = {}
         # by identity, since equal numbers may have other bits; the attribute is kept alive
         self._seen: dict[int, tuple[Attribute, int]] = {}
 
@@ -121,18 +126,28 @@ class _Writer:
         """The number of an attribute: the same for those with the same parts."""
         found = self._seen.get(id(attribute))
         if found is None:
-            parts = self._parts(attribute)
-            number = self._numbers.setdefault(parts, len(self._numbers))
-            if number == len(self.attributes):
-                self.attributes.append(parts)
-            found = self._seen[id(attribute)] = attribute, number
+            found = self._seen[id(attribute)] = attribute, self._new(attribute, type(attribute))
         return found[1]
 
-    def _parts(self, attribute: Attribute) -> tuple[str | int, ...]:
+    def _new(self, attribute: Attribute, kind: type[Attribute]) -> int:
+        if kind not in TYPES:
+            return self._number(self._parts(attribute, kind))
+        found = self._types.get(attribute)
+        if found is None:
+            found = self._types[attribute] = self._number(self._parts(attribute, kind))
+        return found
+
+    def _number(self, parts: tuple[str | int, ...]) -> int:
+        number = self._numbers.setdefault(parts, len(self._numbers))
+        if number == len(self.attributes):
+            self.attributes.append(parts)
+        return number
+
+    def _parts(self, attribute: Attribute, kind: type[Attribute]) -> tuple[str | int, ...]:
         """The class of an attribute, and its parameters' numbers or its data."""
-        if isinstance(attribute, FileLineColLoc):  # one in three
-            return "at", attribute.filename.data, attribute.line.data, attribute.column.data
-        kind = type(attribute)
+        if kind is FileLineColLoc:  # one in three
+            place = cast(FileLineColLoc, attribute)
+            return "at", place.filename.data, place.line.data, place.column.data
         _require_own(kind)
         name = f"{attribute.name} {kind.__qualname__}"
         if isinstance(attribute, ParametrizedAttribute):

@@ -108,15 +108,15 @@ def workloads(threads: int) -> Iterator[harness.Workload]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "cache"
         contenders = [
-            harness.Contender("import gradir, parse", lambda: start("parse", folder)),
-            harness.Contender("the same, and compile and run", lambda: start("run", None)),
-            harness.Contender("the same from disk", lambda: start("run", folder)),
+            harness.Contender("import gradir, and parse", lambda: start("parse", folder)),
+            harness.Contender("and compile, and run", lambda: start("run", None)),
+            harness.Contender("and load from disk, and run", lambda: start("run", folder)),
         ]
         title = "Start of a process, network 784-256-256-10: value and gradient"
         yield harness.Workload(title, contenders, contenders[0].name, tolerance=None)
         contenders = [
             harness.Contender("gradir.compile", lambda: compilation(None, threads)),
-            harness.Contender("the same from disk", lambda: compilation(folder, threads)),
+            harness.Contender("from disk", lambda: compilation(folder, threads)),
         ]
         title = "Compilation of a transformer's gradient, 1,200 ops"
         yield harness.Workload(title, contenders, contenders[0].name, tolerance=None)

@@ -16,6 +16,7 @@ from xdsl.ir import Operation
 
 from gradir.cache.entry import Entry
 from gradir.cache.store import find, is_on, keep, key_of
+from gradir.codegen.driver.growing_memory import limit_of_machine
 from gradir.codegen.text.target import host
 from gradir.compiler.described import described, restored
 from gradir.runtime.executable import Executable
@@ -43,7 +44,8 @@ def executable(
     program = fingerprint(ops, facts_of) if is_on() else None
     key = None
     if program is not None:
-        key = key_of("code", program, function, count, asdict(target), options)
+        machine = asdict(target), limit_of_machine()
+        key = key_of("code", program, function, count, machine, options)
     found = find(key)
     if found is not None:
         return loaded(unpacked(found), target)

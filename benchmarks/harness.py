@@ -169,6 +169,7 @@ def run_in_child(threads: int) -> int:
     variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     environment = dict.fromkeys((*variables, CHILD), str(threads))
     environment |= {"JAX_PLATFORMS": "cpu", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    environment["GRADIR_CACHE"] = "0"  # what is ready has been compiled
     command = [sys.executable, *sys.argv]
     return subprocess.run(command, env=os.environ | environment, check=False).returncode
 

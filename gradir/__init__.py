@@ -23,7 +23,9 @@ __all__ = [
     "TraceError",
     "Trainer",
     "__version__",
+    "cache_info",
     "checkpoint",
+    "clear_cache",
     "compile",
     "cond",
     "custom_op",
@@ -62,6 +64,8 @@ _LAZY = {
     "nn": "gradir.nn",
     "optim": "gradir.optim",
     "interop": "gradir.interop",
+    "cache_info": "gradir.cache.store",
+    "clear_cache": "gradir.cache.store",
     "Spec": "gradir.frontends.tracing.spec",
     "trace": "gradir.frontends.tracing.trace",
     "checkpoint": "gradir.frontends.transforms.markers",
@@ -98,6 +102,8 @@ if TYPE_CHECKING:
     from gradir import numpy as numpy
     from gradir import optim as optim
     from gradir import testing as testing
+    from gradir.cache.store import cache_info as cache_info
+    from gradir.cache.store import clear_cache as clear_cache
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace
     from gradir.frontends.training.trainer import Trainer as Trainer

@@ -10,6 +10,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region
 
 from gradir.compiler.measured_gradient import apply_gradient, train_step
@@ -366,8 +367,13 @@ def compile(
 def _compiled(
     module: Module, function: str, threads: int | None
 ) -> Executable | SpecializingExecutable:
-    from gradir.compiler.compiler import compile_function
-    from gradir.compiler.dynamic import SpecializingExecutable, needs_shapes, specialized
+    from gradir.compiler.dynamic import (
+        Shapes,
+        SpecializingExecutable,
+        needs_shapes,
+        specialized,
+    )
+    from gradir.compiler.kept_code import executable
     from gradir.runtime.threads import thread_count
 
     _require_program(module, function)
@@ -376,20 +382,29 @@ def _compiled(
         op = module.op
         module._provenance.check(op, function)  # pyright: ignore[reportPrivateUsage]
         if not needs_shapes(op, function):
-            return compile_function(_only(op, function), function, threads)
+            needed = _needed(op, function)
+            return executable(needed, function, threads, lambda: _alone(needed))
         count = thread_count(threads)
 
-        def make(program: ModuleOp) -> Executable:
-            return compile_function(_only(program, function), function, count)
+        def make(shapes: Shapes) -> Executable:
+            def program() -> ModuleOp:
+                made = specialized(op, function, shapes)
+                return _alone(_needed(made, function))
+
+            return executable([op], function, count, program, shapes)
 
         arguments = function_named(op, function).body.block.args
         if any(is_open(a.type) for a in arguments):
             return SpecializingExecutable(op, function, count, make, sources)
         # its callees have dynamic shapes, but its arguments determine all
-        return make(specialized(op, function, (None,) * len(arguments)))
+        return make((None,) * len(arguments))
 
 
-def _only(module: ModuleOp, name: str) -> ModuleOp:
-    """A new module with copies of a function and its callees."""
-    needed = callees_first(functions_by_name(module), [function_named(module, name)])
-    return ModuleOp(Region(Block([function.clone() for function in reversed(needed)])))
+def _needed(module: ModuleOp, name: str) -> list[FuncOp]:
+    """A function and its callees, callees first."""
+    return callees_first(functions_by_name(module), [function_named(module, name)])
+
+
+def _alone(functions: Sequence[FuncOp]) -> ModuleOp:
+    """A new module with copies of functions."""
+    return ModuleOp(Region(Block([function.clone() for function in reversed(functions)])))

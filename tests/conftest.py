@@ -1,8 +1,9 @@
-"""What holds for all tests: when garbage is looked for, and which tests are slow."""
+"""What holds for all tests: they compile, garbage is looked for seldom, and some are slow."""
 
 from __future__ import annotations
 
 import gc
+import os
 from collections import defaultdict
 
 import durations
@@ -11,6 +12,10 @@ import pytest
 # IR is made of cycles. By default Python looks for garbage in them after every 700 objects, which
 # was a tenth of the time of the tests.
 gc.set_threshold(20_000)
+
+# Tests test the compiler; those of the cache turn it on, in folders of their own. By GRADIR_CACHE=1
+# and a folder in GRADIR_CACHE_DIR, all test code that an earlier run has kept.
+os.environ.setdefault("GRADIR_CACHE", "0")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -13,27 +13,29 @@ from gradir.dialects.grad.host_call import HostCallOp
 from gradir.interpreter.known_programs import check_program
 from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.passes.gradient.memory_limit import check_limit
-from gradir.runtime import executable
+from gradir.runtime.emission import emitted
+from gradir.runtime.executable import Executable
 from gradir.runtime.host_calls import host_call_of
 from gradir.runtime.jit import CompiledObject, compile_object
-from gradir.runtime.slices import SlicesExecutable, slices_layout
+from gradir.runtime.native_code import NativeCode, loaded, runnable
+from gradir.runtime.slices import slices_layout
 from gradir.runtime.threads import thread_count
 from gradir.symbols import check_signature, function_named
 
 
 def compile_function(
     module: ModuleOp, function: str, threads: int | None = None, target: MachineTarget | None = None
-) -> executable.Executable:
-    """Native code for one function; uses up the module."""
-    machine = Machine(executable.runnable(target or host()), thread_count(threads))
+) -> Executable:
+    """One function as native code in memory; uses up the module."""
+    machine = Machine(runnable(target or host()), thread_count(threads))
+    return loaded(native_code(module, function, machine), machine.target)
+
+
+def native_code(module: ModuleOp, function: str, machine: Machine) -> NativeCode:
+    """The native code of one function; uses up the module."""
     layout = slices_layout(alone(module, function))
     compiled, plan = _placed(module, function, machine)
-    threads, target = machine.threads, machine.target
-    if layout is None:
-        return executable.compile_function(compiled, threads, target, plan)
-    made = executable.compile_function(compiled, threads, target, plan, SlicesExecutable)
-    made.lay_out(layout)
-    return made
+    return emitted(compiled, machine.threads, machine.target, plan, layout)
 
 
 def emit_object(

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation
 
-from gradir.codegen.driver.program import CompiledProgram
+from gradir.codegen.driver.report import CompiledProgram
 from gradir.compiler.specialize_pass import specialize
 from gradir.diagnostics import Sources
 from gradir.dialects.base.shapes import compatible, element_of, shape_of
@@ -118,7 +118,7 @@ class SpecializingExecutable(Recompiled):
         module: ModuleOp,
         name: str,
         threads: int,
-        compile: Callable[[ModuleOp], Executable],
+        compile: Callable[[Shapes], Executable],
         sources: Sources,
     ):
         self.name = name
@@ -165,7 +165,7 @@ class SpecializingExecutable(Recompiled):
 
     def _make(self, shapes: Shapes) -> Executable:
         with gradir_errors(self._sources), paused_gc():
-            made = self._compile(specialized(self._module, self.name, shapes))
+            made = self._compile(shapes)
         made.source = SpecializingExecutable.for_shapes, (self, shapes)
         return made
 

@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from gradir.cache.entry import Entry
+from gradir.cache.store import find, is_on, keep, key_of
 from gradir.passes.gradient import gradient_pass
 from gradir.passes.training import train_step as training
+from gradir.text.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from gradir.compiler.pipeline import Machine
@@ -30,6 +33,26 @@ class ArenaBytes:
 
         plans = run_stages(module, self.machine)
         return {name: plan.peak_bytes for name, plan in plans.items()}
+
+    def note(self, module: ModuleOp, question: str) -> KeptNote:
+        program = fingerprint(module.ops) if is_on() else None
+        if program is None:
+            return KeptNote(None)
+        return KeptNote(key_of("plan", program, question, asdict(self.machine)))
+
+
+@dataclass(frozen=True)
+class KeptNote:
+    """A decision that is kept on disk; without a key, nowhere."""
+
+    key: str | None
+
+    def read(self) -> Any:
+        found = find(self.key)
+        return None if found is None else found.said
+
+    def write(self, said: Any) -> None:
+        keep(self.key, Entry(said))
 
 
 def measure_here() -> ArenaBytes:

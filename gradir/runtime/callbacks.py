@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from gradir.codegen.text import callback_functions as text
 from gradir.codegen.text.table import TABLE_RAISED
-from gradir.codegen.text.target import host
 from gradir.runtime import jit
+from gradir.runtime.fixed_code import fixed_object
 from gradir.runtime.threads import library_function
 
 # The thread that signal handlers run on.
@@ -39,13 +39,12 @@ def callback_address(symbol: str) -> int:
 def _code() -> jit.LoadedCode:
     is_linux = sys.platform.startswith("linux")
     clock = text.CLOCK_MONOTONIC_LINUX if is_linux else text.CLOCK_MONOTONIC_DARWIN
-    # twice as fast to compile than with optimization, and rarely called
-    compiled = jit.compile_object(text.callback_functions(clock), host(), level=0)
+    data = fixed_object(text.callback_functions(clock))
     symbols = {name: _python_function(name) for name in text.PYTHON_FUNCTIONS}
     symbols |= {name: library_function(name) for name in text.LIBRARY_FUNCTIONS}
     symbols["memcpy"] = library_function("memcpy")
     symbols[text.MAIN_THREAD_SYMBOL] = ctypes.addressof(_main_thread)
-    return jit.LoadedCode(compiled.data, (text.POLL_SYMBOL, text.HOST_SYMBOL), symbols)
+    return jit.LoadedCode(data, (text.POLL_SYMBOL, text.HOST_SYMBOL), symbols)
 
 
 def _python_function(name: str) -> int:

@@ -12,25 +12,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.dialects.func import FuncOp
 
-from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
-from gradir.codegen.driver.pool import BARRIER, RUN
-from gradir.codegen.driver.program import CompiledProgram, emit_program
-from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, POLL_SYMBOL
+from gradir.codegen.driver.report import CompiledProgram
 from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_THREADS
-from gradir.codegen.text.target import MachineTarget, host
-from gradir.dialects.base.attributes import integers_of
-from gradir.errors import CompileError
-from gradir.passes.analysis.arguments import READ_RESULTS
-from gradir.runtime import jit, pool, threads
+from gradir.codegen.text.target import MachineTarget
+from gradir.runtime import jit, pool
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.call_table import CallTable
-from gradir.runtime.callbacks import callback_address, take_raised
+from gradir.runtime.callbacks import take_raised
 from gradir.runtime.checked_call import CheckedCall
 from gradir.runtime.host import HostCalls
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
@@ -190,57 +182,6 @@ class Executable(Recompiled):
             call.block = self._pool.take(self._arena_bytes)
             call.table[TABLE_ARGUMENTS] = call.block.address
         return call
-
-
-ExecutableT = TypeVar("ExecutableT", bound=Executable)
-
-
-def compile_function(
-    function: FuncOp,
-    thread_count: int | None = None,
-    target: MachineTarget | None = None,
-    plan: Any = None,
-    kind: type[ExecutableT] = Executable,
-) -> ExecutableT:
-    """Native code for a function at buffer level, for at most `thread_count` threads."""
-    target = runnable(target or host())
-    count = threads.thread_count(thread_count)
-    program = emit_program(function, target, count)
-    compiled = jit.compile_object(program.text, target)
-    host_calls = HostCalls(program) if program.host_calls else None
-    symbols = symbols_of(program)
-    if host_calls is not None:
-        symbols[HOST_RECORDS] = host_calls.address
-    code = jit.LoadedCode(compiled.data, (program.entry,), symbols)
-    found = function.attributes.get(READ_RESULTS)
-    is_read = isinstance(found, DenseArrayBase)
-    read = integers_of(cast(DenseArrayBase[Any], found)) if is_read else ()
-    made = kind(program, code, target, count, plan, compiled.times, read)
-    made.host = host_calls
-    return made
-
-
-def runnable(target: MachineTarget) -> MachineTarget:
-    """The target; CompileError where this machine lacks its instructions."""
-    if target.lacking:
-        raise CompileError(
-            f"code for {target.level} cannot run on this machine, which lacks "
-            f"{', '.join(target.lacking)}; as an object or as assembly it can be written"
-        )
-    return target
-
-
-def symbols_of(program: CompiledProgram) -> dict[str, int]:
-    """The addresses of the functions that the module calls."""
-    functions: dict[str, int] = {}
-    if program.growing:
-        for symbol, name in GROWING_SYMBOLS.items():
-            functions[symbol] = threads.library_function(name)
-    if program.can_stop:
-        functions |= {symbol: callback_address(symbol) for symbol in (POLL_SYMBOL, HOST_SYMBOL)}
-    if not program.is_parallel:
-        return functions
-    return functions | {symbol: pool.shared().function(symbol) for symbol in (RUN, BARRIER)}
 
 
 def _pooled_maker(spec: ArraySpec) -> Callable[[], Array] | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradir.codegen.driver.program import CompiledProgram, HostCallSite
+from gradir.codegen.driver.report import CompiledProgram, HostCallSite
 from gradir.codegen.text.callback_functions import ACTIONS, WAIT
 from gradir.dialects.grad.host_functions import host_function
 from gradir.errors import ExecutionError, HostCallError, HostRecursionError

@@ -98,6 +98,20 @@ def host_call_of(op: HostCallOp) -> HostCall:
     return made
 
 
+def facts_of(op: HostCallOp) -> list[Any] | None:
+    """What code depends on in the function that a call names, as values of JSON.
+
+    None for a call that does not fit it, or has no static shapes yet.
+    """
+    try:
+        function = host_call_of(op).function
+    except LocatedError:
+        return None
+    needs = [*function.needs]
+    names = function.backward, function.jvp
+    return [function.pure, *names, needs, function.state, function.takes_kinds]
+
+
 def _check_types(op: HostCallOp, call: HostCall) -> None:
     """LocatedError for the call of a derivative that does not fit the op it belongs to."""
     if op.of is None or call.operator is None:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
 from gradir.codegen.driver.growing_memory import NO_MEMORY, as_limit
-from gradir.codegen.driver.program import CompiledProgram
-from gradir.codegen.driver.scalars import NO_BOUND, PLAIN
-from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX
+from gradir.codegen.driver.report import CompiledProgram
+from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_CODE, ERROR_INDEX, NO_BOUND, PLAIN
 from gradir.codegen.text.table import TABLE_ERROR
 from gradir.errors import ArgumentError, ArgumentTypeError, ExecutionError, IndexOutOfRange
 from gradir.runtime.arrays import ArraySpec

@@ -16,9 +16,9 @@ from typing import Any, cast
 import numpy as np
 
 from gradir.codegen.driver import call_function as text
-from gradir.codegen.text.target import host
 from gradir.runtime import jit
 from gradir.runtime.arrays import Array, ArraySpec
+from gradir.runtime.fixed_code import fixed_object
 
 Runner = Callable[[tuple[object, ...], object], Any]
 """Takes the arguments and `out`; returns the results, False after an error, None before a run."""
@@ -132,13 +132,11 @@ def _definition() -> _MethodDefinition | None:
 
 @cache
 def _code() -> jit.LoadedCode:
-    # twice as fast to compile than with optimization, and as fast to run
-    compiled = jit.compile_object(text.call_function(), host(), level=0)
     symbols = {name: id(thing) for name, thing in text.OBJECTS.items()}
     symbols |= {name: _python_function(name) for name in text.PYTHON_FUNCTIONS}
     symbols |= {name: _numpy_address(NUMPY_PLACES[name]) for name in text.NUMPY_FUNCTIONS}
     symbols[text.ARRAY_TYPE] = _numpy_address(NUMPY_ARRAY_TYPE)
-    return jit.LoadedCode(compiled.data, (text.CALL_ENTRY,), symbols)
+    return jit.LoadedCode(fixed_object(text.call_function()), (text.CALL_ENTRY,), symbols)
 
 
 def is_supported() -> bool:

@@ -16,6 +16,7 @@ from gradir.codegen.driver import pool as text
 from gradir.codegen.text.target import host
 from gradir.forking import compiler_lock, in_child, short_lock
 from gradir.runtime import jit
+from gradir.runtime.fixed_code import fixed_object
 from gradir.runtime.threads import MAX_THREADS, library_function
 
 STACK_BYTES = 8 << 20
@@ -36,10 +37,10 @@ class Pool:
         self._lock = short_lock()
         symbols = {name: library_function(name) for name in text.LIBRARY_FUNCTIONS}
         symbols[text.POOL] = self.address
-        # twice as fast to compile than with optimization; a barrier waits for the memory
-        compiled = jit.compile_object(text.pool_functions(host()), host(), level=0)
+        # not optimized: a barrier waits for the memory
+        data = fixed_object(text.pool_functions(host()))
         entries = (text.RUN, text.BARRIER, text.WORKER)
-        self._code = jit.LoadedCode(compiled.data, entries, symbols)
+        self._code = jit.LoadedCode(data, entries, symbols)
 
     def function(self, name: str) -> int:
         """The address of a function of the module."""

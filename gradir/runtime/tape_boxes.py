@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from gradir.codegen.driver.growing_memory import CAPACITY, POINTER
-from gradir.codegen.driver.program import CompiledProgram
+from gradir.codegen.driver.report import CompiledProgram
 from gradir.errors import ArgumentTypeError
 from gradir.runtime.arrays import Array
 from gradir.runtime.call_table import CallTable

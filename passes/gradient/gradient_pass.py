@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import cast, get_args
 
 from xdsl.context import Context
@@ -24,7 +23,7 @@ from gradir.dialects.grad.policies import POLICIES
 from gradir.passes.differentiate.selectors import Selector
 from gradir.passes.gradient.gradient import Choice, Mode, Observer, gradient
 from gradir.passes.gradient.measured_peak import Measure
-from gradir.passes.gradient.memory_limit import MemoryLimit, keep_by_name, keep_what_pays
+from gradir.passes.gradient.memory_limit import MemoryLimit, Policy
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,8 @@ def apply_gradient(
             "leave it out",
             module,
         )
-    keep = _choice(module, policy, memory_limit, measuring)
+    question = repr((function, wrt, of, mode, policy, memory_limit, requests))
+    keep = _choice(module, policy, memory_limit, measuring, question)
     settings: dict[str, Attribute] = {}
     if policy != "keep_all":
         settings["policy"] = StringAttr(policy)
@@ -89,9 +89,13 @@ def apply_gradient(
 
 
 def _choice(
-    module: ModuleOp, policy: str, memory_limit: int | None, measuring: Callable[[], Measure]
+    module: ModuleOp,
+    policy: str,
+    memory_limit: int | None,
+    measuring: Callable[[], Measure],
+    question: str,
 ) -> Choice | None:
-    """The decision on recomputation; None for all kept."""
+    """The decision on recomputation; None for all kept. `question` says all that it depends on."""
     if policy not in POLICIES:
         known = ", ".join(POLICIES)
         raise PassError(f"gradir-gradient: policy must be one of {known}, got {policy!r}", module)
@@ -108,12 +112,13 @@ def _choice(
                 f"{memory_limit!r}",
                 module,
             )
-        return MemoryLimit(memory_limit, measuring())
-    if policy == "keep_all":
+    elif policy == "keep_all":
         return None
-    if policy == "auto":
-        return partial(keep_what_pays, measuring())
-    return partial(keep_by_name, policy, measuring())
+    measure = measuring()
+    note = measure.note(module, question)
+    if memory_limit is not None:
+        return MemoryLimit(memory_limit, measure, note)
+    return Policy(policy, measure, note)
 
 
 def parse_requests(

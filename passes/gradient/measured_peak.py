@@ -3,8 +3,8 @@ arenas."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -20,8 +20,25 @@ from gradir.passes.gradient.gradient import Derivation, functions_of
 from gradir.passes.recompute.candidates import Candidate
 from gradir.passes.recompute.policies import recompute
 
-Measure: TypeAlias = Callable[[ModuleOp], Mapping[str, int]]
-"""The bytes of each function's arena; uses up the module. Equal objects measure alike."""
+
+class Note(Protocol):
+    """What is remembered of one question, a value of JSON."""
+
+    def read(self) -> Any:
+        """What was written, maybe in an earlier process; None for nothing."""
+        ...
+
+    def write(self, said: Any) -> None: ...
+
+
+class Measure(Protocol):
+    """The bytes of each function's arena; uses up the module. Equal objects measure alike."""
+
+    def __call__(self, module: ModuleOp) -> Mapping[str, int]: ...
+
+    def note(self, module: ModuleOp, question: str) -> Note:
+        """What is remembered of a question about a module, on the machine that is measured."""
+        ...
 
 
 def measured_peak(

@@ -26,8 +26,9 @@ from gradir.dialects.base.attribute_names import LOOPS, MEMORY_LIMIT, PEAK, POLI
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.differentiate.derived import Derived
+from gradir.passes.gradient.decisions import Decision, decided
 from gradir.passes.gradient.gradient import Derivation, Mode
-from gradir.passes.gradient.measured_peak import Measure, made_functions, measured_peak
+from gradir.passes.gradient.measured_peak import Measure, Note, made_functions, measured_peak
 from gradir.passes.recompute.candidates import (
     Candidate,
     candidates,
@@ -36,7 +37,7 @@ from gradir.passes.recompute.candidates import (
     straight_bytes,
 )
 from gradir.passes.recompute.loop_policy_search import Setting, settings
-from gradir.passes.recompute.policies import policy_named, recompute, rematerialization
+from gradir.passes.recompute.policies import policy_named, rematerialization
 from gradir.passes.recompute.tape_limits import has_growing, limit_tapes
 
 # For a program of n ops, OPS_TO_MEASURE / n plans are measured.
@@ -56,8 +57,24 @@ class MemoryLimit:
 
     bytes: int
     measure: Measure
+    note: Note
 
     def __call__(self, derivation: Derivation) -> Derived:
+        decision = decided(self.search, self.note, derivation)
+        peak = decision.peak
+        assert peak is not None
+        derived = decision.applied(derivation.mode)
+        limit_tapes(derived, self.bytes - peak)
+        derived.attributes |= {
+            MEMORY_LIMIT: IntegerAttr(self.bytes, i64),
+            PEAK: IntegerAttr(peak, i64),
+        }
+        if derived.loops:
+            derived.attributes[LOOPS] = ArrayAttr([loop.policy for loop in derived.loops])
+        return derived
+
+    def search(self, derivation: Derivation) -> Decision:
+        """The cheapest plan that fits; PassError without one."""
         plans = Plans(derivation, self.measure)
         chosen = plans.within(self.bytes)
         if chosen is None:
@@ -68,46 +85,45 @@ class MemoryLimit:
                 f"{plans.peak(least)} bytes{tapes}",
                 derivation.source,
             )
-        peak = plans.peak(chosen)
-        derived = plans.applied(chosen)
-        limit_tapes(derived, self.bytes - peak)
-        derived.attributes |= {
-            MEMORY_LIMIT: IntegerAttr(self.bytes, i64),
-            PEAK: IntegerAttr(peak, i64),
-        }
-        if derived.loops:
-            derived.attributes[LOOPS] = ArrayAttr([loop.policy for loop in derived.loops])
-        return derived
+        return plans.decision(chosen)
 
 
-def keep_what_pays(measure: Measure, derivation: Derivation) -> Derived:
-    """The policy `auto`: the plan of the lowest peak among those of hardly more time."""
-    derived, mode, costs = derivation.derived(), derivation.mode, derivation.costs
-    found = nearly_free(derived, mode, costs, _how_many(derived))
-    chosen = min(found, key=partial(measured_peak, measure, derived, derivation=derivation))
-    recompute(derived, lambda value: value not in chosen.kept, mode)
-    return derived
-
-
-def keep_by_name(policy: str, measure: Measure, derivation: Derivation) -> Derived:
-    """A policy of kept values, unless keeping all takes less memory.
-
-    Without native code to measure, the policy decides.
+@dataclass(frozen=True)
+class Policy:
+    """A policy by its name: `auto`, the plan of the lowest peak among those of hardly more time; or
+    one of kept values, unless keeping all takes less memory.
     """
-    derived, mode = derivation.derived(), derivation.mode
-    keeps = policy_named(policy, derivation.costs)
-    if not rematerialization(derived, lambda value: not keeps(value), mode).recomputed:
-        return derived
-    made = (value for op in derived.forward.ops for value in op.results)
-    wanted = Candidate(frozenset(value for value in made if keeps(value)), 0.0)
-    try:
-        peak, peak_of_all = (measured_peak(measure, derived, c, derivation) for c in (wanted, None))
-        is_higher = peak > peak_of_all
-    except PassError:
-        is_higher = False
-    if not is_higher:
-        recompute(derived, lambda value: value not in wanted.kept, mode)
-    return derived
+
+    name: str
+    measure: Measure
+    note: Note
+
+    def __call__(self, derivation: Derivation) -> Derived:
+        search = self.search_auto if self.name == "auto" else self.search_named
+        return decided(search, self.note, derivation).applied(derivation.mode)
+
+    def search_auto(self, derivation: Derivation) -> Decision:
+        derived = derivation.derived()
+        found = nearly_free(derived, derivation.mode, derivation.costs, _how_many(derived))
+        peak = partial(measured_peak, self.measure, derived, derivation=derivation)
+        return Decision(derived, {}, min(found, key=peak).kept)
+
+    def search_named(self, derivation: Derivation) -> Decision:
+        """Without native code to measure, the policy decides."""
+        derived, mode = derivation.derived(), derivation.mode
+        keeps = policy_named(self.name, derivation.costs)
+        if not rematerialization(derived, lambda value: not keeps(value), mode).recomputed:
+            return Decision(derived, {}, None)
+        made = (value for op in derived.forward.ops for value in op.results)
+        wanted = Candidate(frozenset(value for value in made if keeps(value)), 0.0)
+        try:
+            peak, peak_of_all = (
+                measured_peak(self.measure, derived, c, derivation) for c in (wanted, None)
+            )
+            is_higher = peak > peak_of_all
+        except PassError:
+            is_higher = False
+        return Decision(derived, {}, None if is_higher else wanted.kept)
 
 
 def check_limit(limit: Attribute | None, peak: int, function: FuncOp) -> None:
@@ -235,11 +251,10 @@ class Plans:
         assert least is not None
         return least
 
-    def applied(self, plan: Plan) -> Derived:
-        """The derivative under a plan."""
-        derived, kept = self.derived(plan.setting), plan.candidate.kept
-        recompute(derived, lambda value: value not in kept, self.mode)
-        return derived
+    def decision(self, plan: Plan) -> Decision:
+        """The plan, to be applied to the derivative."""
+        policies = self.settings[plan.setting].policies
+        return Decision(self.derived(plan.setting), policies, plan.candidate.kept, self.peak(plan))
 
 
 def _storing_all(derivation: Derivation) -> tuple[Derived, bool]:

@@ -27,7 +27,7 @@ from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import host
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import ContractOp
-from gradir.runtime.executable import compile_function
+from gradir.runtime.emission import compile_function
 
 DTYPES: dict[str, Any] = {
     "f64": np.float64,

@@ -31,6 +31,7 @@ from gradir.compiler.compiler import alone, compile_function, emit_object
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.errors import ArgumentError, CompileError
 from gradir.runtime import executable, jit
+from gradir.runtime.native_code import symbols_of
 from gradir.runtime.object_file import undefined_symbols
 from gradir.symbols import function_named
 
@@ -86,7 +87,7 @@ def test_ops(group: int) -> None:
             check_symbols(data, f"{level}: {some}")
             if target.lacking:
                 continue
-            code = jit.LoadedCode(data, (program.entry,), executable.symbols_of(program))
+            code = jit.LoadedCode(data, (program.entry,), symbols_of(program))
             run = executable.Executable(program, code, target, 1)
             values = iter(run(*(a for _, arrays in batch.calls for a in arrays)))
             found = [tuple(next(values) for _ in range(count)) for count in counts]

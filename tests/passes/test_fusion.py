@@ -23,7 +23,8 @@ from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp
 from gradir.passes.buffers.plan_memory import ALIGNMENT, MemoryPlan, assign_offsets
 from gradir.runtime.arrays import dtype_of
-from gradir.runtime.executable import Executable, compile_function
+from gradir.runtime.emission import compile_function
+from gradir.runtime.executable import Executable
 from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -18,7 +18,8 @@ from xdsl.dialects.scf import Scf
 from xdsl.parser import Parser
 
 from gradir.dialects.loopnest.loopnest import ContractOp, Loopnest
-from gradir.runtime.executable import Executable, compile_function
+from gradir.runtime.emission import compile_function
+from gradir.runtime.executable import Executable
 from gradir.runtime.native_call import Runner
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -46,8 +46,12 @@ def as_limit(number: int) -> int:
 
 
 def limit_of_machine() -> int:
-    """What a tape without a limit may take: as much as there is memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """What a tape without a limit may take: as much as there is memory, in whole GiB.
+
+    A few pages more or less, from one start of the system to the next, make no other code.
+    """
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return -(-found >> 30) << 30
 
 
 def grow_function(target: MachineTarget) -> str:

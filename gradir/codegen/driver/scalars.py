@@ -19,7 +19,7 @@ from gradir.codegen.driver.growing_memory import CAPACITY, FAILED, ROW, limit_of
 from gradir.codegen.driver.threads import SharedWork, Use
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.instructions import Needs, bits_of, kind_of, llvm_type
-from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX
+from gradir.codegen.text.kernel import ERROR_BOUND, ERROR_INDEX, NO_BOUND, PLAIN
 from gradir.codegen.text.memory import MemoryInstructions
 from gradir.dialects.base.shapes import shape_of
 from gradir.dialects.loopnest.buffer_ops import (
@@ -32,9 +32,6 @@ from gradir.dialects.loopnest.buffer_ops import (
     WindowOp,
 )
 from gradir.dialects.loopnest.loopnest import CheckIndexOp
-
-# In place of a bound in the error record: the message is followed by what was got, or stands alone.
-NO_BOUND, PLAIN = -1, -2
 
 
 class BufferPlace(Protocol):

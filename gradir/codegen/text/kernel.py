@@ -42,3 +42,5 @@ class Kernel:
 # code (1, 2, ...; 0 is no error) by compare-and-swap from 0, and then the index and the bound.
 ERROR_CODE, ERROR_INDEX, ERROR_BOUND = 0, 1, 2
 ERROR_RECORD_BYTES = 24
+# In place of a bound: the message is followed by what was got, or stands alone.
+NO_BOUND, PLAIN = -1, -2

@@ -1,0 +1,1 @@
+"""Compiled code on disk: the folder, its entries, and their keys."""

@@ -1,0 +1,74 @@
+"""Native code that is found on disk, or made and kept there.
+
+The key is what the code is made from, before all stages: the program, the machine, gradir. So code
+that is found is the code that would be made, and a program that was refused is not there.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from gradir.cache.entry import Entry
+from gradir.cache.store import find, is_on, keep, key_of
+from gradir.codegen.driver.growing_memory import limit_of_machine
+from gradir.codegen.text.target import host
+from gradir.compiler.described import described, restored
+from gradir.runtime.executable import Executable
+from gradir.runtime.host_calls import facts_of
+from gradir.runtime.native_code import NativeCode, loaded, runnable
+from gradir.runtime.threads import thread_count
+from gradir.text.fingerprint import fingerprint
+
+# LLVM text, of which hardly anybody asks, is an eighth as large, in the time that it takes to write
+COMPRESSION = 1
+
+
+def executable(
+    ops: Iterable[Operation],
+    function: str,
+    threads: int | None,
+    make: Callable[[], ModuleOp],
+    *options: Any,
+) -> Executable:
+    """Native code for `@function` of the module that `make` makes from these ops.
+
+    `options` are what it makes it by, as values of JSON.
+    """
+    target, count = runnable(host()), thread_count(threads)
+    program = fingerprint(ops, facts_of) if is_on() else None
+    key = None
+    if program is not None:
+        machine = asdict(target), limit_of_machine()
+        key = key_of("code", program, function, count, machine, options)
+    found = find(key)
+    if found is not None:
+        return loaded(unpacked(found), target)
+    # only where it is needed, since it takes longer than loading code
+    from gradir.compiler.compiler import native_code
+    from gradir.compiler.pipeline import Machine
+
+    code = native_code(make(), function, Machine(target, count))
+    if key is not None:
+        keep(key, packed(code))
+    return loaded(code, target)
+
+
+def packed(code: NativeCode) -> Entry:
+    """The code as an entry; LLVM's text and the times of its compilation aside."""
+    text = zlib.compress(code.program.text.encode(), COMPRESSION)
+    blobs = [text]
+    bare = replace(code, program=replace(code.program, text=""), times=None)
+    return Entry(described(bare, blobs), blobs)
+
+
+def unpacked(entry: Entry) -> NativeCode:
+    """The code in an entry of `packed`."""
+    code = restored(NativeCode, entry.said, entry.blobs)
+    text = zlib.decompress(entry.blobs[0]).decode()
+    return replace(code, program=replace(code.program, text=text))

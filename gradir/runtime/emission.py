@@ -1,0 +1,45 @@
+"""Functions at buffer level to native code."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects.func import FuncOp
+
+from gradir.codegen.driver.program import emit_program
+from gradir.codegen.text.target import MachineTarget, host
+from gradir.dialects.base.attributes import integers_of
+from gradir.passes.analysis.arguments import READ_RESULTS
+from gradir.passes.buffers.plan_memory import MemoryPlan
+from gradir.runtime import jit, threads
+from gradir.runtime.executable import Executable
+from gradir.runtime.native_code import NativeCode, loaded, runnable
+from gradir.runtime.slices import Layout
+
+
+def compile_function(
+    function: FuncOp,
+    thread_count: int | None = None,
+    target: MachineTarget | None = None,
+    plan: MemoryPlan | None = None,
+) -> Executable:
+    """A function at buffer level in memory, for at most `thread_count` threads."""
+    target = runnable(target or host())
+    return loaded(emitted(function, threads.thread_count(thread_count), target, plan), target)
+
+
+def emitted(
+    function: FuncOp,
+    thread_count: int,
+    target: MachineTarget,
+    plan: MemoryPlan | None = None,
+    layout: Layout | None = None,
+) -> NativeCode:
+    """The native code of a function at buffer level."""
+    program = emit_program(function, target, thread_count)
+    compiled = jit.compile_object(program.text, target)
+    found = function.attributes.get(READ_RESULTS)
+    is_read = isinstance(found, DenseArrayBase)
+    read = tuple(integers_of(cast(DenseArrayBase[Any], found))) if is_read else ()
+    return NativeCode(program, compiled.data, thread_count, plan, read, layout, compiled.times)

@@ -1,0 +1,78 @@
+"""Native code with all that running it takes: what the compiler makes, and the disk keeps.
+
+The object file has no addresses of a process. It names the functions that it calls, and finds the
+records of its host calls by a symbol; the linker puts in those of this process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
+from gradir.codegen.driver.pool import BARRIER, RUN
+from gradir.codegen.driver.report import CompiledProgram
+from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, POLL_SYMBOL
+from gradir.codegen.text.target import MachineTarget
+from gradir.errors import CompileError
+from gradir.passes.buffers.plan_memory import MemoryPlan
+from gradir.runtime import jit, pool, threads
+from gradir.runtime.callbacks import callback_address
+from gradir.runtime.executable import Executable
+from gradir.runtime.host import HostCalls
+from gradir.runtime.slices import Layout, SlicesExecutable
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """A program, its object file, and what the caller of an `Executable` can ask.
+
+    `read_results` are the results that are added to, `layout` has the row slices. `times` are those
+    of its compilation, None where it was not compiled in this process.
+    """
+
+    program: CompiledProgram
+    data: bytes
+    threads: int
+    plan: MemoryPlan | None
+    read_results: tuple[int, ...]
+    layout: Layout | None
+    times: jit.CompileTimes | None
+
+
+def loaded(code: NativeCode, target: MachineTarget) -> Executable:
+    """The code in memory, as a function."""
+    program = code.program
+    host_calls = HostCalls(program) if program.host_calls else None
+    symbols = symbols_of(program)
+    if host_calls is not None:
+        symbols[HOST_RECORDS] = host_calls.address
+    linked = jit.LoadedCode(code.data, (program.entry,), symbols)
+    kind = Executable if code.layout is None else SlicesExecutable
+    made = kind(program, linked, target, code.threads, code.plan, code.times, code.read_results)
+    if isinstance(made, SlicesExecutable) and code.layout is not None:
+        made.lay_out(code.layout)
+    made.host = host_calls
+    return made
+
+
+def runnable(target: MachineTarget) -> MachineTarget:
+    """The target; CompileError where this machine lacks its instructions."""
+    if target.lacking:
+        raise CompileError(
+            f"code for {target.level} cannot run on this machine, which lacks "
+            f"{', '.join(target.lacking)}; as an object or as assembly it can be written"
+        )
+    return target
+
+
+def symbols_of(program: CompiledProgram) -> dict[str, int]:
+    """The addresses of the functions that the module calls."""
+    functions: dict[str, int] = {}
+    if program.growing:
+        for symbol, name in GROWING_SYMBOLS.items():
+            functions[symbol] = threads.library_function(name)
+    if program.can_stop:
+        functions |= {symbol: callback_address(symbol) for symbol in (POLL_SYMBOL, HOST_SYMBOL)}
+    if not program.is_parallel:
+        return functions
+    return functions | {symbol: pool.shared().function(symbol) for symbol in (RUN, BARRIER)}

@@ -7,10 +7,11 @@ gradir.jit, gradir.trace and gradir.checkpoint. With arrays they are compiled an
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -20,7 +21,7 @@ from gradir.compiler.measured_gradient import apply_gradient
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
+from gradir.frontends.tracing.source_locations import SOURCES, called_from, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced, function_name, parameter_names, traced
 from gradir.frontends.tracing.tracer import Tracer
@@ -148,9 +149,21 @@ class Derivative(Wrapped):
         super().__init__(derivative, parts)
         self._jitted = Jitted(derivative, reads_out=reads_out)
 
-    @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._jitted(*args, **kwargs)
+        function: Callable[..., Any] = self._jitted.any_call
+        try:
+            found = self._jitted.quick.call(args, kwargs)
+        except Exception as error:
+            function, args = _raise, (error,)
+        else:
+            if found is not NotImplemented:
+                return found
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        return called_from(frame, function, args, kwargs)
+
+
+def _raise(args: tuple[Any, ...], kwargs: object) -> NoReturn:
+    raise args[0]
 
 
 def _derivative(

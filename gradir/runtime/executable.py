@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase
@@ -25,6 +25,7 @@ from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, PO
 from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_THREADS
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.dialects.base.attributes import integers_of
+from gradir.dialects.base.deferred import deferred
 from gradir.errors import CompileError
 from gradir.passes.analysis.arguments import READ_RESULTS
 from gradir.runtime import jit, threads
@@ -32,13 +33,19 @@ from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.call_table import CallTable
 from gradir.runtime.callbacks import callback_address, take_raised
 from gradir.runtime.checked_call import CheckedCall
-from gradir.runtime.host import HostCalls
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
 from gradir.runtime.messages import Messages
 from gradir.runtime.native_call import NativeCall, Runner
 from gradir.runtime.recompiled import Recompiled
 from gradir.runtime.tape_boxes import TapeBoxes
 from gradir.runtime.team import Team
+
+if TYPE_CHECKING:
+    from gradir.runtime.host import HostCalls
+
+    host_calls_of = HostCalls
+else:
+    host_calls_of = deferred("gradir.runtime.host", "HostCalls")
 
 # The least size of results on pooled memory: malloc would map fresh pages for them.
 POOLED_RESULT_BYTES = 1 << 16
@@ -222,7 +229,7 @@ def compile_function(
     count = threads.thread_count(thread_count)
     program = emit_program(function, target, count)
     compiled = jit.compile_object(program.text, target)
-    host_calls = HostCalls(program) if program.host_calls else None
+    host_calls = host_calls_of(program) if program.host_calls else None
     symbols = symbols_of(program)
     if host_calls is not None:
         symbols[HOST_RECORDS] = host_calls.address

@@ -7,7 +7,6 @@ any, functions run on the calling thread.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -16,9 +15,16 @@ from dataclasses import dataclass
 from functools import cache
 from operator import index
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from gradir.dialects.base.deferred import deferred
 from gradir.errors import ArgumentError, ArgumentTypeError, CompileError, GradirError
 from gradir.forking import is_forked
+
+if TYPE_CHECKING:
+    from ctypes.util import find_library
+else:
+    find_library = deferred("ctypes.util", "find_library")
 
 THREADS_VARIABLE = "GRADIR_NUM_THREADS"
 OPENMP_THREADS_VARIABLE = "OMP_NUM_THREADS"
@@ -95,7 +101,7 @@ def library_function(name: str) -> int:
     """The address of a function of the C library, or of its part for mathematics."""
     process = ctypes.CDLL(None)
     if not hasattr(process, name):
-        path = ctypes.util.find_library("m")
+        path = find_library("m")
         process = process if path is None else ctypes.CDLL(path)
     try:
         return _address(process, name)
@@ -172,7 +178,7 @@ def _candidates() -> Iterator[str]:
     yield from _loaded_libraries()
     yield from SYSTEM_NAMES
     for stem in LIBRARY_STEMS:
-        name = ctypes.util.find_library(stem.removeprefix("lib"))
+        name = find_library(stem.removeprefix("lib"))
         if name is not None:
             yield name
     for folder in dict.fromkeys(sys.path):

@@ -27,6 +27,7 @@ from gradir.frontends.tracing.trace import Traced, function_name, parameter_name
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
 from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
+from gradir.frontends.transforms import shared_derivatives
 from gradir.frontends.transforms.jit import Jitted, jit
 from gradir.frontends.transforms.requests import (
     Requests,
@@ -79,6 +80,10 @@ def grad(
     with None at other places: arrays are added to in place, traced ones are read.
     """
     options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
+    key = shared_derivatives.key_of("grad", function, options)
+    found = shared_derivatives.found(key)
+    if found is not None:
+        return found
     both = value_and_grad(function, *options)
     reads_out = _reads_out(function, req)
 
@@ -89,7 +94,9 @@ def grad(
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    return _derivative(reads_out, gradient, grad, function, *options)
+    made = _derivative(reads_out, gradient, grad, function, *options)
+    shared_derivatives.keep(key, function, made)
+    return made
 
 
 def value_and_grad(
@@ -105,6 +112,11 @@ def value_and_grad(
     """Like grad, but returns (value, gradient), or ((value, aux), gradient) with `has_aux`."""
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
+    key = shared_derivatives.key_of("value_and_grad", function, options)
+    found = shared_derivatives.found(key)
+    if found is not None:
+        return found
     asked = Requests(argnums, sparse_argnums, sparse, req)
     reads_out = _reads_out(function, req)
 
@@ -125,8 +137,9 @@ def value_and_grad(
         grads = results[inner.results.leaf_count :]
         return _results(inner, results), gradients(inner, grads, requests, tree)
 
-    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
-    return _derivative(reads_out, both, value_and_grad, function, *options)
+    made = _derivative(reads_out, both, value_and_grad, function, *options)
+    shared_derivatives.keep(key, function, made)
+    return made
 
 
 def _reads_out(function: Callable[..., Any], req: Any) -> bool:
@@ -147,12 +160,12 @@ class Derivative(Wrapped):
 
     def __init__(self, derivative: Callable[..., Any], parts: Parts, reads_out: bool):
         super().__init__(derivative, parts)
-        self._jitted = Jitted(derivative, reads_out=reads_out)
+        self.jitted = Jitted(derivative, reads_out=reads_out)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        function: Callable[..., Any] = self._jitted.any_call
+        function: Callable[..., Any] = self.jitted.any_call
         try:
-            found = self._jitted.quick.call(args, kwargs)
+            found = self.jitted.quick.call(args, kwargs)
         except Exception as error:
             function, args = _raise, (error,)
         else:

@@ -178,6 +178,7 @@ class Jitted(Copied):
         self._last: _Last | None = None
         self._lock = RenewedLock()
         self.quick = QuickCalls()
+        self.after_trace: Callable[[], object] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = self.quick.call(args, kwargs)
@@ -246,6 +247,8 @@ class Jitted(Copied):
                         donation = donated(made, tree, self._donated) if self._donated else None
                     found = Compiled(made, donation, self._threads, self._lock)
                     self._made[key] = found
+                    if self.after_trace is not None:
+                        self.after_trace()
         return found
 
     def __reduce__(self) -> str | Parts:

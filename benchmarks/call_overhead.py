@@ -1,6 +1,7 @@
 """What a call costs beyond its arithmetic, and what a start costs beyond its imports.
 
-A compiled function of 16 elements; and programs that are compiled, or were by an earlier start.
+Compiled and jitted functions of 16 elements, nested arguments, gradients; and programs that are
+compiled, or were by an earlier start.
 """
 
 import os
@@ -89,8 +90,53 @@ def compilation(folder: Path | None, threads: int) -> harness.Call:
     return call
 
 
+def prepare_gradir_jit() -> harness.Call:
+    """`gradir.jit`."""
+    gradir = harness.library("gradir")
+    (x,), compiled = make_inputs(), gradir.jit(polynomial)
+    return lambda: compiled(x)
+
+
+LAYERS = 30
+
+
+def sum_of_layers(layers: dict[str, dict[str, Any]]) -> Any:
+    """A number from a nested argument of two small arrays per layer."""
+    return sum((layer["w"] * layer["b"]).sum() for layer in layers.values())
+
+
+def prepare_nested(name: str) -> harness.Call:
+    """A library's `jit` of a function of 60 arrays in dicts."""
+    module = harness.library(name)
+    array = harness.library("jax.numpy").asarray if name == "jax" else np.asarray
+    ones = np.ones(4, np.float32)
+    layers = {f"layer{k}": {"w": array(ones * k), "b": array(ones)} for k in range(LAYERS)}
+    compiled = module.jit(sum_of_layers)
+    if name == "jax":
+        return lambda: module.block_until_ready(compiled(layers))
+    return lambda: compiled(layers)
+
+
+def sum_of_polynomial(x: Any) -> Any:
+    """The function that is differentiated."""
+    return polynomial(x).sum()
+
+
+def prepare_gradient(name: str, kept: bool) -> harness.Call:
+    """A library's gradient function, compiled and kept, or asked for at each call."""
+    module = harness.library(name)
+    (x,) = make_inputs()
+    if name == "jax":
+        x = harness.library("jax.numpy").asarray(x)
+    if not kept:
+        return lambda: module.grad(sum_of_polynomial)(x)
+    gradient = module.grad(sum_of_polynomial)
+    compiled = module.jit(gradient) if name == "jax" else gradient
+    return lambda: compiled(x)
+
+
 def workloads(threads: int) -> Iterator[harness.Workload]:
-    """Calls; starts and compilations, with a folder for compiled code and without."""
+    """Calls with one array, with nested arguments, of gradients; starts and compilations."""
 
     def gradir(reuse: bool) -> harness.Call:
         return harness.compiled_function("call_overhead.mlir", make_inputs(), threads, reuse)
@@ -102,9 +148,26 @@ def workloads(threads: int) -> Iterator[harness.Workload]:
         harness.Contender("PyTorch torch.compile", lambda: prepare_torch(True), "torch"),
         harness.Contender("gradir", lambda: gradir(False), "gradir"),
         harness.Contender("gradir, out=", lambda: gradir(True), "gradir"),
+        harness.Contender("gradir jit", prepare_gradir_jit, "gradir"),
     ]
     title = "Call overhead, x * x + x of 16 elements, f32"
     yield harness.Workload(title, contenders, reference="JAX jit")
+    contenders = [
+        harness.Contender("JAX jit", lambda: prepare_nested("jax"), "jax"),
+        harness.Contender("gradir jit", lambda: prepare_nested("gradir"), "gradir"),
+    ]
+    title = f"Call overhead, a number from {2 * LAYERS} arrays of 4 elements in dicts, f32"
+    yield harness.Workload(title, contenders, reference="JAX jit")
+    contenders = [
+        harness.Contender("JAX, kept", lambda: prepare_gradient("jax", True), "jax"),
+        harness.Contender("JAX, at each call", lambda: prepare_gradient("jax", False), "jax"),
+        harness.Contender("gradir, kept", lambda: prepare_gradient("gradir", True), "gradir"),
+        harness.Contender(
+            "gradir, at each call", lambda: prepare_gradient("gradir", False), "gradir"
+        ),
+    ]
+    title = "Call overhead, gradient of a sum of 16 elements, f32"
+    yield harness.Workload(title, contenders, reference="JAX, kept")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "cache"
         contenders = [

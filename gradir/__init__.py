@@ -9,10 +9,6 @@ fn = gradir.compile(module.gradient("f", mode="vjp"), "f_vjp")
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gradir.api import Module, compile, interpret, parse, register_host_function
-from gradir.errors import GradirError, TraceError
-from gradir.runtime.row_slices import RowSlices
-
 __version__ = "0.1.0"
 
 __all__ = [
@@ -57,8 +53,18 @@ __all__ = [
     "while_loop",
 ]
 
-# Imported at first use: not every program checks gradients or traces.
+# Imported at first use: `import gradir` costs next to nothing.
 _LAZY = {
+    "api": "gradir.api",
+    "errors": "gradir.errors",
+    "Module": "gradir.api",
+    "compile": "gradir.api",
+    "interpret": "gradir.api",
+    "parse": "gradir.api",
+    "register_host_function": "gradir.api",
+    "GradirError": "gradir.errors",
+    "TraceError": "gradir.errors",
+    "RowSlices": "gradir.runtime.row_slices",
     "testing": "gradir.testing",
     "numpy": "gradir.numpy",
     "nn": "gradir.nn",
@@ -97,13 +103,22 @@ _LAZY = {
 }
 
 if TYPE_CHECKING:
+    from gradir import api as api
+    from gradir import errors as errors
     from gradir import interop as interop
     from gradir import nn as nn
     from gradir import numpy as numpy
     from gradir import optim as optim
     from gradir import testing as testing
+    from gradir.api import Module as Module
+    from gradir.api import compile as compile
+    from gradir.api import interpret as interpret
+    from gradir.api import parse as parse
+    from gradir.api import register_host_function as register_host_function
     from gradir.cache.store import cache_info as cache_info
     from gradir.cache.store import clear_cache as clear_cache
+    from gradir.errors import GradirError as GradirError
+    from gradir.errors import TraceError as TraceError
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace
     from gradir.frontends.training.trainer import Trainer as Trainer
@@ -132,6 +147,7 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.vmap import vmap as vmap
     from gradir.runtime.native_functions import include_dir as include_dir
     from gradir.runtime.native_functions import native as native
+    from gradir.runtime.row_slices import RowSlices as RowSlices
 
 
 def __getattr__(name: str) -> Any:
@@ -139,4 +155,6 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'gradir' has no attribute {name!r}")
     module = import_module(_LAZY[name])
-    return module if _LAZY[name] == f"gradir.{name}" else getattr(module, name)
+    found = module if _LAZY[name] == f"gradir.{name}" else getattr(module, name)
+    # so that the next look finds it without this function
+    return globals().setdefault(name, found)

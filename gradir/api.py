@@ -13,24 +13,31 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region
 
-from gradir.compiler.measured_gradient import apply_gradient, train_step
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Sources
+from gradir.dialects.base.deferred import deferred
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
-from gradir.passes.batch.vmap import vmap
-from gradir.passes.differentiate.selectors import Selector
 from gradir.passes.shapes.infer_shapes import is_open
-from gradir.passes.training.append_loss import append_loss
 from gradir.passes.verify.verify import verify
 from gradir.symbols import function_named, merged
-from gradir.text.parser import parse_module
 from gradir.text.printer import program_text
 
 if TYPE_CHECKING:
     from gradir.compiler.dynamic import SpecializingExecutable
+    from gradir.compiler.measured_gradient import apply_gradient, train_step
+    from gradir.passes.batch.vmap import vmap
+    from gradir.passes.differentiate.selectors import Selector
+    from gradir.passes.training.append_loss import append_loss
     from gradir.runtime.executable import Executable
+    from gradir.text.parser import parse_module
+else:
+    apply_gradient = deferred("gradir.compiler.measured_gradient", "apply_gradient")
+    append_loss = deferred("gradir.passes.training.append_loss", "append_loss")
+    parse_module = deferred("gradir.text.parser", "parse_module")
+    train_step = deferred("gradir.compiler.measured_gradient", "train_step")
+    vmap = deferred("gradir.passes.batch.vmap", "vmap")
 
 
 PICKLED = "<pickle>"

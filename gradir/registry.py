@@ -29,7 +29,7 @@ Passes: TypeAlias = dict[str, Callable[[], type[ModulePass]]]
 DIALECTS: dict[str, str] = {
     "array": "gradir.dialects.array:Array",
     "nn": "gradir.dialects.nn:NN",
-    "grad": "gradir.dialects.grad.grad:Grad",
+    "grad": "gradir.dialects.grad.dialect:Grad",
     "loopnest": "gradir.dialects.loopnest.loopnest:Loopnest",
 }
 """gradir's own dialects: name to `module:Dialect object`."""

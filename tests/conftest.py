@@ -1,4 +1,4 @@
-"""What holds for all tests: they compile, garbage is looked for seldom, and some are slow."""
+"""What holds for all tests: they compile, call natively, look for garbage seldom; some are slow."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from collections import defaultdict
 
 import durations
 import pytest
+
+from gradir.runtime import native_call
+
+# Calls are native from the first one on, and not after some by Python.
+native_call.PYTHON_CALLS = 0
 
 # IR is made of cycles. By default Python looks for garbage in them after every 700 objects, which
 # was a tenth of the time of the tests.

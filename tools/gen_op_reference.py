@@ -24,7 +24,7 @@ from gradir.api import Module, parse
 from gradir.dialects import array, nn
 from gradir.dialects.base.interfaces import TensorOp, registered
 from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, is_float, tensor
-from gradir.dialects.grad import grad
+from gradir.dialects.grad import dialect as grad
 from gradir.passes.gradient.gradient import gradient
 from gradir.passes.gradient.rule_table import structural_rules
 from gradir.passes.recompute.costs import Costs

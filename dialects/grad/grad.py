@@ -1,4 +1,4 @@
-"""The grad dialect: markers, sums of cotangents, zeros.
+"""The ops of differentiation that most programs have: markers, sums of cotangents, zeros.
 
 Markers stand on tensors and on scalars. Sums and zeros of scalars are arith ops.
 """
@@ -11,22 +11,19 @@ from typing import Any, ClassVar, cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.creation import CreationOp, FullOp, numpy_dtype
 from gradir.dialects.array.elementwise import splat_of
-from gradir.dialects.array.gamma import PolygammaOp
 from gradir.dialects.array.indexing import (
     IndexingOp,
     TakeAlongAxisOp,
     check_not_empty,
     wrapped,
 )
-from gradir.dialects.array.triangles import DiagonalBackwardOp
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp, added_to, written_tensor
@@ -38,7 +35,7 @@ from gradir.dialects.base.shapes import (
     is_tensor,
     shape_of,
 )
-from gradir.dialects.base.slice_type import SlicesType, is_slices
+from gradir.dialects.base.slice_type import is_slices
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import GateOp
@@ -50,21 +47,9 @@ from gradir.dialects.building.kinds import (
     require_equal_types,
 )
 from gradir.dialects.building.nests import Read, add_at, elementwise
-from gradir.dialects.grad import checkpoint, custom_vjp, derivative, host_call
-from gradir.dialects.grad.accumulation import OPS as ACCUMULATION_OPS
-from gradir.dialects.grad.attention import OPS as ATTENTION_OPS
-from gradir.dialects.grad.bits import OPS as BITS_OPS
-from gradir.dialects.grad.dropout import OPS as DROPOUT_OPS
-from gradir.dialects.grad.loop_policy import LoopPolicyAttr
-from gradir.dialects.grad.nll import ClassIndexOp, NllLossBackwardOp
-from gradir.dialects.grad.slices import OPS as SLICES_OPS
 from gradir.dialects.grad.slices import sum_type
-from gradir.dialects.grad.tape import TAPE_OPS, TapeType, cotangent_type, new_tape
-from gradir.dialects.grad.transfer import CopyToOp
+from gradir.dialects.grad.tape import TapeType, cotangent_type, new_tape
 from gradir.dialects.loopnest import loopnest
-from gradir.dialects.spatial.convolution import GRAD_OPS as CONVOLUTIONS
-from gradir.dialects.spatial.pooling import OPS as POOLING_OPS
-from gradir.dialects.spatial.resampling import OPS as RESAMPLING_OPS
 
 
 @irdl_op_definition
@@ -346,32 +331,4 @@ OPS: tuple[type[TensorOp], ...] = (
     ZeroOp,
     AccumulateOp,
     TakeAlongAxisBackwardOp,
-    NllLossBackwardOp,
-    ClassIndexOp,
-    PolygammaOp,
-    CopyToOp,
-    DiagonalBackwardOp,
-    *POOLING_OPS,
-    *RESAMPLING_OPS,
-    *CONVOLUTIONS,
-    *ATTENTION_OPS,
-    *ACCUMULATION_OPS,
-    *BITS_OPS,
-    *DROPOUT_OPS,
-    *scans.OPS,
-    *linear_systems.GRAD_OPS,
-)
-
-Grad = Dialect(
-    "grad",
-    [
-        *OPS,
-        *TAPE_OPS,
-        *checkpoint.OPS,
-        *custom_vjp.OPS,
-        *SLICES_OPS,
-        *host_call.OPS,
-        *derivative.OPS,
-    ],
-    [TapeType, LoopPolicyAttr, SlicesType],
 )

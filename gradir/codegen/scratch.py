@@ -8,22 +8,31 @@ scratch; the number is written on it, and code generation reads it there.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i8, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from gradir.codegen.contractions.kernel import THREADS, contract_scratch_bytes
 from gradir.codegen.driver.kernel_key import kernel_key
 from gradir.codegen.nests.kernel import nest_scratch_bytes
 from gradir.codegen.rows.kernel import rows_scratch_bytes
 from gradir.codegen.text.target import MachineTarget
+from gradir.dialects.base.attribute_names import THREADS
+from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.value_names import SCRATCH
 from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp
 from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.buffers.plan_memory import check_on_buffers
 from gradir.passes.buffers.state import alloc_of
+
+if TYPE_CHECKING:
+    from gradir.codegen.contractions.kernel import contract_scratch_bytes
+else:
+    contract_scratch_bytes = deferred(
+        "gradir.codegen.contractions.kernel", "contract_scratch_bytes"
+    )
 
 
 def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> None:

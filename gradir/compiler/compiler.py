@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
@@ -9,18 +11,24 @@ from gradir.codegen.driver.program import emit_program
 from gradir.codegen.text.target import MachineTarget, host
 from gradir.compiler.pipeline import Machine, run_stages
 from gradir.dialects.base.attribute_names import MEMORY_LIMIT
+from gradir.dialects.base.deferred import deferred
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.interpreter.known_programs import check_program
 from gradir.passes.buffers.plan_memory import MemoryPlan
-from gradir.passes.gradient.memory_limit import check_limit
 from gradir.runtime.emission import emitted
 from gradir.runtime.executable import Executable
-from gradir.runtime.host_calls import host_call_of
 from gradir.runtime.jit import CompiledObject, compile_object
 from gradir.runtime.native_code import NativeCode, loaded, runnable
 from gradir.runtime.slices import slices_layout
 from gradir.runtime.threads import thread_count
 from gradir.symbols import check_signature, function_named
+
+if TYPE_CHECKING:
+    from gradir.passes.gradient.memory_limit import check_limit
+    from gradir.runtime.host_calls import host_call_of
+else:
+    check_limit = deferred("gradir.passes.gradient.memory_limit", "check_limit")
+    host_call_of = deferred("gradir.runtime.host_calls", "host_call_of")
 
 
 def compile_function(
@@ -69,5 +77,6 @@ def _placed(module: ModuleOp, function: str, machine: Machine) -> tuple[FuncOp, 
         if isinstance(op, HostCallOp):
             host_call_of(op)
     plan = run_stages(module, machine)[function]
-    check_limit(limit, plan.peak_bytes, place)
+    if limit is not None:
+        check_limit(limit, plan.peak_bytes, place)
     return function_named(module, function), plan

@@ -18,10 +18,10 @@ from xdsl.ir import Operation
 from xdsl.traits import ConstantLike
 from xdsl.transforms.common_subexpression_elimination import cse
 
-from gradir.codegen.contractions.kernel import THREADS
 from gradir.codegen.rows.group_rows import group_rows
 from gradir.codegen.scratch import allocate_scratch
 from gradir.codegen.text.target import MachineTarget, host
+from gradir.dialects.base.attribute_names import THREADS
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import is_tensor
 from gradir.dialects.base.slice_type import is_slices

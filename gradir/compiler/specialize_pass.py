@@ -9,19 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from gradir.compiler.measured_gradient import apply_gradient
+from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.grad.derivative import DerivativeOp
-from gradir.passes.gradient.gradient import Observer
-from gradir.passes.gradient.gradient_pass import parse_requests
 from gradir.passes.shapes import specialize as passes_specialize
 from gradir.passes.shapes.specialize import Shape
+
+if TYPE_CHECKING:
+    from gradir.compiler.measured_gradient import apply_gradient
+    from gradir.passes.gradient.gradient import Observer
+    from gradir.passes.gradient.gradient_pass import parse_requests
+else:
+    apply_gradient = deferred("gradir.compiler.measured_gradient", "apply_gradient")
+    parse_requests = deferred("gradir.passes.gradient.gradient_pass", "parse_requests")
 
 
 def specialize(

@@ -11,24 +11,31 @@ from gradir.codegen.driver.growing_memory import POINTER
 from gradir.runtime import threads
 from gradir.runtime.callbacks import take_raised
 from gradir.runtime.memory import Block
-from gradir.runtime.native_call import NativeCall
+from gradir.runtime.native_call import NativeCall, Runner, decline, is_due, note_call
 
 
 class CallTable:
     """The table of a running call, and its arena if that is small.
 
-    `run` makes the whole call natively, if possible.
+    `run` makes the whole call natively, if possible; `by_python` tells of each call that it left.
     """
 
-    __slots__ = ("address", "block", "growing", "run", "table")
+    __slots__ = ("address", "block", "growing", "native", "run", "table")
 
     def __init__(self, words: int, growing: Sequence[tuple[int, int, int]], native: NativeCall):
         self.table: Any = (ctypes.c_int64 * words)()
         self.address = ctypes.addressof(self.table)
         self.growing = growing
         self.block: Block | None = None
-        self.run = native.runner(self.address)
+        self.native = native
+        self.run: Runner = native.runner(self.address) if is_due() else decline
         self.prepare()
+
+    def by_python(self) -> None:
+        """Note a call that Python makes: after some of them `run` is native."""
+        note_call()
+        if self.run is decline and is_due():
+            self.run = self.native.runner(self.address)
 
     def prepare(self) -> None:
         """Set the addresses of growing memory, without room for a record."""

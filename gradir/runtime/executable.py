@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -24,13 +24,15 @@ from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.call_table import CallTable
 from gradir.runtime.callbacks import take_raised
 from gradir.runtime.checked_call import CheckedCall
-from gradir.runtime.host import HostCalls
 from gradir.runtime.memory import Block, ResultBuffer, shared_pool
 from gradir.runtime.messages import Messages
-from gradir.runtime.native_call import NativeCall
+from gradir.runtime.native_call import NativeCall, Runner
 from gradir.runtime.recompiled import Recompiled
 from gradir.runtime.tape_boxes import TapeBoxes
 from gradir.runtime.team import Team
+
+if TYPE_CHECKING:
+    from gradir.runtime.host import HostCalls
 
 # The least size of results on pooled memory: malloc would map fresh pages for them.
 POOLED_RESULT_BYTES = 1 << 16
@@ -139,20 +141,37 @@ class Executable(Recompiled):
         try:
             results = run(arrays, out)
             if results is None and checked is not None:
+                call.by_python()
                 results = checked(call, arrays, out)
         finally:
             if block is not None:
                 self._pool.give(block)
         if results is False:
-            if self.host is not None:
-                self.host.drop(call.address)
-            failure = take_raised(call.table) or self._messages.failure(call.table)
-            call.free()
-            raise failure
+            self._fail(call)
         if self.program.result_tapes and results is not None:
             results = self._boxes.boxed(call, results)
         self._idle.append(call)
         return results
+
+    def _fail(self, call: CallTable) -> NoReturn:
+        """Raise what a run has left in its table, which is not used again."""
+        if self.host is not None:
+            self.host.drop(call.address)
+        failure = take_raised(call.table) or self._messages.failure(call.table)
+        call.free()
+        raise failure
+
+    def alone(self) -> tuple[Runner, Callable[[], NoReturn]] | None:
+        """A runner that one call at a time may use without this class, and what raises its error.
+
+        None where a run takes an arena, threads or tapes.
+        """
+        program = self.program
+        boxed = program.input_tapes or program.result_tapes
+        if boxed or self._is_lent or self._team is not None:
+            return None
+        call = self._new_call()
+        return self._native.runner(call.address), partial(self._fail, call)
 
     def _timed(self, call: CallTable, team: Team, arrays: tuple[object, ...], out: object) -> Any:
         """The native call of a program with threads, on as many as pays."""

@@ -1,7 +1,8 @@
 """Calls of native code without Python in between, by codegen/driver/call_function.py.
 
-The function is compiled once in a process. It reads NumPy's arrays as extension modules do, so it
-is used only on versions of CPython and NumPy of known layout; on others Python makes the call.
+The functions are compiled once in a process, after some calls: a process that makes fewer has its
+results earlier without. They read NumPy's arrays as extension modules do, so they are used only on
+versions of CPython and NumPy of known layout; on others Python makes the calls.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from gradir.codegen.driver import call_function as text
+from gradir.codegen.driver import call_function as numbers
+from gradir.codegen.driver import call_text as text
+from gradir.codegen.driver.tree_call import TREE_ENTRY, tree_call
 from gradir.runtime import jit
 from gradir.runtime.arrays import Array, ArraySpec
 from gradir.runtime.fixed_code import fixed_object
@@ -35,10 +38,17 @@ NUMPY_PLACES = {"PyArray_ScalarAsCtype": 62, "PyArray_NewFromDescr": 94}
 
 # METH_FASTCALL.
 FASTCALL = 0x80
+
+# The calls that Python makes in a process before the native functions are compiled, in the time of
+# a thousand such calls.
+PYTHON_CALLS = 64
+
+_calls_by_python = 0
 _C_TYPES = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "ptr": ctypes.c_void_p}
 
 
-def _structure(record: str) -> type[ctypes.Structure]:
+def structure(record: str) -> type[ctypes.Structure]:
+    """The record of native functions, as ctypes has it."""
     fields = [(name, _C_TYPES[type_]) for name, type_ in text.RECORDS[record]]
     return type(record, (ctypes.Structure,), {"_fields_": fields})
 
@@ -54,7 +64,7 @@ class _MethodDefinition(ctypes.Structure):
     ]
 
 
-_NdArray, _Array, _Program, _Call = map(_structure, ("ndarray", "array", "program", "call"))
+_NdArray, _Array, _Program, _Call = map(structure, ("ndarray", "array", "program", "call"))
 
 
 class NativeCall:
@@ -84,13 +94,8 @@ class NativeCall:
 
     def runner(self, table: int) -> Runner:
         """The runner of the program with the table at an address."""
-        definition = _definition()
-        if definition is None:
-            return _decline
         call = _Call(ctypes.addressof(self._program), table)
-        # as the function's module, so that it lives as long as the function
-        kept = (call, definition)
-        return _new_function(ctypes.addressof(definition), ctypes.addressof(call), kept)
+        return native_function(numbers.CALL_ENTRY, call) or decline
 
     def _array(self, spec: ArraySpec, maker: Callable[[], Array] | None) -> ctypes.Structure:
         extents = (ctypes.c_int64 * len(spec.shape))(*spec.shape)
@@ -107,27 +112,46 @@ def _numbers(spec: ArraySpec) -> tuple[type | None, int, int, int]:
     """The numbers that fit an array: NumPy's type, Python's kind, least and greatest."""
     dtype = spec.dtype
     if spec.shape != () or dtype.isbuiltin != 1:
-        return None, text.NO_NUMBER, 0, 0
+        return None, numbers.NO_NUMBER, 0, 0
     if dtype.kind in "iu":
         range_ = np.iinfo(dtype)
-        return dtype.type, text.INTEGER, int(range_.min), min(int(range_.max), (1 << 63) - 1)
-    kinds = {"float64": text.FLOAT64, "float32": text.FLOAT32, "bool": text.BOOLEAN}
-    return dtype.type, kinds.get(dtype.name, text.NO_NUMBER), 0, 0
+        return dtype.type, numbers.INTEGER, int(range_.min), min(int(range_.max), (1 << 63) - 1)
+    kinds = {"float64": numbers.FLOAT64, "float32": numbers.FLOAT32, "bool": numbers.BOOLEAN}
+    return dtype.type, kinds.get(dtype.name, numbers.NO_NUMBER), 0, 0
 
 
-def _decline(arguments: tuple[object, ...], out: object) -> None:
-    """The runner for an unknown layout of arrays."""
+def decline(arguments: tuple[object, ...], out: object) -> None:
+    """The runner that leaves each call to Python."""
+
+
+def note_call() -> None:
+    """Note a call that Python makes."""
+    global _calls_by_python
+    _calls_by_python += 1
+
+
+def is_due() -> bool:
+    """Whether the native functions pay by now."""
+    return _calls_by_python >= PYTHON_CALLS
+
+
+def native_function(entry: str, record: ctypes.Structure, *kept: object) -> Any:
+    """A compiled function on a record, which lives as long; None if it must not be used."""
+    definition = _definition(entry)
+    if definition is None:
+        return None
+    # as the function's module, so that it lives as long as the function
+    alive = (record, definition, kept)
+    return _new_function(ctypes.addressof(definition), ctypes.addressof(record), alive)
 
 
 @cache
-def _definition() -> _MethodDefinition | None:
-    """The definition of the compiled function for Python; None where it must not be used."""
+def _definition(entry: str) -> _MethodDefinition | None:
+    """The definition of a compiled function for Python; None where it must not be used."""
     if not is_supported():
         return None
     code = _code()
-    definition = _MethodDefinition(text.CALL_ENTRY.encode(), code.address, FASTCALL, None)
-    definition.code = code
-    return definition
+    return _MethodDefinition(entry.encode(), code.addresses[entry], FASTCALL, None)
 
 
 @cache
@@ -136,7 +160,9 @@ def _code() -> jit.LoadedCode:
     symbols |= {name: _python_function(name) for name in text.PYTHON_FUNCTIONS}
     symbols |= {name: _numpy_address(NUMPY_PLACES[name]) for name in text.NUMPY_FUNCTIONS}
     symbols[text.ARRAY_TYPE] = _numpy_address(NUMPY_ARRAY_TYPE)
-    return jit.LoadedCode(fixed_object(text.call_function()), (text.CALL_ENTRY,), symbols)
+    module = text.module(numbers.call_function(), tree_call())
+    entries = (numbers.CALL_ENTRY, TREE_ENTRY)
+    return jit.LoadedCode(fixed_object(module), entries, symbols)
 
 
 def is_supported() -> bool:
@@ -163,8 +189,8 @@ def _is_laid_out_as_declared() -> bool:
         and (seen.rank, *extents) == (2, 2, 5)
         and seen.base == id(array.base)
         and seen.dtype == id(array.dtype)
-        and seen.flags & (text.C_CONTIGUOUS | text.ALIGNED | text.WRITEABLE)
-        == (text.ALIGNED | text.WRITEABLE)
+        and seen.flags & (numbers.C_CONTIGUOUS | numbers.ALIGNED | numbers.WRITEABLE)
+        == (numbers.ALIGNED | numbers.WRITEABLE)
     )
 
 

@@ -7,19 +7,27 @@ records of its host calls by a symbol; the linker puts in those of this process.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
 from gradir.codegen.driver.pool import BARRIER, RUN
 from gradir.codegen.driver.report import CompiledProgram
 from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.target import MachineTarget
+from gradir.dialects.base.deferred import deferred
 from gradir.errors import CompileError
 from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime import jit, pool, threads
 from gradir.runtime.callbacks import callback_address
 from gradir.runtime.executable import Executable
-from gradir.runtime.host import HostCalls
 from gradir.runtime.slices import Layout, SlicesExecutable
+
+if TYPE_CHECKING:
+    from gradir.runtime.host import HostCalls
+
+    host_calls_of = HostCalls
+else:
+    host_calls_of = deferred("gradir.runtime.host", "HostCalls")
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class NativeCode:
 def loaded(code: NativeCode, target: MachineTarget) -> Executable:
     """The code in memory, as a function."""
     program = code.program
-    host_calls = HostCalls(program) if program.host_calls else None
+    host_calls = host_calls_of(program) if program.host_calls else None
     symbols = symbols_of(program)
     if host_calls is not None:
         symbols[HOST_RECORDS] = host_calls.address

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import os
 from collections.abc import Callable
 from functools import cache
 from operator import index
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from gradir.dialects.base.deferred import deferred
 from gradir.errors import ArgumentError, ArgumentTypeError, CompileError, GradirError
+
+if TYPE_CHECKING:
+    from ctypes.util import find_library
+else:
+    find_library = deferred("ctypes.util", "find_library")
 
 THREADS_VARIABLE = "GRADIR_NUM_THREADS"
 OPENMP_THREADS_VARIABLE = "OMP_NUM_THREADS"
@@ -46,7 +52,7 @@ def library_function(name: str) -> int:
     """The address of a function of the C library, or of its part for mathematics."""
     process = ctypes.CDLL(None)
     if not hasattr(process, name):
-        path = ctypes.util.find_library("m")
+        path = find_library("m")
         process = process if path is None else ctypes.CDLL(path)
     try:
         return _address(process, name)

@@ -47,7 +47,7 @@ from gradir.dialects import array, nn
 from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import NUMPY_NAMES, tensor
-from gradir.dialects.grad import grad
+from gradir.dialects.grad import dialect as grad
 
 Operand = tuple[int, ...] | Array
 

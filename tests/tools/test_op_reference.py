@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gradir.dialects.grad.grad import Grad
+from gradir.dialects.grad.dialect import Grad
 from gradir.tools.gen_op_reference import reference
 from gradir.tools.op_samples import SAMPLES
 

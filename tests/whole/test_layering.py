@@ -130,6 +130,31 @@ def test_import_is_light(module: str) -> None:
     assert result.stdout.strip() == "[]"
 
 
+LOADED = """
+import sys
+import numpy
+import gradir
+before = [name for name in ("xdsl", "gradir.api") if name in sys.modules]
+import gradir.numpy as gnp
+import_ = [name for name in {import_} if name in sys.modules]
+gradir.jit(lambda x: gnp.sum(gnp.sin(x)))(numpy.ones(3))
+print(before, import_, [name for name in {first} if name in sys.modules])
+"""
+
+
+def test_what_a_small_program_does_not_load() -> None:
+    """No pass before the first program, and then none that it does not need."""
+    first = (
+        *("gradir.passes.gradient.gradient", "gradir.passes.rules", "gradir.passes.training"),
+        *("gradir.text.parser", "gradir.codegen.gemm", "gradir.codegen.contractions.kernel"),
+        *("gradir.runtime.host_calls", "gradir.dialects.spatial", "gradir.dialects.nn"),
+    )
+    import_ = (*first, "llvmlite", "gradir.codegen", "gradir.compiler", "gradir.passes.verify")
+    command = [sys.executable, "-c", LOADED.format(import_=import_, first=first)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT / "tests")
+    assert result.stdout.strip() == "[] [] []"
+
+
 # The rooms of gradir/, the lowest first: a room imports from those before it, and from itself.
 GRADIR_ROOMS = (
     *("diagnostics", "errors", "forking", "gc_pause", "registry", "universe", "symbols"),

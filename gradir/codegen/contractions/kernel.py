@@ -56,6 +56,7 @@ from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.memory import MemoryInstructions
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
+from gradir.dialects.base.attribute_names import THREADS
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.loopnest import ContractOp, ShapedType
 from gradir.dialects.loopnest.rows import RowsOp
@@ -64,9 +65,6 @@ from gradir.passes.analysis.contraction_chains import copied_factors, is_single_
 # Nanoseconds, as measured: to pack a byte, to multiply and add a vector, to load one of the right
 # factor (once for each tile of rows), to load it out of squares that are transposed.
 PACK_COST, MULTIPLY_COST, LOAD_COST, TRANSPOSED_LOAD_COST = 0.1, 0.11, 0.5, 1.0
-
-THREADS = "gradir.threads"
-"""On a contraction, or nests over rows: the threads that it and its scratch are split for."""
 
 
 def emit_contract(op: ContractOp, name: str, target: MachineTarget, threads: int) -> Kernel:

@@ -15,55 +15,10 @@ and leaves all messages to whoever asked. The program runs without the GIL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
-from gradir.codegen.text.functions import FunctionText
+from gradir.codegen.driver.call_text import ARRAY_TYPE, CallText
 from gradir.codegen.text.table import TABLE_ERROR
 
 CALL_ENTRY = "gradir_call"
-
-# The records that the text reads, as names and LLVM types of their fields.
-RECORDS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
-    {
-        # what NumPy's headers call PyArrayObject_fields, up to the flags
-        "ndarray": (
-            ("references", "i64"),
-            ("type", "ptr"),
-            ("data", "ptr"),
-            ("rank", "i32"),
-            ("extents", "ptr"),
-            ("strides", "ptr"),
-            ("base", "ptr"),
-            ("dtype", "ptr"),
-            ("flags", "i32"),
-        ),
-        # an argument or a result: `scalar` is the type of NumPy's scalars that stand for it,
-        # `number` says which Python numbers do, `maker` makes the result if NumPy is not to
-        "array": (
-            ("dtype", "ptr"),
-            ("rank", "i64"),
-            ("extents", "ptr"),
-            ("bytes", "i64"),
-            ("scalar", "ptr"),
-            ("number", "i64"),
-            ("low", "i64"),
-            ("high", "i64"),
-            ("maker", "ptr"),
-        ),
-        # `first` is the word of the table for the first input, `numbers` the first of those that
-        # hold arguments given as numbers, `arrays` the inputs and then the results
-        "program": (
-            ("entry", "ptr"),
-            ("inputs", "i64"),
-            ("results", "i64"),
-            ("first", "i64"),
-            ("numbers", "i64"),
-            ("arrays", "ptr"),
-        ),
-        "call": (("program", "ptr"), ("table", "ptr")),
-    }
-)
 
 # Which Python numbers stand for an array: `array.number`. Integers are those from low to high.
 NO_NUMBER, FLOAT64, FLOAT32, INTEGER, BOOLEAN = 0, 1, 2, 3, 4
@@ -71,107 +26,16 @@ NO_NUMBER, FLOAT64, FLOAT32, INTEGER, BOOLEAN = 0, 1, 2, 3, 4
 # NumPy's flags of an array.
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
-# Functions of CPython's and of NumPy's C interface.
-PYTHON_FUNCTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "PyErr_Clear": "void ()",
-        "PyEval_RestoreThread": "void (ptr)",
-        "PyEval_SaveThread": "ptr ()",
-        "PyFloat_AsDouble": "double (ptr)",
-        "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)",
-        "PyLong_AsVoidPtr": "ptr (ptr)",
-        "PyObject_CallNoArgs": "ptr (ptr)",
-        "PySequence_Tuple": "ptr (ptr)",
-        "PyTuple_GetItem": "ptr (ptr, i64)",
-        "PyTuple_New": "ptr (i64)",
-        "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
-        "PyTuple_Size": "i64 (ptr)",
-        "Py_DecRef": "void (ptr)",
-        "Py_IncRef": "void (ptr)",
-    }
-)
-NUMPY_FUNCTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "PyArray_NewFromDescr": "ptr (ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
-        "PyArray_ScalarAsCtype": "void (ptr, ptr)",
-    }
-)
-
-# Symbols that stand for objects.
-OBJECTS: Mapping[str, object] = MappingProxyType(
-    {
-        "python_none": None,
-        "python_false": False,
-        "python_true": True,
-        "python_float": float,
-        "python_int": int,
-        "python_list": list,
-        "python_tuple": tuple,
-    }
-)
-ARRAY_TYPE = "numpy_ndarray"
-
 
 def call_function() -> str:
-    """The module with `@gradir_call`."""
-    functions = {**PYTHON_FUNCTIONS, **NUMPY_FUNCTIONS}
-    lines = [
-        f"%{name} = type {{ {', '.join(type_ for _, type_ in fields)} }}"
-        for name, fields in RECORDS.items()
-    ]
-    lines += [f"@{name} = external global i8" for name in (*OBJECTS, ARRAY_TYPE)]
-    for name, signature in functions.items():
-        result, _, parameters = signature.partition(" ")
-        lines.append(f"declare {result} @{name}{parameters}")
+    """The text of `@gradir_call` and of its parts."""
     parts = (_place_of(), _whole(), _store_number(), _place_of_input())
-    parts += (_entries(), _is_usable(), _new_result(), _call())
-    return "\n".join([*lines, *parts])
-
-
-class _Code(FunctionText):
-    """The text of one function, with fields of records, and tests that leave a straight line."""
-
-    def field(self, record: str, pointer: str, name: str) -> str:
-        """The value of a field."""
-        names = [field for field, _ in RECORDS[record]]
-        k = names.index(name)
-        place = self.emit(f"getelementptr %{record}, ptr {pointer}, i32 0, i32 {k}")
-        return self.emit(f"load {RECORDS[record][k][1]}, ptr {place}", name)
-
-    def word(self, pointer: str, index: str) -> str:
-        """The place of a word."""
-        return self.emit(f"getelementptr i64, ptr {pointer}, i64 {index}")
-
-    def array(self, program: str, index: str) -> str:
-        """The place of an array's record."""
-        arrays = self.field("program", program, "arrays")
-        return self.emit(f"getelementptr %array, ptr {arrays}, i64 {index}", "array")
-
-    def require(self, condition: str, otherwise: str) -> None:
-        """Go on where an instruction gives true, else to a label."""
-        going = self.fresh("going")
-        self.line(f"br i1 {self.emit(condition)}, label %{going}, label %{otherwise}")
-        self.label(going)
-
-    def branch(self, condition: str, then: str, otherwise: str) -> None:
-        self.line(f"br i1 {self.emit(condition)}, label %{then}, label %{otherwise}")
-
-    def function(self, result: str, name: str, parameters: str, linkage: str = "internal ") -> str:
-        """The definition of a function with this text."""
-        head = f"define {linkage}{result} @{name}({parameters}) nounwind"
-        return f"{head} {{\nentry:\n{self.text()}\n}}\n"
-
-    def predicate(self, name: str, parameters: str) -> str:
-        """The definition of a function that gives true at the end of this text, false at `no`."""
-        self.line("ret i1 true")
-        self.label("no")
-        self.line("ret i1 false")
-        return self.function("i1", name, parameters)
+    return "\n".join((*parts, _entries(), _is_usable(), _new_result(), _call()))
 
 
 def _place_of() -> str:
     """`@place_of`: the address of an array that is as its record says, else null."""
-    f = _Code()
+    f = CallText()
     f.require(f"icmp eq ptr {f.field('ndarray', '%object', 'type')}, @{ARRAY_TYPE}", "no")
     dtype = f.field("array", "%array", "dtype")
     f.require(f"icmp eq ptr {f.field('ndarray', '%object', 'dtype')}, {dtype}", "no")
@@ -192,7 +56,7 @@ def _place_of() -> str:
 
 def _whole() -> str:
     """`@whole`: whether an object is a Python int of 64 bits, which it stores."""
-    f = _Code()
+    f = CallText()
     overflow = f.emit("alloca i32")
     f.require(f"icmp eq ptr {f.field('ndarray', '%object', 'type')}, @python_int", "no")
     value = f.emit(f"call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr {overflow})")
@@ -203,7 +67,7 @@ def _whole() -> str:
 
 def _store_number() -> str:
     """`@store_number`: whether a number stands for an array, whose element it then stores."""
-    f = _Code()
+    f = CallText()
     place = f.emit("alloca i64")
     type_ = f.field("ndarray", "%object", "type")
     f.branch(f"icmp eq ptr {type_}, {f.field('array', '%array', 'scalar')}", "scalar", "python")
@@ -234,7 +98,7 @@ def _store_number() -> str:
     return f.predicate("store_number", "ptr %object, ptr %array, ptr %slot")
 
 
-def _store_real(f: _Code, type_: str, number: str, place: str) -> None:
+def _store_real(f: CallText, type_: str, number: str, place: str) -> None:
     f.branch(f"icmp eq ptr {type_}, @python_float", "float", "int")
     f.label("float")
     given = f.emit("call double @PyFloat_AsDouble(ptr %object)")
@@ -256,7 +120,7 @@ def _store_real(f: _Code, type_: str, number: str, place: str) -> None:
 
 def _place_of_input() -> str:
     """`@place_of_input`: the address of an argument, a number's in its slot; null for others."""
-    f = _Code()
+    f = CallText()
     type_ = f.field("ndarray", "%object", "type")
     f.branch(f"icmp eq ptr {type_}, @{ARRAY_TYPE}", "array.given", "number.given")
     f.label("array.given")
@@ -271,7 +135,7 @@ def _place_of_input() -> str:
 
 def _entries() -> str:
     """`@entries`: a new tuple of the entries of `out`, as many as wanted; else null."""
-    f = _Code()
+    f = CallText()
     type_ = f.field("ndarray", "%out", "type")
     is_list = f.emit(f"icmp eq ptr {type_}, @python_list")
     f.branch(f"or i1 {is_list}, {f.emit(f'icmp eq ptr {type_}, @python_tuple')}", "several", "one")
@@ -305,7 +169,7 @@ def _is_usable() -> str:
 
     It is for array `count` of the program; those before it are in the table.
     """
-    f = _Code()
+    f = CallText()
     array = f.array("%program", "%count")
     needed = C_CONTIGUOUS | ALIGNED | WRITEABLE
     place = f.emit(f"call ptr @place_of(ptr %object, ptr {array}, i32 {needed})")
@@ -323,7 +187,7 @@ def _is_usable() -> str:
 
 def _new_result() -> str:
     """`@new_result`: a new array, or null and an exception."""
-    f = _Code()
+    f = CallText()
     maker = f.field("array", "%array", "maker")
     f.branch(f"icmp eq ptr {maker}, null", "numpy", "made")
     f.label("made")
@@ -342,7 +206,7 @@ def _new_result() -> str:
 
 def _call() -> str:
     """`@gradir_call`; an int holds the address of the call's record."""
-    f = _Code()
+    f = CallText()
     given, results = (f.emit("alloca ptr", name) for name in ("given", "results"))
     for owned in (given, results):
         f.line(f"store ptr null, ptr {owned}")
@@ -367,7 +231,7 @@ def _call() -> str:
     return f.function("ptr", CALL_ENTRY, "ptr %self, ptr %arguments, i64 %count", linkage="")
 
 
-def _place_inputs(f: _Code, program: str, table: str) -> None:
+def _place_inputs(f: CallText, program: str, table: str) -> None:
     """Store the addresses of all arguments."""
     arguments = f.emit("load ptr, ptr %arguments")
     inputs = f.field("program", program, "inputs")
@@ -384,7 +248,7 @@ def _place_inputs(f: _Code, program: str, table: str) -> None:
         f.line(f"store ptr {place}, ptr {f.word(words, k)}")
 
 
-def _place_results(f: _Code, program: str, table: str, given: str, results: str) -> None:
+def _place_results(f: CallText, program: str, table: str, given: str, results: str) -> None:
     """Make the tuple of results, of entries of `out` and new arrays, and store their addresses."""
     out = f.emit(f"load ptr, ptr {f.word('%arguments', '1')}")
     count = f.field("program", program, "results")
@@ -406,7 +270,7 @@ def _place_results(f: _Code, program: str, table: str, given: str, results: str)
         f.line(f"store ptr {data}, ptr {f.word(words, place)}")
 
 
-def _result(f: _Code, program: str, table: str, entries: str, k: str, place: str) -> str:
+def _result(f: CallText, program: str, table: str, entries: str, k: str, place: str) -> str:
     """A reference to result `k`: its entry, if there are entries and it has one, or a new array.
 
     `place` is its place among the program's arrays.

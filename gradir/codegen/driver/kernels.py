@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Block
 
-from gradir.codegen.contractions.kernel import emit_contract
 from gradir.codegen.driver.buffers import BufferTable
 from gradir.codegen.driver.kernel_key import kernel_key
 from gradir.codegen.driver.report import KernelReport, PhaseReport
 from gradir.codegen.driver.threads import SharedWork
 from gradir.codegen.nests.kernel import emit_nest
-from gradir.codegen.programs.kernel import emit_forall
-from gradir.codegen.rows.kernel import emit_rows
 from gradir.codegen.text.kernel import ERROR_RECORD_BYTES, Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
+from gradir.dialects.base.deferred import deferred
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.loopnest import ContractOp, KernelOp, NestOp
 from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.analysis.liveness import is_control_flow
 from gradir.passes.analysis.region_flow import times, trips
 from gradir.passes.analysis.region_ops import blocks_of
+
+if TYPE_CHECKING:
+    from gradir.codegen.contractions.kernel import emit_contract
+    from gradir.codegen.programs.kernel import emit_forall
+    from gradir.codegen.rows.kernel import emit_rows
+else:
+    emit_contract = deferred("gradir.codegen.contractions.kernel", "emit_contract")
+    emit_forall = deferred("gradir.codegen.programs.kernel", "emit_forall")
+    emit_rows = deferred("gradir.codegen.rows.kernel", "emit_rows")
 
 
 @dataclass(frozen=True)

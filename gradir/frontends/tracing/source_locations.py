@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import lru_cache, wraps
 from itertools import islice
 from threading import local
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
@@ -72,22 +72,27 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-        code = frame.f_code
-        if code.co_filename.startswith(_PACKAGE):
-            return function(*args, **kwargs)
-        place, variable = _place(code.co_filename, code, frame.f_lasti)
-        with at(place), gradir_errors(SOURCES, place):
-            try:
-                result = function(*args, **kwargs)
-            except ArgumentError as error:
-                if error.diagnostic is not None:
-                    raise
-                raise refusal(str(error), type(error)) from None
-        if variable is not None and hasattr(result, "named"):
-            cast(Any, result).named(variable)
-        return result
+        return called_from(frame, function, *args, **kwargs)
 
     return call
+
+
+def called_from(frame: FrameType, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """A call of a function for users in a frame: its ops and errors have its place, if a user's."""
+    code = frame.f_code
+    if code.co_filename.startswith(_PACKAGE):
+        return function(*args, **kwargs)
+    place, variable = _place(code.co_filename, code, frame.f_lasti)
+    with at(place), gradir_errors(SOURCES, place):
+        try:
+            result = function(*args, **kwargs)
+        except ArgumentError as error:
+            if error.diagnostic is not None:
+                raise
+            raise refusal(str(error), type(error)) from None
+    if variable is not None and hasattr(result, "named"):
+        cast(Any, result).named(variable)
+    return result
 
 
 def place_of_user(*systems: str) -> LocationAttr:

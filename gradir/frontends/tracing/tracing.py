@@ -122,6 +122,9 @@ class _Current(local):
 
 _current = _Current()
 
+TRACES: list[Trace] = []
+"""The running traces of all threads."""
+
 
 def tracing() -> Trace | None:
     """The innermost running trace of this thread, if any."""
@@ -143,9 +146,11 @@ def running(trace: Trace) -> Generator[Trace]:
     """A context in which this is the innermost trace."""
     before = _current.trace
     _current.trace = trace
+    TRACES.append(trace)
     try:
         yield trace
     finally:
+        TRACES.remove(trace)
         _current.trace = before
 
 

@@ -7,6 +7,7 @@ keys, the indices and the values of RowSlices. None has no leaf. All other objec
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
@@ -59,12 +60,7 @@ class Tree(NamedTuple):
             return children
         if kind is tuple:
             return tuple(children)
-        if kind is type(None):
-            return None
-        if kind is RowSlices:
-            indices, values = children
-            return RowSlices(indices, values, keys)
-        return kind(*children) if hasattr(kind, "_fields") else kind(children)
+        return None if kind is type(None) else maker(self)(*children)
 
     def names(self, name: str) -> list[str]:
         """A name per leaf: `params`, `params_w`, `params0`."""
@@ -96,6 +92,14 @@ class Tree(NamedTuple):
 
 def _joined(name: str, label: object) -> str:
     return f"{name}{label}" if isinstance(label, int) else f"{name}_{label}"
+
+
+def maker(tree: Tree) -> Callable[..., Any]:
+    """What makes the value of its children, for a class that Python does not build in."""
+    kind = cast(Callable[..., Any], tree.kind)
+    if kind is RowSlices:
+        return partial(RowSlices, shape=tree.keys)
+    return kind if hasattr(kind, "_fields") else lambda *children: kind(list(children))
 
 
 LEAF = Tree(None)

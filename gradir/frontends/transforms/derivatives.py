@@ -7,11 +7,12 @@ gradir.jit, gradir.trace and gradir.checkpoint. With arrays they are compiled an
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, NoReturn
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -22,12 +23,13 @@ from gradir.compiler.measured_gradient import apply_gradient
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
-from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
+from gradir.frontends.tracing.source_locations import SOURCES, called_from, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced, function_name, parameter_names, traced
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
 from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
+from gradir.frontends.transforms import shared_derivatives
 from gradir.frontends.transforms.jit import Jitted, jit
 from gradir.frontends.transforms.requests import (
     Requests,
@@ -80,6 +82,10 @@ def grad(
     with None at other places: arrays are added to in place, traced ones are read.
     """
     options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
+    key = shared_derivatives.key_of("grad", function, options)
+    found = shared_derivatives.found(key)
+    if found is not None:
+        return found
     both = value_and_grad(function, *options)
     reads_out = _reads_out(function, req)
 
@@ -90,7 +96,9 @@ def grad(
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    return _derivative(reads_out, gradient, grad, function, *options)
+    made = _derivative(reads_out, gradient, grad, function, *options)
+    shared_derivatives.keep(key, function, made)
+    return made
 
 
 def value_and_grad(
@@ -106,6 +114,11 @@ def value_and_grad(
     """Like grad, but returns (value, gradient), or ((value, aux), gradient) with `has_aux`."""
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
+    key = shared_derivatives.key_of("value_and_grad", function, options)
+    found = shared_derivatives.found(key)
+    if found is not None:
+        return found
     asked = Requests(argnums, sparse_argnums, sparse, req)
     reads_out = _reads_out(function, req)
 
@@ -126,8 +139,9 @@ def value_and_grad(
         grads = results[inner.results.leaf_count :]
         return _results(inner, results), gradients(inner, grads, requests, tree)
 
-    options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
-    return _derivative(reads_out, both, value_and_grad, function, *options)
+    made = _derivative(reads_out, both, value_and_grad, function, *options)
+    shared_derivatives.keep(key, function, made)
+    return made
 
 
 def _reads_out(function: Callable[..., Any], req: Any) -> bool:
@@ -148,11 +162,23 @@ class Derivative(Wrapped):
 
     def __init__(self, derivative: Callable[..., Any], parts: Parts, reads_out: bool):
         super().__init__(derivative, parts)
-        self._jitted = Jitted(derivative, reads_out=reads_out)
+        self.jitted = Jitted(derivative, reads_out=reads_out)
 
-    @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._jitted(*args, **kwargs)
+        function: Callable[..., Any] = self.jitted.any_call
+        try:
+            found = self.jitted.quick.call(args, kwargs)
+        except Exception as error:
+            function, args = _raise, (error,)
+        else:
+            if found is not NotImplemented:
+                return found
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        return called_from(frame, function, args, kwargs)
+
+
+def _raise(args: tuple[Any, ...], kwargs: object) -> NoReturn:
+    raise args[0]
 
 
 def _derivative(

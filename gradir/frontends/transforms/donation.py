@@ -29,7 +29,7 @@ class _GivenUp:
     """Arrays that were donated, by their ids, as long as the caller has them."""
 
     def __init__(self) -> None:
-        self._found: dict[int, weakref.ref[Any]] = {}
+        self.found: dict[int, weakref.ref[Any]] = {}
         self._lock = short_lock()
         self._limit = LEAST_KEPT
 
@@ -39,25 +39,29 @@ class _GivenUp:
             array.setflags(write=False)
         with self._lock:
             for array in new:
-                self._found.pop(id(array), None)
-            self._found.update(zip(map(id, arrays), map(weakref.ref, arrays), strict=True))
-            if len(self._found) > self._limit:
-                self._found = {k: r for k, r in self._found.items() if r() is not None}
-                self._limit = max(LEAST_KEPT, 2 * len(self._found))
+                self.found.pop(id(array), None)
+            self.found.update(zip(map(id, arrays), map(weakref.ref, arrays), strict=True))
+            if len(self.found) > self._limit:
+                for key in [k for k, r in self.found.items() if r() is None]:
+                    del self.found[key]
+                self._limit = max(LEAST_KEPT, 2 * len(self.found))
 
     def has_one_of(self, leaves: Sequence[Any]) -> bool:
-        found = self._found
+        found = self.found
         if not found or found.keys().isdisjoint(map(id, leaves)):
             return False
         return any(leaf in self for leaf in leaves)  # others may lie where one was
 
     def __contains__(self, leaf: object) -> bool:
-        found = self._found.get(id(leaf))
+        found = self.found.get(id(leaf))
         return found is not None and found() is leaf
 
 
 # donated to calls that returned, and that failed
 _donated, _lost = _GivenUp(), _GivenUp()
+
+GIVEN_UP = _donated.found, _lost.found
+"""What calls without Python must not be made beside, as they look for no such array."""
 
 
 def argument_numbers(given: object) -> tuple[int, ...]:
@@ -119,14 +123,14 @@ class Donation:
                         f"{self.names[k]}; pass a copy of one of them"
                     )
 
-    def results(self, leaves: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+    def results(self, leaves: Sequence[Any], results: Sequence[Any]) -> tuple[Any, ...]:
         """The results as new arrays; the donated ones are refused from now on."""
         made = [
             result if leaf is None else leaves[leaf].view()
             for leaf, result in zip(self.taken, results, strict=True)
         ]
         _donated.add(self._given(leaves), made)
-        return made
+        return tuple(made)
 
     def lose(self, leaves: Sequence[Any]) -> None:
         """After a call that failed and may have written: the donated arrays are refused."""

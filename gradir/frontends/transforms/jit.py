@@ -33,6 +33,7 @@ from gradir.frontends.transforms.in_place import (
     taken_by,
     with_in_out,
 )
+from gradir.frontends.transforms.quick_calls import QuickCalls
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
@@ -101,10 +102,21 @@ class Compiled:
 
         return self._run(code, call, leaves, entries)
 
-    def attempt(self, leaves: Sequence[Any]) -> Sequence[Any] | None:
+    @property
+    def nesting(self) -> Tree:
+        """The nesting of the results."""
+        return self.traced.results
+
+    def attempt(self, leaves: Sequence[Any]) -> tuple[Any, ...] | None:
         """The leaves of the results of a native call; None where Python must look."""
+        if has_donated(leaves):
+            return None
         code = self.shared
         return self._run(code, code.executable.attempt, leaves, None)
+
+    def alone(self) -> Any:
+        """A runner that needs nothing of this class; None without one."""
+        return self.executable.alone() if self.donation is None else None
 
     def _run(
         self, code: InPlace, call: Callable[..., Any], leaves: Sequence[Any], entries: Any
@@ -165,8 +177,15 @@ class Jitted(Copied):
         self._made: dict[tuple[Tree, tuple[Hashable, ...]], Compiled] = {}
         self._last: _Last | None = None
         self._lock = RenewedLock()
+        self.quick = QuickCalls()
+        self.after_trace: Callable[[], object] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = self.quick.call(args, kwargs)
+        return self.any_call(args, kwargs) if found is NotImplemented else found
+
+    def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that is not native as a whole."""
         out = None
         if kwargs and self._takes_out:
             out = kwargs.get("out") if self._reads_out else kwargs.pop("out", None)
@@ -193,13 +212,17 @@ class Jitted(Copied):
         classes, last = tuple(map(type, leaves)), self._last
         if last is not None and out is None and (tree, classes) == last[:2]:
             # most calls are like the one before, whose code checks shapes and dtypes itself
-            results = None if has_donated(leaves) else last.made.attempt(leaves)
+            results = last.made.attempt(leaves)
             if results is not None:
+                self.quick.learn(*last)
                 return results, last.made.traced.results
         made = self._traced(leaves, tree, arguments or (lambda: tree.build(leaves)))
-        self._last = _Last(tree, classes, made)
+        self._last = last = _Last(tree, classes, made)
         require_not_donated(leaves, made.traced.names, made.traced.name)
-        return made(leaves, out), made.traced.results
+        results = made(leaves, out)
+        if out is None:
+            self.quick.learn(*last)
+        return results, made.traced.results
 
     @public
     def compiled(self, *args: Any, **kwargs: Any) -> Compiled:
@@ -224,6 +247,8 @@ class Jitted(Copied):
                         donation = donated(made, tree, self._donated) if self._donated else None
                     found = Compiled(made, donation, self._threads, self._lock)
                     self._made[key] = found
+                    if self.after_trace is not None:
+                        self.after_trace()
         return found
 
     def __reduce__(self) -> str | Parts:

@@ -15,8 +15,10 @@ from typing import Any
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
 from gradir.api import Module, compile
+from gradir.codegen.text.target import CPU_VARIABLE, VECTOR_BYTES_VARIABLE
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.forking import short_lock
+from gradir.runtime.threads import OPENMP_THREADS_VARIABLE, THREADS_VARIABLE
 from gradir.text.printer import FaithfulPrinter
 
 MOST_PROGRAMS = 64
@@ -24,6 +26,8 @@ MOST_PROGRAMS = 64
 
 MOST_CONSTANTS = 1 << 16
 """Bytes of constants, as of captured arrays, from which on a program is compiled by itself."""
+
+SETTINGS = (CPU_VARIABLE, VECTOR_BYTES_VARIABLE, THREADS_VARIABLE, OPENMP_THREADS_VARIABLE)
 
 _kept: OrderedDict[Hashable, Any] = OrderedDict()
 _lock = short_lock()
@@ -60,5 +64,9 @@ def _key(module: Module, name: str, threads: int | None) -> Hashable | None:
         return None
     stream = StringIO()
     FaithfulPrinter(stream=stream, print_debuginfo=True).print_op(module.op)
-    settings = tuple(sorted(v for v in os.environ.items() if v[0].startswith("GRADIR_")))
-    return stream.getvalue(), name, threads, settings
+    return stream.getvalue(), name, threads, settings()
+
+
+def settings() -> tuple[str | None, ...]:
+    """The environment variables that code depends on."""
+    return tuple(map(os.environ.get, SETTINGS))

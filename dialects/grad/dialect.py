@@ -1,0 +1,61 @@
+"""The grad dialect: the ops of differentiation, of all files that have some.
+
+It is loaded to read or list programs; other code imports the files of the ops that it needs.
+"""
+
+from xdsl.ir import Dialect
+
+from gradir.dialects.array import linear_systems, scans
+from gradir.dialects.array.gamma import PolygammaOp
+from gradir.dialects.array.triangles import DiagonalBackwardOp
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.slice_type import SlicesType
+from gradir.dialects.grad import (
+    accumulation,
+    attention,
+    bits,
+    checkpoint,
+    custom_vjp,
+    derivative,
+    dropout,
+    grad,
+    host_call,
+    slices,
+)
+from gradir.dialects.grad.loop_policy import LoopPolicyAttr
+from gradir.dialects.grad.nll import ClassIndexOp, NllLossBackwardOp
+from gradir.dialects.grad.tape import TAPE_OPS, TapeType
+from gradir.dialects.grad.transfer import CopyToOp
+from gradir.dialects.spatial import convolution, pooling, resampling
+
+OPS: tuple[type[TensorOp], ...] = (
+    *grad.OPS,
+    NllLossBackwardOp,
+    ClassIndexOp,
+    PolygammaOp,
+    CopyToOp,
+    DiagonalBackwardOp,
+    *pooling.OPS,
+    *resampling.OPS,
+    *convolution.GRAD_OPS,
+    *attention.OPS,
+    *accumulation.OPS,
+    *bits.OPS,
+    *dropout.OPS,
+    *scans.OPS,
+    *linear_systems.GRAD_OPS,
+)
+
+Grad = Dialect(
+    "grad",
+    [
+        *OPS,
+        *TAPE_OPS,
+        *checkpoint.OPS,
+        *custom_vjp.OPS,
+        *slices.OPS,
+        *host_call.OPS,
+        *derivative.OPS,
+    ],
+    [TapeType, LoopPolicyAttr, SlicesType],
+)

@@ -1,0 +1,193 @@
+"""Text of functions that Python calls: the records and the C interfaces that they use.
+
+They use no layout but that of NumPy's arrays, which extension modules are compiled against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from gradir.codegen.text.functions import FunctionText
+
+# The records that the text reads, as names and LLVM types of their fields.
+RECORDS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
+    {
+        # what NumPy's headers call PyArrayObject_fields, up to the flags
+        "ndarray": (
+            ("references", "i64"),
+            ("type", "ptr"),
+            ("data", "ptr"),
+            ("rank", "i32"),
+            ("extents", "ptr"),
+            ("strides", "ptr"),
+            ("base", "ptr"),
+            ("dtype", "ptr"),
+            ("flags", "i32"),
+        ),
+        # an argument or a result: `scalar` is the type of NumPy's scalars that stand for it,
+        # `number` says which Python numbers do, `maker` makes the result if NumPy is not to
+        "array": (
+            ("dtype", "ptr"),
+            ("rank", "i64"),
+            ("extents", "ptr"),
+            ("bytes", "i64"),
+            ("scalar", "ptr"),
+            ("number", "i64"),
+            ("low", "i64"),
+            ("high", "i64"),
+            ("maker", "ptr"),
+        ),
+        # `first` is the word of the table for the first input, `numbers` the first of those that
+        # hold arguments given as numbers, `arrays` the inputs and then the results
+        "program": (
+            ("entry", "ptr"),
+            ("inputs", "i64"),
+            ("results", "i64"),
+            ("first", "i64"),
+            ("numbers", "i64"),
+            ("arrays", "ptr"),
+        ),
+        "call": (("program", "ptr"), ("table", "ptr")),
+        # a container or a leaf of a nested value, followed by its children: `type` is the class, or
+        # what makes the value of them, `keys` are a dict's, or an object without children
+        "node": (("kind", "i64"), ("type", "ptr"), ("count", "i64"), ("keys", "ptr")),
+        # a walk through the nodes and through the leaves, a tuple: the next of each
+        "walk": (("node", "ptr"), ("leaves", "ptr"), ("leaf", "i64")),
+        # the calls of a function with arguments of one nesting: `run` makes one with the flat tuple
+        # and None if no other call has it, `attempt` with the tuple whenever it is asked
+        "way": (
+            ("arguments", "ptr"),
+            ("leaves", "i64"),
+            ("results", "ptr"),
+            ("is_busy", "i64"),
+            ("run", "ptr"),
+            ("failed", "ptr"),
+            ("attempt", "ptr"),
+        ),
+        # the ways of a function, in the order in which they are tried: none while `stops` has
+        # items, and only by `attempt` while one of the others has
+        "ways": (
+            ("stops", "ptr"),
+            ("doubt", "ptr"),
+            ("loss", "ptr"),
+            ("count", "i64"),
+            ("ways", "ptr"),
+        ),
+    }
+)
+
+
+# Functions of CPython's and of NumPy's C interface.
+PYTHON_FUNCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "PyDict_GetItemWithError": "ptr (ptr, ptr)",
+        "PyDict_New": "ptr ()",
+        "PyDict_SetItem": "i32 (ptr, ptr, ptr)",
+        "PyDict_Size": "i64 (ptr)",
+        "PyErr_Clear": "void ()",
+        "PyEval_RestoreThread": "void (ptr)",
+        "PyEval_SaveThread": "ptr ()",
+        "PyFloat_AsDouble": "double (ptr)",
+        "PyList_GetItem": "ptr (ptr, i64)",
+        "PyList_New": "ptr (i64)",
+        "PyList_SetItem": "i32 (ptr, i64, ptr)",
+        "PyList_Size": "i64 (ptr)",
+        "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)",
+        "PyLong_AsVoidPtr": "ptr (ptr)",
+        "PyObject_CallNoArgs": "ptr (ptr)",
+        "PyObject_CallObject": "ptr (ptr, ptr)",
+        "PyObject_Size": "i64 (ptr)",
+        "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
+        "PySequence_Tuple": "ptr (ptr)",
+        "PyTuple_GetItem": "ptr (ptr, i64)",
+        "PyTuple_New": "ptr (i64)",
+        "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
+        "PyTuple_Size": "i64 (ptr)",
+        "Py_DecRef": "void (ptr)",
+        "Py_IncRef": "void (ptr)",
+    }
+)
+NUMPY_FUNCTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "PyArray_NewFromDescr": "ptr (ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
+        "PyArray_ScalarAsCtype": "void (ptr, ptr)",
+    }
+)
+
+# Symbols that stand for objects.
+OBJECTS: Mapping[str, object] = MappingProxyType(
+    {
+        "python_none": None,
+        "python_false": False,
+        "python_true": True,
+        "python_float": float,
+        "python_int": int,
+        "python_list": list,
+        "python_not_implemented": NotImplemented,
+        "python_tuple": tuple,
+    }
+)
+ARRAY_TYPE = "numpy_ndarray"
+
+
+def module(*functions: str) -> str:
+    """The LLVM module with these functions."""
+    lines = [
+        f"%{name} = type {{ {', '.join(type_ for _, type_ in fields)} }}"
+        for name, fields in RECORDS.items()
+    ]
+    lines += [f"@{name} = external global i8" for name in (*OBJECTS, ARRAY_TYPE)]
+    for name, signature in {**PYTHON_FUNCTIONS, **NUMPY_FUNCTIONS}.items():
+        result, _, parameters = signature.partition(" ")
+        lines.append(f"declare {result} @{name}{parameters}")
+    return "\n".join([*lines, *functions])
+
+
+class CallText(FunctionText):
+    """The text of one function, with fields of records, and tests that leave a straight line."""
+
+    def field(self, record: str, pointer: str, name: str) -> str:
+        """The value of a field."""
+        place, type_ = self._field(record, pointer, name)
+        return self.emit(f"load {type_}, ptr {place}", name)
+
+    def set_field(self, record: str, pointer: str, name: str, value: str) -> None:
+        """Store the value of a field."""
+        place, type_ = self._field(record, pointer, name)
+        self.line(f"store {type_} {value}, ptr {place}")
+
+    def _field(self, record: str, pointer: str, name: str) -> tuple[str, str]:
+        k = [field for field, _ in RECORDS[record]].index(name)
+        place = self.emit(f"getelementptr %{record}, ptr {pointer}, i32 0, i32 {k}")
+        return place, RECORDS[record][k][1]
+
+    def word(self, pointer: str, index: str) -> str:
+        """The place of a word."""
+        return self.emit(f"getelementptr i64, ptr {pointer}, i64 {index}")
+
+    def array(self, program: str, index: str) -> str:
+        """The place of an array's record."""
+        arrays = self.field("program", program, "arrays")
+        return self.emit(f"getelementptr %array, ptr {arrays}, i64 {index}", "array")
+
+    def require(self, condition: str, otherwise: str) -> None:
+        """Go on where an instruction gives true, else to a label."""
+        going = self.fresh("going")
+        self.line(f"br i1 {self.emit(condition)}, label %{going}, label %{otherwise}")
+        self.label(going)
+
+    def branch(self, condition: str, then: str, otherwise: str) -> None:
+        self.line(f"br i1 {self.emit(condition)}, label %{then}, label %{otherwise}")
+
+    def function(self, result: str, name: str, parameters: str, linkage: str = "internal ") -> str:
+        """The definition of a function with this text."""
+        head = f"define {linkage}{result} @{name}({parameters}) nounwind"
+        return f"{head} {{\nentry:\n{self.text()}\n}}\n"
+
+    def predicate(self, name: str, parameters: str) -> str:
+        """The definition of a function that gives true at the end of this text, false at `no`."""
+        self.line("ret i1 true")
+        self.label("no")
+        self.line("ret i1 false")
+        return self.function("i1", name, parameters)

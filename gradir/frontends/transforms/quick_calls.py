@@ -1,0 +1,118 @@
+"""Calls of jitted functions without Python: arguments like those of an earlier call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from gradir.codegen.driver.tree_call import CONSTANT, DICT, LEAF, LIST, OTHER, TUPLE
+from gradir.frontends.tracing.tracing import TRACES
+from gradir.frontends.tracing.trees import Tree, maker
+from gradir.frontends.transforms.donation import GIVEN_UP
+from gradir.runtime.native_call import is_due
+from gradir.runtime.native_ways import Call, Node, Way, caller
+
+MOST_WAYS = 16
+"""The kinds of arguments of one function that are called natively: each is tried in turn."""
+
+
+class Program(Protocol):
+    """What runs with the leaves of arguments of one kind."""
+
+    @property
+    def nesting(self) -> Tree:
+        """The nesting of the results."""
+        ...
+
+    def attempt(self, leaves: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The leaves of the results, or None before a run."""
+        ...
+
+    def alone(self) -> Any:
+        """The runner of `Way`."""
+        ...
+
+
+_Kind = tuple[Tree, tuple[type, ...], Program]
+"""A nesting of arguments, the classes of leaves, and the program for their shapes and dtypes."""
+
+
+class QuickCalls:
+    """The native calls of one function. `call` makes one, or returns NotImplemented."""
+
+    def __init__(self) -> None:
+        self.call: Call = _missed
+        self._ways: dict[_Kind, Way] = {}
+
+    def learn(self, arguments: Tree, classes: tuple[type, ...], program: Program) -> None:
+        """Make later calls of this kind native; `arguments` is the nesting of (args, kwargs)."""
+        key = arguments, classes, program
+        if not is_due() or key in self._ways or len(self._ways) >= MOST_WAYS:
+            return
+        try:
+            # without that of the pair (args, kwargs) itself
+            given = list(_argument_nodes(arguments, iter(classes)))[1:]
+        except _NotNative:
+            return
+        alone = program.alone()
+        if alone is not None:
+            run, fail = alone
+            alone = run, lambda: self._failed(key, fail)
+        results = list(_result_nodes(program.nesting))
+        way = Way(given, len(classes), results, program.attempt, alone)
+        self._renew({**self._ways, key: way})
+
+    def _failed(self, key: _Kind, fail: Callable[[], object]) -> object:
+        # with the table of a failed run; the next call of this kind makes another
+        self._renew({k: way for k, way in self._ways.items() if k != key})
+        return fail()
+
+    def _renew(self, ways: dict[_Kind, Way]) -> None:
+        self._ways = ways
+        self.call = caller([*ways.values()], TRACES, *GIVEN_UP) or _missed
+
+
+def _missed(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    return NotImplemented
+
+
+class _NotNative(Exception):
+    """A container that native code does not walk through."""
+
+
+_TUPLE_ITEMS: object = getattr(tuple, "__iter__")  # noqa: B009
+_LIST_ITEMS: object = getattr(list, "__iter__")  # noqa: B009
+
+
+def _argument_nodes(tree: Tree, classes: Iterator[type]) -> Iterator[Node]:
+    """The nodes that an argument must match."""
+    kind, count = tree.kind, len(tree.children)
+    # those of the subclasses that are walked through as native code does
+    items: object = getattr(kind, "__iter__", None)
+    if kind is None:
+        yield Node(LEAF, next(classes))
+    elif kind is type(None):
+        yield Node(CONSTANT, kind)
+    elif kind is dict:
+        yield Node(DICT, dict, count, tree.keys)
+    elif items is _TUPLE_ITEMS:
+        yield Node(TUPLE, kind, count)
+    elif items is _LIST_ITEMS:
+        yield Node(LIST, kind, count)
+    else:
+        raise _NotNative
+    for child in tree.children:
+        yield from _argument_nodes(child, classes)
+
+
+_CONTAINERS = {None: LEAF, type(None): CONSTANT, tuple: TUPLE, list: LIST, dict: DICT}
+
+
+def _result_nodes(tree: Tree) -> Iterator[Node]:
+    """The nodes that a result is built from."""
+    kind = _CONTAINERS.get(tree.kind, OTHER)
+    keys = tree.keys if kind == DICT else None
+    made_by = maker(tree) if kind == OTHER else None
+    yield Node(kind, made_by, len(tree.children), keys)
+    for child in tree.children:
+        yield from _result_nodes(child)

@@ -1,0 +1,97 @@
+"""Derivatives of functions that are asked for repeatedly, as in `gradir.grad(f)(x)` in a loop.
+
+From the second time on a derivative is kept, if it is known what its function reads, and given
+again while that is as it was. A function that reads anything else is traced for each derivative.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from types import FunctionType
+from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
+
+from gradir.forking import short_lock
+from gradir.frontends.tracing.reads import Reads
+from gradir.frontends.transforms.shared_code import settings
+
+MOST_DERIVATIVES = 64
+"""The derivatives that are kept: those that were asked for last."""
+
+
+class _Kept(NamedTuple):
+    reads: Reads
+    settings: tuple[str | None, ...]
+    derivative: Any
+
+    def holds(self) -> bool:
+        """Whether a new derivative would do the same."""
+        return self.reads.hold() and self.settings == settings()
+
+
+_kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+# what was asked for once
+_asked: WeakKeyDictionary[Callable[..., Any], set[int]] = WeakKeyDictionary()
+_lock = short_lock()
+
+
+def key_of(transform: str, function: object, options: tuple[object, ...]) -> Hashable | None:
+    """The key of a derivative; None for options that may be changed, or equal others by chance."""
+    if type(function) is FunctionType and all(map(_is_plain, options)):
+        return transform, function, repr(options)
+    return None
+
+
+def found(key: Hashable | None) -> Any:
+    """The derivative that is kept for a key, as long as it is right; or None."""
+    kept = _kept.get(key)
+    if kept is None:
+        return None
+    with _lock:
+        if kept.holds():
+            _kept.move_to_end(key)
+            return kept.derivative
+        _kept.pop(key, None)
+    return None
+
+
+def keep(key: Hashable | None, function: Callable[..., Any], derivative: Any) -> None:
+    """Note a new derivative, and keep it if its like was asked for before."""
+    if key is None or not _was_asked(key, function):
+        return
+    reads = Reads.of(function)
+    if reads is None:
+        return
+    kept = _Kept(reads, settings(), derivative)
+
+    def check() -> None:
+        # it may have been traced when the function read other objects
+        if not kept.holds():
+            _drop(key, kept)
+
+    derivative.jitted.after_trace = check
+    with _lock:
+        _kept[key] = kept
+        while len(_kept) > MOST_DERIVATIVES:
+            _kept.popitem(last=False)
+
+
+def _drop(key: Hashable, kept: _Kept) -> None:
+    with _lock:
+        if _kept.get(key) is kept:
+            del _kept[key]
+
+
+def _was_asked(key: Hashable, function: Callable[..., Any]) -> bool:
+    """Whether a derivative was asked for before, which is noted now."""
+    asked, number = _asked.setdefault(function, set[int]()), hash(key)
+    was = number in asked
+    asked.add(number)
+    return was
+
+
+def _is_plain(option: object) -> bool:
+    if type(option) is tuple:
+        return all(map(_is_plain, cast(tuple[object, ...], option)))
+    return option is None or type(option) in (bool, int, str)

@@ -24,7 +24,8 @@ from gradir.codegen.text.target import host
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.loopnest.rows import RowsOp
 from gradir.runtime.arrays import dtype_of
-from gradir.runtime.executable import Executable, compile_function
+from gradir.runtime.emission import compile_function
+from gradir.runtime.executable import Executable
 from gradir.symbols import function_named
 
 Array = np.ndarray[Any, np.dtype[Any]]

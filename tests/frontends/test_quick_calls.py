@@ -6,6 +6,7 @@ import gc
 import sys
 from collections import OrderedDict
 from collections.abc import Callable
+from threading import Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -231,6 +232,30 @@ def test_a_call_within_a_call() -> None:
         inner.clear()
         assert made(np.array(5.0)) == 2.0 + 40.0
         assert inner == [5.0, 4.0, 3.0, 2.0]
+
+
+def test_calls_in_several_threads() -> None:
+    """One of them has the table of native calls, the others take tables of their own."""
+
+    def f(tree: Any) -> Any:
+        return {"y": gnp.sum(gnp.sin(tree["x"])) + tree["k"]}
+
+    xs = [{"x": np.full(20_000, 0.001 * k), "k": np.float64(k)} for k in range(4)]
+    made = learnt(f, xs[0])
+    expected = [made(x)["y"] for x in xs]
+    wrong: list[int] = []
+
+    def run(k: int) -> None:
+        for _ in range(100):
+            if made(xs[k])["y"] != expected[k]:
+                wrong.append(k)
+
+    threads = [Thread(target=run, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [] and is_quick(made, xs[0])
 
 
 def test_keys_that_change_the_containers() -> None:

@@ -170,8 +170,10 @@ class Grouping:
             return False
         if early.reduced and late.reduced and early.reduced != late.reduced:
             return False
-        if len(early.inputs) + len(late.inputs) > MOST_INPUTS < len(
-            early.inputs.keys() | late.inputs.keys()
+        if (
+            len(early.inputs) + len(late.inputs)
+            > MOST_INPUTS
+            < len(early.inputs.keys() | late.inputs.keys())
         ):
             return False
         if len(early.ops) + len(late.ops) > MOST_OPS:

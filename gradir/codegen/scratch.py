@@ -59,10 +59,11 @@ def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> N
             if isinstance(op, ContractOp):
                 op.attributes[THREADS] = IntegerAttr(threads, i64)
             key = kernel_key(op, op.operands)
-            if key not in sizes:
-                sizes[key] = _scratch_bytes(op, target, threads)
-            if sizes[key]:
-                _attach(op, sizes[key])
+            size = sizes.get(key)
+            if size is None:
+                size = sizes[key] = _scratch_bytes(op, target, threads)
+            if size:
+                _attach(op, size)
 
 
 def _scratch_bytes(op: LoopOp, target: MachineTarget, threads: int) -> int:

@@ -56,13 +56,14 @@ class FaithfulPrinter(Printer):
         if not isinstance(attribute, DenseIntOrFPElementsAttr):
             super().print_attribute(attribute)
             return
-        said = _first_of(attribute) if is_splat(attribute) else attribute
+        constant = cast(DenseIntOrFPElementsAttr, attribute)
+        said = _first_of(constant) if is_splat(constant) else constant
         if _is_said(said):
             said.print_without_type(self)
             self.print_string(" : ")
         else:
-            self.print_string(f'dense<"0x{attribute.data.data.hex().upper()}"> : ')
-        self.print_attribute(attribute.get_type())
+            self.print_string(f'dense<"0x{constant.data.data.hex().upper()}"> : ')
+        self.print_attribute(constant.get_type())
 
 
 def _first_of(splat: DenseIntOrFPElementsAttr) -> DenseIntOrFPElementsAttr:

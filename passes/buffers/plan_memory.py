@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from xdsl.context import Context
@@ -182,7 +183,7 @@ def assign_offsets(ranges: list[Range]) -> MemoryPlan:
     """Offsets for live ranges: by size, the lowest that no overlapping range occupies."""
     placed: list[PlannedBuffer] = []
     # what is placed, sorted by offset: offset, aligned end, first and last position
-    taken = np.zeros((4, 0), _offset_type(ranges))
+    taken: np.ndarray[Any, np.dtype[Any]] = np.zeros((4, 0), _offset_type(ranges))
     for name, size, first, last in sorted(ranges, key=lambda r: (-r[1], r[2])):
         starts, ends, *_ = taken[:, (taken[2] <= last) & (first <= taken[3])]
         # before each neighbour, and behind all: the end of those below
@@ -198,10 +199,10 @@ def assign_offsets(ranges: list[Range]) -> MemoryPlan:
     return MemoryPlan(tuple(sorted(placed, key=lambda b: b.first)), peak)
 
 
-def _offset_type(ranges: list[Range]) -> type:
+def _offset_type(ranges: list[Range]) -> np.dtype[Any]:
     """The type of numbers that hold every offset: Python's where 64 bits might not do."""
     total = sum(size + ALIGNMENT for _, size, _, _ in ranges)
-    return np.int64 if 2 * total < MOST_BYTES else object
+    return np.dtype(np.int64 if 2 * total < MOST_BYTES else object)
 
 
 def _aligned(offset: int) -> int:

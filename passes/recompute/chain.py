@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from math import ceil
-from typing import TypeAlias
+from operator import attrgetter
+from typing import NamedTuple, TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -47,9 +48,9 @@ class Stretch:
     cheap_seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """A plan of the first blocks: kept bytes, seconds of recomputation, kept values."""
+class _Plan(NamedTuple):
+    """A plan of the first blocks: kept bytes, seconds of recomputation, kept values. A tuple,
+    since half a million are made for a few dozen layers."""
 
     bytes: int
     cost: float
@@ -185,7 +186,7 @@ class Chain:
 def _best(plans: list[_Plan]) -> list[_Plan]:
     """The Pareto front of seconds and kept bytes; the cheapest first, at most WIDTH."""
     front: list[_Plan] = []
-    for plan in sorted(plans, key=lambda p: (p.cost, p.bytes)):
+    for plan in sorted(plans, key=attrgetter("cost", "bytes")):
         if not front or plan.bytes < front[-1].bytes:
             front.append(plan)
     if len(front) <= WIDTH:

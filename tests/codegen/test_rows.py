@@ -7,6 +7,7 @@ programs have groups too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import gradir
 import gradir.nn as nn
 import gradir.numpy as gnp
 from gradir.codegen.rows import group_rows
+from gradir.codegen.rows.kernel import emit_rows
 from gradir.codegen.text.target import host
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.loopnest.rows import RowsOp
@@ -187,3 +189,14 @@ def test_random_programs(data: st.DataObject) -> None:
         np.asarray(generator.uniform(-2, 2, t.get_shape()), dtype_of(t.element_type)) for t in types
     ]
     assert_same_bits(module, "f", arrays, threads=(3,))
+
+
+def test_a_large_result_that_is_not_read_again_goes_past_the_cache() -> None:
+    x = normal(512, 512)
+    module = gradir.trace(lambda x: nn.softmax(x, axis=-1), x)
+    (op,) = groups(module, "main")
+    small = replace(host(), l3_bytes=1 << 20)
+    for target, streamed in ((host(), 0), (small, 1)):
+        text = emit_rows(op, "rows", target, 1).text
+        functions = [part for part in text.split("define void")[1:] if "!nontemporal" in part]
+        assert len(functions) == (streamed if host().streaming else 0)

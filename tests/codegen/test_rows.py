@@ -192,9 +192,10 @@ def test_random_programs(data: st.DataObject) -> None:
 
 
 def test_a_large_result_that_is_not_read_again_goes_past_the_cache() -> None:
-    x = normal(512, 512)
-    module = gradir.trace(lambda x: nn.softmax(x, axis=-1), x)
-    (op,) = groups(module, "main")
+    def probabilities(x: Any) -> Any:
+        return nn.softmax(x, axis=-1)
+
+    (op,) = groups(gradir.trace(probabilities, normal(512, 512)), "probabilities")
     small = replace(host(), l3_bytes=1 << 20)
     for target, streamed in ((host(), 0), (small, 1)):
         text = emit_rows(op, "rows", target, 1).text

@@ -133,6 +133,21 @@ def test_a_gradient_is_one_sweep_without_a_tensor_in_memory(f: Callable[..., Any
         np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_reductions_over_rows_of_all_kinds(dtype: Any) -> None:
+    def reduce(x: Any, i: Any) -> Any:
+        c = x - gnp.max(x, axis=1, keepdims=True)
+        j = 2 * i - gnp.min(i, axis=1, keepdims=True)
+        columns = gnp.any(c > -0.1, axis=0), gnp.max(j, axis=0), gnp.prod(1 + c / 512, axis=0)
+        return *columns, gnp.min(j), gnp.sum(c), gnp.max(c), gnp.all(c < 0.1)
+
+    x, i = normal(256, 256, dtype=dtype), normal(256, 256) * 100
+    arrays = x, i.astype(np.int32)
+    module = gradir.trace(reduce, *arrays)
+    assert any(one.chunk is not None for one in groups(module, "reduce"))
+    assert_same_bits(module, "reduce", arrays)
+
+
 def test_row_numbers_in_bodies() -> None:
     """Loads from the row of the iteration move with it; other uses of its number do not."""
     logits, targets = normal(256, 40), np.arange(256, dtype=np.int64) % 40

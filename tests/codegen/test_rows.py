@@ -7,6 +7,7 @@ programs have groups too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import gradir
 import gradir.nn as nn
 import gradir.numpy as gnp
 from gradir.codegen.rows import group_rows
+from gradir.codegen.rows.kernel import emit_rows
 from gradir.codegen.text.target import host
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
 from gradir.dialects.loopnest.rows import RowsOp
@@ -132,6 +134,21 @@ def test_a_gradient_is_one_sweep_without_a_tensor_in_memory(f: Callable[..., Any
         np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_reductions_over_rows_of_all_kinds(dtype: Any) -> None:
+    def reduce(x: Any, i: Any) -> Any:
+        c = x - gnp.max(x, axis=1, keepdims=True)
+        j = 2 * i - gnp.min(i, axis=1, keepdims=True)
+        columns = gnp.any(c > -0.1, axis=0), gnp.max(j, axis=0), gnp.prod(1 + c / 512, axis=0)
+        return *columns, gnp.min(j), gnp.sum(c), gnp.max(c), gnp.all(c < 0.1)
+
+    x, i = normal(256, 256, dtype=dtype), normal(256, 256) * 100
+    arrays = x, i.astype(np.int32)
+    module = gradir.trace(reduce, *arrays)
+    assert any(one.chunk is not None for one in groups(module, "reduce"))
+    assert_same_bits(module, "reduce", arrays)
+
+
 def test_row_numbers_in_bodies() -> None:
     """Loads from the row of the iteration move with it; other uses of its number do not."""
     logits, targets = normal(256, 40), np.arange(256, dtype=np.int64) % 40
@@ -188,3 +205,15 @@ def test_random_programs(data: st.DataObject) -> None:
         np.asarray(generator.uniform(-2, 2, t.get_shape()), dtype_of(t.element_type)) for t in types
     ]
     assert_same_bits(module, "f", arrays, threads=(3,))
+
+
+def test_a_large_result_that_is_not_read_again_goes_past_the_cache() -> None:
+    def probabilities(x: Any) -> Any:
+        return nn.softmax(x, axis=-1)
+
+    (op,) = groups(gradir.trace(probabilities, normal(512, 512)), "probabilities")
+    small = replace(host(), l3_bytes=1 << 20)
+    for target, streamed in ((host(), 0), (small, 1)):
+        text = emit_rows(op, "rows", target, 1).text
+        functions = [part for part in text.split("define void")[1:] if "!nontemporal" in part]
+        assert len(functions) == (streamed if host().streaming else 0)

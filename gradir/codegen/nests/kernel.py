@@ -63,24 +63,32 @@ def write_passes(
     target: MachineTarget,
     needs: Needs,
     in_place: frozenset[str] = frozenset(),
+    repeats: int = 1,
 ) -> tuple[str, tuple[KernelPhase, ...]]:
-    """The functions of passes, called `name.0`, `name.1`, ..., and how to call them."""
+    """The functions of passes, called `name.0`, `name.1`, ..., and how to call them.
+
+    `in_place` are outputs that are read as well. The functions are called `repeats` times, each
+    time for other parts of their buffers.
+    """
     texts: list[str] = []
     phases: list[KernelPhase] = []
     for number, one in enumerate(passes):
-        writer = _write(one, target, needs, in_place)
+        writer = _write(one, target, needs, in_place, repeats)
         symbol = f"{name}.{number}"
         texts.append(writer.text(f"@{symbol}", parameters))
         phases.append(KernelPhase(symbol, writer.items.count, writer.cost()))
     return "\n".join(texts), tuple(phases)
 
 
-def _write(one: Pass, target: MachineTarget, needs: Needs, in_place: frozenset[str]) -> PassWriter:
+def _write(
+    one: Pass, target: MachineTarget, needs: Needs, in_place: frozenset[str], repeats: int
+) -> PassWriter:
     """Write the function of one pass; `in_place` are outputs that share a buffer."""
     transposition = find_transposition(one)
     if transposition is not None:
         one = tile_lanes(one)
-    streamed = streamed_outputs(one, target, in_place, whole_lines=transposition is not None)
+    whole_lines = transposition is not None
+    streamed = streamed_outputs(one, target, in_place, whole_lines, repeats)
     writer = PassWriter(one, target, needs, streamed)
     if transposition is not None:
         write_transposed_map(writer, transposition)

@@ -22,14 +22,14 @@ SHORTEST_STORE = 16
 
 
 def streamed_outputs(
-    one: Pass, target: MachineTarget, in_place: frozenset[str], whole_lines: bool
+    one: Pass, target: MachineTarget, in_place: frozenset[str], whole_lines: bool, repeats: int = 1
 ) -> frozenset[str]:
     """The pointers of the outputs that are worth it.
 
-    `in_place` are those that are read as well. `whole_lines`: vectors that follow each other do not
-    make up a line together.
+    `in_place` are those that are read as well. The pass runs `repeats` times. `whole_lines`:
+    vectors that follow each other do not make up a line together.
     """
-    if not target.streaming or bytes_moved(one) <= target.l3_bytes:
+    if not target.streaming or repeats * bytes_moved(one) <= target.l3_bytes:
         return frozenset()
     read = {r.pointer for r in one.reads if r is not None} | in_place
     least = LINE_BYTES if whole_lines else SHORTEST_STORE

@@ -17,6 +17,7 @@ from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.memory import LINE_BYTES, MemoryInstructions
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.shapes import byte_size, element_of, shape_of
+from gradir.dialects.loopnest.loopnest import NestOp
 from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.buffers.state import root_of
 
@@ -34,7 +35,9 @@ def emit_rows(op: RowsOp, name: str, target: MachineTarget, threads: int) -> Ker
     texts: list[str] = []
     cost = 0.0
     for k, (nest, passes) in enumerate(plan.blocks):
-        text, phases = write_passes(passes, f"{name}.{k}", parameters(nest), target, needs)
+        text, phases = write_passes(
+            passes, f"{name}.{k}", parameters(nest), target, needs, _kept(op, nest), op.blocks
+        )
         texts.append(text)
         cost += sum(phase.cost for phase in phases)
         writer.calls.append(([*nest.inputs, *nest.outputs], phases))
@@ -49,6 +52,16 @@ def emit_rows(op: RowsOp, name: str, target: MachineTarget, threads: int) -> Ker
         frozenset(needs.functions),
         frozenset(needs.declarations),
         tuple(needs.messages),
+    )
+
+
+def _kept(op: RowsOp, nest: NestOp) -> frozenset[str]:
+    """The outputs of a nest that are to stay in the cache: those of a block, or read again."""
+    touched = [root_of(v) for n in op.body.block.ops if isinstance(n, NestOp) for v in n.operands]
+    return frozenset(
+        f"%out{k}"
+        for k, value in enumerate(nest.outputs)
+        if (root := root_of(value)) in op.locals or touched.count(root) > 1
     )
 
 

@@ -16,7 +16,6 @@ from xdsl.ir import Operation, SSAValue
 
 from gradir.codegen.driver.kernel_key import kernel_key
 from gradir.codegen.nests.kernel import nest_scratch_bytes
-from gradir.codegen.rows.kernel import rows_scratch_bytes
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.attribute_names import THREADS
 from gradir.dialects.base.deferred import deferred
@@ -29,10 +28,12 @@ from gradir.passes.buffers.state import alloc_of
 
 if TYPE_CHECKING:
     from gradir.codegen.contractions.kernel import contract_scratch_bytes
+    from gradir.codegen.rows.kernel import rows_scratch_bytes
 else:
     contract_scratch_bytes = deferred(
         "gradir.codegen.contractions.kernel", "contract_scratch_bytes"
     )
+    rows_scratch_bytes = deferred("gradir.codegen.rows.kernel", "rows_scratch_bytes")
 
 
 def allocate_scratch(module: ModuleOp, target: MachineTarget, threads: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -19,11 +19,16 @@ from gradir.cache.store import find, is_on, keep, key_of
 from gradir.codegen.driver.growing_memory import limit_of_machine
 from gradir.codegen.text.target import host
 from gradir.compiler.described import described, restored
+from gradir.dialects.base.deferred import deferred
 from gradir.runtime.executable import Executable
-from gradir.runtime.host_calls import facts_of
 from gradir.runtime.native_code import NativeCode, loaded, runnable
 from gradir.runtime.threads import thread_count
 from gradir.text.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from gradir.runtime.host_calls import facts_of
+else:
+    facts_of = deferred("gradir.runtime.host_calls", "facts_of")
 
 # LLVM text, of which hardly anybody asks, is an eighth as large, in the time that it takes to write
 COMPRESSION = 1

@@ -28,6 +28,7 @@ __all__ = [
     "cond",
     "custom_op",
     "custom_vjp",
+    "default_dtype",
     "fori_loop",
     "grad",
     "hvp",
@@ -56,6 +57,7 @@ _LAZY = {
     "optim": "gradir.optim",
     "interop": "gradir.interop",
     "Spec": "gradir.frontends.tracing.spec",
+    "default_dtype": "gradir.frontends.tracing.default_dtype",
     "trace": "gradir.frontends.tracing.trace",
     "checkpoint": "gradir.frontends.transforms.markers",
     "name": "gradir.frontends.transforms.markers",
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
     from gradir import numpy as numpy
     from gradir import optim as optim
     from gradir import testing as testing
+    from gradir.frontends.tracing.default_dtype import default_dtype as default_dtype
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace
     from gradir.frontends.training.trainer import Trainer as Trainer

@@ -25,8 +25,9 @@ from gradir.dialects.base.diagnostics import VerifyError
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import AnyTensor, element_of, is_bool, is_float, tensor
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import location, refusal
-from gradir.frontends.tracing.spec import DEFAULTS, element_named, type_text
+from gradir.frontends.tracing.spec import element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.passes.analysis.regions import MAX_REGION_DEPTH
 
@@ -235,7 +236,7 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
         return value
     if is_number(value):
         number = cast(float, value)
-        kind = element or DEFAULTS[type(value)]
+        kind = element or default_element(type(value))
         made = filled(number, tensor([], kind))
         made.weak = element is None
         return made

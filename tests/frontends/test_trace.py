@@ -369,11 +369,6 @@ def test_arguments_that_cannot_be_traced() -> None:
         gradir.trace(lambda x: x, np.zeros(2, complex))
 
 
-def test_outside_of_a_trace() -> None:
-    with pytest.raises(TraceError, match=r"array\.sin: expected to be called while a function"):
-        gnp.sin(X)
-
-
 def test_a_value_that_has_left_its_trace() -> None:
     kept: list[Any] = []
     gradir.trace(lambda x: kept.append(x) or x, X)
@@ -384,8 +379,7 @@ def test_a_value_that_has_left_its_trace() -> None:
 def test_a_trace_that_failed_leaves_no_trace_behind() -> None:
     with pytest.raises(TraceError):
         gradir.trace(branching, X)
-    with pytest.raises(TraceError, match="expected to be called while"):
-        gnp.zeros(3)
+    assert isinstance(gnp.zeros(3), np.ndarray)
 
 
 def test_traced_arrays_are_shown_by_name_and_type() -> None:

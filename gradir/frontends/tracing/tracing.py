@@ -62,6 +62,26 @@ class Trace:
         self.blocks[-1].add_op(op)
         return op
 
+    def apply(
+        self,
+        op: type[TensorOp],
+        operands: Sequence[Tracer],
+        types: Sequence[Attribute],
+        attributes: dict[str, Attribute],
+    ) -> list[Tracer]:
+        """The results of an op, appended to the innermost block."""
+        values = [self.use(o) for o in operands]
+        made = op.create(operands=values, result_types=types, attributes=attributes)
+        return [Tracer(self, result) for result in self.emit(made).results]
+
+    def holding(self, array: np.ndarray[Any, Any], type_: AnyTensor) -> Tracer:
+        """An array as a constant of the program; a C-contiguous one of the type."""
+        data = array.tobytes()
+        if data[: array.itemsize] * array.size == data:
+            return filled(array.flat[0].item() if array.size else 0, type_)
+        value = _dense(array, type_, data)
+        return self.apply(ConstantOp, [], [type_], {"value": value})[0]
+
     def use(self, tracer: Tracer) -> SSAValue:
         """The value of a traced array that ops emitted here may use; captured if necessary."""
         if tracer.trace is self:
@@ -161,17 +181,15 @@ def emit(
 ) -> list[Tracer]:
     """The results of an op on traced arrays; its result types are inferred unless given."""
     trace = current(op.name)
-    values = [trace.use(o) for o in operands]
     given = {k: attribute(v) for k, v in attributes.items() if v is not None}
     try:
         inferred = types
         if inferred is None:
-            inferred = op.infer_types([v.type for v in values], given)
+            inferred = op.infer_types([o.type for o in operands], given)
     except VerifyException as error:
         raise VerifyError(f"{op.name}: {error}", location()) from None
     assert inferred is not None, f"{op.name} needs its result types"
-    made = op.create(operands=values, result_types=inferred, attributes=given)
-    return [Tracer(trace, result) for result in trace.emit(made).results]
+    return trace.apply(op, operands, inferred, given)
 
 
 def emit_one(
@@ -193,7 +211,7 @@ def filled(value: float, type_: AnyTensor) -> Tracer:
         is_long = isinstance(value, int) and value.bit_length() > 128
         number = "so large an integer" if is_long else str(value)
         raise refusal(f"{number} is no element of {type_text(type_)}") from None
-    return Tracer(trace, trace.emit(op).y)
+    return trace.apply(FullOp, [], [type_], op.attributes)[0]
 
 
 def constant(value: Any, element: Attribute | None = None) -> Tracer:
@@ -204,14 +222,8 @@ def constant(value: Any, element: Attribute | None = None) -> Tracer:
     array = np.asarray(value)
     if element is None:
         element = element_named(array.dtype)
-    array = np.ascontiguousarray(array.astype(numpy_dtype(element)))
-    type_ = tensor(np.shape(value), element)
-    data = array.tobytes()
-    if data[: array.itemsize] * array.size == data:
-        return filled(array.flat[0].item() if array.size else 0, type_)
-    trace = current(ConstantOp.name)
-    op = ConstantOp.create(result_types=[type_], attributes={"value": _dense(array, type_, data)})
-    return Tracer(trace, trace.emit(op).y)
+    array = np.asarray(array.astype(numpy_dtype(element), copy=False), order="C")
+    return current(ConstantOp.name).holding(array, tensor(np.shape(value), element))
 
 
 def _dense(array: np.ndarray[Any, Any], type_: AnyTensor, data: bytes) -> Attribute:

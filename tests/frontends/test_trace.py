@@ -327,8 +327,6 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: gnp.zeros(3, "M8[s/0]"), "dtype: expected float64, float32, float16, bfloat16, "),
     (lambda x: gnp.zeros(3, "f\udc90"), "dtype: expected float64, float32, float16, bfloat16, "),
     (lambda x: gnp.zeros(3, [1]), "dtype: expected float64, float32, float16, bfloat16, int64,"),
-    (lambda x: np.mean(x), "numpy.mean: a traced array has no value yet; compute with gradir"),
-    (lambda x: np.concatenate([X, x]), "numpy.concatenate: a traced array has no value yet; "),
     (lambda x: gnp.arange(x), "arange: start, stop and step must be Python numbers, got"),
     (lambda x: x.__setitem__(0, 1), "assignment to elements: traced arrays do not change; make"),
     (lambda x: nn.conv2d(x, x), "nn.conv2d: "),
@@ -354,8 +352,6 @@ def test_the_kinds_of_errors() -> None:
     for error, function in ((VerifyError, lambda x: x @ x), (ArgumentError, lambda x: x.astype(3))):
         with pytest.raises(error):
             gradir.trace(function, X)
-    with pytest.raises(TypeError, match="does not support ufuncs"):
-        gradir.trace(lambda x: np.sin(x), X)
 
 
 def test_arguments_that_cannot_be_traced() -> None:

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from gradir.dialects.array import OPS
 from gradir.dialects.array.data_dependent import REFUSED
-from gradir.frontends.functions import affine, creation, indexing, sparse, sugar, updates
+from gradir.frontends.functions import (
+    affine,
+    creation,
+    indexing,
+    numpy_protocol,
+    sparse,
+    sugar,
+    updates,
+)
 from gradir.frontends.functions.op_functions import functions_of
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.spec import ELEMENTS, Spec
@@ -42,6 +50,7 @@ _FUNCTIONS.update({alias: _FUNCTIONS[name] for alias, name in _ALIASES.items()})
 _FUNCTIONS.update({name: eager(function) for name, function in _FUNCTIONS.items()})
 TRACED.update(sparse.FUNCTIONS)
 FUNCTIONS.update(_FUNCTIONS, get=indexing.get, at=updates.At, namespace=sys.modules[__name__])
+FUNCTIONS.update(of_ufunc=numpy_protocol.of_ufunc, of_function=numpy_protocol.of_function)
 _DTYPES = {name: Spec((), name).dtype for name in ELEMENTS}
 
 globals().update(_FUNCTIONS)

@@ -26,6 +26,7 @@ __all__ = [
     "cond",
     "custom_op",
     "custom_vjp",
+    "default_dtype",
     "fori_loop",
     "grad",
     "hessian",
@@ -73,6 +74,7 @@ _LAZY = {
     "cache_info": "gradir.cache.store",
     "clear_cache": "gradir.cache.store",
     "Spec": "gradir.frontends.tracing.spec",
+    "default_dtype": "gradir.frontends.tracing.default_dtype",
     "trace": "gradir.frontends.tracing.trace",
     "checkpoint": "gradir.frontends.transforms.markers",
     "name": "gradir.frontends.transforms.markers",
@@ -119,6 +121,7 @@ if TYPE_CHECKING:
     from gradir.cache.store import clear_cache as clear_cache
     from gradir.errors import GradirError as GradirError
     from gradir.errors import TraceError as TraceError
+    from gradir.frontends.tracing.default_dtype import default_dtype as default_dtype
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace
     from gradir.frontends.training.trainer import Trainer as Trainer

@@ -52,8 +52,10 @@ class NotEqualOp(CompareOp):
 class _OrderOp(CompareOp):
     """An order; bools have none."""
 
+    DOMAIN: ClassVar[str] = "number"
+
     def verify_types(self) -> None:
-        require_elements(self.lhs.type, "number")
+        require_elements(self.lhs.type, self.DOMAIN)
 
 
 @irdl_op_definition
@@ -214,10 +216,11 @@ class _ClassifyOp(UnaryOp):
 
     INACTIVE: ClassVar[bool] = True
     SAME_TYPE: ClassVar[bool] = False
+    DOMAIN: ClassVar[str] = "number"
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], "number")
+        require_elements(operands[0], cls.DOMAIN)
         return [tensor(shape_of(operands[0]), i1)]
 
 

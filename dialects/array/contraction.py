@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
@@ -34,6 +34,7 @@ class MatmulOp(TensorOp):
     """
 
     name = "array.matmul"
+    DOMAIN: ClassVar[str] = "number"
 
     lhs = operand_def()
     rhs = operand_def()
@@ -43,7 +44,7 @@ class MatmulOp(TensorOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
-        require_elements(lhs, "number")
+        require_elements(lhs, cls.DOMAIN)
         if element_of(lhs) != element_of(rhs):
             raise VerifyException(f"elements must agree, got {lhs} and {rhs}")
         if not shape_of(lhs) or not shape_of(rhs):

@@ -66,6 +66,7 @@ class DotGeneralOp(TensorOp):
     """
 
     name = "array.dot_general"
+    DOMAIN: ClassVar[str] = "number"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract",
     )  # fmt: skip
@@ -200,6 +201,7 @@ class OuterOp(TensorOp):
     """y[i, j] = lhs[i] * rhs[j] of two vectors.   vjp: ct rhs, lhs ct"""
 
     name = "array.outer"
+    DOMAIN: ClassVar[str] = "number"
 
     lhs = operand_def()
     rhs = operand_def()
@@ -236,6 +238,7 @@ class VecdotOp(TensorOp):
     """
 
     name = "array.vecdot"
+    DOMAIN: ClassVar[str] = "number"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
 
     lhs = operand_def()

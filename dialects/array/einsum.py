@@ -143,6 +143,7 @@ class EinsumOp(TensorOp):
     """
 
     name = "array.einsum"
+    DOMAIN: ClassVar[str] = "number"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("equation",)
 
     xs = var_operand_def()
@@ -153,7 +154,7 @@ class EinsumOp(TensorOp):
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         if not operands:
             raise VerifyException("at least one operand expected, got none")
-        require_elements(operands[0], "number")
+        require_elements(operands[0], cls.DOMAIN)
         if any(element_of(o) != element_of(operands[0]) for o in operands):
             raise VerifyException(f"elements must agree, got {', '.join(map(str, operands))}")
         equation = parse_equation(text(attributes, "equation"), [shape_of(o) for o in operands])

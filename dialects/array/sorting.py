@@ -33,6 +33,7 @@ class _SortOp(TensorOp):
     """Sorts lines of x along `axis` (the last where absent)."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", "descending")
+    DOMAIN: ClassVar[str] = "number"
 
     x = operand_def()
     y = result_def()
@@ -94,7 +95,7 @@ class SortOp(_SortOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], "number")
+        require_elements(operands[0], cls.DOMAIN)
         sorted_axis(operands[0], attributes)
         flag(attributes, "descending", False)
         return [operands[0]]
@@ -153,7 +154,7 @@ class TopKOp(_SortOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x = operands[0]
-        require_elements(x, "number")
+        require_elements(x, cls.DOMAIN)
         axis, k = sorted_axis(x, attributes), integer(attributes, "k")
         flag(attributes, "largest", True)
         extent = shape_of(x)[axis]

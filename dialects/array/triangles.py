@@ -177,6 +177,7 @@ class TraceOp(TensorOp):
     """
 
     name = "array.trace"
+    DOMAIN: ClassVar[str] = "number"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("offset",)
 
     x = operand_def()
@@ -185,7 +186,7 @@ class TraceOp(TensorOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], "number")
+        require_elements(operands[0], cls.DOMAIN)
         require_matrices(operands[0], "x")
         integer(attributes, "offset", 0)
         return [tensor(shape_of(operands[0])[:-2], element_of(operands[0]))]

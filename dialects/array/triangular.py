@@ -30,6 +30,7 @@ class MatrixOp(TensorOp, ABC):
 
     # f16 and bf16 are refused: too narrow for sums of differences.
     TAKES_HALF: ClassVar[bool] = False
+    DOMAIN: ClassVar[str] = "float"
 
     traits = traits_def(Pure())
 

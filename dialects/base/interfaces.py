@@ -65,6 +65,8 @@ class TensorOp(IRDLOperation, ABC):
     SAME_TYPE: ClassVar[bool] = False
     # Operands and results may be scalars too.
     TAKES_SCALARS: ClassVar[bool] = False
+    # The elements of data that the op takes, of `require_elements`: frontends convert to them.
+    DOMAIN: ClassVar[str] = "any"
     # The op's attributes; others are refused.
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ()
 

@@ -150,16 +150,26 @@ class _Interpreter:
                     return tuple(operands)
 
     def results(self, op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
-        """The results of one op on arrays, in the types declared."""
+        """The results of one op on arrays, in the types declared; not of region ops or calls."""
         if (tape_op := TAPE_OPS.get(type(op))) is not None:
             return tape_op(op, operands)
         if (slices := slices_value(op, operands)) is not None:
             return [slices]
         if isinstance(op, HostCallOp):
             return results_of(host_call_of(op), operands)
-        with _memory_errors(op):
-            values = _values(op, [widened(o) for o in operands])
-            return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]
+        return _cast_values(op, operands)
+
+
+def values_of(op: TensorOp, operands: Sequence[Array]) -> Sequence[Array]:
+    """The results of one op on arrays of its types, without warnings of floating arithmetic."""
+    with np.errstate(all="ignore"):
+        return _cast_values(op, operands)
+
+
+def _cast_values(op: Operation, operands: Sequence[Array]) -> Sequence[Array]:
+    with _memory_errors(op):
+        values = _values(op, [widened(o) for o in operands])
+        return [cast_to(v, r.type) for v, r in zip(values, op.results, strict=True)]
 
 
 def _advance(frames: list[_Frame], asker: Steps, sent: Sequence[Array] | None) -> None:

@@ -315,12 +315,11 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: x.reshape(7), "array.reshape: sizes must match, got tensor<3x4xf64> and tensor<7"),
     (lambda x: x.reshape(-2, -6), "shape: extents must not be negative, got [-2, -6]"),
     (lambda x: x.astype("int16"), "dtype: expected float64, float32, float16, bfloat16, int64,"),
-    (lambda x: x.astype("bool") / 2, "array.divide: a Python int needs an array of its kind"),
-    (lambda x: x.astype("int64") / x.astype("int64"), "array.divide: elements must be floating"),
+    (lambda x: (x > 0) - (x > 1), "array.subtract: numpy boolean subtract, the `-` operator, is"),
+    (lambda x: x.astype("int64") ** -1, "pow: integers to negative integer powers are not allowed"),
     (lambda x: gnp.sin([x, x]), "a list of traced arrays is no array; join them with"),
     (lambda x: gnp.sin("x"), "expected an array or a number, got str"),
     (lambda x: "x", "result of the traced function: expected an array or a number, got str"),
-    (lambda x: gnp.where(x, x, x), "where: the condition must be bool, got <traced array %x"),
     (lambda x: gnp.unique(x), "array.unique: the result's shape must not depend on values"),
     (lambda x: gnp.full(2, 300, "uint8"), "array.full: value must be an integer in [0, 256)"),
     (lambda x: x.astype("int64") + 2**70, "1180591620717411303424 is no element of int64[3, 4]"),
@@ -328,8 +327,6 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: gnp.zeros(3, "M8[s/0]"), "dtype: expected float64, float32, float16, bfloat16, "),
     (lambda x: gnp.zeros(3, "f\udc90"), "dtype: expected float64, float32, float16, bfloat16, "),
     (lambda x: gnp.zeros(3, [1]), "dtype: expected float64, float32, float16, bfloat16, int64,"),
-    (lambda x: np.mean(x), "numpy.mean: a traced array has no value yet; compute with gradir"),
-    (lambda x: np.concatenate([X, x]), "numpy.concatenate: a traced array has no value yet; "),
     (lambda x: gnp.arange(x), "arange: start, stop and step must be Python numbers, got"),
     (lambda x: x.__setitem__(0, 1), "assignment to elements: traced arrays do not change; make"),
     (lambda x: nn.conv2d(x, x), "nn.conv2d: "),
@@ -355,8 +352,6 @@ def test_the_kinds_of_errors() -> None:
     for error, function in ((VerifyError, lambda x: x @ x), (ArgumentError, lambda x: x.astype(3))):
         with pytest.raises(error):
             gradir.trace(function, X)
-    with pytest.raises(TypeError, match="does not support ufuncs"):
-        gradir.trace(lambda x: np.sin(x), X)
 
 
 def test_arguments_that_cannot_be_traced() -> None:
@@ -370,11 +365,6 @@ def test_arguments_that_cannot_be_traced() -> None:
         gradir.trace(lambda x: x, np.zeros(2, complex))
 
 
-def test_outside_of_a_trace() -> None:
-    with pytest.raises(TraceError, match=r"array\.sin: expected to be called while a function"):
-        gnp.sin(X)
-
-
 def test_a_value_that_has_left_its_trace() -> None:
     kept: list[Any] = []
     gradir.trace(lambda x: kept.append(x) or x, X)
@@ -385,8 +375,7 @@ def test_a_value_that_has_left_its_trace() -> None:
 def test_a_trace_that_failed_leaves_no_trace_behind() -> None:
     with pytest.raises(TraceError):
         gradir.trace(branching, X)
-    with pytest.raises(TraceError, match="expected to be called while"):
-        gnp.zeros(3)
+    assert isinstance(gnp.zeros(3), np.ndarray)
 
 
 def test_traced_arrays_are_shown_by_name_and_type() -> None:

@@ -1,4 +1,4 @@
-"""Traced arrays: indexing as NumPy has it, promotion and broadcasting as the Array API has it."""
+"""Traced arrays: indexing and broadcasting as NumPy has them, weak numbers."""
 
 # pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trace_harness import RANDOM, X, fails, result_types, run, text
+from trace_harness import RANDOM, X, fails, run, text
 
 import gradir
 import gradir.numpy as gnp
@@ -92,48 +92,7 @@ def test_an_index_out_of_range_is_an_index_error() -> None:
         gradir.trace(lambda x: x[7], X)
 
 
-# Promotion.
-
-NAMES = ("bool", "uint8", "int8", "int32", "int64", "float16", "bfloat16", "float32", "float64")
-# The Array API's table; "" where it has no entry, or needs a type that gradir has not.
-PROMOTION = {
-    "bool": ("bool", "", "", "", "", "", "", "", ""),
-    "uint8": ("", "uint8", "", "int32", "int64", "", "", "", ""),
-    "int8": ("", "", "int8", "int32", "int64", "", "", "", ""),
-    "int32": ("", "int32", "int32", "int32", "int64", "", "", "", ""),
-    "int64": ("", "int64", "int64", "int64", "int64", "", "", "", ""),
-    "float16": ("", "", "", "", "", "float16", "float32", "float32", "float64"),
-    "bfloat16": ("", "", "", "", "", "float32", "bfloat16", "float32", "float64"),
-    "float32": ("", "", "", "", "", "float32", "float32", "float32", "float64"),
-    "float64": ("", "", "", "", "", "float64", "float64", "float64", "float64"),
-}
-
-
-@pytest.mark.parametrize("first", NAMES)
-def test_promotion_of_arrays(first: str) -> None:
-    for second, expected in zip(NAMES, PROMOTION[first], strict=True):
-        f: Any = lambda x, y: (x == y, gnp.where(x == y, x, y))  # noqa: E731
-        specs = Spec((2,), first), Spec((2,), second)
-        if expected:
-            result: Any = result_types(f, *specs)[1]
-            assert result.element_type == Spec((), expected).type.element_type
-        else:
-            message = f"array.equal: element types must promote, got {first} and {second}; "
-            assert fails(f, *specs) == message + "convert with .astype"
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("number", [True, 2, 2.5])
-def test_promotion_of_python_numbers(name: str, number: float) -> None:
-    """They take the type of the array, if that is of their kind or a higher one."""
-    kinds = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2}
-    spec = Spec((2,), name)
-    f: Any = lambda x: gnp.where(x == number, number, x)  # noqa: E731
-    if (bool, int, float).index(type(number)) <= kinds[spec.dtype.kind]:
-        assert spec.type == result_types(f, spec)[0]
-    else:
-        message = f"array.equal: a Python {type(number).__name__} needs an array of its kind, got"
-        assert fails(f, spec) == f"{message} {name}; convert with .astype"
+# Weak numbers and broadcasting.
 
 
 def test_traced_python_numbers_are_weak() -> None:

@@ -6,47 +6,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
-from op_cases import CASES, OP_CLASSES, Case
+from op_calls import MODULES, TRACED, call, function_of
+from op_cases import OP_CLASSES, Case
 from xdsl.dialects.builtin import f64
-from xdsl.irdl import OptOperandDef, VarOperandDef
 
 import gradir
 from gradir.dialects import array, nn
 from gradir.dialects.array.data_dependent import REFUSED
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, shape_of
-
-MODULES: dict[str, Any] = {"array": gradir.numpy, "nn": gradir.nn}
-
-# Ops whose function has another name, and why.
-RENAMED = {"array.constant": "asarray"}  # a constant is what becomes of an array
-# Ops whose results have a type that is written: the function takes a shape, a dtype, or both.
-SHAPED = {
-    "array.reshape", "array.broadcast_to", "array.affine_gather", "array.affine_scatter_add",
-}  # fmt: skip
-TYPED = {"array.astype", "array.one_hot"}
-MADE = {"array.full", "array.iota", "array.uniform", "array.normal"}
-
-# Functions that make int64 of smaller integers first.
-WIDENING = {"array.sum", "array.prod", "array.cumulative_sum", "array.cumulative_prod"}
-
-FIRST_CASES = list({(c.op, len(c.operands), *c.attributes): c for c in CASES}.values())
-TRACED = [
-    c
-    for c in FIRST_CASES
-    if c.op.partition(".")[0] in MODULES
-    and not (c.op in WIDENING and any(a.dtype == np.int32 for a in c.arrays(f64)))
-]
-
-
-def function_of(op: str) -> Any:
-    dialect, _, name = op.partition(".")
-    return getattr(MODULES[dialect], RENAMED.get(op, name))
 
 
 @pytest.mark.parametrize("op", [*array.OPS, *nn.OPS, *REFUSED], ids=lambda op: op.name)
@@ -55,50 +25,6 @@ def test_each_op_has_a_function(op: type[TensorOp]) -> None:
     assert callable(function)
     assert (inspect.getdoc(function) or "").strip()
     assert function.__name__ in MODULES[op.name.partition(".")[0]].__all__
-
-
-def call(case: Case, xs: Sequence[Any]) -> Any:
-    """The function of a case on its operands, called as that function wants it."""
-    function, attributes = function_of(case.op), dict(case.attributes)
-    attributes.pop("operandSegmentSizes", None)
-    results = case.result_types(f64) or []
-    if case.op == "array.einsum":
-        return function(attributes["equation"], *xs)
-    if case.op == "array.constant":
-        attribute: Any = attributes["value"]
-        data = np.array(attribute.get_values()).reshape(attribute.get_shape())
-        return function(data, dtype=NUMPY_NAMES[attribute.get_element_type()])
-    if case.op in ("array.take", "array.take_along_axis"):
-        attributes.setdefault("axis", 0)
-    if case.op in SHAPED | MADE:
-        attributes["shape"] = shape_of(results[0])
-    if case.op in TYPED | MADE:
-        attributes["dtype"] = NUMPY_NAMES[element_of(results[0])]
-    if case.op == "nn.batch_norm":
-        return function(*xs[:3], tuple(xs[3:]), **attributes)
-    if case.op == "array.eye":
-        rows, columns = shape_of(results[0])
-        return function(rows, columns, dtype=NUMPY_NAMES[element_of(results[0])], **attributes)
-    return function(*operands_of(case, xs), **attributes)
-
-
-def operands_of(case: Case, xs: Sequence[Any]) -> list[Any]:
-    """The operands, those of a variadic one in a list."""
-    rest, given = list(xs), []
-    sizes: Any = case.attributes.get("operandSegmentSizes")
-    present = iter(sizes.get_values()) if sizes is not None else None
-    for _, kind in case.op_class.get_irdl_definition().operands:
-        if isinstance(kind, OptOperandDef):
-            is_there = next(present) if present is not None else bool(rest)
-            given.append(rest.pop(0) if is_there else None)
-        elif isinstance(kind, VarOperandDef):
-            given.append(rest)
-            rest = []
-        else:
-            given.append(rest.pop(0))
-            if present is not None:
-                next(present)
-    return given
 
 
 @pytest.mark.parametrize("case", TRACED, ids=str)

@@ -92,8 +92,13 @@ def run_python(block: Block, name: str, namespace: dict[str, object]) -> str:
     """Run a python block and return what it printed; errors name the document's line."""
     output = io.StringIO()
     code = compile("\n" * (block.line - 1) + block.text, name, "exec")
-    with contextlib.redirect_stdout(output):
-        exec(code, namespace)
+    before = dict(os.environ)
+    try:
+        with contextlib.redirect_stdout(output):
+            exec(code, namespace)
+    finally:  # a document may set variables, which are for it alone
+        os.environ.clear()
+        os.environ.update(before)
     return output.getvalue()
 
 

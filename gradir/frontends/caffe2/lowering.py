@@ -245,7 +245,7 @@ def _settled(operands: Sequence[Tracer]) -> Sequence[Tracer]:
     strong = [x for x in floats if not x.weak]
     if not strong or len(strong) == len(floats):
         return operands
-    kind, _ = result_element("operands", strong)
+    kind, _ = result_element(strong)
     return [converted(x, kind) if x.weak and is_float(element(x)) else x for x in operands]
 
 

@@ -1,4 +1,7 @@
-"""gradir.numpy: functions that make arrays from numbers, shapes and dtypes."""
+"""gradir.numpy: functions that make arrays from numbers, shapes and dtypes.
+
+Where they say float64 without a dtype, `gradir.default_dtype` may say another.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,21 @@ from gradir.dialects.array.triangles import EyeOp
 from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted, spread
+from gradir.frontends.tracing.default_types import default_element, default_of
 from gradir.frontends.tracing.source_locations import public, refusal
-from gradir.frontends.tracing.spec import DEFAULTS, as_shape, element_named
+from gradir.frontends.tracing.spec import as_shape, element_named
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import constant, element, filled, is_number, lifted
 
 Shape = Sequence[int] | int
 
 
-def _type(shape: Shape, dtype: Any, default: Attribute = DEFAULTS[float]) -> AnyTensor:
-    return tensor(as_shape(shape), default if dtype is None else element_named(dtype))
+def _type(shape: Shape, dtype: Any, default: type | Attribute = float) -> AnyTensor:
+    if dtype is not None:
+        return tensor(as_shape(shape), element_named(dtype))
+    return tensor(
+        as_shape(shape), default_element(default) if isinstance(default, type) else default
+    )
 
 
 @public
@@ -51,7 +59,7 @@ def full(shape: Shape, value: Any, dtype: Any = None) -> Tracer:
     Without a dtype: that of the value; float64, int64 or bool of a Python number.
     """
     if is_number(value):
-        return filled(value, _type(shape, dtype, DEFAULTS[type(value)]))
+        return filled(value, _type(shape, dtype, default_of(value)))
     number = lifted(value)
     type_ = _type(shape, dtype, element(number))
     return spread(number, shape_of(type_), type_.element_type)
@@ -98,7 +106,7 @@ def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) ->
 @public
 def iota(shape: Shape, axis: int = 0, dtype: Any = None) -> Tracer:
     """0, 1, ... along an axis, repeated along all others. int64 without a dtype."""
-    return apply(IotaOp, {"axis": axis}, [_type(shape, dtype, DEFAULTS[int])])
+    return apply(IotaOp, {"axis": axis}, [_type(shape, dtype, int)])
 
 
 @public
@@ -115,7 +123,7 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
         raise refusal("arange: step must not be 0")
     is_whole = all(isinstance(n, int) for n in (first, last, step))
     count = max(ceil((last - first) / step), 0)
-    type_ = _type([count], dtype, DEFAULTS[int if is_whole else float])
+    type_ = _type([count], dtype, int if is_whole else float)
     steps: Any = apply(IotaOp, {"axis": 0}, [type_])
     scaled = steps if step == 1 else steps * step
     return scaled if first == 0 else scaled + first
@@ -129,7 +137,7 @@ def linspace(
     for number in (start, stop, num):
         if not is_number(number):
             raise refusal(f"linspace: start, stop and num must be Python numbers, got {number!r}")
-    kind = DEFAULTS[float] if dtype is None else element_named(dtype)
+    kind = default_element(float) if dtype is None else element_named(dtype)
     return constant(np.linspace(start, stop, num, endpoint=endpoint), kind)
 
 

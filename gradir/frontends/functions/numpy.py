@@ -1,4 +1,6 @@
-"""gradir.numpy: functions of the Array API standard on traced arrays, one for each array.* op.
+"""gradir.numpy: functions of the Array API standard, one for each array.* op.
+
+On traced arrays they append to the program, on NumPy arrays they compute.
 
 Operands are promoted and broadcast by the standard's rules; attributes of the op are keyword
 arguments. The functions come from the op classes; `creation` and `sugar` have those that need a
@@ -14,8 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from gradir.dialects.array import OPS
 from gradir.dialects.array.data_dependent import REFUSED
-from gradir.frontends.functions import affine, creation, indexing, sparse, sugar, updates
+from gradir.frontends.functions import (
+    affine,
+    creation,
+    indexing,
+    numpy_protocol,
+    sparse,
+    sugar,
+    updates,
+)
 from gradir.frontends.functions.op_functions import functions_of
+from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.spec import ELEMENTS, Spec
 from gradir.frontends.tracing.tracer import FUNCTIONS
 from gradir.runtime.row_slices import TRACED
@@ -36,8 +47,10 @@ _ALIASES = {
     "true_divide": "divide",
 }  # fmt: skip
 _FUNCTIONS.update({alias: _FUNCTIONS[name] for alias, name in _ALIASES.items()})
+_FUNCTIONS.update({name: eager(function) for name, function in _FUNCTIONS.items()})
 TRACED.update(sparse.FUNCTIONS)
 FUNCTIONS.update(_FUNCTIONS, get=indexing.get, at=updates.At, namespace=sys.modules[__name__])
+FUNCTIONS.update(of_ufunc=numpy_protocol.of_ufunc, of_function=numpy_protocol.of_function)
 _DTYPES = {name: Spec((), name).dtype for name in ELEMENTS}
 
 globals().update(_FUNCTIONS)

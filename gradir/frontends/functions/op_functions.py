@@ -13,7 +13,7 @@ from operator import index
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, i1, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import AttrSizedOperandSegments, OptOperandDef, VarOperandDef, VarResultDef
 
@@ -21,12 +21,12 @@ from gradir.dialects.array.data_dependent import DataDependentOp
 from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.building.kinds import ElementwiseOp
-from gradir.frontends.functions.promotion import broadcast, unified
+from gradir.frontends.functions.promotion import Common, broadcast, converted, unified
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import current, element, emit, is_number, lifted
 
-Prepared: TypeAlias = tuple[list[Tracer], bool]
+Prepared: TypeAlias = tuple[list[Tracer], Common]
 
 # Operands that are no data: counters, keys, indices.
 COUNTING = {"indices", "ids", "key", "counter", "starts"}
@@ -104,14 +104,19 @@ def apply_all(
             found = [value]
         values += found
         sizes.append(len(found))
-    operands, weak = prepared(op, values)
+    operands, common = prepared(op, values)
     attributes = {k: static(op, k, v) for k, v in arguments.items() if k in op.ATTRIBUTES}
     if SEGMENTS in op.ATTRIBUTES and sizes != sorted(sizes, reverse=True):
         attributes[SEGMENTS] = cast(Attribute, DenseArrayBase.from_list(i32, sizes))
     results = emit(op, *operands, types=types, **attributes)
-    for result in results:
-        result.weak = weak
-    return results
+    return [_result(r, common) for r in results]
+
+
+def _result(result: Tracer, common: Common) -> Tracer:
+    if common.result is not None and element(result) == common.element:
+        result = converted(result, common.result)
+    result.weak = common.weak and element(result) == common.element
+    return result
 
 
 def _several(op: type[TensorOp], name: str, value: object) -> list[object]:
@@ -125,13 +130,13 @@ def _kind(value: object) -> str:
 
 
 def prepared(op: type[TensorOp], values: Sequence[object]) -> Prepared:
-    """The prepared operands; and whether the element type of the result is weak."""
+    """The prepared operands, and their common element type."""
     if issubclass(op, ElementwiseOp):
-        return broadcast(op.name, values)
+        return broadcast(op, values)
     counting = _counting(op, len(values))
-    if op.name.startswith("array.") and not any(counting) and len(values) > 1:
-        return unified(op.name, values)[0], False
-    return _as_they_are(values, counting), False
+    if op.name.startswith("array.") and values and not any(counting):
+        return unified(op, values)
+    return _as_they_are(values, counting), Common(i1)
 
 
 def _counting(op: type[TensorOp], count: int) -> list[bool]:

@@ -1,81 +1,78 @@
-"""One element type and one shape for the operands of an op, by the rules of the Array API.
+"""One element type and one shape for the operands of an op.
 
-Arrays of one kind promote to the larger type: integers with integers, floats with floats. Kinds do
-not mix: integers and floats are converted by `astype`. Python numbers are weak: they take the type
-of the other operand, which must be of their kind or a higher one (bool, integer, float).
+The element type is that of `lattice`, and then one that the op takes (its DOMAIN): integers and
+bools become floats for an op on floats, and weak ones, so that arrays of floats beside the result
+keep their type. Bools that an op takes for numbers become integers, and the result has NumPy's
+type for bools.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
-from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i32, i64
+import numpy as np
+from xdsl.dialects.builtin import i1, i8, i32
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import AstypeOp
 from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.base.shapes import (
-    NUMPY_NAMES,
-    broadcast_shapes,
-    is_bool,
-    is_float,
-    tensor,
-    ui8,
-)
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import broadcast_shapes, is_bool, is_float, tensor
+from gradir.frontends.functions.lattice import element_at, join, node_of
+from gradir.frontends.tracing.default_types import default_element, default_of
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.frontends.tracing.spec import DEFAULTS
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, filled, is_number, lifted
 
-# Types of one kind in the order of promotion; and the common type of unordered ones.
-_ORDER: tuple[tuple[Attribute, ...], ...] = ((i1,), (i8, i32, i64), (ui8, i32, i64))
-_FLOATS: tuple[tuple[Attribute, ...], ...] = ((f16, f32, f64), (bf16, f32, f64))
-_KINDS = (bool, int, float)
+
+@dataclass(frozen=True)
+class Common:
+    """The element type of operands; whether it is weak; and a type that results get from it."""
+
+    element: Attribute
+    weak: bool = False
+    result: Attribute | None = None
 
 
-def kind_of(type_: Attribute) -> int:
-    """0 for bool, 1 for integers, 2 for floats."""
-    return 0 if is_bool(type_) else 2 if is_float(type_) else 1
+def result_element(operands: Sequence[Any]) -> tuple[Attribute, bool]:
+    """The common element type of operands, and whether it is weak."""
+    nodes = [
+        node_of(element(o), o.weak) if isinstance(o, Tracer) else node_of(default_of(o), weak=True)
+        for o in operands
+    ]
+    node = reduce(join, nodes)
+    is_weak = not isinstance(node, Attribute)
+    are_weak = all(o.weak for o in operands if isinstance(o, Tracer))
+    return element_at(node), is_weak or are_weak
 
 
-def promoted(first: Attribute, second: Attribute) -> Attribute | None:
-    """The common element type without loss; None where there is none."""
-    if first == second:
-        return first
-    for line in (*_ORDER, *_FLOATS):
-        if first in line and second in line:
-            return max(first, second, key=line.index)
-    return f32 if {first, second} == {f16, bf16} else None
+def common_element(op: type[TensorOp], operands: Sequence[Any]) -> Common:
+    """The type in which an op takes operands; TraceError where NumPy's function takes no bools."""
+    found, weak = result_element(operands)
+    if op.DOMAIN == "float" and not is_float(found):
+        return Common(default_element(float), True)
+    if op.DOMAIN == "bool":
+        return Common(i1)
+    if op.DOMAIN == "number" and is_bool(found):
+        return _of_bools(op)
+    return Common(found, weak)
 
 
-def result_element(what: str, operands: Sequence[object]) -> tuple[Attribute, bool]:
-    """The promoted element type of operands, and whether it is weak; TraceError if none."""
-    arrays = [o for o in operands if isinstance(o, Tracer) and not o.weak]
-    kinds = [_weak_kind(o) for o in operands if not (isinstance(o, Tracer) and not o.weak)]
-    weakest = max(kinds, default=0)
-    if not arrays:
-        return DEFAULTS[_KINDS[weakest]], True
-    found = element(arrays[0])
-    for array in arrays[1:]:
-        other = promoted(found, element(array))
-        if other is None:
-            names = f"{NUMPY_NAMES[found]} and {NUMPY_NAMES[element(array)]}"
-            raise refusal(f"{what}: element types must promote, got {names}; convert with .astype")
-        found = other
-    if weakest > kind_of(found):
-        raise refusal(
-            f"{what}: a Python {_KINDS[weakest].__name__} needs an array of its kind, "
-            f"got {NUMPY_NAMES[found]}; convert with .astype"
-        )
-    return found, False
-
-
-def _weak_kind(operand: object) -> int:
-    if isinstance(operand, Tracer):
-        return kind_of(element(operand))
-    return _KINDS.index(type(cast(Any, operand)))
+def _of_bools(op: type[TensorOp]) -> Common:
+    function = getattr(np, op.name.partition(".")[2], None)
+    if isinstance(function, np.ufunc):
+        types = (np.dtype(bool),) * function.nin + (None,) * function.nout
+        try:
+            result = function.resolve_dtypes(types)[-1]
+        except TypeError as error:
+            raise refusal(f"{op.name}: {error}") from None
+        if result == np.int8:
+            return Common(i8)
+    return Common(i32, result=i1)
 
 
 def operand(value: object) -> Any:
@@ -83,10 +80,15 @@ def operand(value: object) -> Any:
     return value if is_number(value) else lifted(value)
 
 
+def _fitting(number: Any, kind: Attribute) -> Any:
+    """A Python number for elements of a type: numbers other than 0 are true."""
+    return bool(number) if is_bool(kind) else number
+
+
 def converted(value: Any, kind: Attribute) -> Tracer:
     """A traced array, or a Python number, with elements of a type."""
     if not isinstance(value, Tracer):
-        return filled(value, tensor([], kind))
+        return filled(_fitting(value, kind), tensor([], kind))
     if element(value) == kind:
         return value
     return emit_one(AstypeOp, value, type=tensor(value.shape, kind))
@@ -95,7 +97,7 @@ def converted(value: Any, kind: Attribute) -> Tracer:
 def spread(value: Any, shape: Sequence[int], kind: Attribute) -> Tracer:
     """A traced array, or a Python number, of an element type and a shape that it broadcasts to."""
     if not isinstance(value, Tracer):
-        return filled(value, tensor(shape, kind))
+        return filled(_fitting(value, kind), tensor(shape, kind))
     value = converted(value, kind)
     if value.shape == tuple(shape):
         return value
@@ -113,16 +115,16 @@ def common_shape(what: str, operands: Sequence[object]) -> tuple[int, ...]:
     return shape
 
 
-def unified(what: str, values: Sequence[object]) -> tuple[list[Tracer], bool]:
-    """Operands of one element type; and whether it is weak."""
+def unified(op: type[TensorOp], values: Sequence[object]) -> tuple[list[Tracer], Common]:
+    """Operands of one element type, and that type."""
     operands = [operand(v) for v in values]
-    kind, weak = result_element(what, operands)
-    return [converted(o, kind) for o in operands], weak
+    common = common_element(op, operands)
+    return [converted(o, common.element) for o in operands], common
 
 
-def broadcast(what: str, values: Sequence[object]) -> tuple[list[Tracer], bool]:
-    """Operands of one element type and one shape; and whether the type is weak."""
+def broadcast(op: type[TensorOp], values: Sequence[object]) -> tuple[list[Tracer], Common]:
+    """Operands of one element type and one shape, and that type."""
     operands = [operand(v) for v in values]
-    kind, weak = result_element(what, operands)
-    shape = common_shape(what, operands)
-    return [spread(o, shape, kind) for o in operands], weak
+    common = common_element(op, operands)
+    shape = common_shape(op.name, operands)
+    return [spread(o, shape, common.element) for o in operands], common

@@ -28,7 +28,7 @@ def add(dense: Any, slices: RowSlices) -> Tracer:
         values = lifted(slices.values)
         total = filled(0, tensor(slices.shape, element(values)))
     else:
-        (total, values), _ = unified("RowSlices + array", [dense, slices.values])
+        (total, values), _ = unified(ScatterAddOp, [dense, slices.values])
     return apply(
         ScatterAddOp, {"x": total, "indices": slices.indices, "updates": values, "axis": 0}
     )
@@ -37,7 +37,7 @@ def add(dense: Any, slices: RowSlices) -> Tracer:
 @public
 def concat(arrays: Sequence[Any]) -> Tracer:
     """The arrays after each other along the first axis, in the element type all promote to."""
-    xs, _ = unified("RowSlices + RowSlices", arrays)
+    xs, _ = unified(ConcatOp, arrays)
     return apply(ConcatOp, {"xs": xs, "axis": 0})
 
 

@@ -58,9 +58,11 @@ def positive(x: Any) -> Tracer:
 @public
 def pow(lhs: Any, rhs: Any) -> Tracer:
     """lhs ** rhs; nan for lhs < 0 and fractional rhs. The Python number 2 as rhs is a square."""
-    if is_number(rhs) and rhs == 2 and isinstance(lhs, Tracer) and not lhs.weak:
-        if result_element(PowOp.name, [lhs, rhs])[0] == element(lhs) != i1:
+    if is_number(rhs) and rhs == 2 and isinstance(lhs, Tracer) and not is_bool(element(lhs)):
+        if result_element([lhs, rhs])[0] == element(lhs):
             return apply(SquareOp, {"x": lhs})
+    if is_number(rhs) and rhs < 0 and not is_float(result_element([lifted(lhs), rhs])[0]):
+        raise refusal("pow: integers to negative integer powers are not allowed; use a float")
     return apply(PowOp, {"lhs": lhs, "rhs": rhs})
 
 
@@ -79,11 +81,9 @@ def bitwise_invert(x: Any) -> Tracer:
 @public
 def where(condition: Any, x: Any, y: Any) -> Tracer:
     """x where the condition (bool) holds, else y; all three broadcast.   vjp: ct, 0 elsewhere"""
-    cond = lifted(condition, i1)
-    if not is_bool(element(cond)):
-        raise refusal(f"where: the condition must be bool, got {cond!r}; compare with != 0")
+    cond = converted(operand(condition), i1)
     choices = [operand(x), operand(y)]
-    kind, weak = result_element("where", choices)
+    kind, weak = result_element(choices)
     shape = common_shape("where", [cond, *choices])
     values = [spread(v, shape, kind) for v in choices]
     made = emit_one(WhereOp, spread(cond, shape, i1), *values)
@@ -100,7 +100,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Tracer:
     bounds = [b for b in (min, max) if b is not None]
     value = lifted(x)
     if all(is_number(b) for b in bounds):
-        result_element("clip", [value, *bounds])
+        value = converted(value, result_element([value, *bounds])[0])
         return apply(ClipOp, {"x": value, "min": min, "max": max})
     for op, bound in ((MaximumOp, min), (MinimumOp, max)):
         if bound is not None:

@@ -28,9 +28,11 @@ from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import tensor
 from gradir.frontends.functions.indexing import bounds_of, entries_of, require_one_array
+from gradir.frontends.functions.lattice import kind_of
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import operand, result_element, spread
 from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, lifted
 
@@ -105,7 +107,12 @@ class Place:
         x, entries = self._x, entries_of(self._x, self._key)
         require_one_array(entries)
         # a number that the type of x cannot hold is refused, as x + values would
-        result_element("x.at[...]", [x, given := operand(values)])
+        given = operand(values)
+        if kind_of(result_element([x, given])[0]) > kind_of(element(x)):
+            raise refusal(
+                f"x.at[...]: values must be of the kind of x or a lower one, got {given!r} for "
+                f"{type_text(x.type)}; convert with .astype"
+            )
         of_axes = zip([e for e in entries if e is not None], x.shape, strict=True)
         axes = [_Axis(entry, n, d) for d, (entry, n) in enumerate(of_axes)]
         part = spread(given, _shape(entries, axes), element(x))

@@ -8,7 +8,8 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 
 from gradir.frontends.functions import numpy as gnp
-from gradir.frontends.functions.promotion import converted, promoted
+from gradir.frontends.functions.lattice import promoted
+from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import Tracer
@@ -45,13 +46,12 @@ def stored(value: Tracer, before: Tracer) -> Tracer:
 def widened(x: Tracer, other: Tracer) -> Any:
     """x in the dtype that both promote to, before any of its digits are lost."""
     both = promoted(element(x), element(other))
-    assert both is not None, "floats promote"
     return converted(x, both)
 
 
 def single_or_double(x: Tracer) -> Any:
     """x in float32 at least: sums of squares leave the range of float16."""
-    return converted(x, promoted(element(x), f32) or f32)
+    return converted(x, promoted(element(x), f32))
 
 
 def require_epsilon(what: str, eps: Any, leaf: Tracer) -> None:

@@ -10,18 +10,15 @@ from operator import index
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import f64, i1, i64
 from xdsl.ir import Attribute
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import NUMPY_NAMES, AnyTensor, element_of, shape_of, tensor
 from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.frontends.tracing.default_types import default_element
 
 ELEMENTS: dict[str, Attribute] = {name: element for element, name in NUMPY_NAMES.items()}
 """The element type of each dtype, by the dtype's name."""
-
-DEFAULTS: dict[type, Attribute] = {bool: i1, int: i64, float: f64}
-"""The default element type of a Python number."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +62,8 @@ _NAME = re.compile(r"[<>=|]?[A-Za-z_?]+[0-9]{0,3}")
 
 def element_named(dtype: Any) -> Attribute:
     """The element type of a dtype, its name, or a Python type; ArgumentTypeError for others."""
-    if isinstance(dtype, type) and dtype in DEFAULTS:
-        return DEFAULTS[dtype]
+    if isinstance(dtype, type) and dtype in (bool, int, float):
+        return default_element(dtype)
     name: str = str(dtype).rpartition(".")[2]  # those of other libraries: torch.float32
     if not isinstance(dtype, str) or _NAME.fullmatch(dtype):
         with suppress(TypeError):
@@ -85,7 +82,7 @@ def spec_of(value: object) -> tuple[AnyTensor, bool] | None:
     if isinstance(value, Spec):
         return value.type, False
     if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
-        return tensor([], DEFAULTS[type(value)]), True
+        return tensor([], default_element(type(value))), True
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is None or dtype is None:
         return None

@@ -89,7 +89,6 @@ class Tracer:
     """A traced array: an SSA value of a trace. `weak`: it promotes as a Python number."""
 
     __slots__ = ("ssa", "trace", "weak")
-    __array_ufunc__ = None  # NumPy leaves its operators to ours
     __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __init__(self, trace: Trace, ssa: SSAValue, weak: bool = False):
@@ -209,12 +208,16 @@ class Tracer:
     item, tolist = _refused("item"), _refused("tolist")
 
     @public
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's elementwise functions and operators: those of gradir.numpy."""
+        return _function("of_ufunc")(ufunc, method, inputs, options)
+
+    @public
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """NumPy's functions of shape and dtype alone; others are refused."""
+        """NumPy's other functions; those that have no counterpart are refused."""
         if function.__name__ in ("shape", "ndim", "size"):
             return getattr(self, function.__name__)
-        what, way_out = f"numpy.{function.__name__}", "compute with gradir.numpy instead of numpy"
-        raise refusal(_NO_VALUE.format(what=what, way_out=way_out))
+        return _function("of_function")(function, args, kwargs)
 
     @public
     def __setitem__(self, key: object, value: object) -> NoReturn:

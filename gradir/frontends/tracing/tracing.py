@@ -25,8 +25,9 @@ from gradir.dialects.base.diagnostics import VerifyError
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import AnyTensor, element_of, is_bool, is_float, tensor
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import location, refusal
-from gradir.frontends.tracing.spec import DEFAULTS, element_named, type_text
+from gradir.frontends.tracing.spec import element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.passes.analysis.regions import MAX_REGION_DEPTH
 
@@ -60,6 +61,26 @@ class Trace:
                 raise VerifyError(str(error), op) from None
         self.blocks[-1].add_op(op)
         return op
+
+    def apply(
+        self,
+        op: type[TensorOp],
+        operands: Sequence[Tracer],
+        types: Sequence[Attribute],
+        attributes: dict[str, Attribute],
+    ) -> list[Tracer]:
+        """The results of an op, appended to the innermost block."""
+        values = [self.use(o) for o in operands]
+        made = op.create(operands=values, result_types=types, attributes=attributes)
+        return [Tracer(self, result) for result in self.emit(made).results]
+
+    def holding(self, array: np.ndarray[Any, Any], type_: AnyTensor) -> Tracer:
+        """An array as a constant of the program; a C-contiguous one of the type."""
+        data = array.tobytes()
+        if data[: array.itemsize] * array.size == data:
+            return filled(array.flat[0].item() if array.size else 0, type_)
+        value = _dense(array, type_, data)
+        return self.apply(ConstantOp, [], [type_], {"value": value})[0]
 
     def use(self, tracer: Tracer) -> SSAValue:
         """The value of a traced array that ops emitted here may use; captured if necessary."""
@@ -122,8 +143,9 @@ class _Current(local):
 
 _current = _Current()
 
-TRACES: list[Trace] = []
-"""The running traces of all threads."""
+IN_PYTHON: list[object] = []
+"""While anything is here, native code makes no calls as a whole: the running traces of all threads,
+and default dtypes other than float64."""
 
 
 def tracing() -> Trace | None:
@@ -146,11 +168,11 @@ def running(trace: Trace) -> Generator[Trace]:
     """A context in which this is the innermost trace."""
     before = _current.trace
     _current.trace = trace
-    TRACES.append(trace)
+    IN_PYTHON.append(trace)
     try:
         yield trace
     finally:
-        TRACES.remove(trace)
+        IN_PYTHON.remove(trace)
         _current.trace = before
 
 
@@ -165,17 +187,15 @@ def emit(
 ) -> list[Tracer]:
     """The results of an op on traced arrays; its result types are inferred unless given."""
     trace = current(op.name)
-    values = [trace.use(o) for o in operands]
     given = {k: attribute(v) for k, v in attributes.items() if v is not None}
     try:
         inferred = types
         if inferred is None:
-            inferred = op.infer_types([v.type for v in values], given)
+            inferred = op.infer_types([o.type for o in operands], given)
     except VerifyException as error:
         raise VerifyError(f"{op.name}: {error}", location()) from None
     assert inferred is not None, f"{op.name} needs its result types"
-    made = op.create(operands=values, result_types=inferred, attributes=given)
-    return [Tracer(trace, result) for result in trace.emit(made).results]
+    return trace.apply(op, operands, inferred, given)
 
 
 def emit_one(
@@ -197,7 +217,7 @@ def filled(value: float, type_: AnyTensor) -> Tracer:
         is_long = isinstance(value, int) and value.bit_length() > 128
         number = "so large an integer" if is_long else str(value)
         raise refusal(f"{number} is no element of {type_text(type_)}") from None
-    return Tracer(trace, trace.emit(op).y)
+    return trace.apply(FullOp, [], [type_], op.attributes)[0]
 
 
 def constant(value: Any, element: Attribute | None = None) -> Tracer:
@@ -208,14 +228,8 @@ def constant(value: Any, element: Attribute | None = None) -> Tracer:
     array = np.asarray(value)
     if element is None:
         element = element_named(array.dtype)
-    array = np.ascontiguousarray(array.astype(numpy_dtype(element)))
-    type_ = tensor(np.shape(value), element)
-    data = array.tobytes()
-    if data[: array.itemsize] * array.size == data:
-        return filled(array.flat[0].item() if array.size else 0, type_)
-    trace = current(ConstantOp.name)
-    op = ConstantOp.create(result_types=[type_], attributes={"value": _dense(array, type_, data)})
-    return Tracer(trace, trace.emit(op).y)
+    array = np.asarray(array.astype(numpy_dtype(element), copy=False), order="C")
+    return current(ConstantOp.name).holding(array, tensor(np.shape(value), element))
 
 
 def _dense(array: np.ndarray[Any, Any], type_: AnyTensor, data: bytes) -> Attribute:
@@ -240,7 +254,7 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
         return value
     if is_number(value):
         number = cast(float, value)
-        kind = element or DEFAULTS[type(value)]
+        kind = element or default_element(type(value))
         made = filled(number, tensor([], kind))
         made.weak = element is None
         return made

@@ -23,7 +23,8 @@ from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
-from gradir.frontends.functions.promotion import converted, kind_of
+from gradir.frontends.functions.lattice import kind_of
+from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import as_shape, type_text

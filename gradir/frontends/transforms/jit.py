@@ -8,10 +8,13 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from xdsl.dialects.builtin import f64
+from xdsl.ir import Attribute
 
 from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import at, place_of_user, public
 from gradir.frontends.tracing.spec import Spec, spec_of
 from gradir.frontends.tracing.trace import Traced, parameter_names, traced
@@ -145,10 +148,11 @@ class Compiled:
 
 
 class _Last(NamedTuple):
-    """The nesting of the arguments of a call, the classes of its leaves, and its function."""
+    """What decides the function of a call, as far as it is quick to compare, and the function."""
 
     tree: Tree
     classes: tuple[type, ...]
+    floats: Attribute
     made: Compiled
 
 
@@ -174,7 +178,7 @@ class Jitted(Copied):
         self._donated = argument_numbers(donate_argnums)
         self._takes_out = reads_out or "out" not in parameter_names(function)
         self._reads_out = reads_out
-        self._made: dict[tuple[Tree, tuple[Hashable, ...]], Compiled] = {}
+        self._made: dict[tuple[Tree, Attribute, tuple[Hashable, ...]], Compiled] = {}
         self._last: _Last | None = None
         self._lock = RenewedLock()
         self.quick = QuickCalls()
@@ -210,19 +214,24 @@ class Jitted(Copied):
         That is one object for one kind of arguments. `arguments` are those of the trace.
         """
         classes, last = tuple(map(type, leaves)), self._last
-        if last is not None and out is None and (tree, classes) == last[:2]:
+        if last is not None and out is None and (tree, classes, default_element(float)) == last[:3]:
             # most calls are like the one before, whose code checks shapes and dtypes itself
             results = last.made.attempt(leaves)
             if results is not None:
-                self.quick.learn(*last)
+                self._learn(last)
                 return results, last.made.traced.results
         made = self._traced(leaves, tree, arguments or (lambda: tree.build(leaves)))
-        self._last = last = _Last(tree, classes, made)
+        self._last = last = _Last(tree, classes, default_element(float), made)
         require_not_donated(leaves, made.traced.names, made.traced.name)
         results = made(leaves, out)
         if out is None:
-            self.quick.learn(*last)
+            self._learn(last)
         return results, made.traced.results
+
+    def _learn(self, last: _Last) -> None:
+        """Make calls of this kind native; those with another default dtype are not."""
+        if last.floats == f64:
+            self.quick.learn(last.tree, last.classes, last.made)
 
     @public
     def compiled(self, *args: Any, **kwargs: Any) -> Compiled:
@@ -235,7 +244,7 @@ class Jitted(Copied):
     def _traced(
         self, leaves: Sequence[Any], tree: Tree, arguments: Callable[[], Arguments]
     ) -> Compiled:
-        key = tree, tuple(map(_kind, leaves))
+        key = tree, default_element(float), tuple(map(_kind, leaves))
         found = self._made.get(key)
         if found is None:
             # one thread traces it, and the others wait

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from gradir.codegen.driver.tree_call import CONSTANT, DICT, LEAF, LIST, OTHER, TUPLE
-from gradir.frontends.tracing.tracing import TRACES
+from gradir.frontends.tracing.tracing import IN_PYTHON
 from gradir.frontends.tracing.trees import Tree, maker
 from gradir.frontends.transforms.donation import GIVEN_UP
 from gradir.runtime.native_call import is_due
@@ -69,7 +69,7 @@ class QuickCalls:
 
     def _renew(self, ways: dict[_Kind, Way]) -> None:
         self._ways = ways
-        self.call = caller([*ways.values()], TRACES, *GIVEN_UP) or _missed
+        self.call = caller([*ways.values()], IN_PYTHON, *GIVEN_UP) or _missed
 
 
 def _missed(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

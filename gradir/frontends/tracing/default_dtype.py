@@ -1,0 +1,52 @@
+"""gradir.default_dtype: the floating dtype where no array says one."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from xdsl.dialects.builtin import f64
+from xdsl.ir import Attribute
+
+from gradir.dialects.base.shapes import is_float
+from gradir.errors import ArgumentTypeError
+from gradir.frontends.tracing.default_types import FLOATS
+from gradir.frontends.tracing.spec import element_named
+from gradir.frontends.tracing.tracing import IN_PYTHON
+
+
+class default_dtype:
+    """The floating dtype of what no array gives one: float64 at first, as in NumPy.
+
+    Python floats alone, integers and bools in floating functions, and new arrays have it.
+    `gradir.default_dtype("float32")` sets it for the process; `with gradir.default_dtype(...):`
+    for the block, in its thread alone. Functions of gradir.jit are compiled for each.
+    """
+
+    def __init__(self, dtype: Any):
+        self._element = element_named(dtype)
+        if not is_float(self._element):
+            raise ArgumentTypeError(f"default_dtype: expected a floating dtype, got {dtype}")
+        self._before = FLOATS.process
+        _set(self._element)
+
+    def __enter__(self) -> None:
+        _set(self._before)
+        FLOATS.thread.entered.append(self._element)
+        IN_PYTHON.append(self)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        FLOATS.thread.entered.pop()
+        IN_PYTHON.remove(self)
+
+
+def _set(element: Attribute) -> None:
+    """Set the type of the process; native calls know of float64 alone."""
+    FLOATS.process = element
+    if (element != f64) != (FLOATS in IN_PYTHON):
+        (IN_PYTHON.append if element != f64 else IN_PYTHON.remove)(FLOATS)

@@ -1,0 +1,124 @@
+"""Functions of traced arrays on NumPy arrays: outside of a trace, each op is run as it is made.
+
+The same Python function runs; its trace is one that gives each op's NumPy meaning, that of the
+interpreter, in place of a line of a program. Results are new NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
+from typing import Any, cast
+
+import numpy as np
+from xdsl.ir import Attribute, Block, SSAValue
+
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import AnyTensor
+from gradir.frontends.tracing.source_locations import location, public, refusal
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import Trace, running, tracing
+from gradir.interpreter.interpreter import values_of
+
+Array = np.ndarray[Any, Any]
+
+
+class _Value:
+    """What an eager array has where a traced one has an SSA value: an array and its type."""
+
+    __slots__ = ("array", "name_hint", "type")
+
+    def __init__(self, array: Array, type_: Attribute):
+        self.array, self.type = array, type_
+        self.name_hint: str | None = None
+
+
+class _Eager(Trace):
+    """A trace without a program: ops are run at once."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.name = "eager"
+
+    def apply(
+        self,
+        op: type[TensorOp],
+        operands: Sequence[Tracer],
+        types: Sequence[Attribute],
+        attributes: dict[str, Attribute],
+    ) -> list[Tracer]:
+        arrays = [_array(self, o) for o in operands]
+        made = _op(op, tuple(o.type for o in operands), tuple(types), tuple(attributes.items()))
+        made.location = location()
+        return [
+            self.tracer(array, result.type)
+            for array, result in zip(values_of(made, arrays), made.results, strict=True)
+        ]
+
+    def holding(self, array: Array, type_: AnyTensor) -> Tracer:
+        return self.tracer(array, type_)
+
+    def tracer(self, array: Array, type_: Attribute) -> Tracer:
+        """A traced array with a value."""
+        return Tracer(self, cast(SSAValue, _Value(array, type_)))
+
+
+def _array(trace: _Eager, tracer: Tracer) -> Array:
+    if tracer.trace is not trace:
+        raise refusal(
+            "a traced array of a trace that has ended is used here; "
+            "return it from the traced function"
+        )
+    return cast(Any, tracer.ssa).array
+
+
+@lru_cache(1 << 12)
+def _op(
+    op: type[TensorOp],
+    operands: tuple[Attribute, ...],
+    types: tuple[Attribute, ...],
+    attributes: tuple[tuple[str, Attribute], ...],
+) -> TensorOp:
+    """An op on values of some types; verified."""
+    block = Block(arg_types=operands)
+    made = op.create(operands=block.args, result_types=types, attributes=dict(attributes))
+    return Trace([]).emit(made)
+
+
+def eager(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A public function of traced arrays that takes NumPy arrays where nothing is traced."""
+    inner: Any = getattr(function, "__wrapped__", function)
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if tracing() is not None:
+            return inner(*args, **kwargs)
+        with running(_Eager()):
+            return _outside(inner(*args, **kwargs), (*args, *kwargs.values()))
+
+    return public(call)
+
+
+def _outside(result: Any, arguments: Sequence[Any]) -> Any:
+    """A result as NumPy arrays, none of which is an argument or a view of one."""
+    if isinstance(result, Tracer):
+        array = cast(Any, result.ssa).array
+        is_shared = any(
+            isinstance(each, np.ndarray) and np.may_share_memory(array, cast(Array, each))
+            for each in _leaves(arguments)
+        )
+        return np.array(array) if is_shared or not array.flags.writeable else array
+    if isinstance(result, tuple | list):
+        parts = [_outside(each, arguments) for each in cast(Sequence[Any], result)]
+        return parts if isinstance(result, list) else tuple(parts)
+    return result
+
+
+def _leaves(arguments: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    for each in arguments:
+        if isinstance(each, list | tuple):
+            found += _leaves(cast(Sequence[Any], each))
+        else:
+            found.append(each)
+    return found

@@ -232,7 +232,8 @@ def test_without_the_gil() -> None:
 def test_two_calls_run_at_once() -> None:
     count = np.zeros(1, np.int64)
     op = gradir.custom_op(of("meet", count), first_like)
-    run = gradir.compile(gradir.trace(op, X[0]), "meet", 1)
+    module = gradir.trace(op, X[0])
+    run = gradir.compile(module, module.functions[0], 1)
     results: list[Any] = []
     others = [threading.Thread(target=lambda: results.append(run(X[0])[0])) for _ in range(2)]
     for thread in others:

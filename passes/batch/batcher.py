@@ -149,9 +149,8 @@ class Batcher:
     def _tape(self, op: Operation) -> None:
         """Records have rows in all columns, or in none."""
         emitter = self._emitter(op)
-        wide = {v for v in (*op.operands, *op.results) if not isinstance(v.type, IndexType)}
-        operands = [self._as_read(o, o in wide, emitter) for o in op.operands]
-        types = [self.grown(r) if r in wide else r.type for r in op.results]
+        operands = [self.with_rows(o, emitter) for o in op.operands]
+        types = [self.grown(r) if self.has_rows(r) else r.type for r in op.results]
         made = type(op).create(
             operands=operands, result_types=types,
             properties=dict(op.properties), attributes=dict(op.attributes),
@@ -202,8 +201,8 @@ class Batcher:
         """A loop over the rows around a copy of the op."""
         outside = [v for v in dict.fromkeys(values_read(op)) if not is_defined_in(v, op)]
         read = [v for v in outside if self.has_rows(v)]
-        if any(isinstance(v.type, TapeType) for v in read):
-            raise NoRows(f"gradir-vmap: {kind_name(op)} reads a tape that has rows", op)
+        if any(isinstance(v.type, TapeType) for v in (*read, *op.results)):
+            raise NoRows(f"gradir-vmap: a tape of {kind_name(op)} has rows", op)
         emitter = self._emitter(op)
         types = [self.grown(r) for r in op.results]
         start = [no_rows(t, emitter).ssa for t in types]

@@ -12,6 +12,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.dialects.base.interfaces import is_terminator
+from gradir.dialects.grad.tape import TapeSizeOp
 from gradir.passes.analysis.region_flow import RegionFlow, region_flow
 from gradir.passes.analysis.regions import values_read
 
@@ -41,7 +42,7 @@ class Spread:
             self._call(op)
         elif (flow := region_flow(op)) is not None:
             self._regions(op, flow)
-        else:
+        elif not isinstance(op, TapeSizeOp):  # as many records in each row
             self.values.update(op.results)
 
     def _one_by_one(self, op: Operation) -> None:

@@ -260,6 +260,31 @@ def rows(trial: Trial) -> None:
         _rows_of_second_order(trial, derived, wanted)
 
 
+def vectorized(trial: Trial) -> None:
+    """Rows of arguments give what each row gives alone, of the function and of its derivative."""
+    module, name, given = trial.marked, trial.name, trial.arguments
+    if trial.choose.random() < 0.5:
+        module, name, given = module.gradient(name, mode="vjp"), f"{name}_vjp", trial.given
+    size = trial.choose.choice([1, 2, 3])
+    chosen = [k for k in range(len(given)) if trial.choose.random() < 0.6] or [0]
+    stacks = {k: _rows_like(given[k], size) for k in chosen}
+    batched = module.vmap(name, size, chosen)
+    run = trial.choose.choice([interpreted, native])
+    found = run(batched, f"{name}_vmap", [stacks.get(k, a) for k, a in enumerate(given)])
+    for number in range(size):
+        one = [stacks[k][number] if k in stacks else a for k, a in enumerate(given)]
+        wanted = interpreted(module, name, one)
+        close("rows alone and together", wanted, [f[number] for f in found], slack=100)
+
+
+def _rows_like(array: Any, size: int) -> Array:
+    """Rows of which the first is the array, and others are near it."""
+    one = np.asarray(array)
+    if one.dtype.kind != "f":
+        return np.stack([one] * size)
+    return np.stack([(one * (1 - 0.03 * k)).astype(one.dtype) for k in range(size)])
+
+
 def requests(trial: Trial) -> None:
     """Gradients that nobody wants are left out, others are written or added; no bit is another."""
     wanted: Wanted = {k: trial.choose.choice(["write", "null", "add"]) for k in trial.wrt}
@@ -394,6 +419,7 @@ CHECKS: dict[Check, int] = {
     threads: 2,
     rows: 4,
     requests: 2,
+    vectorized: 3,
     reloaded: 2,
     limits: 1,
     layouts: 2,

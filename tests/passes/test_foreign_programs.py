@@ -92,7 +92,9 @@ def pipelines() -> list[str]:
     found: list[str] = []
     for name, load in passes().items():
         if name.startswith("gradir-"):
-            options = " ".join(f"{option}=f" for option in sorted(load().required_fields()))
+            given = {"size": "2"}
+            wanted = sorted(load().required_fields())
+            options = " ".join(f"{option}={given.get(option, 'f')}" for option in wanted)
             found.append(f"{name}{{{options}}}" if options else name)
     modes = ("vjp", "grad", "jvp", "split policy=keep_none", "vjp policy=auto",
              "grad memory_limit=1000000")  # fmt: skip

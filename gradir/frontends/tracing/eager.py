@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.ir import Attribute, Block, SSAValue
 
+from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import AnyTensor
 from gradir.frontends.tracing.source_locations import location, public, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, running, tracing
-from gradir.interpreter.interpreter import values_of
+
+if TYPE_CHECKING:
+    from gradir.interpreter.interpreter import values_of
+else:
+    values_of = deferred("gradir.interpreter.interpreter", "values_of")
 
 Array = np.ndarray[Any, Any]
 

@@ -71,6 +71,7 @@ _LAZY = {
     "nn": "gradir.nn",
     "optim": "gradir.optim",
     "interop": "gradir.interop",
+    "debug": "gradir.debug",
     "cache_info": "gradir.cache.store",
     "clear_cache": "gradir.cache.store",
     "Spec": "gradir.frontends.tracing.spec",
@@ -106,6 +107,7 @@ _LAZY = {
 
 if TYPE_CHECKING:
     from gradir import api as api
+    from gradir import debug as debug
     from gradir import errors as errors
     from gradir import interop as interop
     from gradir import nn as nn

@@ -159,7 +159,7 @@ def test_what_a_small_program_does_not_load() -> None:
 GRADIR_ROOMS = (
     *("diagnostics", "errors", "forking", "gc_pause", "registry", "universe", "symbols"),
     *("cache", "text", "codegen", "runtime", "interpreter", "compiler", "api", "frontends"),
-    *("numpy", "nn", "optim", "testing", "interop", "__init__"),
+    *("numpy", "nn", "optim", "debug", "testing", "interop", "__init__"),
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def print(form: str, *args: Any, **kwargs: Any) -> None:
     Arguments may be nested. Numbers of rank 0 are NumPy's scalars: `{x:.3f}`. Outside of tracing it
     prints at once. Under gradir.vmap it prints for each row, if an argument has rows.
     """
-    if not isinstance(form, str):
+    if not isinstance(cast(object, form), str):
         raise ArgumentTypeError(f"debug.print: expected a text to format, got {form!r}")
     leaves, tree = flatten((args, kwargs))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, isnan, log, nan
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, f64
+from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
@@ -245,13 +245,7 @@ class ClipOp(UnaryOp):
 
 
 def _bound(attributes: Attributes, name: str) -> float | None:
-    match attributes.get(name):
-        case None:
-            return None
-        case IntegerAttr() as exact:
-            return exact.value.data
-        case _:
-            return number(attributes, name)
+    return None if attributes.get(name) is None else number(attributes, name)
 
 
 def _require_bound(name: str, bound: float, type_: Attribute) -> None:

@@ -106,6 +106,8 @@ def number(attributes: Attributes, name: str, default: float | None = None) -> f
     match attributes.get(name):
         case FloatAttr() as value:
             return float(value.value.data)
+        case IntegerAttr() as value if value.type == IntegerType(1):
+            return int(value.value.data != 0)  # true is held as -1
         case IntegerAttr() as value:
             return value.value.data
         case None if default is not None:

@@ -330,3 +330,23 @@ def test_names_are_unique_unless_given() -> None:
     np.testing.assert_allclose(new(X, W), np.sin(X) * W)
     with pytest.raises(TraceError, match="@same is the name of an op made later"):
         old(X, W)
+
+
+def test_the_name_of_a_derivative_is_taken():
+    """A later op of the name is not the derivative of an earlier one."""
+
+    def power(k: int) -> Any:
+        def forward(inputs: Any, outputs: Any, req: Any) -> None:
+            outputs[0][...] = inputs[0] ** k
+
+        def slope(inputs: Any, outputs: Any, req: Any) -> None:
+            outputs[0][...] = inputs[0] * k * inputs[1] ** (k - 1)
+
+        needs = ("cotangents", "inputs")
+        back = gradir.custom_op(slope, lambda c, x: x, needs=needs, name="taken_slope")
+        return gradir.custom_op(forward, lambda x: x, back, needs=needs, name=f"taken{k}")
+
+    earlier, later = power(2), power(3)
+    assert gradir.grad(later)(3.0) == 27
+    with pytest.raises(TraceError, match="@taken_slope is the name of an op made later"):
+        gradir.grad(earlier)(3.0)

@@ -41,6 +41,22 @@ def edges(i: Any, x: Any) -> Any:
     return x[i, 0], x[i, -1 + x.shape[1]] * x[0, 0]
 
 
+def test_indices_of_another_kernel_are_refused():
+    """Equal or other bounds: an inner kernel would take them for its own."""
+
+    def inner_reads(x: Any) -> Any:
+        def outer(i: Any, u: Any) -> Any:
+            return gradir.kernel(lambda k, v: v[i + k], shape=2, pad=0.0)(x)
+
+        return gradir.kernel(outer, pad=0.0)(x)
+
+    kept: list[Any] = []
+    gradir.kernel(lambda i, u: (kept.append(i), u[i])[1])(np.ones(3))
+    for call in (inner_reads, gradir.kernel(lambda i, u: u[kept[0]])):
+        with pytest.raises(gradir.GradirError, match="an index of another kernel is used here"):
+            gradir.jit(call)(np.ones(3))
+
+
 def test_values():
     around = np.pad(X, 1)
     wanted = around[:-2, 1:-1] + around[2:, 1:-1] + around[1:-1, :-2] + around[1:-1, 2:]

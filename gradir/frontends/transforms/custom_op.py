@@ -71,6 +71,8 @@ class CustomOp(Copied):
             state=state,
         )
         register(self._function)
+        named = (n for n in (self._function.backward, self._function.jvp) if n is not None)
+        self._derivatives = {name: host_function(name) for name in named}
 
     def _derivative(self, role: Literal["backward", "jvp"], function: Any) -> str | None:
         """The name of the registered derivative."""
@@ -94,11 +96,12 @@ class CustomOp(Copied):
 
     @public
     def __call__(self, *args: Any) -> Any:
-        if host_function(self.name) is not self._function:
-            raise refusal(
-                f"custom_op: @{self.name} is the name of an op made later; use that one, or give "
-                "them different names"
-            )
+        for name, function in {self.name: self._function, **self._derivatives}.items():
+            if host_function(name) is not function:
+                raise refusal(
+                    f"custom_op: @{name} is the name of an op made later; use that one, or give "
+                    "them different names"
+                )
         trace = tracing()
         given = [_array(a) for a in args] if trace is None else [lifted(a) for a in args]
         specs = [Spec(a.shape, a.dtype) for a in given]

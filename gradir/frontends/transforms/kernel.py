@@ -7,8 +7,10 @@ derivatives of every order are those of these ops, and code generation makes loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from threading import local
 from typing import Any, cast
 
 from gradir.dialects.base.access import Access, Row, dim_row
@@ -100,18 +102,18 @@ class Kernel(Wrapped):
         return checkpoint(stage)(*arrays)
 
     def _results(self, arrays: Sequence[Tracer], rank: int, bounds: tuple[int, ...]) -> Any:
-        indices = [Index(bounds, dim_row(len(bounds), d)) for d in range(len(bounds))]
+        grid = Grid(bounds)
+        indices = [Index(grid, dim_row(len(bounds), d)) for d in range(len(bounds))]
         pad = self._options["pad"]
-        read = [Elements(a, bounds, pad) if a.shape else a for a in arrays]
-        returned = called("kernel", self._body, *indices, *read)
-        several = isinstance(returned, tuple)
-        values = cast(Sequence[Any], returned) if several else [returned]
+        read = [Elements(a, grid, pad) if a.shape else a for a in arrays]
+        with grid.running():
+            returned = called("kernel", self._body, *indices, *read)
+            several = isinstance(returned, tuple)
+            values = list(map(_plain, cast(Sequence[Any], returned) if several else [returned]))
         made = [self._result(value, rank, bounds) for value in values]
         return tuple(made) if several else made[0]
 
     def _result(self, value: Any, rank: int, bounds: tuple[int, ...]) -> Tracer:
-        if isinstance(value, Index):
-            value = value.values()
         if isinstance(value, Elements):
             raise refusal("kernel: the body must return elements, got an array without subscripts")
         made = lifted(value, what="kernel: the body must return elements: ")
@@ -144,16 +146,49 @@ def _extents(what: str, given: Any, specs: Sequence[Spec]) -> tuple[int, ...]:
     return tuple(several)
 
 
+class _Running(local):
+    def __init__(self) -> None:
+        self.grids: list[Grid] = []
+
+
+_running = _Running()
+
+
+class Grid:
+    """The indices of one run of a body; those of another kernel, or of another run, are refused."""
+
+    def __init__(self, bounds: tuple[int, ...]):
+        self.bounds = bounds
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """A context in which the body runs."""
+        _running.grids.append(self)
+        try:
+            yield
+        finally:
+            _running.grids.pop()
+
+    def require_running(self, what: str) -> None:
+        """TraceError unless the innermost body is that of this grid."""
+        if _running.grids[-1:] != [self]:
+            raise refusal(
+                f"kernel: {what} of another kernel is used here; call that kernel outside, and "
+                "hand its result to this one"
+            )
+
+
 class Index:
     """A subscript that is affine in the indices of a kernel; in a computation, an integer."""
 
     __array_ufunc__ = None
 
-    def __init__(self, bounds: tuple[int, ...], row: Row):
-        self.bounds, self.row = bounds, row
+    def __init__(self, grid: Grid, row: Row):
+        self.grid, self.bounds, self.row = grid, grid.bounds, row
 
     def values(self) -> Tracer:
         """The numbers over the grid, which promote as Python's integers do."""
+        self.grid.require_running("an index")
         total = gnp.full(self.bounds, self.row.constant, dtype="int64")
         for d, c in enumerate(self.row.coefficients):
             if c:
@@ -167,12 +202,14 @@ class Index:
         row = Row(
             tuple(c * factor for c in self.row.coefficients), self.row.constant * factor + constant
         )
-        return Index(self.bounds, row)
+        return Index(self.grid, row)
 
     def _sum(self, other: Index, sign: int) -> Index:
+        for each in (self, other):
+            each.grid.require_running("an index")
         pairs = zip(self.row.coefficients, other.row.coefficients, strict=True)
         coefficients = tuple(a + sign * b for a, b in pairs)
-        return Index(self.bounds, Row(coefficients, self.row.constant + sign * other.row.constant))
+        return Index(self.grid, Row(coefficients, self.row.constant + sign * other.row.constant))
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Index):
@@ -225,8 +262,8 @@ def _plain(value: Any) -> Any:
 class Elements:
     """An argument of a kernel: `x[i, j]` are its elements at subscripts, over the grid."""
 
-    def __init__(self, array: Tracer, bounds: tuple[int, ...], pad: float | None):
-        self._array, self._bounds, self._pad = array, bounds, pad
+    def __init__(self, array: Tracer, grid: Grid, pad: float | None):
+        self._array, self._grid, self._bounds, self._pad = array, grid, grid.bounds, pad
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -242,6 +279,7 @@ class Elements:
 
     @public
     def __getitem__(self, key: Any) -> Tracer:
+        self._grid.require_running("an array")
         subscripts = cast(tuple[Any, ...], key if isinstance(key, tuple) else (key,))
         if len(subscripts) != self.ndim:
             raise refusal(
@@ -254,6 +292,7 @@ class Elements:
 
     def _row(self, subscript: Any) -> Row:
         if isinstance(subscript, Index):
+            subscript.grid.require_running("an index")
             return subscript.row
         if _is_int(subscript):
             return Row((0,) * len(self._bounds), subscript)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-import gradir
 import gradir.numpy as gnp
 from gradir.dialects.base.attributes import attribute, number
 

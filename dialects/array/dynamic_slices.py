@@ -79,6 +79,7 @@ class DynamicSliceOp(TensorOp):
     """
 
     name = "array.dynamic_slice"
+    READS_PART: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("sizes",)
 
     x = operand_def()

@@ -89,6 +89,7 @@ class TakeOp(IndexingOp):
     """
 
     name = "array.take"
+    READS_PART: ClassVar[bool] = True
 
     x = operand_def()
     indices = operand_def()

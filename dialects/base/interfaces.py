@@ -51,6 +51,8 @@ class TensorOp(IRDLOperation, ABC):
     INACTIVE: ClassVar[bool] = False
     # The result is the first operand's elements in another shape, at no cost.
     IS_VIEW: ClassVar[bool] = False
+    # The result is elements of the first operand, at places that the other operands name.
+    READS_PART: ClassVar[bool] = False
     # Differentiation decomposes the op first.
     IS_TAKEN_APART: ClassVar[bool] = False
     # Results that get no cotangent, and that only derivatives read: frontends do not return them.

@@ -85,7 +85,7 @@ class Residuals:
 
     def _is_part(self, op: Operation) -> bool:
         """Whether an op reads a part of a tensor, and the tensor is no larger than all parts."""
-        if not isinstance(op, tensor.ExtractOp | tensor.ExtractSliceOp) or self.trips is None:
+        if not _reads_part(op) or self.trips is None:
             return False
         source, part = op.operands[0], op.results[0]
         if not (is_static(source.type) and (not is_tensor(part.type) or is_static(part.type))):
@@ -219,6 +219,12 @@ def _read_bits(forward: Block, backward: Block) -> bool:
 def _is_recomputed(op: TensorOp) -> bool:
     """Whether an op is recomputed from its kept operand: a view, or bools unpacked from bits."""
     return op.IS_VIEW or isinstance(op, UnpackBitsOp)
+
+
+def _reads_part(op: Operation) -> bool:
+    if isinstance(op, TensorOp):
+        return op.READS_PART
+    return isinstance(op, tensor.ExtractOp | tensor.ExtractSliceOp)
 
 
 def _is_cheap_op(op: Operation) -> bool:

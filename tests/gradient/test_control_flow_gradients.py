@@ -196,6 +196,20 @@ def ops(*lines: str, type_: str = VECTOR) -> str:
     return "\n".join(f"    {line} : {type_}" for line in lines)
 
 
+AT = """
+    %k = arith.index_cast %i : index to i64
+    %at = tensor.from_elements %k : tensor<i64>"""
+ROW = f"""{AT}
+    %rows = array.reshape %w : {VECTOR} -> tensor<2x2xf64>
+    %row = array.take %rows, %at {{axis = 0}} : tensor<2x2xf64>, tensor<i64> -> tensor<2xf64>
+    %twice = array.broadcast_to %row : tensor<2xf64> -> tensor<2x2xf64>
+    %factor = array.reshape %twice : tensor<2x2xf64> -> {VECTOR}
+"""
+ELEMENT = f"""{AT}
+    %one = array.take %w, %at {{axis = 0}} : {VECTOR}, tensor<i64> -> tensor<f64>
+    %factor = array.broadcast_to %one : tensor<f64> -> {VECTOR}
+"""
+
 TAPED: dict[str, tuple[str, list[str]]] = {
     "output of tanh": (loop(ops("%b = array.tanh %a")), [f"<{VECTOR}>"]),
     "what the next iteration starts from": (
@@ -231,6 +245,15 @@ TAPED: dict[str, tuple[str, list[str]]] = {
     "constant": (
         loop(ops("%two = array.full {value = 2.0}", "%b = array.multiply %a, %two")),
         [],
+    ),
+    "rows of a tensor": (
+        # read again: the tensor is no larger than all rows that are read
+        loop(ROW + ops("%b = array.multiply %a, %factor"), bounds="%c0 to %c2 step %c1"),
+        [f"<{VECTOR}, capacity = 2>"],
+    ),
+    "a few elements of a tensor": (
+        loop(ELEMENT + ops("%b = array.multiply %a, %factor"), bounds="%c0 to %c2 step %c1"),
+        [f"<{VECTOR}, tensor<f64>, capacity = 2>"],
     ),
     "index": (
         loop(

@@ -293,6 +293,30 @@ def test_bits_do_not_depend_on_the_target_or_the_split(case: Case, width: int) -
     check(case, plan(case.contraction(), host(width), threads=3), shares=3)
 
 
+# Left operands with rows far apart, and a right one that the L2 cache cannot hold.
+SWEPT = [
+    (Case(300, 20, 200, lhs_transposed=True), 64),
+    (Case(1030, 20, 100, (2,), lhs_transposed=True, rhs_transposed=True), 32),
+    (Case(70, 300, 301, lhs_transposed=True, element="bfloat"), 64),
+    (Case(300, 20, 128, lhs_transposed=True), 128),
+]
+
+
+@pytest.mark.parametrize("width", widths())
+@pytest.mark.parametrize(("case", "most"), SWEPT, ids=str)
+def test_rows_far_apart_are_read_a_few_at_a_time(case: Case, most: int, width: int) -> None:
+    """In blocks of k, each from end to end of the rows; the chain goes on in the next block."""
+    chosen = plan(case.contraction(), host(width), threads=3)
+    assert chosen.pack_lhs or most // 2 <= chosen.k_block <= most
+    check(case, chosen, shares=3)
+
+
+def test_a_large_right_operand_is_read_a_few_rows_at_a_time() -> None:
+    target = replace(host(), l2_bytes=1 << 20)
+    sizes = [plan(Case(200, 500, k).contraction(), target).k_block for k in (200, 2000)]
+    assert sizes[0] == 200 and 64 <= sizes[1] <= 128
+
+
 # blocks of k, runs, groups and every way of packing, forced on a shape too small to want them
 FORCED = [
     {"pack_rhs": "shared", "k_block": 32, "run_panels": 2, "group_panels": 1, "shares": 2},

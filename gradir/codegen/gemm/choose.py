@@ -33,6 +33,11 @@ SHAPES_TO_COMPARE = 4
 DIRECT_ROWS = 96  # below so many rows reading a right operand in place is always cheaper
 STREAM_ROWS = 512  # from so many rows on it pays to pack one that the L2 cache cannot hold
 STREAMS = 16  # columns read side by side that caches and their prefetchers can follow
+# Rows far apart of which a tile reads a line or a few: a block of them is swept from end to end, so
+# that prefetchers follow and translations of pages stay. More at a time halve the speed, or worse.
+SWEPT_LEFT, SWEPT_RIGHT = 64, 128
+SWEPT_PAGES, PAGE_BYTES = 32, 4096  # half of the translations that a core keeps at hand
+SWEPT_STRIDE = 256  # bytes from row to row of the left operand from which on this pays
 L1_WAYS, L1_WAY_BYTES, L2_WAYS = 8, 4096, 16
 
 
@@ -114,8 +119,9 @@ def _highest(c: Contraction, target: MachineTarget, vectors: int) -> int:
     return (registers - vectors - 1) // vectors
 
 
-def _tile_cost(c: Contraction, height: int, vectors: int) -> float:
-    return c.k * _step_cost(height, vectors) + TILE_OVERHEAD + VECTOR_OVERHEAD * height * vectors
+def _tile_cost(c: Contraction, height: int, vectors: int, blocks: int = 1) -> float:
+    overhead = TILE_OVERHEAD + VECTOR_OVERHEAD * height * vectors
+    return c.k * _step_cost(height, vectors) + blocks * overhead
 
 
 def _step_cost(height: int, vectors: int) -> float:
@@ -137,19 +143,50 @@ def _variants(
     panels = -(-c.n // width)
     base = GemmPlan(c, target, height, vectors, panels, k_block, run_panels, False, "none", 0)
     base = replace(base, pack_lhs=_pack_lhs(base))
-    limit = panels
-    if base.k_blocks > 1:
-        tile_bytes = run_panels * base.slot_elements * c.accumulator_bytes
-        limit = max(1, target.l2_bytes // 2 // tile_bytes)
     for packing in _packings(base):
-        most = limit
-        if packing == "private":
-            panel_bytes = k_block * width * c.accumulator_bytes
-            most = max(1, min(limit, target.l2_bytes // 4 // panel_bytes))
+        packed = _swept(replace(base, pack_rhs=packing))
+        most = _most_panels(packed)
         for groups in {1, 2, 3, 4, threads, 2 * threads, 4 * threads, panels}:
-            group = min(most, -(-panels // groups))
-            candidate = replace(base, pack_rhs=packing, group_panels=group)
+            candidate = replace(packed, group_panels=min(most, -(-panels // groups)))
             yield replace(candidate, shares=threads if candidate.share_bytes else 0)
+
+
+def _most_panels(p: GemmPlan) -> int:
+    """The most column panels of a group, so that what a share keeps stays in the L2 cache."""
+    size, l2 = p.contraction.accumulator_bytes, p.target.l2_bytes
+    most = p.column_panels
+    if p.k_blocks > 1:
+        most = min(most, l2 // 2 // (p.run_panels * p.slot_elements * size))
+    if p.pack_rhs == "private":
+        most = min(most, l2 // 4 // (p.k_block * p.width * size))
+    return max(1, most)
+
+
+def _swept(p: GemmPlan) -> GemmPlan:
+    """The plan in smaller blocks of k where tiles read only a part of rows that are far apart."""
+    c = p.contraction
+    most = _swept_rows(p)
+    if c.k_outer or p.row_panels == 1 or c.k <= 2 * most:
+        return p
+    blocks = -(-c.k // most)
+    k_block = -(-c.k // (blocks * p.lanes)) * p.lanes
+    slots = p.target.l2_bytes // 8 // (p.slot_elements * c.accumulator_bytes)
+    runs = max(1, round(p.row_panels / max(slots, 1)))
+    return replace(p, k_block=k_block, run_panels=-(-p.row_panels // runs))
+
+
+def _swept_rows(p: GemmPlan) -> int:
+    """How many k to read at a time; all, where rows are near or their tiles are packed."""
+    c = p.contraction
+    left, right = (
+        abs(stride) * ELEMENT_BYTES[operand.element]
+        for operand, stride in ((c.lhs, c.lhs.column_stride), (c.rhs, c.rhs.row_stride))
+    )
+    if c.lhs.row_stride == 1 and not p.pack_lhs and left >= SWEPT_STRIDE:
+        return max(SWEPT_LEFT // 2, min(SWEPT_LEFT, SWEPT_PAGES * PAGE_BYTES // left))
+    if p.pack_rhs == "none" and p.column_panels > 1 and right * c.k > p.target.l2_bytes // 2:
+        return SWEPT_RIGHT
+    return c.k
 
 
 def _k_block(c: Contraction, target: MachineTarget, width: int) -> int:
@@ -203,8 +240,8 @@ def _packings(p: GemmPlan) -> list[Packing]:
 def cost(p: GemmPlan, threads: int) -> float:
     """Estimated cycles until the last thread is done."""
     c = p.contraction
-    tail = _tile_cost(c, p.height, len(p.tail)) if p.tail else 0.0
-    row = p.full_panels * _tile_cost(c, p.height, p.vectors) + tail
+    tail = _tile_cost(c, p.height, len(p.tail), p.k_blocks) if p.tail else 0.0
+    row = p.full_panels * _tile_cost(c, p.height, p.vectors, p.k_blocks) + tail
     cycles = prod(c.batch) * p.row_panels * row
     cycles *= 1 + CODE_COST * p.height * p.vectors + GROUP_COST * (p.groups - 1)
     busy = -(-p.units // threads) / p.units

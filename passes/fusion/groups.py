@@ -108,9 +108,7 @@ class Grouping:
     def _place(self, op: Operation, position: int) -> None:
         """Merge an op into its candidate groups, in their order, where that is legal."""
         needs = self._needs(op, position)
-        own = FusionGroup(
-            [op], _space(op), _reduced(op), 1 << position, needs, _inputs(op), position
-        )
+        own = _alone(op, position, needs)
         self.group_of[op] = own
         self._all[own] = None
         if own.space is not None:
@@ -168,7 +166,7 @@ class Grouping:
     def _may_merge(self, early: FusionGroup, late: FusionGroup) -> bool:
         if early is late or early.space != late.space or early.space is None:
             return False
-        if late.is_contraction or (early.is_contraction and not _is_plain(late)):
+        if late.is_contraction or (early.is_contraction and not self._is_epilogue(early, late)):
             return False
         if early.reduced and late.reduced and early.reduced != late.reduced:
             return False
@@ -185,6 +183,22 @@ class Grouping:
         # `late` may have grown by members that stand before those of `early`
         in_place = self._reads_in_place(early, late) and self._reads_in_place(late, early)
         return in_place and not self._between(early, late)
+
+    def _is_epilogue(self, contraction: FusionGroup, late: FusionGroup) -> bool:
+        """The group may run with a contraction, and its results are not only to be reduced, where
+        what it reads of the contraction is kept for others: the reduction then reads that."""
+        if not _is_plain(late):
+            return False
+        read = [v for v in late.inputs if self._group_of(v) is contraction]
+        others = {u.operation for v in read for u in v.uses} - {*contraction.ops, *late.ops}
+        made = (r for op in late.ops for r in op.results)
+        readers = {u.operation for r in made for u in r.uses} - {*late.ops}
+        return not others or not readers or not all(self._reduces(r, late) for r in readers)
+
+    def _reduces(self, reader: Operation, made: FusionGroup) -> bool:
+        """A reader can be fused with what made its operands, and not with a contraction."""
+        own = self.group_of.get(reader) or _alone(reader, 0, 0)
+        return own.space == made.space and not _is_plain(own) and self._reads_in_place(made, own)
 
     def _waits_for_more(self, one: FusionGroup, other: FusionGroup) -> bool:
         """A small group that others read too would come to wait for a large nest."""
@@ -340,6 +354,11 @@ class Grouping:
     def _order(self, op: Operation) -> tuple[bool, int]:
         """Program order, but a contraction first: the rest of its group is its epilogue."""
         return isinstance(op, NestOp), self._positions[op]
+
+
+def _alone(op: Operation, position: int, needs: int) -> FusionGroup:
+    """The group of one op."""
+    return FusionGroup([op], _space(op), _reduced(op), 1 << position, needs, _inputs(op), position)
 
 
 def _is_worth_sharing(value: SSAValue, space: tuple[int, ...]) -> bool:

@@ -242,6 +242,25 @@ def test_attention_like_program_is_a_few_loops() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_product_that_is_only_summed_is_no_epilogue(kept: bool) -> None:
+    """Where the contraction's own result is in memory anyway, the sum reads that: nothing else is
+    written. Where it is not, the contraction writes the products, and not what they are made of."""
+    module = gradir.parse(
+        program(
+            f"%x: {X}, %w: {X}",
+            f"{X}, tensor<4xf32>",
+            f"%c = array.matmul %x, %w : {X}, {X} -> {X}",
+            f"%p = array.multiply %c, %x : {X}",
+            f"%s = array.sum %p {{axis = [1]}} : {X} -> tensor<4xf32>",
+            f"func.return %{'c' if kept else 'x'}, %s : {X}, tensor<4xf32>",
+        )
+    )
+    contraction, nest, *_ = loops(module)
+    assert [len(op.output_accesses) for op in (contraction, nest)] == [1, 1]
+    assert [len(op.input_accesses) for op in (contraction, nest)] == ([2, 2] if kept else [3, 1])
+
+
 def test_a_long_chain_is_one_loop() -> None:
     """A chain of 200 ops on one tensor is one nest, and needs no buffer."""
     lines = [f"%v{k + 1} = array.sin %v{k} : {X}" for k in range(200)]

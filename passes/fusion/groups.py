@@ -64,7 +64,8 @@ class Grouping:
         self._effect_before: dict[Operation, Operation] = {}
         self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], FusionGroup] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
-        self._iterations_before = _running_iterations(block)
+        self._iterations = {op: _iterations(op) for op in block.ops}
+        self._iterations_before = list(accumulate(self._iterations.values(), initial=0))
         self._large: dict[int, int] = {}
         for op, position in self._positions.items():
             self._place(op, position)
@@ -215,7 +216,7 @@ class Grouping:
             self._large[iterations] = sum(
                 1 << position
                 for op, position in self._positions.items()
-                if _iterations(op) >= iterations
+                if self._iterations[op] >= iterations
             )
         return self._large[iterations]
 
@@ -247,7 +248,7 @@ class Grouping:
         """How many iterations of others stand between the places of two groups."""
         begin, end = first.place + 1, second.place
         ours = sum(
-            _iterations(op)
+            self._iterations[op]
             for op in (*first.ops, *second.ops)
             if begin <= self._positions[op] < end
         )
@@ -367,12 +368,8 @@ def _is_worth_sharing(value: SSAValue, space: tuple[int, ...]) -> bool:
     return SMALL * prod(shape_of(value.type)) >= prod(space)
 
 
-def _running_iterations(block: Block) -> list[int]:
-    """How many iterations of loop ops stand before each position."""
-    return list(accumulate(map(_iterations, block.ops), initial=0))
-
-
 def _iterations(op: Operation) -> int:
+    """How many iterations an op has; none if it is no loop op."""
     return prod(op.extents) if isinstance(op, LoopOp) else 0
 
 

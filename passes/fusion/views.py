@@ -93,20 +93,22 @@ def _may_inline(op: LoopOp, k: int, one: Input, producer: NestOp) -> bool:
 
 def _is_number(producer: NestOp) -> bool:
     """Arithmetic on constants, the same for all elements: LLVM folds it."""
-    ops = list(producer.body.block.ops)[:-1]
-    return not producer.inputs and all(op.name.startswith("arith.") for op in ops)
+    if producer.inputs:
+        return False
+    return all(op.name.startswith("arith.") for op in list(producer.body.block.ops)[:-1])
 
 
 def _spreads(op: LoopOp, producer: NestOp) -> bool:
     """The producer makes much of little, and op needs no element more often than it is made."""
     size = prod(producer.extents)
+    if SMALL * sum(prod(shape_of(value.type)) for value in producer.inputs) > size:
+        return False
     ops = list(producer.body.block.ops)[:-1]
     return (
         isinstance(op, NestOp)
         and prod(op.extents) <= size
         and len(ops) <= MOST_SPREAD_OPS
         and all(isinstance(inner, _CHEAP) for inner in ops)
-        and SMALL * sum(prod(shape_of(value.type)) for value in producer.inputs) <= size
     )
 
 

@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute, Operation, TypedAttribute
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.base.access import Access
 from gradir.dialects.base.shapes import as_integer_type, element_of, is_float, is_scalar
 from gradir.dialects.loopnest.body_ops import scalar_type
 
 if TYPE_CHECKING:
     from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp
 
+FLOAT_COMBINERS = ("none", "add", "multiply", "maximum", "minimum")
+COMBINERS = (*FLOAT_COMBINERS, "and", "or")
 MOST_ITERATIONS = 1 << 62
-"""The bound of an op's iterations: their numbers fit 64 bits."""
+"""The bound of an op's iterations and subscripts: their numbers fit 64 bits."""
 
 
 def require_count(op: Operation, extents: Sequence[int]) -> None:
@@ -28,6 +31,17 @@ def require_count(op: Operation, extents: Sequence[int]) -> None:
         )
 
 
+def require_subscripts(op: Operation, access: Access, extents: Sequence[int]) -> None:
+    """VerifyException for a subscript that reaches 2**62 somewhere, which code could wrap."""
+    for row in access.rows:
+        ends = [c * max(n - 1, 1) for c, n in zip(row.coefficients, extents, strict=False)]
+        if abs(row.constant) + sum(map(abs, ends)) >= MOST_ITERATIONS:
+            raise VerifyException(
+                f"{op.name}: subscripts must stay below 2**62, got {row.constant} and "
+                f"{list(row.coefficients)} times the dimensions of {list(extents)}"
+            )
+
+
 def require_pad(op: Operation, pad: Attribute | None, type_: Attribute) -> None:
     """VerifyException for a pad that is no element of the tensor."""
     if pad is None:
@@ -36,6 +50,14 @@ def require_pad(op: Operation, pad: Attribute | None, type_: Attribute) -> None:
     is_literal = isinstance(pad, FloatAttr | IntegerAttr)
     if not is_literal or cast(TypedAttribute, pad).get_type() != element:
         raise VerifyException(f"{op.name}: pad must be a number of type {element}, got {pad}")
+
+
+def require_combiner(op: Operation, combiner: str, type_: Attribute) -> None:
+    """VerifyException for an unknown combiner, or one that the elements of the output lack."""
+    known = COMBINERS if not is_float(element_of(type_)) else FLOAT_COMBINERS
+    if combiner not in known:
+        reason = "unknown combiner" if combiner not in COMBINERS else f"{type_} has no combiner"
+        raise VerifyException(f"{op.name}: {reason} {combiner}; known: {', '.join(known[1:])}")
 
 
 def verify_starts(op: LoopOp) -> None:
@@ -55,19 +77,29 @@ def verify_starts(op: LoopOp) -> None:
 
 
 def verify_yielded(op: LoopOp) -> None:
-    """VerifyException for a yielded value of another kind than its output, or an index not i64."""
+    """VerifyException for a yielded value of another type than its output's elements that is not
+    wider (such ones are combined in it, and rounded once), or an index not i64."""
     count = len(op.output_types)
     for value, type_ in zip(op.yielded, op.output_types, strict=False):
         element = scalar_type(element_of(type_))
-        if not is_scalar(value.type) or is_float(value.type) != is_float(element):
+        if value.type != element and not _is_wider(value.type, element):
             raise VerifyException(
-                f"{op.name}: the body must yield a number for {type_}, got {value.type}"
+                f"{op.name}: the body must yield {element}, or a wider number, for {type_}, got "
+                f"{value.type}"
             )
     for value in op.yielded[count:]:
         if value.type != i64:
             raise VerifyException(
                 f"{op.name}: the body must yield indices of i64, got {value.type}"
             )
+
+
+def _is_wider(yielded: Attribute, element: Attribute) -> bool:
+    if isinstance(yielded, AnyFloat) and isinstance(element, AnyFloat):
+        return yielded.bitwidth > element.bitwidth
+    if isinstance(yielded, IntegerType) and isinstance(element, IntegerType):
+        return yielded.width.data > element.width.data
+    return False
 
 
 def verify_factors(op: ContractOp) -> None:

@@ -77,8 +77,10 @@ from gradir.dialects.loopnest.body_ops import (
     scalar_type,
 )
 from gradir.dialects.loopnest.checks import (
+    require_combiner,
     require_count,
     require_pad,
+    require_subscripts,
     verify_factors,
     verify_starts,
     verify_yielded,
@@ -92,8 +94,6 @@ __all__ = [
     "CheckIndexOp", "ContractOp", "IndexOp", "KernelOp", "LoadOp", "LoopOp", "Loopnest", "NestOp",
     "Output", "ReshapeOp", "ShapedType", "YieldOp", "scalar_type",
 ]  # fmt: skip
-
-COMBINERS = ("none", "add", "multiply", "maximum", "minimum", "and", "or")
 
 
 @dataclass(frozen=True)
@@ -309,6 +309,7 @@ class LoopOp(IRDLOperation, ABC):
                     f"{self.name}: {len(shape)} subscripts over {rank} loops expected for {type_}, "
                     f"got {subscripts(access)} over {access.num_dims}"
                 )
+            require_subscripts(self, access, self.extents)
             if pad is None and not access.is_in_bounds(self.extents, shape):
                 raise VerifyException(
                     f"{self.name}: subscripts must stay inside {type_} over bounds "
@@ -316,10 +317,8 @@ class LoopOp(IRDLOperation, ABC):
                 )
         if any(row.symbol is not None for access in inputs if access for row in access.rows):
             raise VerifyException(f"{self.name}: only subscripts of outputs can be symbols")
-        for combiner in self.output_combiners:
-            if combiner not in COMBINERS:
-                known = ", ".join(COMBINERS[1:])
-                raise VerifyException(f"{self.name}: unknown combiner {combiner}; known: {known}")
+        for combiner, type_ in zip(self.output_combiners, self.output_types, strict=True):
+            require_combiner(self, combiner, type_)
 
     def _verify_body(self) -> None:
         args = [a.type for a in self.body.block.args]

@@ -1,8 +1,7 @@
 """Loop nests at tensor level: the body runs once, on arrays over the grid of the bounds.
 
-An output combines what the iterations give for each element in the order of the loops. Sums and
-products of f16 and bf16 are made in f32 and rounded once; native code rounds as it adds where
-the body yields such a number.
+An output combines what the iterations give for each element in the order of the loops, in the type
+that the body yields: halves are rounded after each step, or once if the body yields f32.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class _Grid:
         self.values: dict[SSAValue, Array] = {}
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The values that the body yields, halves in f32."""
+        """The values that the body yields."""
         op = self.op
         rows = zip(op.body.block.args, inputs, op.input_accesses, op.input_pads, strict=True)
         for argument, array, access, pad in rows:
@@ -84,7 +83,7 @@ class _Grid:
                 (result,) = inner.results
                 made = as_elements(self._value(inner), result.type)
                 self.values[result] = np.broadcast_to(made, self.bounds)
-        return [widened(self.values[v]) for v in op.yielded]
+        return [as_elements(self.values[v], v.type) for v in op.yielded]
 
     def _read(self, array: Array, access: Access, pad: Attribute | None) -> Array:
         places, inside = _places(self.op, access, array.shape, ())
@@ -180,7 +179,7 @@ def _combined(
     shape = shape_of(output.type)
     result = _initial(output, element, prod(shape), values.dtype)
     if start is not None:
-        result = widened(_signed(start)).reshape(-1).astype(result.dtype)
+        result = _signed(start).reshape(-1).astype(result.dtype)
     _combine(output.combiner, result, places, values.ravel())
     held = scalar_type(element_of(output.type))
     integer = result if is_float(held) else of_width(result, held)
@@ -220,7 +219,7 @@ def _combine(combiner: str, result: Array, places: Array, values: Array) -> None
 def _take_extremes(largest: bool, result: Array, places: Array, values: Array) -> None:
     """The maximum or minimum at each place: -0 is below 0, and nan wins."""
     all_places = np.concatenate([np.arange(result.size), places])
-    every = np.concatenate([result, values])
+    every = widened(np.concatenate([result, values]))
     keys, ties = every, ~np.signbit(every) if every.dtype.kind == "f" else every
     if not largest:
         keys, ties = (-every if every.dtype.kind == "f" else ~every), ~ties

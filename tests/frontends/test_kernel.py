@@ -208,6 +208,14 @@ def test_random_kernels(seed: int):
         (lambda i, j, x: "x", {}, "must return elements: expected an array or a number, got str"),
         (lambda i, x: x[i, 0], {}, "takes|called with|positional"),
         (lambda i, x: x[i, 0], {"shape": -1}, "shape must be extents, got -1"),
+        (lambda i, j, x: x[i, j] - gnp.max(x[i, j]), {}, "array.max is no op of single elements"),
+        (lambda i, j, x: gnp.flip(2 * x[i, j], axis=0), {}, "array.flip is no op of single"),
+        (lambda i, j, x: x[i, j] + gnp.sum(i), {}, "array.sum is no op of single elements"),
+        (
+            lambda i, j, x: gradir.fori_loop(0, 2, lambda _, y: gnp.roll(y, 1, axis=1), x[i, j]),
+            {},
+            "array.roll is no op of single elements; call it outside of the kernel",
+        ),
         (lambda i, x: x[i, 0], {"shape": 2, "over": "x"}, "over must be extents, got 'x'"),
     ],
 )
@@ -216,7 +224,28 @@ def test_refused(body: Any, options: Any, message: str):
         gradir.kernel(body, **options)(X)
 
 
+def test_functions_of_indices_and_of_whole_arrays():
+    """An index is an integer array to every function; what is no element may be anything."""
+    weights = np.array([1.0, 2.0, 4.0])
+
+    def body(i: Any, j: Any, x: Any) -> Any:
+        y = gnp.sin(i) + gnp.where(i > j, abs(j - 3), +i) + x[np.int64(0), j]
+        return gradir.fori_loop(0, 2, lambda _, y: y * gnp.sum(weights), y)
+
+    i, j = np.indices((6, 5))
+    want = (np.sin(i) + np.where(i > j, abs(j - 3), i) + X[0][None]) * 49
+    np.testing.assert_allclose(gradir.kernel(body, shape=np.shape(X))(X), want, rtol=1e-12)
+    shaped = gradir.kernel(lambda i, x: x[i, 0], shape=np.int64(2), pad=np.float32(0))
+    np.testing.assert_array_equal(shaped(X), X[:2, 0])
+
+
 def test_wrong_options():
+    for combine in (["add"], None, 1):
+        with pytest.raises(ArgumentError, match=r"combine: expected one of add, .*, got"):
+            gradir.kernel(lambda i, x: x[i], combine=combine)  # pyright: ignore[reportArgumentType]
+    for pad in (np.True_, True, "0", [0.0], 1j):
+        with pytest.raises(ArgumentTypeError, match="pad: expected a number or None, got"):
+            gradir.kernel(lambda i, x: x[i], pad=pad)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ArgumentError, match="combine: expected one of add, multiply, minimum"):
         gradir.kernel(lambda i, x: x[i], combine="mean")
     with pytest.raises(ArgumentTypeError, match="body: expected a Python function, got 3"):

@@ -247,6 +247,7 @@ def is_number(value: object) -> bool:
 def lifted(value: object, element: Attribute | None = None, what: str = "") -> Tracer:
     """A traced array, a number or an array of any library as a traced array.
 
+    Other objects say by `__gradir_array__` of which traced array they are a form.
     TraceError that begins with `what` for other objects. A Python number gets the element type; or
     without one its default, and is then weak.
     """
@@ -262,6 +263,8 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
         raise refusal("a list of traced arrays is no array; join them with gradir.numpy.stack")
     if isinstance(value, np.ndarray | np.generic | list | tuple):
         return constant(value)
+    if hasattr(value, "__gradir_array__"):
+        return cast(Any, value).__gradir_array__()
     if hasattr(value, "__dlpack__"):
         return constant(np.from_dlpack(cast(Any, value)))
     raise refusal(f"{what}expected an array or a number, got {type(value).__name__}")

@@ -7,13 +7,24 @@ derivatives of every order are those of these ops, and code generation makes loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import local
 from typing import Any, cast
 
+import numpy as np
+from xdsl.dialects import scf
+from xdsl.ir import Block, SSAValue
+
+from gradir.dialects.array.affine import AffineGatherOp
+from gradir.dialects.array.creation import ConstantOp, FullOp
+from gradir.dialects.array.movement import BroadcastToOp, ExpandDimsOp, ReshapeOp
 from gradir.dialects.base.access import Access, Row, dim_row
+from gradir.dialects.base.interfaces import is_terminator
+from gradir.dialects.base.shapes import is_tensor, shape_of
+from gradir.dialects.building.kinds import ElementwiseOp
+from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.functions import numpy as gnp
 from gradir.frontends.tracing.callbacks import called
@@ -21,7 +32,7 @@ from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import Spec
 from gradir.frontends.tracing.trace import function_name
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import lifted, tracing
+from gradir.frontends.tracing.tracing import current, lifted, tracing
 from gradir.frontends.transforms.jit import jit
 from gradir.frontends.transforms.markers import checkpoint
 from gradir.frontends.transforms.wrapped import Parts, Wrapped, look_like
@@ -55,10 +66,13 @@ def kernel(
 
     Derivatives compute the kernel's values again, and keep its arguments alone.
     """
-    if combine not in COMBINE:
+    if not isinstance(combine, str) or combine not in COMBINE:
         known = ", ".join(COMBINE)
         raise ArgumentError(f"combine: expected one of {known}, got {combine!r}")
-    options = {"shape": shape, "over": over, "combine": combine, "pad": pad}
+    if not isinstance(pad, int | float | np.integer | np.floating | None) or isinstance(pad, bool):
+        raise ArgumentTypeError(f"pad: expected a number or None, got {pad!r}")
+    number = pad.item() if isinstance(pad, np.generic) else pad
+    options = {"shape": shape, "over": over, "combine": combine, "pad": number}
     if body is None:
         return partial(_made, options=options)
     if not callable(body):
@@ -106,10 +120,12 @@ class Kernel(Wrapped):
         indices = [Index(grid, dim_row(len(bounds), d)) for d in range(len(bounds))]
         pad = self._options["pad"]
         read = [Elements(a, grid, pad) if a.shape else a for a in arrays]
+        block = current("kernel").blocks[-1]
         with grid.running():
             returned = called("kernel", self._body, *indices, *read)
             several = isinstance(returned, tuple)
             values = list(map(_plain, cast(Sequence[Any], returned) if several else [returned]))
+        _require_elements(block, grid.elements)
         made = [self._result(value, rank, bounds) for value in values]
         return tuple(made) if several else made[0]
 
@@ -129,6 +145,42 @@ class Kernel(Wrapped):
         return reduction(whole, axis=tuple(range(rank, len(bounds))))
 
 
+# Ops of elements; those that reads, indices and numbers are made of, which keep elements in their
+# order; and control flow around them.
+_OF_ELEMENTS = (
+    *(ElementwiseOp, AffineGatherOp, BroadcastToOp, ConstantOp, ExpandDimsOp, FullOp, ReshapeOp),
+    *(CheckpointOp, scf.ForOp, scf.WhileOp, scf.IfOp, scf.IndexSwitchOp),
+)
+
+
+def _require_elements(block: Block, elements: set[SSAValue]) -> None:
+    """TraceError for an op that computes an element from others than those at its place; `elements`
+    are the reads and indices in use, to which all that is made of them is added."""
+    known = -1
+    while known < len(elements):  # once more for what loops carry round
+        known = len(elements)
+        for op in block.walk():
+            if elements.isdisjoint(op.operands):
+                continue
+            if is_terminator(op):
+                around = op.parent_op()
+                elements.update(_arrays(around.results if around is not None else ()))
+                continue
+            if not isinstance(op, _OF_ELEMENTS):
+                raise refusal(
+                    f"kernel: {op.name} is no op of single elements; call it outside of the "
+                    "kernel, or combine elements with `over`",
+                    place=op.location,
+                )
+            inner = (arg for region in op.regions for b in region.blocks for arg in b.args)
+            elements.update(_arrays((*op.results, *inner)))
+
+
+def _arrays(values: Iterable[SSAValue]) -> Iterable[SSAValue]:
+    """Without numbers, which no element is: a loop's counter, for one."""
+    return (v for v in values if is_tensor(v.type) and shape_of(v.type))
+
+
 def _made(body: Callable[..., Any], options: Any) -> Any:
     """A kernel by its decorator, or after unpickling."""
     return kernel(body, **options)
@@ -141,9 +193,9 @@ def _extents(what: str, given: Any, specs: Sequence[Spec]) -> tuple[int, ...]:
     found = called("kernel", given, *specs) if callable(given) else given
     several = cast(Sequence[Any], found if isinstance(found, tuple | list) else (found,))
     for extent in several:
-        if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
+        if not _is_int(extent) or extent < 0:
             raise refusal(f"kernel: {what} must be extents, got {found!r}")
-    return tuple(several)
+    return tuple(map(int, several))
 
 
 class _Running(local):
@@ -159,6 +211,12 @@ class Grid:
 
     def __init__(self, bounds: tuple[int, ...]):
         self.bounds = bounds
+        self.elements: set[SSAValue] = set()
+
+    def holding(self, made: Tracer) -> Tracer:
+        """An array of elements of the grid, which no op may mix."""
+        self.elements.add(made.ssa)
+        return made
 
     @contextmanager
     def running(self) -> Generator[None]:
@@ -196,13 +254,15 @@ class Index:
                 places = gnp.reshape(gnp.arange(self.bounds[d], dtype="int64"), shape)
                 total = total + places * c
         total.weak = True
-        return total
+        return self.grid.holding(total)
+
+    def __gradir_array__(self) -> Tracer:
+        return self.values()
 
     def _scaled(self, factor: int, constant: int = 0) -> Index:
-        row = Row(
-            tuple(c * factor for c in self.row.coefficients), self.row.constant * factor + constant
-        )
-        return Index(self.grid, row)
+        by, more = int(factor), int(constant)
+        coefficients = tuple(c * by for c in self.row.coefficients)
+        return Index(self.grid, Row(coefficients, self.row.constant * by + more))
 
     def _sum(self, other: Index, sign: int) -> Index:
         for each in (self, other):
@@ -230,6 +290,12 @@ class Index:
     def __neg__(self) -> Index:
         return self._scaled(-1)
 
+    def __pos__(self) -> Index:
+        return self
+
+    def __abs__(self) -> Tracer:
+        return abs(self.values())
+
     __radd__, __rmul__ = __add__, __mul__
 
     def __repr__(self) -> str:
@@ -252,7 +318,7 @@ for _name in (
 
 
 def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _plain(value: Any) -> Any:
@@ -288,14 +354,15 @@ class Elements:
             )
         rows = tuple(self._row(s) for s in subscripts)
         places = Access(len(self._bounds), rows).to_map()
-        return gnp.affine_gather(self._array, places, self._bounds, self._pad)
+        read = gnp.affine_gather(self._array, places, self._bounds, self._pad)
+        return self._grid.holding(read)
 
     def _row(self, subscript: Any) -> Row:
         if isinstance(subscript, Index):
             subscript.grid.require_running("an index")
             return subscript.row
         if _is_int(subscript):
-            return Row((0,) * len(self._bounds), subscript)
+            return Row((0,) * len(self._bounds), int(subscript))
         got = repr(subscript) if isinstance(subscript, Tracer) else type(subscript).__name__
         raise refusal(
             f"kernel: a subscript must be affine in the indices, as 2 * i + j - 1, got {got}; "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, i64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, TypedAttribute
 from xdsl.utils.exceptions import VerifyException
 
@@ -97,9 +97,8 @@ def verify_yielded(op: LoopOp) -> None:
 def _is_wider(yielded: Attribute, element: Attribute) -> bool:
     if isinstance(yielded, AnyFloat) and isinstance(element, AnyFloat):
         return yielded.bitwidth > element.bitwidth
-    if isinstance(yielded, IntegerType) and isinstance(element, IntegerType):
-        return yielded.width.data > element.width.data
-    return False
+    ours, theirs = as_integer_type(yielded), as_integer_type(element)
+    return ours is not None and theirs is not None and ours.width.data > theirs.width.data
 
 
 def verify_factors(op: ContractOp) -> None:

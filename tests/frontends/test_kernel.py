@@ -235,7 +235,8 @@ def test_functions_of_indices_and_of_whole_arrays():
     i, j = np.indices((6, 5))
     want = (np.sin(i) + np.where(i > j, abs(j - 3), i) + X[0][None]) * 49
     np.testing.assert_allclose(gradir.kernel(body, shape=np.shape(X))(X), want, rtol=1e-12)
-    shaped = gradir.kernel(lambda i, x: x[i, 0], shape=np.int64(2), pad=np.float32(0))
+    options: Any = {"shape": np.int64(2), "pad": np.float32(0)}
+    shaped = gradir.kernel(lambda i, x: x[i, 0], **options)
     np.testing.assert_array_equal(shaped(X), X[:2, 0])
 
 

@@ -66,18 +66,22 @@ def kernel(
 
     Derivatives compute the kernel's values again, and keep its arguments alone.
     """
-    if not isinstance(combine, str) or combine not in COMBINE:
+    if combine not in list(COMBINE):
         known = ", ".join(COMBINE)
         raise ArgumentError(f"combine: expected one of {known}, got {combine!r}")
-    if not isinstance(pad, int | float | np.integer | np.floating | None) or isinstance(pad, bool):
-        raise ArgumentTypeError(f"pad: expected a number or None, got {pad!r}")
-    number = pad.item() if isinstance(pad, np.generic) else pad
-    options = {"shape": shape, "over": over, "combine": combine, "pad": number}
+    options = {"shape": shape, "over": over, "combine": combine, "pad": _number(pad)}
     if body is None:
         return partial(_made, options=options)
     if not callable(body):
         raise ArgumentTypeError(f"body: expected a Python function, got {body!r}")
     return Kernel(body, options)
+
+
+def _number(pad: object) -> float | None:
+    given: object = cast(Any, pad).item() if isinstance(pad, np.generic) else pad
+    if isinstance(given, bool) or not isinstance(given, int | float | None):
+        raise ArgumentTypeError(f"pad: expected a number or None, got {pad!r}")
+    return given
 
 
 class Kernel(Wrapped):

@@ -16,6 +16,7 @@ from xdsl.ir import Block, Region
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Sources
 from gradir.dialects.base.deferred import deferred
+from gradir.dialects.grad.host_call import hold_functions
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
@@ -118,6 +119,7 @@ class Module:
         requests = [(_selector(s), request) for s, request in (req or {}).items()]
         with gradir_errors(self._sources), paused_gc():
             copy = self._op.clone()
+            hold_functions([copy])
             apply_gradient(
                 copy, function, _selectors(wrt), _selectors(of), mode, policy,
                 memory_limit,

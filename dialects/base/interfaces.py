@@ -289,6 +289,7 @@ _VJP_RULES: dict[type[Operation], VjpRule] = {}
 _ELEMENTWISE: set[type[Operation]] = set()
 _APPLIES: dict[type[Operation], Callable[[Any], bool]] = {}
 _REFUSALS: dict[type[Operation], Refusal] = {}
+_REMEDIES: dict[type[Operation], Callable[[Any], str]] = {}
 _INACTIVE: set[type[Operation]] = set()
 _SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
 _WRITES_INTO: dict[type[Operation], int] = {}
@@ -364,6 +365,17 @@ def refusal(op: Operation, is_active: Callable[[SSAValue], bool]) -> str | None:
     """Why an active op has no derivative; None where its rule, or the lack of one, decides."""
     function = _REFUSALS.get(type(op))
     return None if function is None else function(op, is_active)
+
+
+def register_remedy(kind: type[Operation], remedy: Callable[[Any], str]) -> None:
+    """What to do where an active op of this type has no derivative."""
+    _REMEDIES[kind] = remedy
+
+
+def remedy(op: Operation, otherwise: str) -> str:
+    """What to do where an active op has no derivative; `otherwise` if nothing is registered."""
+    function = _REMEDIES.get(type(op))
+    return otherwise if function is None else function(op)
 
 
 def is_elementwise(op: Operation) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, UnitAttr
@@ -21,7 +21,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import PassError, kind_name
-from gradir.dialects.base.interfaces import Cotangents, register_vjp
+from gradir.dialects.base.interfaces import Cotangents, register_remedy, register_vjp
 from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
     element_of,
@@ -32,11 +32,13 @@ from gradir.dialects.base.shapes import (
 from gradir.dialects.base.value import Value
 from gradir.dialects.grad.host_functions import (
     NEEDS,
+    FunctionName,
     HostFunction,
     Spec,
     dependencies,
     differentiable,
     host_function,
+    reachable,
 )
 from gradir.dialects.grad.tape import is_floating
 
@@ -106,7 +108,14 @@ class HostCallOp(IRDLOperation):
         """The name of the backward function."""
         if self.backward is not None:
             return self.backward.data
-        return None if self.registered is None else self.registered.backward
+        return None if self.registered is None else _name(self.registered.backward)
+
+    def hold(self) -> None:
+        """Keep the functions that the names mean now, whoever has them later."""
+        for key in ("callee", "backward"):
+            name = self.attributes.get(key)
+            if isinstance(name, StringAttr) and (found := host_function(name.data)) is not None:
+                self.attributes[key] = StringAttr(FunctionName(found))
 
     def expected(self) -> list[Spec] | None:
         """The shapes and dtypes of the results by the registered shape rule; None without one.
@@ -181,6 +190,30 @@ class HostCallOp(IRDLOperation):
             seen.add((kind, number))
 
 
+def _name(function: HostFunction | str | None) -> str | None:
+    return FunctionName(function) if isinstance(function, HostFunction) else function
+
+
+def hold_functions(ops: Iterable[Operation]) -> None:
+    """Let all host calls in ops keep the functions that their names mean now."""
+    for op in ops:
+        for call in op.walk():
+            if isinstance(call, HostCallOp):
+                call.hold()
+
+
+def functions_of(ops: Iterable[Operation]) -> dict[str, HostFunction] | None:
+    """The functions by which host calls and their derivatives run, by name.
+
+    None where two functions have one name.
+    """
+    calls = [op for root in ops for op in root.walk() if isinstance(op, HostCallOp)]
+    names = [name.data for op in calls for name in (op.callee, op.backward) if name is not None]
+    every = reachable([f for f in map(host_function, names) if f is not None])
+    found = {function.name: function for function in every}
+    return found if len(found) == len(every) else None
+
+
 def _dependency(text: str) -> tuple[str, int]:
     found = re.fullmatch(r"(in|out|out_grad)(0|[1-9][0-9]*)", text)
     return (found[1], int(found[2])) if found else (text, -1)
@@ -218,7 +251,7 @@ def tangent_call(op: HostCallOp, tangents: Sequence[SSAValue]) -> HostCallOp | N
 
     Its results are the tangents of the differentiable results.
     """
-    name = None if op.registered is None else op.registered.jvp
+    name = None if op.registered is None else _name(op.registered.jvp)
     if name is None:
         return None
     types = [op.outputs[k].type for k in op.differentiable(op.outputs)]
@@ -248,6 +281,18 @@ def _has_derivative(op: HostCallOp) -> bool:
     return has_jvp or op.backward_name is not None
 
 
+def _remedy(op: HostCallOp) -> str:
+    leave = "or hand it the result of grad.no_grad"
+    if op.of is None:
+        return f"give it a backward function, {leave}"
+    name, _, role = op.callee.data.rpartition(".")
+    return (
+        f"for its derivative, make the {role} function of @{name} a gradir.custom_op that has a "
+        f"backward function"
+    )
+
+
+register_remedy(HostCallOp, _remedy)
 register_vjp(HostCallOp, _vjp, applies=_has_derivative)
 
 OPS: tuple[type[Operation], ...] = (HostCallOp,)

@@ -48,7 +48,7 @@ class HostInvokeOp(IRDLOperation):
 
     def __init__(
         self,
-        callee: str,
+        callee: StringAttr,
         inputs: Sequence[SSAValue],
         outputs: Sequence[SSAValue],
         message: str,
@@ -57,7 +57,7 @@ class HostInvokeOp(IRDLOperation):
         exec: StringAttr | None = None,
     ):
         properties: dict[str, Attribute | None] = {
-            "callee": StringAttr(callee), "message": StringAttr(message), "of": of, "exec": exec,
+            "callee": callee, "message": StringAttr(message), "of": of, "exec": exec,
         }  # fmt: skip
         if unread:
             properties["unread"] = DictionaryAttr({str(k): t for k, t in unread.items()})

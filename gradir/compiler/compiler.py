@@ -75,6 +75,7 @@ def _placed(module: ModuleOp, function: str, machine: Machine) -> tuple[FuncOp, 
     limit = place.attributes.get(MEMORY_LIMIT)
     for op in place.walk():
         if isinstance(op, HostCallOp):
+            op.hold()
             host_call_of(op)
     plan = run_stages(module, machine)[function]
     if limit is not None:

@@ -20,6 +20,7 @@ from gradir.codegen.driver.growing_memory import limit_of_machine
 from gradir.codegen.text.target import host
 from gradir.compiler.described import described, restored
 from gradir.dialects.base.deferred import deferred
+from gradir.dialects.grad.host_call import functions_of
 from gradir.runtime.executable import Executable
 from gradir.runtime.native_code import NativeCode, loaded, runnable
 from gradir.runtime.threads import thread_count
@@ -46,14 +47,17 @@ def executable(
     `options` are what it makes it by, as values of JSON.
     """
     target, count = runnable(host()), thread_count(threads)
-    program = fingerprint(ops, facts_of) if is_on() else None
+    ops = [*ops]
+    functions = functions_of(ops)
+    # the names in code do not tell functions of one name apart
+    program = fingerprint(ops, facts_of) if is_on() and functions is not None else None
     key = None
     if program is not None:
         machine = asdict(target), limit_of_machine()
         key = key_of("code", program, function, count, machine, options)
     found = find(key)
     if found is not None:
-        return loaded(unpacked(found), target)
+        return loaded(unpacked(found), target, functions or {})
     # only where it is needed, since it takes longer than loading code
     from gradir.compiler.compiler import native_code
     from gradir.compiler.pipeline import Machine
@@ -61,7 +65,7 @@ def executable(
     code = native_code(make(), function, Machine(target, count))
     if key is not None:
         keep(key, packed(code))
-    return loaded(code, target)
+    return loaded(code, target, functions or {})
 
 
 def packed(code: NativeCode) -> Entry:

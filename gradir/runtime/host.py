@@ -9,6 +9,7 @@ is late, or never done, harms nothing.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from gradir.codegen.driver.report import CompiledProgram, HostCallSite
 from gradir.codegen.text.callback_functions import ACTIONS, WAIT
-from gradir.dialects.grad.host_functions import host_function
+from gradir.dialects.grad.host_functions import HostFunction, host_function
 from gradir.errors import ExecutionError, HostCallError, HostRecursionError
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.host_calls import HostCall, run
@@ -29,11 +30,12 @@ from gradir.runtime.workers import Job, start
 class HostCalls:
     """The host calls of one program; its code calls this object, which must outlive the code.
 
+    `functions` are those that names in the program mean, as far as it does not hold them itself.
     `address` is that of an array with a record for each call.
     """
 
-    def __init__(self, program: CompiledProgram):
-        self._calls = [_resolved(site) for site in program.host_calls]
+    def __init__(self, program: CompiledProgram, functions: Mapping[str, HostFunction]):
+        self._calls = [_resolved(site, functions) for site in program.host_calls]
         self._blocks = [_block(call) for call in self._calls]
         records = [HostRecord(id(self)) if b is None else b.record(self) for b in self._blocks]
         self._records: Any = (HostRecord * len(records))(*records)
@@ -133,8 +135,8 @@ def _array(address: int, spec: ArraySpec) -> Array:
     return np.ndarray(spec.shape, spec.dtype, memory)
 
 
-def _resolved(site: HostCallSite) -> HostCall:
-    function = host_function(site.callee)
+def _resolved(site: HostCallSite, functions: Mapping[str, HostFunction]) -> HostCall:
+    function = functions.get(site.callee) or host_function(site.callee)
     if function is None:
         raise ExecutionError(f"{site.place}: is not registered any more")
     inputs, outputs = (

@@ -22,6 +22,7 @@ from gradir.dialects.grad.host_functions import (
     dependencies,
     host_function,
     host_function_names,
+    reachable,
 )
 from gradir.errors import ExecutionError, GradirError, HostCallError, HostRecursionError
 from gradir.runtime.arrays import ArraySpec, dtype_of
@@ -107,9 +108,11 @@ def facts_of(op: HostCallOp) -> list[Any] | None:
         function = host_call_of(op).function
     except LocatedError:
         return None
-    needs = [*function.needs]
-    names = function.backward, function.jvp
-    return [function.pure, *names, needs, function.state, function.takes_kinds]
+    facts: list[Any] = []
+    for each in reachable([function]):
+        names = [None if d is None else getattr(d, "name", d) for d in (each.backward, each.jvp)]
+        facts += [each.name, each.pure, *names, [*each.needs], each.state, each.takes_kinds]
+    return facts
 
 
 def _check_types(op: HostCallOp, call: HostCall) -> None:

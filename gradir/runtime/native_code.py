@@ -6,7 +6,9 @@ records of its host calls by a symbol; the linker puts in those of this process.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
@@ -15,6 +17,7 @@ from gradir.codegen.driver.report import CompiledProgram
 from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.deferred import deferred
+from gradir.dialects.grad.host_functions import HostFunction
 from gradir.errors import CompileError
 from gradir.passes.buffers.plan_memory import MemoryPlan
 from gradir.runtime import jit, pool, threads
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     host_calls_of = HostCalls
 else:
     host_calls_of = deferred("gradir.runtime.host", "HostCalls")
+
+
+NO_FUNCTIONS: Mapping[str, HostFunction] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -47,10 +53,12 @@ class NativeCode:
     times: jit.CompileTimes | None
 
 
-def loaded(code: NativeCode, target: MachineTarget) -> Executable:
-    """The code in memory, as a function."""
+def loaded(
+    code: NativeCode, target: MachineTarget, functions: Mapping[str, HostFunction] = NO_FUNCTIONS
+) -> Executable:
+    """The code in memory, as a function; `functions` are those that its host calls name."""
     program = code.program
-    host_calls = host_calls_of(program) if program.host_calls else None
+    host_calls = host_calls_of(program, functions) if program.host_calls else None
     symbols = symbols_of(program)
     if host_calls is not None:
         symbols[HOST_RECORDS] = host_calls.address

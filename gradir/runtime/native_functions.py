@@ -63,6 +63,8 @@ def native(function: Any, symbol: str | None = None, *, data: Any = None) -> Nat
         return NativeFunction(str(name), _address(function), place, (function, data), None)
     if not isinstance(symbol, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentTypeError(f"symbol: expected the name of a function, got {symbol!r}")
+    if "\0" in symbol:  # the loader would look for the part before it
+        raise NativeFunctionError(f"symbol: expected the name of a function, got {symbol!r}")
     library = _loaded(function)
     try:
         found = library[symbol]
@@ -105,6 +107,7 @@ def _address(function: Any) -> int:
                 "expected a function that runs without the GIL, got one of ctypes.PyDLL or "
                 "PYFUNCTYPE"
             )
+        _check_prototype(function)
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
     else:
         address = getattr(function, "address", None)
@@ -116,6 +119,18 @@ def _address(function: Any) -> int:
     if not 0 < address < 1 << 64:
         raise NativeFunctionError(f"expected the address of a function, got {address}")
     return address
+
+
+def _check_prototype(function: Any) -> None:
+    """NativeFunctionError for types that are declared and are not those of a gradir_op."""
+    result, arguments = function.restype, function.argtypes
+    is_status = isinstance(result, type) and issubclass(result, (ctypes.c_int, ctypes.c_int32))
+    is_call = arguments is None or (len(arguments) == 1 and issubclass(arguments[0], _POINTERS))
+    if not (is_status and is_call):
+        raise NativeFunctionError(
+            "expected a function from a pointer, to a gradir_call, to int32, got one from "
+            f"{arguments} to {result}"
+        )
 
 
 def _address_of_data(data: Any) -> int | None:

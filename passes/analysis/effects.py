@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.base.diagnostics import PassError, kind_name, value_name
-from gradir.dialects.base.interfaces import TensorOp, is_inactive, is_terminator, vjp_rule
+from gradir.dialects.base.interfaces import TensorOp, is_inactive, is_terminator, remedy, vjp_rule
 
 
 def check_arguments(function: FuncOp) -> None:
@@ -38,6 +38,6 @@ def effect_problem(op: Operation, active: Iterable[SSAValue]) -> PassError | Non
     names = ", ".join(dict.fromkeys(map(value_name, active)))
     return PassError(
         f"{kind_name(op)}: an op with effects has no derivative, and it reads {names}, which "
-        "depends on wrt; hand it the result of grad.no_grad",
+        f"depends on wrt; {remedy(op, 'hand it the result of grad.no_grad')}",
         op,
     )

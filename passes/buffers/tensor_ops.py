@@ -38,7 +38,7 @@ def bufferize_host_call(s: BufferState, op: HostCallOp) -> None:
             buffers[result] = _fresh(s, op, result, [*buffers.values()])
     message = f"{location_text(op)}{op.name} @{op.callee.data}"
     outputs = [*buffers.values()]
-    made = HostInvokeOp(op.callee.data, inputs, outputs, message, op.of, unread, op.exec)
+    made = HostInvokeOp(op.callee, inputs, outputs, message, op.of, unread, op.exec)
     s.emit(made, op)
     for result, buffer in buffers.items():
         s.place(result, buffer)

@@ -12,6 +12,7 @@ from gradir.dialects.base.interfaces import (
     foreign_type,
     is_terminator,
     refusal,
+    remedy,
     vjp_rule,
 )
 from gradir.dialects.grad.derivative import DerivativeOp
@@ -42,7 +43,8 @@ def check_differentiable(
     notes = [(f"reached by {_path_text(first, cause, activity)}", first)]
     for op, text, operand in offenders[1:]:
         notes.append((f"{text}; reached by {_path_text(op, operand, activity)}", op))
-    raise PassError(f"{why}; wrap it in grad.no_grad to leave it out", first, notes)
+    advice = remedy(first, "wrap it in grad.no_grad to leave it out")
+    raise PassError(f"{why}; {advice}", first, notes)
 
 
 def _problem(op: Operation, activity: Activity, rules: Rules) -> tuple[str, SSAValue | None] | None:

@@ -10,7 +10,6 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import count
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -21,7 +20,15 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.base.diagnostics import location_text
 from gradir.dialects.grad.grad import NoGradOp
 from gradir.dialects.grad.host_call import MODES, HostCallOp
-from gradir.dialects.grad.host_functions import GROUPS, NEEDS, HostFunction, host_function, register
+from gradir.dialects.grad.host_functions import (
+    GROUPS,
+    NEEDS,
+    FunctionName,
+    HostFunction,
+    host_function,
+    register,
+    register_under_free_name,
+)
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.tracing.source_locations import location, public, refusal
 from gradir.frontends.tracing.spec import ELEMENTS, Spec
@@ -34,6 +41,9 @@ from gradir.runtime.native_functions import NativeFunction, is_pointer
 from gradir.runtime.operator_layout import TIMEOUT, Operator
 
 Function = Callable[..., Any] | NativeFunction
+
+TRANSFER_NEEDS = ("cotangents",)
+"""What the derivative of a transfer reads, which is linear."""
 
 
 class CustomOp(Copied):
@@ -70,18 +80,22 @@ class CustomOp(Copied):
             needs=needs,
             state=state,
         )
-        register(self._function)
-        named = (n for n in (self._function.backward, self._function.jvp) if n is not None)
-        self._derivatives = {name: host_function(name) for name in named}
 
-    def _derivative(self, role: Literal["backward", "jvp"], function: Any) -> str | None:
-        """The name of the registered derivative."""
+    @property
+    def function(self) -> HostFunction:
+        """The function that programs call."""
+        return self._function
+
+    def own_derivatives(self) -> list[HostFunction]:
+        """The functions of derivatives that are no ops themselves."""
+        given = (self._function.backward, self._function.jvp)
+        return [d for d in given if isinstance(d, HostFunction) and d.takes_kinds]
+
+    def _derivative(self, role: Literal["backward", "jvp"], function: Any) -> HostFunction | None:
         if function is None or isinstance(function, CustomOp):
-            return None if function is None else function.name
-        name = f"{self.name}.{role}"
+            return None if function is None else function.function
         operator = self._operator(function, role)
-        register(HostFunction(name, operator, pure=self._pure, takes_kinds=True))
-        return name
+        return HostFunction(f"{self.name}.{role}", operator, pure=self._pure, takes_kinds=True)
 
     def _operator(self, function: Any, role: Literal["forward", "backward", "jvp"]) -> Operator:
         infer = None if role == "forward" else self._expected
@@ -96,12 +110,6 @@ class CustomOp(Copied):
 
     @public
     def __call__(self, *args: Any) -> Any:
-        for name, function in {self.name: self._function, **self._derivatives}.items():
-            if host_function(name) is not function:
-                raise refusal(
-                    f"custom_op: @{name} is the name of an op made later; use that one, or give "
-                    "them different names"
-                )
         trace = tracing()
         given = [_array(a) for a in args] if trace is None else [lifted(a) for a in args]
         specs = [Spec(a.shape, a.dtype) for a in given]
@@ -117,7 +125,7 @@ class CustomOp(Copied):
     ) -> list[Tracer]:
         kept = len(values) - self.state
         operands = [v if k < kept else emit_one(NoGradOp, v) for k, v in enumerate(values)]
-        attributes: dict[str, Attribute] = {"callee": StringAttr(self.name)}
+        attributes: dict[str, Attribute] = {"callee": StringAttr(FunctionName(self._function))}
         if self._exec != "sync":
             attributes["exec"] = StringAttr(self._exec)
         if self._pure:
@@ -181,7 +189,7 @@ def custom_op(
     backward: Function | None = None,
     *,
     jvp: Function | None = None,
-    needs: Sequence[str] = NEEDS,
+    needs: Sequence[str] | None = None,
     state: int = 0,
     exec: str = "sync",
     pure: bool = False,
@@ -198,7 +206,8 @@ def custom_op(
     A `gradir.native` may stand in place of any of the functions but `infer`.
 
     needs: what backward reads, "cotangents", "inputs", "outputs", or single ones, "in0", "out1",
-        "out_grad0"; None stands for the others, which are not kept.
+        "out_grad0", by default all, of a transfer the cotangents; None stands for the others,
+        which are not kept.
     backward: a function, or a custom_op on (cotangents..., inputs..., outputs...) with its own
         derivative. None: there is no derivative.
     jvp: for forward mode, jvp(tangents, inputs, outputs, out_tangents, req), or a custom_op.
@@ -211,14 +220,38 @@ def custom_op(
     debug: functions get copies; mistakes in what they read, write and keep are found.
     """
     _check_functions(forward, infer, backward, jvp)
+    if needs is None:
+        needs = TRANSFER_NEEDS if exec == "cross_device" else NEEDS
     _check_options(needs, state, exec, name)
     _check_timeout(timeout)
-    chosen = _free_name(forward) if name is None else name
     for each in (backward, jvp):
-        if isinstance(each, CustomOp) and each.name == chosen:
+        if isinstance(each, CustomOp) and each.name == name:
             raise ArgumentError(f"name: expected another than that of {each!r}, got {name!r}")
-    options = tuple(needs), state, exec, bool(pure), chosen, bool(debug), timeout
-    return CustomOp(forward, infer, backward, jvp, *options)
+    functions, first = (forward, infer, backward, jvp), (tuple(needs), state, exec, bool(pure))
+
+    def made(name: str) -> CustomOp:
+        return CustomOp(*functions, *first, name, bool(debug), timeout)
+
+    if name is not None:
+        return _registered(made(name))
+    return _registered_freely(_base_name(forward), made)
+
+
+def _registered(op: CustomOp, displaces: bool = True, keeps: bool = True) -> CustomOp:
+    for function in (op.function, *op.own_derivatives()):
+        register(function, displaces, keeps)
+    return op
+
+
+def _registered_freely(base: str, make: Callable[[str], CustomOp]) -> CustomOp:
+    made: list[CustomOp] = []
+
+    def function(name: str) -> HostFunction:
+        made.append(make(name))
+        return made[0].function
+
+    register_under_free_name(base, function)
+    return _registered(made[0], keeps=False)
 
 
 def _check_functions(forward: Any, infer: Any, backward: Any, jvp: Any) -> None:
@@ -251,6 +284,12 @@ def _check_options(needs: Any, state: Any, exec: Any, name: Any) -> None:
         raise ArgumentTypeError(f"state: expected a number of arguments, got {state!r}")
     if exec not in MODES:
         raise ArgumentError(f"exec: expected one of {', '.join(MODES)}, got {exec!r}")
+    is_linear = set(needs) in ({"cotangents"}, {"out_grad0"})
+    if exec == "cross_device" and not (is_linear and state == 0):
+        raise ArgumentError(
+            'exec="cross_device": expected needs=("cotangents",) and no state, as its derivative '
+            f"is a transfer back, got needs={tuple(needs)!r} and state={state}"
+        )
     if not (name is None or isinstance(name, str)):
         raise ArgumentTypeError(f"name: expected the name of an op, got {name!r}")
 
@@ -275,13 +314,11 @@ def _need(need: str) -> tuple[str, int | None]:
     )
 
 
-def _free_name(function: Function) -> str:
-    """The name of a function, with a number if it is taken."""
+def _base_name(function: Function) -> str:
+    """The name of a function, to which a number is added where it is taken."""
     is_native = isinstance(function, NativeFunction)
     base = function.name if is_native else getattr(function, "__name__", type(function).__name__)
-    base = str(base).strip("<>")
-    names = (f"{base}_{k}" if k else base for k in count())
-    return next(name for name in names if host_function(name) is None)
+    return str(base).strip("<>")
 
 
 def _restored(*parts: Any) -> CustomOp:
@@ -290,7 +327,7 @@ def _restored(*parts: Any) -> CustomOp:
     owner = getattr(None if known is None else known.shape, "__self__", None)
     if isinstance(owner, CustomOp) and owner._parts == parts:  # pyright: ignore[reportPrivateUsage]
         return owner
-    return CustomOp(*parts)
+    return _registered(CustomOp(*parts), displaces=False, keeps=False)
 
 
 def _array(value: Any) -> Any:

@@ -57,7 +57,7 @@ func.func @f(%x: tensor<4xf64>) {
 // -----
 
 func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
-  // expected-error @+2 {{grad.host_call @f: it has no derivative, and its result depends on wrt and reaches a target; wrap it in grad.no_grad to leave it out}}
+  // expected-error @+2 {{grad.host_call @f: it has no derivative, and its result depends on wrt and reaches a target; give it a backward function, or hand it the result of grad.no_grad}}
   // expected-note @+1 {{reached by %x -> %y}}
   %y = grad.host_call %x {callee = "f"} : (tensor<4xf64>) -> tensor<4xf64>
   func.return %y : tensor<4xf64>
@@ -66,7 +66,7 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
 // -----
 
 func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
-  // expected-error @+1 {{grad.host_call @print: an op with effects has no derivative, and it reads %x, which depends on wrt; hand it the result of grad.no_grad}}
+  // expected-error @+1 {{grad.host_call @print: an op with effects has no derivative, and it reads %x, which depends on wrt; give it a backward function, or hand it the result of grad.no_grad}}
   grad.host_call %x {callee = "print"} : (tensor<4xf64>) -> ()
   func.return %x : tensor<4xf64>
 }

@@ -111,14 +111,32 @@ def _address(function: Any) -> int:
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
     else:
         address = getattr(function, "address", None)
-    if isinstance(address, bool) or not isinstance(address, int):
+    if isinstance(address, bool) or not isinstance(address, int | np.integer):
         raise ArgumentTypeError(
             "expected a ctypes function pointer, an object with an integer address, or a library "
             f"and a symbol, got {function!r}"
         )
     if not 0 < address < 1 << 64:
         raise NativeFunctionError(f"expected the address of a function, got {address}")
-    return address
+    if not _may_hold_code(int(address)):
+        raise NativeFunctionError(
+            f"expected the address of a function, got {address:#x}, where this process has no code"
+        )
+    return int(address)
+
+
+def _may_hold_code(address: int) -> bool:
+    """Whether the memory at an address may be run, as far as the system says so."""
+    try:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:  # of Linux alone
+        return True
+    for line in lines:
+        bounds, rights = line.split(maxsplit=2)[:2]
+        first, last = (int(end, 16) for end in bounds.split("-"))
+        if first <= address < last:
+            return "x" in rights
+    return False
 
 
 def _check_prototype(function: Any) -> None:
@@ -136,8 +154,12 @@ def _check_prototype(function: Any) -> None:
 def _address_of_data(data: Any) -> int | None:
     if isinstance(data, np.ndarray):
         return data.ctypes.data
-    if data is None or (isinstance(data, int) and not isinstance(data, bool)):
-        return data
+    if data is None:
+        return None
+    if isinstance(data, int | np.integer) and not isinstance(data, bool):
+        if not 0 <= data < 1 << 64:
+            raise ArgumentTypeError(f"data: expected an address, got {data}")
+        return int(data)
     if isinstance(data, _POINTERS):
         return ctypes.cast(data, ctypes.c_void_p).value
     try:

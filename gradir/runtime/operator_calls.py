@@ -25,7 +25,13 @@ from gradir.runtime.margins import between_margins, margins_written
 from gradir.runtime.native_blocks import NativeBlock
 from gradir.runtime.native_functions import NativeFunction
 from gradir.runtime.operator_layout import Layout, Operator, Places
-from gradir.runtime.poison import debug_poison, debug_unwritten, poison, unwritten
+from gradir.runtime.poison import (
+    debug_poison,
+    debug_unwritten,
+    is_floating,
+    poison,
+    unwritten,
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class OperatorCall:
         guards = [ref(array) for array in given + made]
         try:
             self._call(given, made)
-            self._require_written(made)
+            self._require_written(given, made)
             if is_private:
                 self._require_equal(given, inputs)
                 _copy(made, outputs)
@@ -162,7 +168,7 @@ class OperatorCall:
             return ""
         return f"; None is for what needs={self.operator.needs!r} leaves out of {', '.join(absent)}"
 
-    def _require_written(self, made: Sequence[Array]) -> None:
+    def _require_written(self, given: Sequence[Array], made: Sequence[Array]) -> None:
         count_of = debug_unwritten if self.operator.debug else unwritten
         for k, array in enumerate(made):
             spec = self.outputs[k]
@@ -172,9 +178,19 @@ class OperatorCall:
                     f"{spec.dtype}{list(spec.shape)}, got {array.dtype}{list(array.shape)}"
                 )
             if k not in self.unread and (count := count_of(array)):
+                self._require_made(given)
                 raise HostCallError(
                     f"{self.place}: {self.layout.results[k]} is not written, in {count} of "
                     f'{array.size} elements; its request is "write"'
+                )
+
+    def _require_made(self, given: Sequence[Array]) -> None:
+        """HostCallError where what is not written came with an input: an op before made it so."""
+        for k, array in enumerate(given):
+            if is_floating(array.dtype) and (count := debug_unwritten(array)):
+                raise HostCallError(
+                    f"{self.place}: {self.layout.operands[k]} comes with {count} of {array.size} "
+                    "elements that the op which made it has not written; debug=True names that op"
                 )
 
     def _require_equal(self, given: Sequence[Array], inputs: Sequence[Array]) -> None:

@@ -347,3 +347,21 @@ def test_derivatives_of_one_name():
     earlier, later = power(2), power(3)
     assert gradir.grad(later)(3.0) == 27
     assert gradir.grad(earlier)(3.0) == 6
+
+
+def test_elements_that_an_op_before_did_not_write():
+    """The op that reads them hands them on: the error is about the other one."""
+
+    def a_half(inputs: Any, outputs: Any, req: Any) -> None:
+        outputs[0][: outputs[0].size // 2] = 1
+
+    def copy(inputs: Any, outputs: Any, req: Any) -> None:
+        outputs[0][...] = inputs[0]
+
+    def like(x: Any) -> Any:
+        return x
+
+    first, second = gradir.custom_op(a_half, like), gradir.custom_op(copy, like, debug=True)
+    message = r"@copy.*: inputs\[0\] comes with 2 of 4 elements that the op which made it has not"
+    with pytest.raises(HostCallError, match=message):
+        gradir.jit(lambda x: second(first(x)))(np.ones(4))

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gradir
-from gradir.errors import HostCallError, NativeFunctionError
+from gradir.errors import ArgumentTypeError, HostCallError, NativeFunctionError
 
 
 def test_a_name_with_a_nul_is_refused():
     with pytest.raises(NativeFunctionError, match="expected the name of a function"):
         gradir.native(ctypes.CDLL(None), "abs\0lute")
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs Linux")
+def test_data_is_no_function():
+    with pytest.raises(NativeFunctionError, match="where this process has no code"):
+        gradir.native(ctypes.CDLL(None), "environ")
+    held = np.zeros(64)
+    with pytest.raises(NativeFunctionError, match="where this process has no code"):
+        gradir.native(SimpleNamespace(address=np.uint64(held.ctypes.data)))
+
+
+@pytest.mark.parametrize("data", [-1, 1 << 64, True, 1.5, "x", np.int64(-1)])
+def test_data_that_is_no_address(data: Any):
+    with pytest.raises(ArgumentTypeError, match="data: expected"):
+        gradir.native(ctypes.CDLL(None), "getpid", data=data)
 
 
 @pytest.mark.parametrize(

@@ -111,18 +111,24 @@ def _address(function: Any) -> int:
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
     else:
         address = getattr(function, "address", None)
-    if isinstance(address, bool) or not isinstance(address, int | np.integer):
+    found = _integer(address)
+    if found is None:
         raise ArgumentTypeError(
             "expected a ctypes function pointer, an object with an integer address, or a library "
             f"and a symbol, got {function!r}"
         )
-    if not 0 < address < 1 << 64:
-        raise NativeFunctionError(f"expected the address of a function, got {address}")
-    if not _may_hold_code(int(address)):
+    if not 0 < found < 1 << 64:
+        raise NativeFunctionError(f"expected the address of a function, got {found}")
+    if not _may_hold_code(found):
         raise NativeFunctionError(
-            f"expected the address of a function, got {address:#x}, where this process has no code"
+            f"expected the address of a function, got {found:#x}, where this process has no code"
         )
-    return int(address)
+    return found
+
+
+def _integer(value: object) -> int | None:
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return int(cast(Any, value)) if is_integer else None
 
 
 def _may_hold_code(address: int) -> bool:
@@ -156,10 +162,11 @@ def _address_of_data(data: Any) -> int | None:
         return data.ctypes.data
     if data is None:
         return None
-    if isinstance(data, int | np.integer) and not isinstance(data, bool):
-        if not 0 <= data < 1 << 64:
+    number = _integer(data)
+    if number is not None:
+        if not 0 <= number < 1 << 64:
             raise ArgumentTypeError(f"data: expected an address, got {data}")
-        return int(data)
+        return number
     if isinstance(data, _POINTERS):
         return ctypes.cast(data, ctypes.c_void_p).value
     try:

@@ -170,7 +170,7 @@ def _address_of_data(data: Any) -> int | None:
     if isinstance(data, _POINTERS):
         return ctypes.cast(data, ctypes.c_void_p).value
     try:
-        return ctypes.addressof(cast(Any, data))
+        return ctypes.addressof(data)
     except TypeError:
         raise ArgumentTypeError(
             "data: expected a NumPy array, an object or a pointer of ctypes, or an address, got "

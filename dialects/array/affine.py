@@ -37,6 +37,8 @@ from gradir.dialects.building.nests import Read, add_at, nest, view
 from gradir.dialects.loopnest.loopnest import Output
 
 HALVES = (f16, bf16)
+LARGEST = 1 << 40
+"""The bound of subscripts and the numbers in them, which products with extents keep in 64 bits."""
 
 
 def _same(x: Scalar) -> Sequence[Scalar]:
@@ -60,11 +62,17 @@ class _AffineOp(TensorOp):
                 f"map must go from {len(bounds)} dimensions to {len(shape)} subscripts, got "
                 f"{access.num_dims} and {len(access.rows)}"
             )
+        for d, row in enumerate(access.rows):
+            numbers = [row.constant, *row.coefficients]
+            if max(map(abs, numbers)) >= LARGEST:
+                raise VerifyException(
+                    f"numbers of subscript {d} must stay below 2**40, got {numbers}"
+                )
         if 0 in bounds or not (is_static(grid) and is_static(subscripted)):
             return
         for d, (row, extent) in enumerate(zip(access.rows, shape, strict=True)):
             low, high = row.interval(bounds)
-            if max(abs(low), abs(high)) >= 1 << 40:
+            if max(abs(low), abs(high)) >= LARGEST:
                 raise VerifyException(f"subscript {d} must stay below 2**40, got {low} to {high}")
             if not is_free and not 0 <= low <= high < extent:
                 raise VerifyException(

@@ -85,7 +85,7 @@ def verify_yielded(op: LoopOp) -> None:
         if value.type != element and not _is_wider(value.type, element):
             raise VerifyException(
                 f"{op.name}: the body must yield {element}, or a wider number, for {type_}, got "
-                f"{value.type}"
+                f"{value.type}; widen it by an arith cast"
             )
     for value in op.yielded[count:]:
         if value.type != i64:

@@ -135,3 +135,15 @@ def test_subscripts_that_would_wrap(subscript: str) -> None:
     )
     with pytest.raises(GradirError, match=r"loopnest.nest: subscripts must stay below 2\*\*62"):
         gradir.parse(text)
+
+
+@pytest.mark.parametrize("extent", [0, 1])
+@pytest.mark.parametrize("row", ["d0 * 18446744073709551616", "d0 + 1099511627776"])
+def test_large_numbers_of_affine_gathers(row: str, extent: int) -> None:
+    text = f"""func.func @f(%x: tensor<4xf64>) -> tensor<{extent}xf64> {{
+      %y = array.affine_gather %x {{map = affine_map<(d0) -> ({row})>}}
+          : tensor<4xf64> -> tensor<{extent}xf64>
+      func.return %y : tensor<{extent}xf64>
+    }}"""
+    with pytest.raises(GradirError, match=r"numbers of subscript 0 must stay below 2\*\*40, got"):
+        gradir.parse(text)

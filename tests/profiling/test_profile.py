@@ -198,9 +198,7 @@ def test_assembly_of_one_kernel() -> None:
     text = function.kernel_asm(name)
     assert f"{name}." in text.splitlines()[0] and "gradir_driver:" not in text
     assert text in function.asm
-    with pytest.raises(
-        ArgumentError, match=r"kernel_asm: expected one of \w+, .*, got nest"
-    ):
+    with pytest.raises(ArgumentError, match=r"kernel_asm: expected one of \w+, .*, got nest"):
         function.kernel_asm("nest")
 
 

@@ -34,6 +34,13 @@ MARK = "outcome "
 FULL, QUICK = (15, 0.1), (3, 0.03)
 """Turns of each contender, and the seconds of one."""
 
+BUSY = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    sum(range(100_000))
+"""
+
 BUSY_TURN = 0.4
 """The seconds of a turn beside busy processes, where a core may be away for some milliseconds."""
 
@@ -98,8 +105,8 @@ def outcomes_in(setting: Setting, rows: Sequence[Row], quick: bool) -> Iterator[
 
 @contextmanager
 def busy_processes(count: int) -> Generator[None]:
-    """A context beside so many processes that do nothing but run."""
-    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    """A context beside so many processes that do nothing but run, as long as this one does."""
+    running = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(count)]
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -31,12 +31,14 @@ from gradir.errors import ArgumentError, ExecutionError, GradirError, gradir_err
 from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.passes.verify.verify import verify
-from gradir.profiling.profile import Profile
 from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
 from gradir.symbols import function_named
 from gradir.text.parser import parse_module
 from gradir.text.source_text import decode
 from gradir.tools.run_options import INTEGER_BOUND, PROGRAM, SHOWN_WHOLE, Arguments, parser
+
+if TYPE_CHECKING:
+    from gradir.profiling.profile import Profile
 
 STANDARD_INPUT = "<stdin>"
 

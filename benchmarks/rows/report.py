@@ -6,13 +6,16 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from rows.row import FASTER_IS_MORE, GRADIR, Asked, Figure, Outcome
+from rows.row import FASTER_IS_MORE, GRADIR, Asked, Figure, Outcome, Setting
 from rows.table import by_name
 
 BEGIN, END = "<!-- made by make bench -->", "<!-- end of make bench -->"
 
 # Sizes of the picture in pixels, and the longest bar in multiples of what is asked for.
 WIDTH, LEFT, UNIT, HEIGHT, TOP, MOST = 1100, 560, 90, 20, 60, 4.0
+LETTERS = 74
+"""The letters of a bar's name."""
+
 MET, MISSED = "#4e8f3a", "#c2571a"
 STYLE = "text{font:12px monospace;fill:#222} .name{text-anchor:end} .head{font-weight:bold}"
 
@@ -104,7 +107,7 @@ def picture(outcomes: Sequence[Outcome], head: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}">',
         f"<style>{STYLE}</style>",
         f'<path d="M0 0H{WIDTH}V{height}H0z" fill="#fff"/>',
-        f'<text x="16" y="20" class="head">{escape(head)}</text>',
+        f'<text x="16" y="20" class="head">{escape(head.partition(";")[0])}</text>',
         '<text x="16" y="38">gradir over what is asked for: left of the line is met</text>',
         f'<line x1="{LEFT + UNIT}" y1="{TOP - 12}" x2="{LEFT + UNIT}" y2="{height - 8}" '
         'stroke="#222"/>',
@@ -117,7 +120,8 @@ def picture(outcomes: Sequence[Outcome], head: str) -> str:
             f'<rect x="{LEFT}" y="{y + 2}" width="{length:.1f}" height="{HEIGHT - 6}" '
             f'fill="{colour}"/>'
         )
-        lines.append(f'<text x="{LEFT + length + 6:.1f}" y="{y + 13}">{escape(said)}</text>')
+        right = LEFT + max(length, UNIT) + 6
+        lines.append(f'<text x="{right:.1f}" y="{y + 13}">{escape(said)}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
@@ -128,6 +132,10 @@ def _bars(outcome: Outcome) -> Iterator[tuple[str, float, str]]:
         if mine is None or not mine.value or not wanted:
             continue
         share = wanted / mine.value if what in FASTER_IS_MORE else mine.value / wanted
-        name = outcome.name if len(outcome.name) < 50 else outcome.name[:47] + "..."
-        busy = f", {outcome.setting.busy} busy" if outcome.setting.busy else ""
-        yield f"{name}: {what}{busy}", share, f"{number(mine)} ({said})"
+        place = "" if outcome.setting == Setting() else f"; {outcome.setting}"
+        end = f": {what}{place}"
+        yield _cut(outcome.name, LETTERS - len(end)) + end, share, f"{number(mine)} ({said})"
+
+
+def _cut(name: str, most: int) -> str:
+    return name if len(name) <= most else name[: most - 3] + "..."

@@ -61,8 +61,9 @@ lint: $(INSTALLED) ## Check style and types
 fuzz: $(INSTALLED) ## Look for faults with random programs: MINUTES=10 SEED=0 PROGRAMS= MUTANTS= LEVEL= CASE= JOBS=
 	PYTHONPATH=tests $(RUN) -m fuzz $(strip $(FUZZ_OPTIONS))
 
-bench: $(PEERS) ## Time gradir against JAX, PyTorch and NumPy (installs the first two)
-	@status=0; for name in $(BENCHMARKS); do \
+bench: $(PEERS) ## Time gradir against JAX, PyTorch and Numba (installs them): QUICK=1 for the table alone, in minutes
+	@status=0; $(RUN) benchmarks/bench.py --write $(if $(QUICK),--quick) || status=1; \
+	for name in $(if $(QUICK),,$(BENCHMARKS)); do \
 	  echo; echo "$(RUN) benchmarks/$$name.py"; \
 	  $(RUN) benchmarks/$$name.py || status=1; \
 	done; exit $$status

@@ -166,12 +166,18 @@ def main(workloads: Callable[[int], Iterable[Workload]], *, threads: Sequence[in
 
 def run_in_child(threads: int) -> int:
     """Run this script again, limited to `threads` threads, before any library is loaded."""
+    environment = os.environ | child_environment(threads) | {CHILD: str(threads)}
+    return subprocess.run([sys.executable, *sys.argv], env=environment, check=False).returncode
+
+
+def child_environment(threads: int) -> dict[str, str]:
+    """The variables that limit libraries to so many threads."""
     variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    environment = dict.fromkeys((*variables, CHILD), str(threads))
-    environment |= {"JAX_PLATFORMS": "cpu", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-    environment["GRADIR_CACHE"] = "0"  # what is ready has been compiled
-    command = [sys.executable, *sys.argv]
-    return subprocess.run(command, env=os.environ | environment, check=False).returncode
+    return dict.fromkeys(variables, str(threads)) | {
+        "JAX_PLATFORMS": "cpu",
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "GRADIR_CACHE": "0",  # what is ready has been compiled
+    }
 
 
 def pin_processors(count: int) -> None:

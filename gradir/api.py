@@ -26,15 +26,20 @@ from gradir.symbols import function_named, merged
 from gradir.text.printer import program_text
 
 if TYPE_CHECKING:
+    from gradir.compiler.compiler import compile_function
     from gradir.compiler.dynamic import SpecializingExecutable
     from gradir.compiler.measured_gradient import apply_gradient, train_step
     from gradir.passes.batch.vmap import vmap
     from gradir.passes.differentiate.selectors import Selector
     from gradir.passes.training.append_loss import append_loss
+    from gradir.profiling.profile import Profile
+    from gradir.profiling.run import profiled
     from gradir.runtime.executable import Executable
     from gradir.text.parser import parse_module
 else:
     apply_gradient = deferred("gradir.compiler.measured_gradient", "apply_gradient")
+    compile_function = deferred("gradir.compiler.compiler", "compile_function")
+    profiled = deferred("gradir.profiling.run", "profiled")
     append_loss = deferred("gradir.passes.training.append_loss", "append_loss")
     parse_module = deferred("gradir.text.parser", "parse_module")
     train_step = deferred("gradir.compiler.measured_gradient", "train_step")
@@ -392,7 +397,13 @@ def _compiled(
         module._provenance.check(op, function)  # pyright: ignore[reportPrivateUsage]
         if not needs_shapes(op, function):
             needed = _needed(op, function)
-            return executable(needed, function, threads, lambda: _alone(needed))
+
+            def static() -> ModuleOp:
+                return _alone(needed)
+
+            made = executable(needed, function, threads, static)
+            made.profiler = _profiler(static, sources)
+            return made
         count = thread_count(threads)
 
         def make(shapes: Shapes) -> Executable:
@@ -400,13 +411,26 @@ def _compiled(
                 made = specialized(op, function, shapes)
                 return _alone(_needed(made, function))
 
-            return executable([op], function, count, program, shapes)
+            made = executable([op], function, count, program, shapes)
+            made.profiler = _profiler(program, sources)
+            return made
 
         arguments = function_named(op, function).body.block.args
         if any(is_open(a.type) for a in arguments):
             return SpecializingExecutable(op, function, count, make, sources)
         # its callees have dynamic shapes, but its arguments determine all
         return make((None,) * len(arguments))
+
+
+def _profiler(program: Callable[[], ModuleOp], sources: Sources) -> Callable[..., Profile]:
+    """What makes profiles of the code of a program."""
+
+    def profile(plain: Executable, arrays: Sequence[object], out: object) -> Profile:
+        with gradir_errors(sources), paused_gc():
+            timed = compile_function(program(), plain.name, plain.threads, profile=True)
+        return profiled(timed, plain, arrays, out, sources)
+
+    return profile
 
 
 def _needed(module: ModuleOp, name: str) -> list[FuncOp]:

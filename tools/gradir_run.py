@@ -6,7 +6,7 @@ Inputs are .npy files or random; results are printed in a form for tests, and op
 
 from __future__ import annotations
 
-import argparse
+import copy
 import os
 import re
 import signal
@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -35,138 +35,17 @@ from gradir.runtime.arrays import Array, ArraySpec, as_input, dtype_of, spec_of
 from gradir.symbols import function_named
 from gradir.text.parser import parse_module
 from gradir.text.source_text import decode
+from gradir.tools.run_options import INTEGER_BOUND, PROGRAM, SHOWN_WHOLE, Arguments, parser
 
-PROGRAM = "gradir-run"
+if TYPE_CHECKING:
+    from gradir.profiling.profile import Profile
+
 STANDARD_INPUT = "<stdin>"
-
-INTEGER_BOUND = 8
-"""Random integers are drawn from [0, INTEGER_BOUND)."""
 
 TIMER_REPEATS = 0.05
 """Seconds."""
 
-LONGEST_TIMEOUT = 10_000_000
-"""Seconds; a limit of the timers of all systems."""
-
-SHOWN_WHOLE = 100
-"""Arrays of more elements than this are printed in part: three entries from each end of an axis."""
-
-DESCRIPTION = "Run a function of a program in MLIR syntax once and print its results."
-
-EPILOG = f"""\
-inputs:
-  The files of --input are the first arguments of the function, in order. Their shapes and element
-  types must be exactly those of the function; an extent that it leaves open (?) is that of the
-  file. --random-inputs makes the other arguments: floats
-  are standard normal, integers uniform in [0, {INTEGER_BOUND}), booleans true or false alike.
-  Each depends on the seed, its position, shape and type only. A bf16 array is the file that
-  numpy.save makes of an ml_dtypes.bfloat16 array.
-
-output:
-  For each result a line `result0: float32[64,10]` and its values, on the same line if there is only
-  one: `result0: float32[] = 2.302585`. The name of the returned value follows, as in `// %loss`.
-  Arrays of more than {SHOWN_WHOLE} elements are shortened.
-
-examples:
-  gradir-run program.mlir --function f --random-inputs 0
-  gradir-run program.mlir --function f --input x.npy --input w.npy --output-dir results
-  gradir-run program.mlir -p 'gradir-gradient{{function=f mode=grad}}' --function f_grad \\
-    --random-inputs 0
-"""
-
 _PLACE = re.compile(r"(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): (?P<error>error: )?")
-
-
-class Arguments(argparse.Namespace):
-    """The command line."""
-
-    file: str
-    function: str | None
-    input: list[str]
-    random_inputs: int | None
-    output_dir: str | None
-    passes: str | None
-    threads: int | None
-    timeout: float | None
-    interpret: bool
-    trust_input: bool
-    precision: int
-    traceback: bool
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM,
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add("file", metavar="FILE", help="the program; - reads standard input")
-    add("--function", metavar="NAME", help="the function to run; not needed if there is only one")
-    add("--input", metavar="FILE.npy", action="append", default=[], help="an argument's array")
-    add(
-        "--random-inputs",
-        metavar="SEED",
-        type=_seed,
-        help="make the arguments for which there is no --input from this seed",
-    )
-    add("--output-dir", metavar="DIR", help="write result0.npy, result1.npy, ... to this folder")
-    add("-p", "--passes", metavar="PIPELINE", help="run these passes first, as with gradir-opt -p")
-    add(
-        "--threads",
-        metavar="N",
-        type=_count,
-        help="use at most so many threads; default: all cores",
-    )
-    add(
-        "--timeout",
-        metavar="SECONDS",
-        type=_seconds,
-        help="end with an error if reading, compiling and running take longer than this",
-    )
-    add("--interpret", action="store_true", help="use the NumPy interpreter, not native code")
-    add(
-        "--trust-input",
-        action="store_true",
-        help="run loop nests and buffers that are not proven to stay inside of their memory: the "
-        "program can then read and write all memory of this process",
-    )
-    add(
-        "--precision",
-        metavar="DIGITS",
-        type=_count,
-        default=6,
-        help="print so many digits after the point; default: %(default)s",
-    )
-    add("--traceback", action="store_true", help="show where in gradir an error comes from")
-    return parser
-
-
-def _seed(text: str) -> int:
-    return _integer(text, 0, (1 << 32) - 1)
-
-
-def _count(text: str) -> int:
-    return _integer(text, 1, 1024)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds <= LONGEST_TIMEOUT:
-        message = f"expected a number of seconds above 0, at most {LONGEST_TIMEOUT}, got {text!r}"
-        raise argparse.ArgumentTypeError(message)
-    return seconds
-
-
-def _integer(text: str, low: int, high: int) -> int:
-    if not (text.isascii() and text.isdigit() and low <= int(text) <= high):
-        message = f"expected an integer from {low} to {high}, got {text!r}"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
 
 
 class _TimeLimit(BaseException):
@@ -204,8 +83,8 @@ def _time_limit(seconds: float | None) -> Generator[None]:
 
 def run(arguments: Arguments, sources: Sources) -> None:
     """Run the command line; adds the program's text to `sources`, for messages."""
-    if arguments.interpret and arguments.threads is not None:
-        raise ArgumentError("--threads is for native code; leave it out with --interpret")
+    if arguments.interpret:
+        _require_native(arguments)
     module = _read_module(arguments.file, sources, arguments.trust_input)
     if arguments.passes is not None:
         module = module.run_passes(arguments.passes)
@@ -215,10 +94,15 @@ def run(arguments: Arguments, sources: Sources) -> None:
     folder = None if arguments.output_dir is None else _make_folder(arguments.output_dir)
     name = function.sym_name.data
     arrays, out = _split(function, arrays)
+    profile: Profile | None = None
     if arguments.interpret:
         results = interpret(module, name, *arrays, out=out)
     else:
-        results = compile(module, name, arguments.threads)(*arrays, out=out)
+        compiled = compile(module, name, arguments.threads)
+        added = copy.deepcopy(out)  # each call of a profile adds to them
+        results = compiled(*arrays, out=out)
+        if _wants_profile(arguments):
+            profile = compiled.profile(*arrays, out=added)
     if folder is not None:
         _write(results, folder)
     labels = _result_names(function)
@@ -226,7 +110,35 @@ def run(arguments: Arguments, sources: Sources) -> None:
         shown(f"result{index}", array, label, arguments.precision)
         for index, (array, label) in enumerate(zip(results, labels, strict=True))
     ]
+    if profile is not None:
+        texts += _profile_texts(profile, arguments)
     _print(texts)
+
+
+def _require_native(arguments: Arguments) -> None:
+    """ArgumentError for options that mean nothing to the interpreter."""
+    if arguments.threads is not None:
+        raise ArgumentError("--threads is for native code; leave it out with --interpret")
+    if _wants_profile(arguments):
+        raise ArgumentError("a profile is of native code; leave --interpret out")
+
+
+def _wants_profile(arguments: Arguments) -> bool:
+    return arguments.profile or bool(arguments.profile_json or arguments.profile_svg)
+
+
+def _profile_texts(profile: Profile, arguments: Arguments) -> list[str]:
+    """Write the files of a profile; what is printed of it."""
+    for file, text in (
+        (arguments.profile_json, profile.to_json),
+        (arguments.profile_svg, profile.to_svg),
+    ):
+        if file is not None:
+            try:
+                Path(file).write_text(text(), encoding="utf-8")
+            except (OSError, ValueError) as error:
+                raise ArgumentError(f"cannot write '{file}': {_reason(error)}") from None
+    return [str(profile)] if arguments.profile else []
 
 
 # The program
@@ -454,7 +366,7 @@ def _message(error: GradirError, sources: Sources) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run gradir-run with these arguments; the exit code."""
     try:
-        arguments = _parser().parse_args(argv, Arguments())
+        arguments = parser().parse_args(argv, Arguments())
         return _run(arguments)
     except SystemExit as error:
         # argparse: 0 for --help, 2 for arguments it does not understand

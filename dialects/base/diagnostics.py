@@ -6,7 +6,7 @@ Message convention: `<op>: <requirement>, got <fact>[; <way out>]`, as in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -85,11 +85,16 @@ def location_of(place: Place) -> LocationAttr:
 
 def file_location(location: Attribute) -> FileLineColLoc | None:
     """The first file position inside `location`, through names, call sites and fused locations."""
+    return next(file_locations(location), None)
+
+
+def file_locations(location: Attribute) -> Iterator[FileLineColLoc]:
+    """All file positions inside `location`."""
     pending: list[Attribute] = [location]
     while pending:
         match pending.pop():
             case FileLineColLoc() as found:
-                return found
+                yield found
             case NameLoc(location=inner):
                 pending.append(inner)
             case CallSiteLoc(callee=callee, caller=caller):
@@ -99,7 +104,6 @@ def file_location(location: Attribute) -> FileLineColLoc | None:
                 pending += reversed(members.data)
             case _:
                 pass
-    return None
 
 
 def value_name(value: SSAValue) -> str:

@@ -32,18 +32,27 @@ else:
 
 
 def compile_function(
-    module: ModuleOp, function: str, threads: int | None = None, target: MachineTarget | None = None
+    module: ModuleOp,
+    function: str,
+    threads: int | None = None,
+    target: MachineTarget | None = None,
+    profile: bool = False,
 ) -> Executable:
-    """One function as native code in memory; uses up the module."""
+    """One function as native code in memory; uses up the module.
+
+    With `profile` it takes the times of its kernels, and all else is the same.
+    """
     machine = Machine(runnable(target or host()), thread_count(threads))
-    return loaded(native_code(module, function, machine), machine.target)
+    return loaded(native_code(module, function, machine, profile), machine.target)
 
 
-def native_code(module: ModuleOp, function: str, machine: Machine) -> NativeCode:
+def native_code(
+    module: ModuleOp, function: str, machine: Machine, profile: bool = False
+) -> NativeCode:
     """The native code of one function; uses up the module."""
     layout = slices_layout(alone(module, function))
     compiled, plan = _placed(module, function, machine)
-    return emitted(compiled, machine.threads, machine.target, plan, layout)
+    return emitted(compiled, machine.threads, machine.target, plan, layout, profile)
 
 
 def emit_object(

@@ -148,6 +148,10 @@ class SpecializingExecutable(Recompiled):
         found = self._used = self.specialized(*arrays)
         return found(*arrays, out=out)
 
+    def profile(self, *arrays: object, out: object = None) -> Any:
+        """The profile of the code for arrays of these shapes."""
+        return self.specialized(*arrays).profile(*arrays, out=out)
+
     def specialized(self, *arrays: object) -> Executable:
         """The code for arrays of these shapes, compiled at first use."""
         return self.for_shapes(shapes_of_arrays(self._function, arrays))
@@ -203,6 +207,10 @@ class SpecializingExecutable(Recompiled):
     def asm(self) -> str:
         """The machine code of the last specialization as assembly text."""
         return self.last.asm
+
+    def kernel_asm(self, name: str) -> str:
+        """The assembly of one kernel of the last specialization."""
+        return self.last.kernel_asm(name)
 
     @property
     def compile_times(self) -> Any:

@@ -35,9 +35,10 @@ def emitted(
     target: MachineTarget,
     plan: MemoryPlan | None = None,
     layout: Layout | None = None,
+    profile: bool = False,
 ) -> NativeCode:
-    """The native code of a function at buffer level."""
-    program = emit_program(function, target, thread_count)
+    """The native code of a function at buffer level; with `profile` it takes its times."""
+    program = emit_program(function, target, thread_count, profile)
     compiled = jit.compile_object(program.text, target)
     found = function.attributes.get(READ_RESULTS)
     is_read = isinstance(found, DenseArrayBase)

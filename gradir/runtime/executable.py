@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from gradir.codegen.driver.report import CompiledProgram
+from gradir.codegen.driver.report import CompiledProgram, Timed
 from gradir.codegen.text.table import TABLE_ARGUMENTS, TABLE_THREADS
 from gradir.codegen.text.target import MachineTarget
+from gradir.errors import ArgumentError
 from gradir.runtime import jit, pool
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
 from gradir.runtime.call_table import CallTable
@@ -110,6 +111,14 @@ class Executable(Recompiled):
         """The machine code as assembly text."""
         return jit.assembly(self.program.text, self.target)
 
+    def kernel_asm(self, name: str) -> str:
+        """The assembly of one kernel, by its name in a profile."""
+        names = [kernel.name for kernel in self.program.kernels]
+        if name not in names:
+            known = ", ".join(names) or "no kernel"
+            raise ArgumentError(f"kernel_asm: expected one of {known}, got {name}")
+        return jit.kernel_assembly(self.asm, name)
+
     def __repr__(self) -> str:
         inputs = ", ".join(f"%{s.name}: {s}" for s in self.inputs)
         results = ", ".join(map(str, self.results))
@@ -127,6 +136,15 @@ class Executable(Recompiled):
         if self.program.input_tapes or self.program.result_tapes:
             return None
         return self._call(arrays, out, None)
+
+    def timings(self) -> list[tuple[Timed, int, int]]:
+        """What a program for a profile has timed, with its calls and nanoseconds in all runs."""
+        tables = [call.table for call in self._idle]
+
+        def total(word: int) -> int:
+            return sum(table[word] for table in tables)
+
+        return [(t, total(t.calls), total(t.nanoseconds)) for t in self.program.timed]
 
     def _call(
         self, arrays: tuple[object, ...], out: object, checked: Callable[..., Any] | None

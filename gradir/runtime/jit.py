@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import re
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -200,6 +201,12 @@ def assembly(text: str, target: MachineTarget) -> str:
         module, machine = _parse(text, target), _machine(target)
         _optimize(module, machine)
         return str(machine.emit_assembly(module))
+
+
+def kernel_assembly(text: str, kernel: str) -> str:
+    """The functions of one kernel in the assembly of a module."""
+    function = rf'^_?"?{re.escape(kernel)}\.[^:\n]*:.*?^\.?Lfunc_end\d+:'
+    return "\n".join(re.findall(function, text, re.DOTALL | re.MULTILINE))
 
 
 _initialized = False

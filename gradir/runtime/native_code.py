@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
 from gradir.codegen.driver.pool import BARRIER, RUN
-from gradir.codegen.driver.report import CompiledProgram
+from gradir.codegen.driver.report import CLOCK, CompiledProgram
 from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, POLL_SYMBOL
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.deferred import deferred
@@ -89,6 +89,8 @@ def symbols_of(program: CompiledProgram) -> dict[str, int]:
             functions[symbol] = threads.library_function(name)
     if program.can_stop:
         functions |= {symbol: callback_address(symbol) for symbol in (POLL_SYMBOL, HOST_SYMBOL)}
+    if program.timed:
+        functions[CLOCK] = threads.library_function(CLOCK)
     if not program.is_parallel:
         return functions
     return functions | {symbol: pool.shared().function(symbol) for symbol in (RUN, BARRIER)}

@@ -15,6 +15,17 @@ class Recompiled:
     """
 
     source: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    profiler: Callable[..., Any] | None = None
+
+    def profile(self, *arrays: object, out: object = None) -> Any:
+        """The time of each kernel in calls with these arguments: a gradir.profiling.Profile.
+
+        It compiles the function once more, with clocks between its kernels, and calls it some
+        times. Arrays in `out` are written, or added to, by each of these calls.
+        """
+        if self.profiler is None:
+            raise ArgumentError(f"profile: gradir.compile has not made {self!r}")
+        return self.profiler(self, arrays, out)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self.source is None:

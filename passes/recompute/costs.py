@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
+from gradir.dialects.base.access import Access
 from gradir.dialects.base.interfaces import TensorOp, is_elementwise
-from gradir.dialects.base.shapes import is_scalar, is_static, is_tensor, shape_of
+from gradir.dialects.base.shapes import (
+    byte_size,
+    is_float,
+    is_scalar,
+    is_static,
+    is_tensor,
+    shape_of,
+)
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.building.body import computes
 from gradir.dialects.foreign.elements import is_on_tensors, lower_elements
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.loopnest.forall import ForallOp
-from gradir.dialects.loopnest.loopnest import ContractOp, LoopOp, NestOp, ViewOp, YieldOp
+from gradir.dialects.loopnest.loopnest import (
+    ContractOp,
+    KernelOp,
+    LoopOp,
+    NestOp,
+    ShapedType,
+    ViewOp,
+    YieldOp,
+)
+from gradir.dialects.loopnest.rows import RowsOp
 from gradir.passes.analysis.live_bytes import bytes_of
 from gradir.passes.analysis.region_flow import trips
 from gradir.passes.cleanup.decompose import decompose_block
@@ -27,6 +45,8 @@ from gradir.passes.cleanup.decompose import decompose_block
 CONTRACTION_FLOPS, SCALAR_FLOPS, BYTES = 5e10, 5e9, 1e10
 # Flops of a math function (exp, tanh, ...) in a body; an addition is 1.
 MATH_FLOPS = 16
+# Ops on floats that do no arithmetic.
+MOVES = ("arith.select", "arith.extf", "arith.truncf", "arith.sitofp", "arith.uitofp")
 # The assumed number of trips of a loop, where it is unknown.
 ASSUMED_TRIPS = 1000
 # The assumed seconds of a host call: the time of Python code is unknown.
@@ -168,6 +188,69 @@ def _of_nest(op: Operation) -> Cost:
 def _flops(op: Operation) -> int:
     """The flops of one op on numbers."""
     return MATH_FLOPS if op.name.startswith("math.") else 1
+
+
+def kernel_cost(op: KernelOp) -> Cost:
+    """The flops of a loop op on floats, and the bytes of the elements it touches, each once.
+
+    The trips of a ForallOp's loops are not known: it has no flops, and the bytes of its buffers.
+    """
+    if isinstance(op, LoopOp):
+        points, reads = prod(op.extents), _touched(op, _uses(op)[0])
+        size = reads + _touched(op, _uses(op)[1])
+        body = sum(map(_float_flops, op.body.block.ops))
+        if isinstance(op, ContractOp):
+            epilogue = prod(op.extents[: op.free_dims]) * body
+            return Cost(contraction_flops=2 * points, scalar_flops=epilogue, bytes=size)
+        sums = zip(op.output_combiners, op.yielded, strict=False)
+        body += sum(combiner != "none" and is_float(v.type) for combiner, v in sums)
+        return Cost(scalar_flops=points * body, bytes=size)
+    if isinstance(op, RowsOp):
+        nests = [inner for inner in op.body.block.ops if isinstance(inner, LoopOp)]
+        once = sum(map(kernel_cost, nests), Cost())
+        return replace(once.times(op.blocks), bytes=_all_bytes((*op.inputs, *op.outputs)))
+    return Cost(bytes=_all_bytes((*op.inputs, *op.outputs, *op.results)))
+
+
+Uses = Sequence[tuple[SSAValue, Access | None]]
+
+
+def _uses(op: LoopOp) -> tuple[Uses, Uses]:
+    """What a nest reads and what it writes, with accesses."""
+    written = list(zip(op.outputs or op.results_, op.output_accesses, strict=True))
+    reads = list(zip(op.inputs, op.input_accesses, strict=True))
+    return [*reads, *(written[k] for k in op.starting_outputs)], written
+
+
+def _touched(op: LoopOp, uses: Uses) -> int:
+    """The bytes of elements: no more of a tensor than it has, or than there are points."""
+    elements: dict[SSAValue, int] = {}
+    for value, access in uses:
+        dims = range(len(op.extents))
+        if access is not None and all(row.symbol is None for row in access.rows):
+            dims = access.used
+        points = prod(op.extents[d] for d in dims)
+        elements[value] = min(elements.get(value, 0) + points, prod(_shape(value)))
+    return sum(count * _element_bytes(value) for value, count in elements.items())
+
+
+def _all_bytes(values: Iterable[SSAValue]) -> int:
+    return sum(prod(_shape(v)) * _element_bytes(v) for v in dict.fromkeys(values))
+
+
+def _shape(value: SSAValue) -> Sequence[int]:
+    return cast(ShapedType, value.type).get_shape()
+
+
+def _element_bytes(value: SSAValue) -> int:
+    return byte_size(cast(ShapedType, value.type).get_element_type())
+
+
+def _float_flops(op: Operation) -> int:
+    """The flops of one op on numbers; 0 unless it is arithmetic on floats."""
+    is_arithmetic = op.name.startswith(("arith.", "math.")) and not op.has_trait(ConstantLike)
+    computes_float = is_arithmetic and is_float(op.results[0].type) and op.name not in MOVES
+    return _flops(op) if computes_float else 0
 
 
 def _is_view(op: NestOp) -> bool:

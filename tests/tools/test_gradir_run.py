@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from gradir.profiling.limits import Limits
 from gradir.tools import gradir_run
 
 PROGRAM = """\
@@ -406,3 +408,36 @@ def test_files_say_open_extents(run: Run) -> None:
     np.save("matrix.npy", np.zeros((2, 2)))
     code, _, errors = run("refused.mlir", "--function", "dynamic", "--input", "matrix.npy")
     assert code == 1 and "expected float64 array of shape (?,), got float64" in errors
+
+
+def test_profile(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The results are those of one run; the profile is printed behind them, and written."""
+
+    def limits(threads: int) -> Limits:
+        return Limits(threads, {32: 1e12, 64: 1e12}, 1e10)
+
+    monkeypatch.setattr("gradir.profiling.run.measured_limits", limits)
+    monkeypatch.setattr("gradir.profiling.run.SECONDS", 0.001)
+    command = ["program.mlir", "--function", "total", "--random-inputs", "0"]
+    plain = run(*command)[1]
+    files = ["--profile-json", "p.json", "--profile-svg", "p.svg"]
+    code, output, errors = run(*command, "--profile", *files)
+    assert (code, errors) == (0, "") and output.startswith(plain)
+    assert "    program.mlir:9  %sum = array.sum %x" in output
+    assert json.loads(Path("p.json").read_text())["function"] == "total"
+    assert Path("p.svg").read_text().startswith("<svg")
+    assert run(*command, *files)[1] == plain
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--profile", "--interpret"], "a profile is of native code; leave --interpret out"),
+        (["--profile-svg", "no/p.svg"], "cannot write 'no/p.svg': No such file or directory"),
+    ],
+)
+def test_profile_refused(run: Run, options: list[str], message: str) -> None:
+    code, output, errors = run(
+        "program.mlir", "--function", "total", "--random-inputs", "0", *options
+    )
+    assert (code, output, errors) == (1, "", f"gradir-run: error: {message}\n")

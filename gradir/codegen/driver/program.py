@@ -13,6 +13,8 @@ no work thread 0 runs it alone, and then no thread waits inside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith, func, scf
 from xdsl.ir import Block, Operation, SSAValue
@@ -36,6 +38,7 @@ from gradir.codegen.driver.report import (
     KernelReport,
     Parameter,
     PhaseReport,
+    Timed,
     byte_size,
 )
 from gradir.codegen.driver.scalars import ScalarCode
@@ -55,6 +58,7 @@ from gradir.codegen.text.polls import POLL_DECLARATION, UNLIKELY_DEFINITION, Pol
 from gradir.codegen.text.target import MachineTarget
 from gradir.codegen.vector_math import collect
 from gradir.codegen.vector_math.target_functions import complete
+from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import LocatedError
 from gradir.dialects.loopnest.buffer_ops import ReserveOp, WindowOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
@@ -62,15 +66,27 @@ from gradir.dialects.loopnest.loopnest import KernelOp
 from gradir.passes.analysis.liveness import is_control_flow
 from gradir.passes.analysis.region_ops import blocks_of
 
+if TYPE_CHECKING:
+    from gradir.codegen.driver.stopwatch import Stopwatch
+
+    stopwatch = Stopwatch
+else:
+    stopwatch = deferred("gradir.codegen.driver.stopwatch", "Stopwatch")
+
 __all__ = [
     "CompiledProgram", "Constant", "HostCallSite", "KernelReport", "Parameter", "PhaseReport",
     "byte_size", "emit_program",
 ]  # fmt: skip
 
 
-def emit_program(function: func.FuncOp, target: MachineTarget, threads: int) -> CompiledProgram:
-    """The LLVM module of `function`, for at most `threads` threads."""
-    driver = _Driver(function, target, threads)
+def emit_program(
+    function: func.FuncOp, target: MachineTarget, threads: int, profile: bool = False
+) -> CompiledProgram:
+    """The LLVM module of `function`, for at most `threads` threads.
+
+    With `profile` the driver takes the time of its parts.
+    """
+    driver = _Driver(function, target, threads, profile)
     driver.function_block()
     return driver.program()
 
@@ -78,11 +94,14 @@ def emit_program(function: func.FuncOp, target: MachineTarget, threads: int) -> 
 class _Driver:
     """Walks the function's blocks and writes the driver that calls the kernels."""
 
-    def __init__(self, function: func.FuncOp, target: MachineTarget, threads: int):
+    def __init__(
+        self, function: func.FuncOp, target: MachineTarget, threads: int, profile: bool = False
+    ):
         self.function, self.target = function, target
         self.text = FunctionText()
         self.work = SharedWork(self.text, threads)
         self.table = TableWords(self.work)
+        self.stopwatch: Stopwatch | None = None
         self.host_calls: list[HostCallSite] = []
         # the async calls of the block that have not been waited for
         self.started: list[tuple[int, HostInvokeOp]] = []
@@ -101,6 +120,9 @@ class _Driver:
             chunk_of=self.polls.chunk,
             at_back_edge=self.polls.back_edge,
         )
+        if profile:
+            self.stopwatch = watch = stopwatch(self.work, self.table)
+            self.work.around_waits = lambda: watch.around(watch.waiting())
         # whether a block of a region ends with a barrier where memory was touched
         self.synchronizes = False
 
@@ -161,11 +183,19 @@ class _Driver:
         if isinstance(op, KernelOp):
             self.loop(op)
         elif is_control_flow(op):
-            self.flow(op)
+            with self.timed_flow(op):
+                self.flow(op)
         elif isinstance(op, HostInvokeOp):
             self.host_call(op)
         elif not self.scalars.emit(op):
             raise LocatedError(f"{op.name}: no native code for this op at buffer level", op)
+
+    def timed_flow(self, op: Operation) -> AbstractContextManager[None]:
+        """Around control flow of the function itself, in a profile."""
+        watch = self.stopwatch
+        if watch is None or op.parent_op() is not self.function:
+            return nullcontext()
+        return watch.apart(watch.loop(op))
 
     def is_declared(self, op: Operation) -> bool:
         """Nothing is left to write for `op` after `declare`."""
@@ -230,9 +260,10 @@ class _Driver:
         self.host_calls.append(HostCallSite.of_op(op))
         if op.is_async:
             self.started.append((number, op))
-            self.call_back(CALL, number, op.inputs, self.buffers.all_uses(op.inputs, writes=False))
+            uses = self.buffers.all_uses(op.inputs, writes=False)
+            self.call_back(CALL, number, op, op.inputs, uses)
         else:
-            self.call_back(CALL, number, op.operands, self.buffers.uses_of(op))
+            self.call_back(CALL, number, op, op.operands, self.buffers.uses_of(op))
 
     def wait_for_uses(self, op: Operation) -> None:
         """Wait for the async calls of which an op touches the outputs."""
@@ -255,11 +286,16 @@ class _Driver:
         """Wait for async calls, and write their outputs."""
         for number, op in calls:
             uses = self.buffers.all_uses(op.outputs, writes=True)
-            self.call_back(WAIT, number, op.outputs, uses)
+            self.call_back(WAIT, number, op, op.outputs, uses)
             self.started.remove((number, op))
 
     def call_back(
-        self, action: int, number: int, operands: Sequence[SSAValue], uses: Iterable[Use]
+        self,
+        action: int,
+        number: int,
+        op: HostInvokeOp,
+        operands: Sequence[SSAValue],
+        uses: Iterable[Use],
     ) -> None:
         """Thread 0, which is the caller's, calls back with the addresses of the buffers.
 
@@ -272,7 +308,10 @@ class _Driver:
             self.text.line(f"store ptr {self.buffers.pointer(operand)}, ptr {place}, align 8")
         code = ACTIONS * number + action
         arguments = f"ptr @{HOST_RECORDS}, i64 {code}, ptr {table}, ptr %table"
-        self.polls.leave_if(self.text.emit(f"call i64 @{HOST_SYMBOL}({arguments})"))
+        watch = self.stopwatch
+        with nullcontext() if watch is None else watch.around(watch.host(op), action == CALL):
+            stopped = self.text.emit(f"call i64 @{HOST_SYMBOL}({arguments})")
+        self.polls.leave_if(stopped)
 
     def loop(self, op: KernelOp) -> None:
         emitted = self.kernels.emitted(op)
@@ -287,11 +326,19 @@ class _Driver:
 
         reads = len(op.inputs)
         uses = [use for k, b in enumerate(buffers) for use in b.use(k >= reads)]
+        timed = None if self.stopwatch is None else self.stopwatch.kernel(op, emitted.report.name)
+        first = next((p for p in emitted.kernel.phases if p.items), None)
         for phase in emitted.kernel.phases:
-            self.work.phase(phase, arguments, uses)
+            self.work.phase(phase, arguments, uses, self.timed_phase(timed, phase is first))
             if emitted.kernel.polls:
                 self.polls.check()
         emitted.report.calls += 1
+
+    def timed_phase(self, timed: Timed | None, counts: bool) -> AbstractContextManager[None]:
+        """Around the call of a kernel's phase; the first one counts the kernel's calls."""
+        if timed is None or self.stopwatch is None:
+            return nullcontext()
+        return self.stopwatch.around(timed, counts)
 
     # The module.
 
@@ -319,6 +366,7 @@ class _Driver:
             kernels=tuple(e.report for e in self.kernels.all()),
             host_calls=tuple(self.host_calls),
             can_stop=self.work.can_stop,
+            timed=() if self.stopwatch is None else self.stopwatch.timed,
         )
 
     def module_text(self) -> str:
@@ -337,6 +385,8 @@ class _Driver:
             parts.append(POLL_DECLARATION)
         if self.work.can_stop or self.work.barriers:
             parts.append(UNLIKELY_DEFINITION)
+        if self.stopwatch is not None:
+            parts.append(self.stopwatch.function)
         parts += [*self.parts.texts, self.driver_text()]
         if self.scalars.grows:
             parts += [grow_function(self.target), trim_function(self.target, self.buffers.growing)]

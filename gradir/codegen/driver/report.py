@@ -21,6 +21,9 @@ from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 
 BufferType = MemRefType[Attribute]
 
+CLOCK = "clock_gettime"
+"""The function of the C library that a program for a profile calls."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -88,6 +91,26 @@ class KernelReport:
 
 
 @dataclass(frozen=True)
+class Timed:
+    """What a profile times: a kernel at some source lines, a host call, a loop, the barriers.
+
+    `ops` are the names of what it does, `lines` its files and line numbers. One call takes so many
+    `flops` (None where its data decides) on floats of `bits`, and touches so many `bytes`. `calls`
+    and `nanoseconds` are the words of the table that count.
+    """
+
+    kind: str
+    name: str
+    ops: tuple[str, ...]
+    lines: tuple[tuple[str, int], ...]
+    flops: int | None
+    bytes: int
+    bits: int
+    calls: int
+    nanoseconds: int
+
+
+@dataclass(frozen=True)
 class CompiledProgram:
     """One function as LLVM text, and what a caller must know to run `entry(ptr table)`.
 
@@ -96,7 +119,7 @@ class CompiledProgram:
     its records, and the result that it belongs to or -1; the caller frees the memory, and does not
     use a table again after an error. Where an input or result is a tape, `input_tapes` or
     `result_tapes` has an entry for each; a tape is handed over as several buffers. A call that
-    `can_stop` comes back to Python while it runs.
+    `can_stop` comes back to Python while it runs. Only programs for a profile have `timed` things.
     """
 
     name: str
@@ -115,6 +138,7 @@ class CompiledProgram:
     kernels: tuple[KernelReport, ...]
     host_calls: tuple[HostCallSite, ...] = ()
     can_stop: bool = False
+    timed: tuple[Timed, ...] = ()
     entry: str = ENTRY
 
 

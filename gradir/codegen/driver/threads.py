@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from math import inf
 
@@ -57,6 +57,7 @@ class SharedWork:
         self.threads = threads
         self.can_stop = False
         self.prologue: list[str] = []
+        self.around_waits: Callable[[], AbstractContextManager[None]] = nullcontext
         self.barriers = 0
         self.shared_phases = 0
         self._shares: dict[int, tuple[str, ...]] = {}
@@ -85,8 +86,18 @@ class SharedWork:
         shared = ((p, trips) for p, trips in phases if self.is_shared(p))
         return any(trips is None or p.cost * trips > PROGRAM_COST for p, trips in shared)
 
-    def phase(self, phase: KernelPhase, arguments: Callable[[], str], uses: Sequence[Use]) -> None:
-        """Call one phase; `arguments` writes what stands before the first and last item."""
+    def phase(
+        self,
+        phase: KernelPhase,
+        arguments: Callable[[], str],
+        uses: Sequence[Use],
+        around: AbstractContextManager[None] | None = None,
+    ) -> None:
+        """Call one phase; `arguments` writes what stands before the first and last item.
+
+        `around` writes what stands around the call.
+        """
+        around = around or nullcontext()
         if phase.items == 0:
             return
 
@@ -95,11 +106,12 @@ class SharedWork:
 
         if not self.is_shared(phase):
             self.on_thread_zero(uses, phase.cost)
-            call("0", str(phase.items))
+            with around:
+                call("0", str(phase.items))
             return
         self.on_all_threads(uses)
         begin, end = self._share(phase.items)
-        with self.text.when(self.text.emit(f"icmp slt i64 {begin}, {end}"), "share"):
+        with around, self.text.when(self.text.emit(f"icmp slt i64 {begin}, {end}"), "share"):
             call(begin, end)
         self.shared_phases += 1
 
@@ -132,7 +144,9 @@ class SharedWork:
             return
         self.join()
         if self.threads > 1:
-            leaving = self.text.emit(f"icmp ne i64 {self.text.emit(self._barrier())}, 0")
+            with self.around_waits():
+                met = self.text.emit(self._barrier())
+            leaving = self.text.emit(f"icmp ne i64 {met}, 0")
             on = self.text.fresh("on")
             self.text.line(f"br i1 {leaving}, label %{RETURN}, label %{on}, {UNLIKELY}")
             self.text.label(on)

@@ -105,6 +105,15 @@ class Compiled:
 
         return self._run(code, call, leaves, entries)
 
+    def profile(self, leaves: Sequence[Any]) -> Any:
+        """The profile of calls without `out`; donated arrays are copied, and stay."""
+        code, outputs = self.shared, None
+        if self.donation is not None:
+            self.donation.require_writable(leaves)
+            taken = self.donation.taken
+            outputs = [None if leaf is None else np.array(leaves[leaf]) for leaf in taken]
+        return code.executable.profile(*code.inputs(leaves), out=outputs)
+
     @property
     def nesting(self) -> Tree:
         """The nesting of the results."""
@@ -240,6 +249,19 @@ class Jitted(Copied):
         made = self._traced(leaves, tree, lambda: (args, kwargs))
         _ = made.executable
         return made
+
+    @public
+    def profile(self, *args: Any, **kwargs: Any) -> Any:
+        """The time of each kernel in calls with these arguments: a gradir.profiling.Profile.
+
+        The function is compiled once more, with clocks between its kernels, and called some times.
+        """
+        if tracing() is not None:
+            raise TraceError("jit: a profile is of calls with arrays, and this is a traced one")
+        leaves, tree = flatten((args, kwargs))
+        made = self._traced(leaves, tree, lambda: (args, kwargs))
+        require_not_donated(leaves, made.traced.names, made.traced.name)
+        return made.profile(leaves)
 
     def _traced(
         self, leaves: Sequence[Any], tree: Tree, arguments: Callable[[], Arguments]

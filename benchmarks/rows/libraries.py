@@ -1,0 +1,85 @@
+"""Value and gradient of one model in gradir and in its peers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import harness
+import numpy as np
+
+from rows.names import GradirNames, JaxNames, TorchNames
+
+Model = Callable[..., Any]
+"""A number from a library's names and arrays."""
+
+
+def jitted(model: Model, wrt: Sequence[int], threads: int, **options: Any) -> Any:
+    """gradir's value and gradient of a model."""
+    gradir, names = harness.library("gradir"), GradirNames()
+
+    def value(*inputs: Any) -> Any:
+        return model(names, *inputs)
+
+    return gradir.jit(gradir.value_and_grad(value, argnums=tuple(wrt), **options), threads=threads)
+
+
+def in_gradir(model: Model, inputs: Sequence[Any], wrt: Sequence[int], threads: int) -> Any:
+    compiled = jitted(model, wrt, threads)
+    return lambda: compiled(*inputs)
+
+
+def in_jax(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> harness.Call:
+    """`jax.jit` of `jax.value_and_grad`."""
+    jax, names = harness.library("jax"), JaxNames()
+    jax.config.update("jax_enable_x64", True)
+    arrays = [jax.numpy.asarray(x) for x in inputs]
+
+    def value(*inputs: Any) -> Any:
+        return model(names, *inputs)
+
+    compiled = jax.jit(jax.value_and_grad(value, argnums=tuple(wrt)))
+    return lambda: jax.block_until_ready(compiled(*arrays))
+
+
+def in_torch(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> harness.Call:
+    """PyTorch's eager mode."""
+    torch, names = harness.library("torch"), TorchNames()
+    tensors = [torch.from_numpy(np.asarray(x)) for x in inputs]
+    wanted = [tensors[k].requires_grad_() for k in wrt]
+
+    def call() -> object:
+        value = model(names, *tensors)
+        return value, torch.autograd.grad(value, wanted)
+
+    return call
+
+
+def in_torch_compiled(model: Model, inputs: Sequence[Any], wrt: Sequence[int]) -> harness.Call:
+    """`torch.compile` of value and gradient at once."""
+    torch, names = harness.library("torch"), TorchNames()
+    tensors = [torch.from_numpy(np.asarray(x)) for x in inputs]
+
+    def value(*inputs: Any) -> Any:
+        return model(names, *inputs)
+
+    return harness.torch_compiled_gradient(value, tensors, tuple(wrt))
+
+
+def differentiated(
+    model: Model,
+    inputs: Sequence[Any],
+    wrt: Sequence[int],
+    threads: int,
+    peers: Sequence[str] = ("JAX", "PyTorch"),
+) -> list[harness.Contender]:
+    """gradir and peers with value and gradient of one model."""
+    made = {
+        "JAX": harness.Contender("JAX", lambda: in_jax(model, inputs, wrt), "jax"),
+        "PyTorch": harness.Contender("PyTorch", lambda: in_torch(model, inputs, wrt), "torch"),
+        "torch.compile": harness.Contender(
+            "torch.compile", lambda: in_torch_compiled(model, inputs, wrt), "torch"
+        ),
+    }
+    ours = harness.Contender("gradir", lambda: in_gradir(model, inputs, wrt, threads), "gradir")
+    return [ours, *(made[peer] for peer in peers)]

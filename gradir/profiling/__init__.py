@@ -1,0 +1,1 @@
+"""Profiles of compiled functions: the time of each kernel beside the limits of the machine."""

@@ -1,0 +1,142 @@
+"""The command line of gradir-run."""
+
+from __future__ import annotations
+
+import argparse
+
+PROGRAM = "gradir-run"
+
+INTEGER_BOUND = 8
+"""Random integers are drawn from [0, INTEGER_BOUND)."""
+
+LONGEST_TIMEOUT = 10_000_000
+"""Seconds; a limit of the timers of all systems."""
+
+SHOWN_WHOLE = 100
+"""Arrays of more elements than this are printed in part: three entries from each end of an axis."""
+
+DESCRIPTION = "Run a function of a program in MLIR syntax once and print its results."
+
+EPILOG = f"""\
+inputs:
+  The files of --input are the first arguments of the function, in order. Their shapes and element
+  types must be exactly those of the function; an extent that it leaves open (?) is that of the
+  file. --random-inputs makes the other arguments: floats
+  are standard normal, integers uniform in [0, {INTEGER_BOUND}), booleans true or false alike.
+  Each depends on the seed, its position, shape and type only. A bf16 array is the file that
+  numpy.save makes of an ml_dtypes.bfloat16 array.
+
+output:
+  For each result a line `result0: float32[64,10]` and its values, on the same line if there is only
+  one: `result0: float32[] = 2.302585`. The name of the returned value follows, as in `// %loss`.
+  Arrays of more than {SHOWN_WHOLE} elements are shortened.
+
+examples:
+  gradir-run program.mlir --function f --random-inputs 0
+  gradir-run program.mlir --function f --input x.npy --input w.npy --output-dir results
+  gradir-run program.mlir -p 'gradir-gradient{{function=f mode=grad}}' --function f_grad \\
+    --random-inputs 0
+"""
+
+
+class Arguments(argparse.Namespace):
+    """The command line."""
+
+    file: str
+    function: str | None
+    input: list[str]
+    random_inputs: int | None
+    output_dir: str | None
+    passes: str | None
+    threads: int | None
+    timeout: float | None
+    interpret: bool
+    profile: bool
+    profile_json: str | None
+    profile_svg: str | None
+    trust_input: bool
+    precision: int
+    traceback: bool
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = made.add_argument
+    add("file", metavar="FILE", help="the program; - reads standard input")
+    add("--function", metavar="NAME", help="the function to run; not needed if there is only one")
+    add("--input", metavar="FILE.npy", action="append", default=[], help="an argument's array")
+    add(
+        "--random-inputs",
+        metavar="SEED",
+        type=_seed,
+        help="make the arguments for which there is no --input from this seed",
+    )
+    add("--output-dir", metavar="DIR", help="write result0.npy, result1.npy, ... to this folder")
+    add("-p", "--passes", metavar="PIPELINE", help="run these passes first, as with gradir-opt -p")
+    add(
+        "--threads",
+        metavar="N",
+        type=_count,
+        help="use at most so many threads; default: all cores",
+    )
+    add(
+        "--timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        help="end with an error if reading, compiling and running take longer than this",
+    )
+    add("--interpret", action="store_true", help="use the NumPy interpreter, not native code")
+    add(
+        "--profile",
+        action="store_true",
+        help="print behind the results how long each kernel of the native code takes, beside the "
+        "limits of this machine; the function is called some hundred times for it",
+    )
+    add("--profile-json", metavar="FILE", help="write that profile as JSON")
+    add("--profile-svg", metavar="FILE", help="write it as a picture")
+    add(
+        "--trust-input",
+        action="store_true",
+        help="run loop nests and buffers that are not proven to stay inside of their memory: the "
+        "program can then read and write all memory of this process",
+    )
+    add(
+        "--precision",
+        metavar="DIGITS",
+        type=_count,
+        default=6,
+        help="print so many digits after the point; default: %(default)s",
+    )
+    add("--traceback", action="store_true", help="show where in gradir an error comes from")
+    return made
+
+
+def _seed(text: str) -> int:
+    return _integer(text, 0, (1 << 32) - 1)
+
+
+def _count(text: str) -> int:
+    return _integer(text, 1, 1024)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds <= LONGEST_TIMEOUT:
+        message = f"expected a number of seconds above 0, at most {LONGEST_TIMEOUT}, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return seconds
+
+
+def _integer(text: str, low: int, high: int) -> int:
+    if not (text.isascii() and text.isdigit() and low <= int(text) <= high):
+        message = f"expected an integer from {low} to {high}, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)

@@ -38,18 +38,23 @@ def _type(shape: Shape, dtype: Any, default: type | Attribute = float) -> AnyTen
 
 @public
 def asarray(value: Any, dtype: Any = None) -> Tracer:
-    """An array, a number or nested lists of numbers as a traced array of the dtype."""
+    """An array, a number or nested lists of numbers as a traced array of the dtype.
+
+    A traced array of the dtype is itself the result, and another with `array`, which copies.
+    """
     kind = None if dtype is None else element_named(dtype)
     if kind is not None and isinstance(value, list | tuple):
         return constant(value, kind)
     made = lifted(value, kind)
-    return made if kind is None else _of_type(made, kind)
+    if kind is None or (kind == element(made) and not made.weak):
+        return made
+    return _of_type(made, kind)
 
 
 def _of_type(x: Tracer, kind: Attribute) -> Tracer:
-    """x with elements of a requested type, which is not weak."""
+    """A copy of x with elements of a requested type, which is not weak."""
     made = converted(x, kind)
-    return Tracer(made.trace, made.ssa) if made.weak else made
+    return Tracer(made.trace, made.ssa)
 
 
 @public
@@ -62,13 +67,31 @@ def full(shape: Shape, value: Any, dtype: Any = None) -> Tracer:
         return filled(value, _type(shape, dtype, default_of(value)))
     number = lifted(value)
     type_ = _type(shape, dtype, element(number))
-    return spread(number, shape_of(type_), type_.element_type)
+    return spread(number, shape_of(type_), type_.element_type).copy()
 
 
 @public
 def zeros(shape: Shape, dtype: Any = None) -> Tracer:
     """Zeros; float64 without a dtype."""
     return filled(0, _type(shape, dtype))
+
+
+@public
+def empty(shape: Shape, dtype: Any = None) -> Tracer:
+    """An array to assign to, of zeros; float64 without a dtype."""
+    return zeros(shape, dtype)
+
+
+@public
+def array(value: Any, dtype: Any = None) -> Tracer:
+    """A copy of what asarray gives."""
+    return asarray(value, dtype).copy()
+
+
+@public
+def copy(x: Any) -> Tracer:
+    """x as an array of its own: what is assigned to one does not show in the other."""
+    return lifted(x).copy()
 
 
 @public
@@ -182,6 +205,9 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     asarray,
     full,
     zeros,
+    empty,
+    array,
+    copy,
     ones,
     full_like,
     zeros_like,

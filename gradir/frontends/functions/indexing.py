@@ -19,17 +19,33 @@ from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.shapes import is_bool, is_float, tensor
 from gradir.errors import IndexOutOfRange
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.tracing.memory import as_view
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, lifted
 
 
 def get(x: Tracer, key: Any) -> Tracer:
-    """x[key]."""
+    """x[key]; a view unless it has an array of indices, or is one number."""
     entries = entries_of(x, key)
     require_one_array(entries)
-    sliced = _sliced(x, [e for e in entries if e is not None])
-    return _shaped(sliced, entries)
+    made = _read(x, entries)
+    keys = cast(tuple[Any, ...], key) if isinstance(key, tuple) else (key,)
+    if any(isinstance(e, Tracer) and e.ndim for e in entries):
+        return made
+    if not made.shape and not any(k is Ellipsis for k in keys):
+        return made
+    # the numbers among the keys as they are now
+    kept = tuple(k.copy() if isinstance(k, Tracer) else k for k in keys)
+
+    def write(base: Tracer, value: Tracer) -> Tracer:
+        return base.at[kept].set(value)
+
+    return as_view(x, made, lambda base: _read(base, entries_of(base, kept)), write, key)
+
+
+def _read(x: Tracer, entries: list[Any]) -> Tracer:
+    return _shaped(_sliced(x, [e for e in entries if e is not None]), entries)
 
 
 def require_one_array(entries: Sequence[Any]) -> None:
@@ -47,20 +63,43 @@ def entries_of(x: Tracer, key: Any) -> list[Any]:
     keys = cast(tuple[Any, ...], key) if isinstance(key, tuple) else (key,)
     given = [_entry(k) for k in keys]
     used = len([g for g in given if g is not None and g is not Ellipsis])
-    if given.count(Ellipsis) > 1 or used > x.ndim:
+    if len([g for g in given if g is Ellipsis]) > 1 or used > x.ndim:
         raise refusal(f"index: at most {x.ndim} entries and one ... expected, got {len(given)}")
     at = next((k for k, g in enumerate(given) if g is Ellipsis), len(given))
-    return [*given[:at], *[slice(None)] * (x.ndim - used), *given[at + 1 :]]
+    entries = [*given[:at], *[slice(None)] * (x.ndim - used), *given[at + 1 :]]
+    extents = iter(x.shape)
+    return [e if e is None else _unmasked(e, next(extents)) for e in entries]
+
+
+def is_mask(key: Any) -> bool:
+    """Whether a key is a mask of rank 1 whose values are known: it stands for indices."""
+    return (
+        isinstance(key, list | np.ndarray)
+        and all(isinstance(k, bool | np.bool_) for k in cast(Any, key))
+        and len(cast(Any, key)) > 0
+    )
+
+
+def _unmasked(entry: Any, extent: int) -> Any:
+    """An entry; for a mask the indices of its true elements."""
+    if not isinstance(entry, np.ndarray):
+        return entry
+    mask = cast(np.ndarray[Any, Any], entry)
+    if len(mask) != extent:
+        raise refusal(f"index: a mask of {extent} elements expected, got one of {len(mask)}")
+    return lifted(np.flatnonzero(mask))
 
 
 def _entry(key: Any) -> Any:
-    """None, ..., a slice, an int, or a traced array of integers."""
+    """None, ..., a slice, an int, a mask, or a traced array of integers."""
     is_array = isinstance(key, list | np.ndarray) and np.ndim(cast(Any, key)) > 0
     if key is None or key is Ellipsis or isinstance(key, slice):
         return cast(Any, key)
     if isinstance(key, bool | np.bool_):
         raise refusal("index: expected integers, slices, ... or None, got a bool")
     if is_array:
+        if is_mask(key):
+            return np.asarray(cast(Any, key))
         key = lifted(cast(Any, key))
     if not isinstance(key, Tracer):
         try:

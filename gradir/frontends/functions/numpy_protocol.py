@@ -9,10 +9,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
+from gradir.frontends.functions.assignment import copy_to, into
 from gradir.frontends.functions.creation import full_like
-from gradir.frontends.functions.sugar import reshape, tensordot, transpose
+from gradir.frontends.functions.sugar import tensordot
+from gradir.frontends.functions.views import reshape, transpose
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
 from gradir.frontends.tracing.tracing import lifted
@@ -28,6 +30,13 @@ _ACCUMULATE = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 def of_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What a ufunc, or a method of it, gives of traced arrays."""
     name = f"numpy.{ufunc.__name__}"
+    out, options = _out(options)
+    if out is not None:
+        made = of_ufunc(ufunc, method, inputs, options)
+        is_spread = method == "__call__" and ufunc.signature is None
+        return into(f"{name}: out", out, made, is_spread)
+    if method == "at" and ufunc.__name__ in ("add", "subtract"):
+        return _scattered(f"{name}.at", ufunc.__name__, *inputs)
     names = {"reduce": _REDUCE, "accumulate": _ACCUMULATE}.get(method)
     if names is not None and ufunc.__name__ in names:
         given = {"axis": 0, **options}
@@ -39,12 +48,23 @@ def of_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Mapping[st
         raise refusal(f"{name}.{method}: not there for traced arrays; call {name}")
     if ufunc.__name__ not in FUNCTIONS:
         raise _unknown(name, ufunc.__name__)
-    if options.get("out") is not None:
-        raise refusal(
-            f"{name}: out is for arrays with values; write y = {name}(...), and in place of "
-            "y += x of a NumPy array y and a traced x, y = y + x"
-        )
     return _called(name, _function(ufunc.__name__), inputs, options)
+
+
+def _out(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The array to write into, and the other options."""
+    rest = dict(options)
+    out = rest.pop("out", None)
+    if isinstance(out, tuple):  # a ufunc's
+        [out] = cast(tuple[Any, ...], out)
+    return out, rest
+
+
+def _scattered(name: str, method: str, target: Any, key: Any, values: Any) -> None:
+    """numpy.add.at: each of the values is added, also where a place is named twice."""
+    if not isinstance(target, Tracer):
+        into(name, target, lifted(values), is_spread=True)  # which refuses it
+    into(name, target, getattr(target.at[key], method)(values), is_spread=False)
 
 
 def of_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -52,6 +72,9 @@ def of_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     name = f"{function.__module__}.{function.__name__}"
     if name not in _KNOWN:
         raise _unknown(name, function.__name__)
+    out, kwargs = _out(kwargs)
+    if out is not None:
+        return into(f"{name}: out", out, of_function(function, args, kwargs), is_spread=False)
     ours, count = _KNOWN[name]
     found = _function(ours) if isinstance(ours, str) else ours
     operands, options = _bound(function, args, kwargs, count)
@@ -113,20 +136,11 @@ def _inner(a: Any, b: Any) -> Any:
     return tensordot(left, right, ([left.ndim - 1], [right.ndim - 1]))
 
 
-def _ravel(a: Any) -> Any:
-    return reshape(a, -1)
-
-
 def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     value = lifted(a)
     axes = list(range(value.ndim))
     axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
     return transpose(value, axes)
-
-
-def _copy(a: Any) -> Any:
-    value = lifted(a)
-    return Tracer(value.trace, value.ssa, value.weak)
 
 
 def _cumulative(name: str) -> Callable[..., Any]:
@@ -189,9 +203,10 @@ _KNOWN: dict[str, tuple[str | Callable[..., Any], int]] = {
     "numpy.mean": (_mean, 1),
     "numpy.dot": (_dot, 2),
     "numpy.inner": (_inner, 2),
-    "numpy.ravel": (_ravel, 1),
+    "numpy.ravel": ("ravel", 1),
     "numpy.swapaxes": (_swapaxes, 3),
-    "numpy.copy": (_copy, 1),
+    "numpy.copy": ("copy", 1),
+    "numpy.copyto": (copy_to, 2),
     "numpy.concatenate": (_joined, 1),
     "numpy.concat": (_joined, 1),
     "numpy.cumsum": (_cumulative("cumulative_sum"), 1),

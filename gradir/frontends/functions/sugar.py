@@ -6,13 +6,9 @@ They compute the op's attributes (a shape, an axis, a type) or combine a few ops
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod as product
-from operator import index
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import i1, i64
-from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.arithmetic import ClipOp, PowOp
 from gradir.dialects.array.comparison import BitwiseXorOp, LogicalNotOp, WhereOp
@@ -21,16 +17,11 @@ from gradir.dialects.array.dot_general import DotGeneralOp
 from gradir.dialects.array.einsum import EinsumOp
 from gradir.dialects.array.elementwise import MaximumOp, MinimumOp, SquareOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp, TakeOp
-from gradir.dialects.array.movement import (
-    BroadcastToOp,
-    ExpandDimsOp,
-    PermuteDimsOp,
-    ReshapeOp,
-)
 from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.statistics import ProdOp
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import byte_size, is_bool, is_float, normalize_axes, tensor
+from gradir.dialects.base.shapes import byte_size, is_bool, is_float
+from gradir.frontends.functions.axes import integers, is_one
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import (
     common_shape,
@@ -40,7 +31,7 @@ from gradir.frontends.functions.promotion import (
     spread,
 )
 from gradir.frontends.tracing.source_locations import public, refusal
-from gradir.frontends.tracing.spec import as_shape, element_named
+from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, is_number, lifted
 
@@ -51,8 +42,8 @@ Axis = int | Sequence[int] | None
 
 @public
 def positive(x: Any) -> Tracer:
-    """x."""
-    return lifted(x)
+    """A copy of x."""
+    return lifted(x).copy()
 
 
 @public
@@ -172,119 +163,6 @@ def cumulative_prod(
     return _cumulative(CumulativeProdOp, x, axis, dtype, exclusive=exclusive, reverse=reverse)
 
 
-# Shapes.
-
-
-@public
-def reshape(x: Any, shape: Sequence[int] | int) -> Tracer:
-    """The elements in row-major order under another shape; one extent may be -1.
-
-    vjp: reshape back
-    """
-    value = lifted(x)
-    extents = _extents(value, shape)
-    if extents == value.shape:
-        return value
-    return emit_one(ReshapeOp, value, type=tensor(extents, element(value)))
-
-
-def _extents(x: Tracer, shape: Any) -> tuple[int, ...]:
-    """A shape with -1, if any, replaced by the remaining extent."""
-    if isinstance(shape, Tracer):
-        raise refusal(f"reshape: the shape must be known while tracing, got {shape!r}")
-    extents = list(cast(Any, shape)) if isinstance(shape, Sequence | np.ndarray) else [shape]
-    if extents.count(-1) == 1:
-        rest = product(as_shape([n for n in extents if n != -1]))
-        if rest == 0 or x.size % rest:
-            raise refusal(f"reshape: {extents} must hold {x.size} elements, got {x!r}")
-        extents[extents.index(-1)] = x.size // rest
-    return as_shape(extents)
-
-
-@public
-def broadcast_to(x: Any, shape: Sequence[int] | int) -> Tracer:
-    """x repeated to a shape.   vjp: sum over the repeated axes"""
-    value = lifted(x)
-    extents = as_shape(shape)
-    if extents == value.shape:
-        return value
-    return emit_one(BroadcastToOp, value, type=tensor(extents, element(value)))
-
-
-@public
-def broadcast_arrays(*arrays: Any) -> tuple[Tracer, ...]:
-    """The arrays, each repeated to their common broadcast shape."""
-    values = [lifted(a) for a in arrays]
-    shape = common_shape("broadcast_arrays", values)
-    return tuple(spread(v, shape, element(v)) for v in values)
-
-
-@public
-def expand_dims(x: Any, axis: int | Sequence[int] = 0) -> Tracer:
-    """New axes of extent 1 at the places `axis` of the result.   vjp: reshape"""
-    return apply(ExpandDimsOp, {"x": x, "axis": axis})
-
-
-@public
-def transpose(x: Any, axes: Sequence[int] | None = None) -> Tracer:
-    """The axes in another order, reversed where None.   vjp: permuted back"""
-    value = lifted(x)
-    order = range(value.ndim)[::-1] if axes is None else axes
-    return apply(PermuteDimsOp, {"x": value, "axes": list(order)})
-
-
-@public
-def matrix_transpose(x: Any) -> Tracer:
-    """The last two axes exchanged.   vjp: exchanged back"""
-    value = lifted(x)
-    if value.ndim < 2:
-        raise refusal(f"matrix_transpose: expected an array of rank >= 2, got {value!r}")
-    return transpose(value, [*range(value.ndim - 2), value.ndim - 1, value.ndim - 2])
-
-
-@public
-def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Tracer:
-    """The axes `source` at the places `destination`, the others in their order."""
-    value = lifted(x)
-    froms, tos = _axes(value, source), _axes(value, destination)
-    if len(froms) != len(tos):
-        raise refusal(f"moveaxis: as many places as axes expected, got {len(tos)} and {len(froms)}")
-    order = [d for d in range(value.ndim) if d not in froms]
-    for to, axis in sorted(zip(tos, froms, strict=True)):
-        order.insert(to, axis)
-    return transpose(value, order)
-
-
-def _axes(x: Tracer, axes: int | Sequence[int]) -> list[int]:
-    try:
-        return normalize_axes(_integers(axes), x.ndim)
-    except VerifyException as error:
-        raise refusal(str(error)) from None
-    except TypeError:
-        raise refusal(f"axes must be an integer or integers, got {axes!r}") from None
-
-
-def _integers(given: Any) -> list[int]:
-    """One integer, or several; TypeError for other values."""
-    listed = [given] if _is_one(given) else list(given)
-    if any(isinstance(each, bool | np.bool_) for each in listed):
-        raise TypeError
-    return [index(each) for each in listed]
-
-
-def _is_one(given: Any) -> bool:
-    return not isinstance(given, Sequence) and np.ndim(given) == 0
-
-
-@public
-def unstack(x: Any, axis: int = 0) -> tuple[Tracer, ...]:
-    """The slices of x along an axis, without that axis."""
-    value = lifted(x)
-    [at] = _axes(value, axis)
-    moved = moveaxis(value, at, 0)
-    return tuple(cast(Any, moved)[k] for k in range(moved.shape[0]))
-
-
 # Elements by index, and contractions by name.
 
 
@@ -325,13 +203,13 @@ def tensordot(lhs: Any, rhs: Any, axes: int | Sequence[int | Sequence[int]] = 2)
 def _pairs(axes: Any, left: Tracer, right: Tracer) -> tuple[list[int], list[int]]:
     """The summed axes of both operands of `tensordot`."""
     try:
-        if _is_one(axes):
-            [count] = _integers(axes)
+        if is_one(axes):
+            [count] = integers(axes)
             if 0 <= count <= min(left.ndim, right.ndim):
                 return list(range(left.ndim - count, left.ndim)), list(range(count))
         else:
             of_left, of_right = axes
-            return _integers(of_left), _integers(of_right)
+            return integers(of_left), integers(of_right)
     except (TypeError, ValueError):
         pass
     raise refusal(
@@ -350,14 +228,6 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     prod,
     cumulative_sum,
     cumulative_prod,
-    reshape,
-    broadcast_to,
-    broadcast_arrays,
-    expand_dims,
-    transpose,
-    matrix_transpose,
-    moveaxis,
-    unstack,
     take,
     take_along_axis,
     einsum,

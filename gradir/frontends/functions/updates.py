@@ -43,7 +43,7 @@ class At:
     __slots__ = ("_x",)
 
     def __init__(self, x: Tracer):
-        self._x = x
+        self._x = x.copy()
 
     @public
     def __getitem__(self, key: Any) -> Place:
@@ -62,6 +62,12 @@ class Place:
 
     def __init__(self, x: Tracer, key: Any):
         self._x, self._key = x, key
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of x[key]."""
+        entries = entries_of(self._x, self._key)
+        return tuple(_shape(entries, _axes(self._x, entries)))
 
     @public
     def get(self) -> Tracer:
@@ -113,11 +119,10 @@ class Place:
                 f"x.at[...]: values must be of the kind of x or a lower one, got {given!r} for "
                 f"{type_text(x.type)}; convert with .astype"
             )
-        of_axes = zip([e for e in entries if e is not None], x.shape, strict=True)
-        axes = [_Axis(entry, n, d) for d, (entry, n) in enumerate(of_axes)]
+        axes = _axes(x, entries)
         part = spread(given, _shape(entries, axes), element(x))
         if 0 in part.shape:
-            return x
+            return x.copy()
         kept = [n for axis in axes for n in axis.extents]
         if part.shape != tuple(kept):
             part = emit_one(ReshapeOp, part, type=tensor(kept, element(x)))
@@ -146,6 +151,11 @@ class _Axis:
     @property
     def is_whole(self) -> bool:
         return not isinstance(self.entry, Tracer) and self.places == range(self.extent)
+
+
+def _axes(x: Tracer, entries: Sequence[Any]) -> list[_Axis]:
+    of_axes = zip([e for e in entries if e is not None], x.shape, strict=True)
+    return [_Axis(entry, n, d) for d, (entry, n) in enumerate(of_axes)]
 
 
 def _shape(entries: Sequence[Any], axes: Sequence[_Axis]) -> list[int]:

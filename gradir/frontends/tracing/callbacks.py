@@ -29,7 +29,13 @@ def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
         signature.bind(*given, **named)
     except TypeError as error:
         raise _refused(what, bare, len(given) + len(named), error) from None
-    return function(*args, **kwargs)
+    try:
+        return function(*args, **kwargs)
+    except ValueError as error:
+        # of NumPy, where an array of its own is assigned a traced number
+        if isinstance(error.__cause__, TraceError):
+            raise error.__cause__ from None
+        raise
 
 
 def _refused(what: str, function: Callable[..., Any], count: int, error: TypeError) -> TraceError:

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.api import Module
 from gradir.errors import ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.memory import Memory
 from gradir.frontends.tracing.source_locations import (
     SOURCES,
     at,
@@ -87,6 +88,7 @@ def traced(
     for label, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
         arguments.append(Tracer(trace, ssa, weak))
         arguments[-1].named(label)
+        arguments[-1].memory = Memory(label)
     place = place or location_of_function(function)
     with gradir_errors(SOURCES, location()), paused_gc():
         with running(trace):

@@ -2,7 +2,7 @@
 
 They have the operators, attributes and methods of the Array API's arrays; each is the function of
 gradir.numpy with the same meaning, which that module registers here. They have a shape and a dtype
-but no values: a read of values is refused.
+but no values: a read of values is refused. Assignment gives an array another SSA value (`memory`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import AnyTensor
+from gradir.frontends.tracing.memory import Memory, View, refresh
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.runtime.row_slices import RowSlices
@@ -27,11 +28,12 @@ _CHOICE = (
     "choose with gradir.cond, gradir.while_loop or gradir.numpy.where instead of if, while, and, "
     "or, not"
 )
-_VALUE = "return it from the traced function and ask for it outside"
-_UNCHANGED = (
-    "traced arrays do not change; make another with x.at[key].set(values), x.at[key].add(values) "
-    "or gradir.numpy.where"
+_ZEROS = (
+    "an array to assign to is made by gradir.numpy.zeros, or by numpy.zeros_like(x) of a traced x"
 )
+_ARRAY = f"compute with gradir.numpy instead of numpy; {_ZEROS}"
+_VALUE = "return it from the traced function and ask for it outside"
+_NUMBER = f"{_VALUE}; {_ZEROS}"
 
 
 FUNCTIONS: dict[str, Any] = {}
@@ -55,6 +57,18 @@ def _swapped(name: str) -> Any:
     @public
     def operator(self: Tracer, other: object) -> Any:
         return _function(name)(other, self) if _is_operand(other) else NotImplemented
+
+    return operator
+
+
+def _in_place(name: str) -> Any:
+    """An operator such as +=. Arrays of rank 0 do not change: Python makes `y = y + x` of it."""
+
+    @public
+    def operator(self: Tracer, other: object) -> Any:
+        if not self.shape or not _is_operand(other):
+            return NotImplemented
+        return _function("updated")(self, name, other)
 
     return operator
 
@@ -86,27 +100,54 @@ def _is_operand(value: object) -> bool:
 
 
 class Tracer:
-    """A traced array: an SSA value of a trace. `weak`: it promotes as a Python number."""
+    """A traced array: an SSA value of a trace. `weak`: it promotes as a Python number.
 
-    __slots__ = ("ssa", "trace", "weak")
+    `home` is the block that the array was made in; `view` tells what it is a view of.
+    """
+
+    __slots__ = ("_ssa", "home", "memory", "trace", "view", "weak")
     __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __init__(self, trace: Trace, ssa: SSAValue, weak: bool = False):
         self.trace = trace
-        self.ssa = ssa
+        self.home = trace.blocks[-1]
+        self._ssa = ssa
         self.weak = weak
+        self.memory: Memory | None = None
+        self.view: View | None = None
+
+    @property
+    def ssa(self) -> SSAValue:
+        """The SSA value; a view whose base was written since is read again."""
+        if self.memory is not None:
+            refresh(self, self.memory)
+        return self._ssa
+
+    def bind(self, ssa: SSAValue, trace: Trace) -> None:
+        """Another SSA value of the same type."""
+        self._ssa, self.trace = ssa, trace
+
+    @public
+    def copy(self) -> Tracer:
+        """The array as one of its own: what is assigned to one does not show in the other."""
+        return Tracer(self.trace, self.ssa, self.weak)
 
     def named(self, name: str) -> None:
         """Name the SSA value, if it has no name and this one is valid."""
-        if self.ssa.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):
-            self.ssa.name_hint = name
+        if self._ssa.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):
+            self._ssa.name_hint = name
+
+    def name_as(self, other: Tracer) -> None:
+        """Name the SSA value as another array's, if it has no name."""
+        if other._ssa.name_hint is not None:
+            self.named(other._ssa.name_hint)
 
     # Facts.
 
     @property
     def type(self) -> AnyTensor:
         """The tensor type."""
-        return cast(AnyTensor, self.ssa.type)
+        return cast(AnyTensor, self._ssa.type)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -131,7 +172,7 @@ class Tracer:
     @property
     def T(self) -> Any:
         """The array with its axes in reverse order."""
-        return _function("permute_dims")(self, tuple(range(self.ndim))[::-1])
+        return _function("transpose")(self)
 
     @property
     def mT(self) -> Any:
@@ -144,7 +185,7 @@ class Tracer:
         return _function("at")(self)
 
     def __repr__(self) -> str:
-        name = f"%{self.ssa.name_hint} " if self.ssa.name_hint else ""
+        name = f"%{self._ssa.name_hint} " if self._ssa.name_hint else ""
         return f"<traced array {name}{type_text(self.type)}>"
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
@@ -169,6 +210,12 @@ class Tracer:
     __neg__, __pos__ = _method("negative"), _method("positive")
     __abs__, __invert__ = _method("abs"), _method("bitwise_invert")
 
+    __iadd__, __isub__, __imul__ = _in_place("add"), _in_place("subtract"), _in_place("multiply")
+    __itruediv__, __ifloordiv__ = _in_place("divide"), _in_place("floor_divide")
+    __imod__, __ipow__, __imatmul__ = _in_place("remainder"), _in_place("pow"), _in_place("matmul")
+    __iand__, __ior__ = _in_place("bitwise_and"), _in_place("bitwise_or")
+    __ixor__ = _in_place("bitwise_xor")
+
     # Methods of the Array API's or NumPy's arrays.
 
     astype, transpose, squeeze = _method("astype"), _method("transpose"), _method("squeeze")
@@ -177,6 +224,7 @@ class Tracer:
     any, all = _method("any"), _method("all")
     argmin, argmax = _method("argmin"), _method("argmax")
     clip, round = _method("clip"), _method("round")
+    ravel, flatten, fill = _method("ravel"), _method("flatten"), _method("fill")
 
     @public
     def reshape(self, *shape: Any) -> Any:
@@ -202,9 +250,10 @@ class Tracer:
     # Reads and writes of values.
 
     __bool__ = _refused("bool", _CHOICE)
-    __int__, __float__, __complex__ = _refused("int"), _refused("float"), _refused("complex")
+    __int__, __float__ = _refused("int"), _refused("float", _NUMBER)
+    __complex__ = _refused("complex")
     __index__ = _refused("index", "take elements with gradir.numpy.take or x[i], without range()")
-    __array__ = _refused("numpy.asarray", "compute with gradir.numpy instead of numpy")
+    __array__ = _refused("numpy.asarray", _ARRAY)
     item, tolist = _refused("item"), _refused("tolist")
 
     @public
@@ -220,5 +269,5 @@ class Tracer:
         return _function("of_function")(function, args, kwargs)
 
     @public
-    def __setitem__(self, key: object, value: object) -> NoReturn:
-        raise refusal(f"assignment to elements: {_UNCHANGED}")
+    def __setitem__(self, key: object, value: object) -> None:
+        _function("assign")(self, key, value)

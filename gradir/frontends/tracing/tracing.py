@@ -41,7 +41,7 @@ class Trace:
         self.name = "main"
         self.entry = Block(arg_types=types)
         self.outer = outer
-        self.blocks = [self.entry]
+        self.blocks: list[Block] = [self.entry]
         self.captured: dict[SSAValue, SSAValue] = {}
         self.functions: dict[str, FuncOp] = {} if outer is None else outer.functions
         # declarations beside the functions, and the function of each custom_vjp
@@ -84,13 +84,14 @@ class Trace:
 
     def use(self, tracer: Tracer) -> SSAValue:
         """The value of a traced array that ops emitted here may use; captured if necessary."""
+        ssa = tracer.ssa
         if tracer.trace is self:
-            if _block_of(tracer.ssa) not in self.blocks:
+            if _block_of(ssa) not in self.blocks:
                 raise refusal(
                     "a traced array of a region is used outside of it; "
                     "return it from the function that makes the region"
                 )
-            return tracer.ssa
+            return ssa
         if self.outer is None:
             raise refusal(
                 "a traced array of another trace is used here; "
@@ -113,6 +114,26 @@ class Trace:
             if value.ssa.name_hint is not None:
                 tracer.named(value.ssa.name_hint)
         return made
+
+    def is_building(self, block: Block) -> bool:
+        """Whether ops of the running trace are appended to this block."""
+        return _current.trace is self and self.blocks[-1] is block
+
+    @contextmanager
+    def ending(self, block: Block) -> Generator[None]:
+        """A context whose ops go to a block under construction, ahead of regions begun in it."""
+        if block not in self.blocks:
+            raise refusal(
+                "a view of an array that was made in a region is used outside of it; "
+                "return it from the function that makes the region"
+            )
+        blocks = self.blocks
+        self.blocks = blocks[: blocks.index(block) + 1]
+        try:
+            with running(self):
+                yield
+        finally:
+            self.blocks = blocks
 
     @contextmanager
     def region(self, block: Block) -> Generator[Block]:

@@ -1,0 +1,143 @@
+"""Assignment to traced arrays, with NumPy's meaning: y[key] = v, y += v, out=y.
+
+Each computes the whole new value, by the functions that make new arrays, and stores it.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, cast
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.frontends.functions.promotion import common_shape, converted, spread
+from gradir.frontends.functions.sugar import where
+from gradir.frontends.functions.updates import Place
+from gradir.frontends.functions.views import reshape
+from gradir.frontends.tracing.memory import store
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import type_text
+from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
+from gradir.frontends.tracing.tracing import element, is_number, lifted
+
+
+def assign(target: Tracer, key: Any, value: Any) -> None:
+    """target[key] = value: the value is cast to the target's type, whatever its own."""
+    _require_array(target)
+    if _is_written(target, key, value):
+        return
+    given = _cast(value, element(target))
+    mask = _mask(key)
+    if mask is not None:
+        return store(target, _masked(target, mask, given))
+    place = Place(target.copy(), key)
+    return store(target, place.set(_trimmed(given, len(place.shape))))
+
+
+def _require_array(target: Tracer) -> None:
+    if not target.shape:
+        raise refusal(
+            "assignment: a traced array of rank 0 is a number, as NumPy's results of rank 0, and "
+            "does not change; write y = value"
+        )
+
+
+def _is_written(target: Tracer, key: Any, value: Any) -> bool:
+    """Whether the value is target[key] itself: `y[key] += v` has written to that already."""
+    keys = cast(tuple[Any, ...], key) if isinstance(key, tuple) else (key,)
+    return (
+        isinstance(value, Tracer)
+        and value.view is not None
+        and value.view.base is target
+        and value.view.key is key
+        and not any(isinstance(each, Tracer) for each in keys)
+    )
+
+
+def _cast(value: Any, kind: Attribute) -> Tracer:
+    """A value as an array of a type, as NumPy's assignment casts it."""
+    if is_number(value) and isinstance(value, float) and not is_float(kind) and not is_bool(kind):
+        if not isfinite(value):
+            raise refusal(f"assignment: {value} is no element of an array of integers")
+        value = int(value)
+    return converted(value if is_number(value) else lifted(value), kind)
+
+
+def _trimmed(value: Tracer, rank: int) -> Tracer:
+    """A value without the leading axes of extent 1 by which it exceeds a rank."""
+    extra = value.ndim - rank
+    if extra > 0 and value.shape[:extra] == (1,) * extra:
+        return reshape(value, value.shape[extra:])
+    return value
+
+
+def _mask(key: Any) -> Tracer | None:
+    """A key that is a mask; one of rank 1 with values is an array of indices."""
+    if isinstance(key, list | np.ndarray) and np.ndim(cast(Any, key)) > 1:
+        array = np.asarray(cast(Any, key))
+        return lifted(array) if array.dtype == bool else None
+    return key if isinstance(key, Tracer) and is_bool(element(key)) else None
+
+
+def _masked(target: Tracer, mask: Tracer, value: Tracer) -> Tracer:
+    """The target with a value where the mask holds; each place gets the same one."""
+    rest = target.shape[mask.ndim :]
+    if mask.shape != target.shape[: mask.ndim]:
+        raise refusal(
+            f"assignment: a mask must have the leading extents of {type_text(target.type)}, got "
+            f"{type_text(mask.type)}"
+        )
+    value = _trimmed(value, len(rest))
+    if value.ndim > len(rest):
+        raise refusal(
+            "assignment: a value for each true element of a mask needs their number, which is not "
+            "known; write y[...] = gradir.numpy.where(mask, values, y) with values of y's shape"
+        )
+    mask = reshape(mask, (*mask.shape, *(1 for _ in rest)))
+    return where(mask, spread(value, rest, element(target)), target)
+
+
+def updated(target: Tracer, name: str, other: Any) -> Tracer:
+    """target += other and the like, by the function of a name."""
+    into("assignment", target, FUNCTIONS[name](target, other), is_spread=False)
+    return target
+
+
+def into(what: str, target: Any, made: Tracer, is_spread: bool) -> Tracer:
+    """A result written into an array, cast to its type within kinds; it may be spread."""
+    if not isinstance(target, Tracer):
+        raise refusal(
+            f"{what}: an array made by numpy cannot hold traced values; make it with "
+            "gradir.numpy.zeros or numpy.zeros_like(x) of a traced x, or write y = y + x for y += x"
+        )
+    _require_array(target)
+    if is_spread and common_shape(what, [target, made]) == target.shape:
+        made = spread(made, target.shape, element(made))
+    if made.shape != target.shape:
+        raise refusal(
+            f"{what}: a result of shape {list(made.shape)} does not fit into "
+            f"{type_text(target.type)}"
+        )
+    both = element(made), element(target)
+    if not all(map(is_float, both)) and not np.can_cast(made.dtype, target.dtype, "same_kind"):
+        raise refusal(
+            f"{what}: {made.dtype} values do not go into {type_text(target.type)}; convert with "
+            ".astype"
+        )
+    store(target, converted(made, element(target)))
+    return target
+
+
+def copy_to(dst: Any, src: Any, where: Any = None) -> None:
+    """numpy.copyto: src into dst, where a mask holds."""
+    value = lifted(src, element(dst) if isinstance(dst, Tracer) and is_number(src) else None)
+    if where is not None and where is not True:
+        value = FUNCTIONS["where"](where, value, dst)
+    into("numpy.copyto", dst, value, is_spread=True)
+
+
+def fill(x: Tracer, value: Any) -> None:
+    """Give every element of x a value."""
+    assign(x, ..., value)

@@ -1,0 +1,148 @@
+"""The memory of traced arrays: which of them are views, and what a write to one changes.
+
+A traced array is an SSA value, which never changes; a write binds the array to another value. What
+NumPy makes as a view holds its base: it is read again from the base when that was written since,
+and a write to it writes to the base. Where NumPy makes a view or a copy by the layout in memory,
+which is not known here, both arrays have memories of one kin, and a write to one puts the other in
+doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gradir.frontends.tracing.source_locations import location, refusal
+
+if TYPE_CHECKING:
+    from gradir.frontends.tracing.tracer import Tracer
+
+Read = Callable[["Tracer"], "Tracer"]
+Write = Callable[["Tracer", "Tracer"], "Tracer"]
+
+
+class Memory:
+    """What an array and its views share: the number of writes, and the argument that it is of."""
+
+    __slots__ = ("argument", "doubt", "kin", "version")
+
+    def __init__(self, argument: str | None = None):
+        self.version = 0
+        self.argument = argument
+        self.doubt: str | None = None
+        self.kin: list[Memory] = [self]
+
+    def require_known(self) -> None:
+        """TraceError if a write has put the values in doubt."""
+        if self.doubt is not None:
+            raise refusal(self.doubt)
+
+    def changed(self) -> None:
+        """Count a write; others of the kin are in doubt from now on."""
+        self.version += 1
+        for each in self.kin:
+            if each is not self:
+                each.doubt = (
+                    f"this array may share memory with one that was assigned to at {_place()}: "
+                    "NumPy makes a view or a copy here, by the layout in memory; say which by "
+                    ".copy() before the assignment"
+                )
+
+
+def _place() -> str:
+    return str(location()).removeprefix("loc(").removesuffix(")")
+
+
+class View:
+    """How a view is read from its base, and the base made of the view's new value.
+
+    `write` is None for views that NumPy makes read-only; `key` is that of base[key].
+    """
+
+    __slots__ = ("base", "key", "read", "version", "write")
+
+    def __init__(self, base: Tracer, read: Read, write: Write | None, key: Any, version: int):
+        self.base, self.read, self.write = base, read, write
+        self.key, self.version = key, version
+
+
+def root_of(tracer: Tracer) -> Tracer:
+    """The array that owns the memory of a view."""
+    while tracer.view is not None:
+        tracer = tracer.view.base
+    return tracer
+
+
+def refresh(tracer: Tracer, memory: Memory) -> None:
+    """Read a view again if its memory was written since."""
+    memory.require_known()
+    view = tracer.view
+    if view is None or view.version == memory.version:
+        return
+    root = root_of(tracer)
+    with root.trace.ending(root.home):
+        made = view.read(view.base)
+        tracer.bind(made.ssa, root.trace)
+    view.version = memory.version
+
+
+def _memory(tracer: Tracer) -> Memory:
+    if tracer.memory is None:
+        tracer.memory = Memory()
+    return tracer.memory
+
+
+def as_view(base: Tracer, made: Tracer, read: Read, write: Write | None, key: Any = None) -> Tracer:
+    """The array `made`, read from the base just now, as a view of it."""
+    if made is base:
+        made = base.copy()
+    made.memory = memory = _memory(base)
+    made.view = View(base, read, write, key, memory.version)
+    return made
+
+
+def as_kin(base: Tracer, made: Tracer) -> Tracer:
+    """The array `made` as one that is a view of the base or a copy, which is not known."""
+    if made is base:
+        made = base.copy()
+    around = _memory(base)
+    made.view, made.memory = None, Memory(around.argument)
+    around.kin.append(made.memory)
+    made.memory.kin = around.kin
+    return made
+
+
+def store(target: Tracer, value: Tracer) -> None:
+    """Give an array, and what shares its memory, a new value of the array's type."""
+    root, memory = root_of(target), target.memory
+    if memory is not None:
+        memory.require_known()
+        if memory.argument is not None:
+            raise refusal(
+                f"assignment: {memory.argument} is an argument of the traced function, and NumPy "
+                "would change the caller's array; assign to a copy, x = x.copy(), or make a new "
+                "array with x.at[key].set(values) or x = x + y"
+            )
+    if not root.trace.is_building(root.home):
+        raise refusal(
+            "assignment: the array is one from outside of this function, which is traced on its "
+            "own (the body of a loop or branch, a checkpoint, a differentiated function); take "
+            "it as an argument or carried value and return it, or assign to a copy, y = x.copy()"
+        )
+    _write(target, value)
+
+
+def _write(target: Tracer, value: Tracer) -> None:
+    view, memory = target.view, target.memory
+    if view is None:
+        value.name_as(target)
+        target.bind(value.ssa, value.trace)
+        if memory is not None:
+            memory.changed()
+        return
+    if view.write is None:
+        raise refusal("assignment: a broadcast array is read-only; assign to a copy, y = x.copy()")
+    _write(view.base, view.write(view.base, value))
+    assert memory is not None
+    target.bind(value.ssa, value.trace)
+    view.version = memory.version

@@ -1,0 +1,205 @@
+"""Assignment to traced arrays: with NumPy's meaning, views and aliases too, and its derivatives."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from in_place_programs import program
+from trace_harness import RANDOM, X, fails, run
+
+import gradir
+import gradir.numpy as gnp
+from gradir.testing import check_grads
+
+
+def squares(x: Any) -> Any:
+    y = np.zeros_like(x)
+    for i in range(len(x)):
+        y[i] = x[i] ** 2
+    return y
+
+
+def cumulated(x: Any) -> Any:
+    y = x.copy()
+    for i in range(1, len(x)):
+        y[i] += y[i - 1] * x[i]
+    y[1:3] *= 2
+    y[x > 0] = x[0]
+    return y
+
+
+def aliased(x: Any) -> Any:
+    y = x * 1
+    z = y
+    z += 1
+    rows = list(y)
+    y.T[0] -= x[:, 0]
+    rows[1][...] = rows[0] * 2
+    return y + z
+
+
+def viewed(x: Any) -> Any:
+    y = x * 1
+    v, w = y[1:, ::-1], y[None, :, 2:].squeeze(0)
+    v[0] = 3
+    w += v[:1, :2]
+    np.add(v, 1, out=v)
+    np.copyto(w, x[:, :2], where=x[:, :2] > 0)
+    return np.concatenate([y, w], axis=1)
+
+
+def scattered(x: Any) -> Any:
+    y = np.zeros_like(x)
+    np.add.at(y, [0, 2, 0], x)
+    y[[1, 1], 1:] = x[:2, :3]
+    y[:, [0, 2]] += 1
+    y[np.array([True, False, True])] *= x[:2]
+    y[...] = y[::-1]
+    return y
+
+
+WRITTEN = [squares, cumulated, aliased, viewed, scattered]
+
+
+@pytest.mark.parametrize("function", WRITTEN)
+def test_values_and_gradients_are_numpys(function: Callable[[Any], Any]):
+    x = X if function in (aliased, viewed, scattered) else X[0]
+    wanted = function(x)
+    np.testing.assert_allclose(run(function, x), wanted, rtol=1e-14)
+    check_grads(function, (x,), order=2)
+
+
+def test_in_other_transformations():
+    wanted = np.stack([cumulated(x) for x in X])
+    np.testing.assert_allclose(gradir.jit(gradir.vmap(cumulated))(X), wanted, rtol=1e-14)
+    for wrap in (gradir.checkpoint, gradir.jit, gradir.vmap):
+        arrays = X if wrap is gradir.vmap else X[0]
+
+        def loss(x: Any, wrap: Any = wrap) -> Any:
+            return gnp.sum(wrap(cumulated)(x) ** 2)
+
+        check_grads(loss, (arrays,), order=2)
+
+
+def test_carried_arrays_are_the_bodys_own():
+    def f(x: Any) -> Any:
+        def body(i: Any, y: Any) -> Any:
+            y[i] *= x[i]
+            y[0] += 1
+            return y
+
+        return gradir.fori_loop(0, 3, body, x * 2)
+
+    wanted = X[0] * 2
+    for i in range(3):
+        wanted[i] *= X[0][i]
+        wanted[0] += 1
+    np.testing.assert_allclose(run(f, X[0]), wanted, rtol=1e-14)
+    check_grads(f, (X[0],), order=2)
+
+
+CASTS: list[Any] = [
+    (np.float32, lambda y: y.__setitem__(0, 0.1)),
+    (np.float32, lambda y: y.__iadd__(np.full(4, 0.1))),
+    (np.int64, lambda y: y.__setitem__(0, 1.7)),
+    (np.int64, lambda y: y.__setitem__(slice(0, 2), np.array([-1.7, 2.9]))),
+    (np.int32, lambda y: y.__iadd__(np.full(4, 2**33))),
+    (np.bool_, lambda y: y.__setitem__(1, 2.5)),
+    (np.bool_, lambda y: y.__ior__(True)),
+    (np.float64, lambda y: y.__setitem__(slice(0, 2), np.ones((1, 1, 2)))),
+    (np.float64, lambda y: y.fill(3)),
+    (np.int64, lambda y: np.add(y, 1, out=y)),
+]
+
+
+@pytest.mark.parametrize(("dtype", "statement"), CASTS)
+def test_casts_are_numpys(dtype: Any, statement: Any):
+    def f(x: Any) -> Any:
+        y = x.copy()
+        statement(y)
+        return y
+
+    x = np.array([3, 0, 1, 2]).astype(dtype)
+    found, wanted = run(f, x), f(x)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_copies_are_their_own():
+    def f(x: Any) -> Any:
+        y = x * 1
+        others = [+y, y.copy(), np.copy(y), y.astype(y.dtype), gnp.array(y), y.flatten(), y[[0, 1]]]
+        others += [y.at[0:0].set(0), gnp.full(4, y), gnp.where(True, y, y), y[0]]
+        y[:] = 0
+        for other in others[:-1]:
+            other += 1
+        others[-1] += 1
+        return y, others
+
+    y, others = gradir.jit(f)(X[0])
+    assert not y.any()
+    for other in others:
+        np.testing.assert_array_equal(other, X[0].flat[: other.size].reshape(other.shape) + 1)
+
+
+def _written(function: Any) -> Any:
+    def f(x: Any) -> Any:
+        y = x * 1
+        return function(y, x)
+
+    f.__code__ = f.__code__.replace(co_filename=function.__code__.co_filename)
+    return f
+
+
+REFUSED: list[tuple[Any, str]] = [
+    (lambda y, x: x.__setitem__(0, 1), "assignment: x is an argument of the traced function"),
+    (lambda y, x: x.__iadd__(1), "assignment: x is an argument of the traced function"),
+    (lambda y, x: x[1:].__iadd__(1), "assignment: x is an argument of the traced function"),
+    (lambda y, x: np.zeros((3, 4)).__setitem__(0, x[0]), "numpy.asarray: a traced array has no v"),
+    (lambda y, x: np.zeros(4).__setitem__(0, x[0, 0]), "float: a traced array has no value yet; "),
+    (lambda y, x: np.zeros((3, 4)).__iadd__(x), "numpy.add: out: an array made by numpy cannot"),
+    (lambda y, x: np.add.at(np.zeros((3, 4)), 0, x), "numpy.add.at: an array made by numpy canno"),
+    (lambda y, x: y[0].__setitem__((), y), "array.broadcast_to: tensor<3x4xf64> does not"),
+    (lambda y, x: y[0, 0].__setitem__((), 1), "assignment: a traced array of rank 0 is a number"),
+    (lambda y, x: y.__iadd__(x[None]), "assignment: a result of shape [1, 3, 4] does not fit into"),
+    (lambda y, x: (y > 0).__iadd__(1.0), "assignment: float64 values do not go into bool[3, 4]"),
+    (lambda y, x: gnp.arange(3).__setitem__(0, np.nan), "assignment: nan is no element of an"),
+    (lambda y, x: gnp.broadcast_to(y, (2, 3, 4)).__iadd__(1), "assignment: a broadcast array is"),
+    (lambda y, x: y.__setitem__(x > 0, x), "assignment: a value for each true element of a mask"),
+    (lambda y, x: y.__setitem__(x[0] > 0, 1), "assignment: a mask must have the leading extents"),
+    (lambda y, x: (y.ravel(), y.fill(0))[0] + 1, "this array may share memory with one that was"),
+    (lambda y, x: (y.ravel().fill(0), y)[1] + 1, "this array may share memory with one that was"),
+    (
+        lambda y, x: gradir.fori_loop(0, 2, lambda i, c: (y.fill(0), c)[1], 0.0),
+        "assignment: the array is one from outside of this function",
+    ),
+    (
+        lambda y, x: gradir.cond(True, lambda z: z.__iadd__(1), lambda z: z, y),
+        "assignment: the array is one from outside of this function",
+    ),
+    (
+        lambda y, x: gradir.checkpoint(lambda z: z.__iadd__(1))(y),
+        "assignment: the array is one from outside of this function",
+    ),
+    (lambda y, x: gradir.grad(lambda z: z.__iadd__(1))(y), "assignment: z is an argument of the"),
+    (lambda y, x: gradir.grad(lambda z: y.fill(z))(x), "assignment: the array is one from outside"),
+]
+
+
+@pytest.mark.parametrize(("function", "message"), REFUSED, ids=[m for _, m in REFUSED])
+def test_refusals(function: Any, message: str):
+    assert fails(_written(function), X).startswith(message)
+
+
+def test_random_programs():
+    """Statements at random places of arrays and of views of views, against NumPy."""
+    for seed in range(12):
+        statements = program(np.random.default_rng(seed))
+        x = RANDOM.uniform(0.5, 1.5, (3, 4))
+        np.testing.assert_allclose(run(statements, x), statements(x), rtol=1e-12)

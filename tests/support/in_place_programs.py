@@ -1,0 +1,74 @@
+"""Random programs of in-place statements, which run on NumPy's arrays and on traced ones alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Key = Any
+
+
+def program(random: np.random.Generator, count: int = 10) -> Callable[[Any], Any]:
+    """A function of an array of shape (3, 4): its statements read and write arrays and views."""
+    seeds = random.integers(0, 2**31, count)
+
+    def run(x: Any) -> Any:
+        arrays = [x * 2, x + 1]
+        for seed in seeds:
+            _statement(np.random.default_rng(seed), arrays)
+        return np.concatenate([np.ravel(a.copy()) for a in arrays])
+
+    return run
+
+
+def _statement(random: np.random.Generator, arrays: list[Any]) -> None:
+    """A view, a copy or an alias more, or a write; the same for equal shapes of the arrays."""
+    target, other = (arrays[random.integers(len(arrays))] for _ in range(2))
+    if random.integers(2):
+        arrays.append(_seen(random, target))
+    elif random.integers(2):
+        _changed(random, target, other)
+    else:
+        key = _key(random, target.shape)
+        value = np.sin(other.ravel()[0]) if random.integers(2) else np.cos(target[key])
+        if random.integers(2):
+            target[key] += value
+        else:
+            target[key] = value
+
+
+def _seen(random: np.random.Generator, x: Any) -> Any:
+    """A view of x, itself, or a copy."""
+    found = x[_key(random, x.shape)]
+    choices = [
+        found if found.shape else x,
+        x.T,
+        np.flip(np.expand_dims(x, 0), -1),
+        x.reshape((*x.shape[:1], 1, *x.shape[1:])),
+        x,
+        x.copy(),
+    ]
+    return choices[random.integers(len(choices))]
+
+
+def _changed(random: np.random.Generator, x: Any, other: Any) -> None:
+    kind = random.integers(4)
+    if kind == 0:
+        x += np.sum(other) / 8
+    elif kind == 1:
+        x *= 0.5
+    elif kind == 2:
+        x[x > 1] = 0.75
+    else:
+        np.subtract(x, 0.25, out=x)
+
+
+def _key(random: np.random.Generator, shape: tuple[int, ...]) -> Key:
+    keys: list[Any] = []
+    for extent in shape[: random.integers(len(shape) + 1)]:
+        at = int(random.integers(-extent, extent)) if extent else 0
+        step = int(random.choice([-2, -1, 1, 2]))
+        keys.append(at if random.integers(2) and extent else slice(None, None, step))
+    return (*keys, ...) if random.integers(2) else tuple(keys)

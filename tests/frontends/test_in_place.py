@@ -174,6 +174,7 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda y, x: y.__setitem__(x > 0, x), "assignment: a value for each true element of a mask"),
     (lambda y, x: y.__setitem__(x[0] > 0, 1), "assignment: a mask must have the leading extents"),
     (lambda y, x: (y.ravel(), y.fill(0))[0] + 1, "this array may share memory with one that was"),
+    (lambda y, x: (np.einsum("ij->ji", y), y.fill(0))[0] + 1, "this array may share memory with"),
     (lambda y, x: (y.ravel().fill(0), y)[1] + 1, "this array may share memory with one that was"),
     (
         lambda y, x: gradir.fori_loop(0, 2, lambda i, c: (y.fill(0), c)[1], 0.0),

@@ -15,6 +15,7 @@ from gradir.frontends.functions.assignment import copy_to, into
 from gradir.frontends.functions.creation import full_like
 from gradir.frontends.functions.sugar import tensordot
 from gradir.frontends.functions.views import reshape, transpose
+from gradir.frontends.tracing.memory import as_kin
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
 from gradir.frontends.tracing.tracing import lifted
@@ -176,7 +177,9 @@ def _like(value: float) -> Callable[..., Any]:
 
 def _einsum(operands: Sequence[Any], optimize: Any = None) -> Any:
     del optimize  # the order of products, which the compiler chooses
-    return _function("einsum")(*operands)
+    made = _function("einsum")(*operands)
+    _, *arrays = operands
+    return as_kin(arrays[0], made) if len(arrays) == 1 else made
 
 
 _RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction"}

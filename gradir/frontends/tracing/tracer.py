@@ -77,6 +77,19 @@ def _refused(what: str, way_out: str = _VALUE) -> Any:
     return refused
 
 
+def _unchanged(name: str) -> Any:
+    @public
+    def unchanged(self: Tracer, *args: object, **kwargs: object) -> NoReturn:
+        known = f"y = gradir.numpy.{name}(x) makes another; " if name in FUNCTIONS else ""
+        raise refusal(f"{name}: {known}{_UNCHANGED}")
+
+    return unchanged
+
+
+def _one_tuple(given: tuple[Any, ...]) -> Any:
+    return given[0] if len(given) == 1 else given
+
+
 def _is_operand(value: object) -> bool:
     """Whether an operator takes a value beside a traced array; else the other operand may."""
     if isinstance(value, RowSlices):
@@ -88,11 +101,11 @@ def _is_operand(value: object) -> bool:
 class Tracer:
     """A traced array: an SSA value of a trace. `weak`: it promotes as a Python number."""
 
-    __slots__ = ("ssa", "trace", "weak")
+    __slots__ = ("made_in", "ssa", "weak")
     __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __init__(self, trace: Trace, ssa: SSAValue, weak: bool = False):
-        self.trace = trace
+        self.made_in = trace
         self.ssa = ssa
         self.weak = weak
 
@@ -139,6 +152,26 @@ class Tracer:
         return _function("matrix_transpose")(self)
 
     @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def real(self) -> Any:
+        """The array: there are no complex numbers."""
+        return self
+
+    @property
+    def imag(self) -> Any:
+        """Zeros."""
+        return _function("imag")(self)
+
+    @property
     def at(self) -> Any:
         """`x.at[key].set(values)` and the like: x with other values where x[key] reads."""
         return _function("at")(self)
@@ -163,6 +196,9 @@ class Tracer:
     __and__, __rand__ = _operator("bitwise_and"), _swapped("bitwise_and")
     __or__, __ror__ = _operator("bitwise_or"), _swapped("bitwise_or")
     __xor__, __rxor__ = _operator("bitwise_xor"), _swapped("bitwise_xor")
+    __lshift__, __rlshift__ = _operator("left_shift"), _swapped("left_shift")
+    __rshift__, __rrshift__ = _operator("right_shift"), _swapped("right_shift")
+    __divmod__, __rdivmod__ = _operator("divmod"), _swapped("divmod")
     __lt__, __le__ = _operator("less"), _operator("less_equal")
     __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
     __eq__, __ne__ = _operator("equal"), _operator("not_equal")
@@ -171,17 +207,33 @@ class Tracer:
 
     # Methods of the Array API's or NumPy's arrays.
 
-    astype, transpose, squeeze = _method("astype"), _method("transpose"), _method("squeeze")
+    astype, squeeze, copy = _method("astype"), _method("squeeze"), _method("copy")
     sum, prod, mean = _method("sum"), _method("prod"), _method("mean")
     min, max, var, std = _method("min"), _method("max"), _method("var"), _method("std")
     any, all = _method("any"), _method("all")
     argmin, argmax = _method("argmin"), _method("argmax")
-    clip, round = _method("clip"), _method("round")
+    clip, round, ptp = _method("clip"), _method("round"), _method("ptp")
+    cumsum, cumprod, argsort = _method("cumsum"), _method("cumprod"), _method("argsort")
+    argpartition, searchsorted = _method("argpartition"), _method("searchsorted")
+    dot, trace, diagonal = _method("dot"), _method("trace"), _method("diagonal")
+    ravel, flatten, swapaxes = _method("ravel"), _method("ravel"), _method("swapaxes")
+    take, repeat, choose = _method("take"), _method("repeat"), _method("choose")
+    conj, conjugate, nonzero = _method("conj"), _method("conjugate"), _method("nonzero")
 
     @public
-    def reshape(self, *shape: Any) -> Any:
+    def compress(self, condition: Any, axis: Any = None) -> Any:
+        """gradir.numpy.compress of this array."""
+        return _function("compress")(condition, self, axis)
+
+    @public
+    def transpose(self, *axes: Any) -> Any:
+        """gradir.numpy.transpose of this array; the axes as one tuple or as several numbers."""
+        return _function("transpose")(self, _one_tuple(axes) if axes else None)
+
+    @public
+    def reshape(self, *shape: Any, **options: Any) -> Any:
         """gradir.numpy.reshape of this array; the shape as one tuple or as several numbers."""
-        return _function("reshape")(self, shape[0] if len(shape) == 1 else shape)
+        return _function("reshape")(self, _one_tuple(shape), **options)
 
     @public
     def __getitem__(self, key: Any) -> Any:
@@ -205,7 +257,10 @@ class Tracer:
     __int__, __float__, __complex__ = _refused("int"), _refused("float"), _refused("complex")
     __index__ = _refused("index", "take elements with gradir.numpy.take or x[i], without range()")
     __array__ = _refused("numpy.asarray", "compute with gradir.numpy instead of numpy")
-    item, tolist = _refused("item"), _refused("tolist")
+    item, tolist, tobytes = _refused("item"), _refused("tolist"), _refused("tobytes")
+    sort, partition = _unchanged("sort"), _unchanged("partition")
+    fill, put, resize = _unchanged("fill"), _unchanged("put"), _unchanged("resize")
+    view = _refused("view", "its bytes are not at hand; convert with .astype")
 
     @public
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -215,8 +270,6 @@ class Tracer:
     @public
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """NumPy's other functions; those that have no counterpart are refused."""
-        if function.__name__ in ("shape", "ndim", "size"):
-            return getattr(self, function.__name__)
         return _function("of_function")(function, args, kwargs)
 
     @public

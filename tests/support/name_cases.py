@@ -17,7 +17,7 @@ Call = Callable[[Any, Any], Any]
 Calls = dict[str, Call | list[Call]]
 
 RANDOM = np.random.default_rng(11)
-X = RANDOM.permutation(np.linspace(-2.1, 1.7, 12)).reshape(3, 4)
+X = RANDOM.permutation(np.sinh(np.linspace(-1.5, 1.3, 12))).reshape(3, 4)
 P = np.linspace(0.3, 2.2, 4)
 K = np.array([[3, -2, 7, 1], [0, 5, 2, 6], [4, 4, -9, 8]])
 M = X[:, :3] + 3 * np.eye(3)
@@ -234,7 +234,7 @@ SMOOTH: Calls = {
     "interp": [
         lambda xp, x: xp.interp(x, E, E**3),
         lambda xp, x: xp.interp(np.linspace(-3, 3, 7), E, x[0, 0] * E, left=1.0),
-        lambda xp, x: xp.interp(x, [0.1, 0.9, 0.5], [1.0, 3.0, 2.0], period=1.5),
+        lambda xp, x: xp.interp(x, [0.1, 0.93, 0.5], [1.0, 3.0, 2.0], period=1.5),
     ],
     "convolve": [
         *((lambda xp, x, m=m: xp.convolve(x[0], x[1, :3], m)) for m in ("full", "same", "valid")),

@@ -17,6 +17,7 @@ from gradir.frontends.functions import (
     absent,
     affine,
     array_ops,
+    bessel,
     creation,
     descriptions,
     differences,
@@ -45,14 +46,14 @@ from gradir.frontends.tracing.tracer import FUNCTIONS
 from gradir.runtime.row_slices import TRACED
 
 newaxis = None
-euler_gamma = 0.5772156649015329
+e, inf, nan, pi, euler_gamma = np.e, np.inf, np.nan, np.pi, np.euler_gamma
 # Objects of NumPy's that describe places and dtypes, and hold no values.
 mgrid, ogrid, s_, index_exp = np.mgrid, np.ogrid, np.s_, np.index_exp
 dtype, integer, floating, number = np.dtype, np.integer, np.floating, np.number
 
 _LATER = (
     *(sugar, reductions, shapes, padding, quantiles, ordering, products, differences, elementwise),
-    *(selection, polynomials, ranges, segments, descriptions, creation, affine),
+    *(selection, polynomials, bessel, ranges, segments, descriptions, creation, affine),
 )
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **array_ops.OP_FUNCTIONS,

@@ -291,7 +291,7 @@ SMOOTH: Calls = {
     "fabs": lambda xp, x: xp.fabs(x),
     "nan_to_num": lambda xp, x: xp.nan_to_num(nans(xp, x), nan=2.0, posinf=1.0),
     "heaviside": lambda xp, x: xp.heaviside(np.sign(K - 4.0), x),
-    "cbrt": lambda xp, x: xp.cbrt(x),
+    "cbrt": [lambda xp, x: xp.cbrt(x - 4), lambda xp, x: xp.cbrt(x + 4)],
     "float_power": lambda xp, x: xp.float_power(x * x, 1.5),
     "logaddexp2": lambda xp, x: xp.logaddexp2(x, P),
     "ldexp": lambda xp, x: xp.ldexp(x, K),

@@ -15,12 +15,12 @@ import gradir
 from gradir.testing import check_grads
 
 X = np.random.default_rng(3).normal(size=(3, 4, 5))
-I, J, K = np.array([[2], [0], [-1]]), np.array([3, -2]), np.array([1, 1, 0])
+R, J, K = np.array([[2], [0], [-1]]), np.array([3, -2]), np.array([1, 1, 0])
 MASK = X[:, :, 0] > 0
 KEYS: list[Any] = [
-    (I, J), (I, slice(None), J), (slice(None), I, J), (0, slice(1, 3), K), (K, None, K),
-    (None, K, K, None), (Ellipsis, I, J), (K, Ellipsis, 2), (slice(None, None, -1), 1, K), MASK,
-    (MASK, slice(1, None, 2)), (slice(None), MASK[0]), ([True, False, True],), (I, J, 4),
+    (R, J), (R, slice(None), J), (slice(None), R, J), (0, slice(1, 3), K), (K, None, K),
+    (None, K, K, None), (Ellipsis, R, J), (K, Ellipsis, 2), (slice(None, None, -1), 1, K), MASK,
+    (MASK, slice(1, None, 2)), (slice(None), MASK[0]), ([True, False, True],), (R, J, 4),
     (K, slice(None), slice(None)), (slice(2), K, None, J[:1]), ([0, 2], [1, 1], [4, -5]),
 ]  # fmt: skip
 
@@ -36,7 +36,7 @@ def test_reads():
 
     for found, key in zip(gradir.jit(known)(X), KEYS, strict=True):
         np.testing.assert_array_equal(found, X[key])
-    for found, wanted in zip(gradir.jit(traced)(X, I, J), traced(X, I, J), strict=True):
+    for found, wanted in zip(gradir.jit(traced)(X, R, J), traced(X, R, J), strict=True):
         np.testing.assert_array_equal(found, wanted)
 
 
@@ -64,7 +64,7 @@ COMBINED = {
 
 
 def test_combinations_at_places_that_differ():
-    key, values = (I[:2], J), np.array([[2.0], [3.0]])
+    key, values = (R[:2], J), np.array([[2.0], [3.0]])
     names = list(COMBINED)
     made = gradir.jit(lambda x: [getattr(x.at[key], n)(values) for n in names])(X)
     for found, name in zip(made, names, strict=True):
@@ -75,8 +75,8 @@ def test_combinations_at_places_that_differ():
 
 def test_gradients():
     def f(x: Any, v: Any) -> Any:
-        y = x.at[I, :, J].add(v * v).at[K, 0].set(v[0, 0, :1])
-        return np.sum(np.sin(y[I, J] * x[MASK][:1]))
+        y = x.at[R, :, J].add(v * v).at[K, 0].set(v[0, 0, :1])
+        return np.sum(np.sin(y[R, J] * x[MASK][:1]))
 
     check_grads(f, [X, np.random.default_rng(1).normal(size=(3, 2, 4))])
 

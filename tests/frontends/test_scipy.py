@@ -18,7 +18,7 @@ import pytest
 from trace_harness import fails
 
 import gradir
-import gradir.scipy.special as sp
+from gradir.scipy import special as sp
 from gradir.scipy import stats
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -159,7 +159,7 @@ def test_what_a_small_program_does_not_load() -> None:
 GRADIR_ROOMS = (
     *("diagnostics", "errors", "forking", "gc_pause", "registry", "universe", "symbols"),
     *("cache", "text", "codegen", "runtime", "interpreter", "compiler", "api", "frontends"),
-    *("numpy", "nn", "optim", "debug", "testing", "interop", "__init__"),
+    *("numpy", "nn", "scipy", "optim", "debug", "testing", "interop", "__init__"),
 )
 
 
@@ -239,7 +239,9 @@ ROOMS = {
         *("text", "vector_math", "bodies", "gemm", "nests", "contractions", "programs", "rows"),
         *("driver", "scratch"),
     ),
-    "gradir/frontends": ("tracing", "functions", "transforms", "optim", "training", "caffe2"),
+    "gradir/frontends": (
+        *("tracing", "functions", "scipy", "transforms", "optim", "training", "caffe2"),
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""NumPy's and jax.numpy's names that gradir.numpy does not have, and why."""
+"""NumPy's and jax.numpy's names that gradir.numpy does not have, and why; what else differs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OTHERS = {
     "there are no elements of this type: float64, float32, float16, bfloat16, int64, int32, int8, "
     "uint8 and bool": (
         "byte bytes_ character datetime64 flexible float128 generic inexact int16 long "
-        "longdouble longlong number object_ short signedinteger str_ timedelta64 ubyte uint uint16 "
+        "longdouble longlong object_ short signedinteger str_ timedelta64 ubyte uint uint16 "
         "uint32 uint64 uintc uintp ulong ulonglong unsignedinteger ushort void float8_e3m4 "
         "float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz "
         "float8_e8m0fnu float4_e2m1fn int2 int4 uint2 uint4 int1 uint1 record recarray"
@@ -65,9 +65,6 @@ _OTHERS = {
         "char core ctypeslib exceptions f2py lib ma rec strings test testing little_endian False_ "
         "True_ ndarray"
     ),
-    "arrays with the type of a device or a tracer of JAX": (
-        "ComplexWarning array_api savez set_printoptions"
-    ),
 }
 
 
@@ -79,6 +76,39 @@ SHAPES = _listed(_SHAPES)
 """Names of functions that are refused at the place of the call."""
 ABSENT = {**_listed(_OTHERS), **SHAPES}
 """All names, with their reasons."""
+DIFFERS = _listed({
+    "integers are summed in int64, unsigned ones too": (
+        "sum prod cumsum cumprod trace nansum nanprod"
+    ),
+    "all elements are sorted, which is one of the orders that NumPy allows": (
+        "partition argpartition"
+    ),
+    "the order of equal elements is kept, whatever `kind` says": "sort argsort",
+    "leading zeros stay": "polymul",
+    "the changed array is returned; the argument stays": "put_along_axis fill_diagonal",
+    "-1 where all elements are nan, in place of an error": "nanargmax nanargmin",
+    "`length` must be given for a traced array": "bincount",
+    "a function gets all of x, with chosen elements in place of the others": "piecewise",
+    "types promote as in JAX: integers beside a float take its type": "result_type promote_types",
+    "both x and y must be given": "where",
+    "repeats must be known while tracing": "repeat",
+    "the condition must be known while tracing": "compress extract",
+    "places must be known while tracing": "insert delete",
+    "zeros": "empty empty_like",
+    "by gradir.vmap, on all elements at once": "vectorize apply_along_axis",
+    "no weights": "quantile percentile nanquantile nanpercentile",
+    "places that are known while tracing: NumPy arrays": (
+        "indices tril_indices triu_indices tril_indices_from triu_indices_from diag_indices "
+        "diag_indices_from mask_indices"
+    ),
+    "places out of range are not found out here": "ravel_multi_index",
+    "`bins` must be a number or edges": "histogram histogram_bin_edges histogram2d histogramdd",
+    "of vectors of zeros, not of matrices": "poly",
+    "the contents in row-major order: memory is the compiler's": (
+        "asarray asanyarray ascontiguousarray asfortranarray copy array"
+    ),
+})  # fmt: skip
+"""What differs from NumPy in functions that are there."""
 
 
 def _refusing(name: str) -> Callable[..., Any]:

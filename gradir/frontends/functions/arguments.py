@@ -99,13 +99,13 @@ def known(value: Any, what: str) -> Any:
         and any(isinstance(each, Tracer) for each in cast(Sequence[Any], value))
     ):
         raise refusal(f"{what} must be known while tracing, got {value!r}")
-    return np.asarray(value)
+    return np.asarray(cast(Any, value))
 
 
 def number(value: Any, what: str) -> int:
     """One integer that is known while tracing."""
     try:
-        return index(cast(Any, known(value, what))[()])
+        return index(known(value, what)[()])
     except TypeError:
         raise refusal(f"{what} must be an integer, got {value!r}") from None
 

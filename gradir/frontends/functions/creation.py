@@ -58,7 +58,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -
 def _stacked(value: Any) -> Any:
     """Nested lists with traced arrays as one array."""
     if not isinstance(value, list | tuple) or not holds_tracers(cast(Sequence[Any], value)):
-        return value
+        return cast(Any, value)
     rows = [lifted(_stacked(each)) for each in cast(Sequence[Any], value)]
     rows, _ = unified(StackOp, rows)
     return apply(StackOp, {"xs": rows, "axis": 0})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -47,7 +47,7 @@ def _type_of(given: Any) -> bool:
 
 def _dtype(given: Any) -> Any:
     """A dtype, or that of an array."""
-    return given.dtype if isinstance(given, Tracer | np.ndarray) else given
+    return cast(Any, given).dtype if isinstance(given, Tracer | np.ndarray) else given
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
@@ -81,7 +81,7 @@ def isrealobj(x: Any) -> bool:
 
 def finfo(dtype: Any) -> Any:
     """The limits of a floating dtype, or of an array's."""
-    return ml_dtypes.finfo(_dtype(dtype))
+    return cast(Any, ml_dtypes.finfo)(_dtype(dtype))
 
 
 def iinfo(int_type: Any) -> Any:

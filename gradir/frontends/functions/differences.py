@@ -219,7 +219,11 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
     n, m = x.size, y.size
     ahead = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
     count = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
-    windows = affine_gather(x, lambda i, j: (i + j - ahead,), (count, m), pad=0)
+
+    def place(i: Any, j: Any) -> tuple[Any]:
+        return (i + j - ahead,)
+
+    windows = affine_gather(x, place, (count, m), pad=0)
     return op.matmul(windows, y)
 
 

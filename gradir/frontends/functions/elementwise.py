@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, log, nan, pi
-from typing import Any
+from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import f64, i64
 
@@ -151,9 +152,7 @@ def nan_to_num(
 
 def bounds(x: Tracer) -> tuple[float, float]:
     """The smallest and the largest finite number of a float dtype."""
-    import ml_dtypes
-
-    found = ml_dtypes.finfo(x.dtype)
+    found: Any = cast(Any, ml_dtypes.finfo)(x.dtype)
     return float(found.min), float(found.max)
 
 

@@ -239,13 +239,21 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )  # fmt: skip
 BY_NAME = {f.__name__: eager(checked(f, f"linalg.{f.__name__}")) for f in FUNCTIONS}
 _DECOMPOSED = "eigenvalues, singular values and orthogonal factors are not there"
-ABSENT = {
+ABSENT: dict[str, str] = {
     **dict.fromkeys(
         "eig eigh eigvals eigvalsh lstsq matrix_rank pinv qr svd svdvals".split(), _DECOMPOSED
     ),
+    "test": "it is a part of NumPy of its own",
     "LinAlgError": "a singular matrix gives inf and nan, and raises no error",
 }
 """NumPy's names that are not here, and why."""
+DIFFERS = {
+    "norm": "`ord` 2, -2 and \"nuc\" of matrices need singular values, and are refused",
+    "matrix_norm": "as `norm`",
+    "cond": "`p` must be given, and not be 2 or -2",
+    "inv": "a singular matrix gives inf and nan", "solve": "as `inv`", "cholesky": "as `inv`",
+}  # fmt: skip
+"""What differs from NumPy in functions that are here."""
 globals().update(BY_NAME)
 
 

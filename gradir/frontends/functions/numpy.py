@@ -73,13 +73,13 @@ _ALIASES = {
     "permute_dims": "transpose", "power": "pow", "radians": "deg2rad", "row_stack": "vstack",
     "true_divide": "divide",
 }  # fmt: skip
-_DTYPES = {name: Spec((), name).dtype for name in ELEMENTS}
-_DTYPES |= {
-    name: _DTYPES[same] for name, same in (
-        ("bool_", "bool"), ("double", "float64"), ("half", "float16"), ("int_", "int64"),
-        ("intc", "int32"), ("intp", "int64"), ("single", "float32"),
-    )
+_SAME_DTYPES = {
+    "bool_": "bool", "double": "float64", "half": "float16", "int_": "int64", "intc": "int32",
+    "intp": "int64", "single": "float32",
 }  # fmt: skip
+_DTYPES = {
+    name: Spec((), _SAME_DTYPES.get(name, name)).dtype for name in (*ELEMENTS, *_SAME_DTYPES)
+}
 _CONSTANTS = (
     "dtype", "e", "euler_gamma", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
     "nan", "newaxis", "number", "ogrid", "pi", "s_",

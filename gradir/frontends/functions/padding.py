@@ -88,7 +88,7 @@ def _of_places(x: Tracer, widths: Any, mode: str, kind: str) -> Tracer:
 def _reflected_oddly(x: Tracer, axis: int, widths: tuple[int, int], mode: str) -> Tracer:
     """2 * edge - the mirrored element: a linear function, whose matrix NumPy has."""
     rows = np.eye(x.shape[axis])
-    matrix = [np.pad(row, widths, cast(Any, mode), reflect_type="odd") for row in rows]
+    matrix: list[Any] = [np.pad(row, widths, cast(Any, mode), reflect_type="odd") for row in rows]
     product = tensordot(x, lifted(np.array(matrix)).astype(x.dtype), ([axis], [0]))
     return moveaxis(product, -1, axis)
 
@@ -120,8 +120,7 @@ def _value(x: Tracer, given: Any, axis: int, side: int) -> Any:
     """The number of one border."""
     if isinstance(given, Tracer):
         return given if given.ndim == 0 else broadcast_to(given, (x.ndim, 2))[axis, side]
-    found = _per_axis(x, given, "values")[axis][side]
-    return operand(found.item() if isinstance(found, np.generic) else found)
+    return operand(_per_axis(x, given, "values")[axis][side].item())
 
 
 def _edge(x: Any, axis: int, side: int, length: int | None) -> Any:

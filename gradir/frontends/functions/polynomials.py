@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,12 +27,12 @@ def polyval(p: Any, x: Any) -> Tracer:
     return made
 
 
-def _padded(a1: Any, a2: Any) -> tuple[Any, Any]:
+def _padded(a1: Any, a2: Any) -> list[Any]:
     x, y = atleast_1d(a1), atleast_1d(a2)
     count = x.size if x.size > y.size else y.size
-    return tuple(
+    return [
         concatenate([broadcast_to(converted(0, element(p)), [count - p.size]), p]) for p in (x, y)
-    )
+    ]
 
 
 def polyadd(a1: Any, a2: Any) -> Tracer:
@@ -56,8 +56,9 @@ def polyder(p: Any, m: int = 1) -> Tracer:
     """The m-th derivative."""
     x: Any = lifted(p)
     for _ in range(number(m, "polyder: m")):
-        n = x.shape[0] - 1
-        x = x[:-1] * np.arange(n, 0, -1) if n > 0 else x[:0]
+        n: int = x.shape[0] - 1
+        factors: Any = np.arange(n, 0, -1)
+        x = x[:-1] * factors if n > 0 else x[:0]
     return x
 
 
@@ -67,8 +68,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Tracer:
     count = number(m, "polyint: m")
     constants = broadcast_to(atleast_1d(0.0 if k is None else k), [count])
     for step in range(count):
-        n = x.shape[0]
-        x = x / np.arange(n, 0, -1).astype(x.dtype)
+        factors = cast(Any, np).arange(x.shape[0], 0, -1)
+        x = x / factors.astype(x.dtype)
         x = concatenate([x, reshape(constants[step], 1).astype(x.dtype)])
     return x
 

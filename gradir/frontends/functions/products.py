@@ -121,7 +121,7 @@ def _equation(operands: Sequence[Any]) -> tuple[str, list[Any]]:
         return "".join("..." if axis is Ellipsis else letters[axis] for axis in axes)
 
     count = len(operands) // 2 * 2
-    terms = ",".join(word(cast(Any, axes)) for axes in operands[1:count:2])
+    terms = ",".join(word(axes) for axes in operands[1:count:2])
     last = f"->{word(operands[-1])}" if len(operands) % 2 else ""
     return terms + last, list(operands[0:count:2])
 
@@ -232,7 +232,7 @@ def diag(v: Any, k: int = 0) -> Tracer:
         raise refusal(f"diag: expected an array of rank 1 or 2, got {x!r}")
     n, k = x.size, number(k, "diag: k")
     side = n + abs(k)
-    first = np.arange(n)
+    first = cast(Any, np).arange(n)
     places = (first + (-k if k < 0 else 0)) * side + first + (k if k > 0 else 0)
     zeros = reshape(op.tile(reshape(converted(0, element(x)), 1), repeats=[side * side]), -1)
     return reshape(op.index_update(zeros, places, x, axis=0), (side, side))

@@ -98,7 +98,7 @@ tril, triu = _triangle("tril"), _triangle("triu")
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """Vectors as the coordinates of a grid, one array for each; "ij" has the axes in their order."""
+    """Vectors as the coordinates of a grid, an array for each; "ij" has the axes in order."""
     one_of(indexing, "meshgrid: indexing", ("xy", "ij"))
     vectors = [reshape(x, -1) for x in xi]
     order = list(range(len(vectors)))

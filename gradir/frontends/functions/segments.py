@@ -63,9 +63,11 @@ def _greatest(x: Tracer) -> Any:
     return inf if is_float(element(x)) else int(np.iinfo(numpy_dtype(element(x))).max)
 
 
-segment_prod = _by_mask(
-    "segment_prod", lambda x, axis, **o: prod(x, axis, x.dtype, **o), lambda _: 1
-)
+def _product(x: Any, axis: int, **options: Any) -> Any:
+    return prod(x, axis, x.dtype, **options)
+
+
+segment_prod = _by_mask("segment_prod", _product, lambda _: 1)
 segment_max = _by_mask("segment_max", max, _least)
 segment_min = _by_mask("segment_min", min, _greatest)
 

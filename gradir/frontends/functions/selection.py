@@ -164,14 +164,14 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Tra
         raise refusal(f"put_along_axis: indices of rank {x.ndim} expected, got {places!r}")
     rest = [places.shape[d] if d == at else n for d, n in enumerate(x.shape)]
     number: Any = broadcast_to(_where(places < 0, places + x.shape[at], places), rest)
-    flat, stride = 0, 1
+    stride = 1
+    flat = cast(Any, 0)
     for d in reversed(range(x.ndim)):
-        own = number if d == at else np.arange(x.shape[d]).reshape(
-            [-1 if k == d else 1 for k in range(x.ndim)]
-        )  # fmt: skip
+        along = cast(Any, np).arange(x.shape[d])
+        own = number if d == at else along.reshape([-1 if k == d else 1 for k in range(x.ndim)])
         flat, stride = flat + own * stride, stride * x.shape[d]
     updates = broadcast_to(converted(lifted(values), element(x)), rest)
-    lines = [reshape(each, -1) for each in (cast(Any, flat), updates)]
+    lines = [reshape(each, -1) for each in (flat, updates)]
     return reshape(op.index_update(reshape(x, -1), *lines, axis=0), x.shape)
 
 
@@ -194,7 +194,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Tracer:
     if axis is None:
         x, axis = reshape(x, -1), 0
     at = axis_of(x, axis)
-    kept = np.delete(np.arange(x.shape[at]), obj if isinstance(obj, slice) else _at(obj, "delete"))
+    places = cast(Any, obj if isinstance(obj, slice) else _at(obj, "delete"))
+    kept = np.delete(np.arange(x.shape[at]), places)
     return _take(x, kept, at)
 
 
@@ -210,7 +211,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tracer:
         x, axis = reshape(x, -1), 0
     at = axis_of(x, axis)
     n = x.shape[at]
-    places: Any = obj if isinstance(obj, slice) else _at(obj, "insert")
+    places: Any = cast(Any, obj) if isinstance(obj, slice) else _at(obj, "insert")
     new: Any = converted(lifted(values), element(x))
     count = len(np.arange(n)[places]) if isinstance(places, slice) else np.size(places)
     if not isinstance(places, slice) and np.ndim(places) == 0 and new.ndim:
@@ -219,7 +220,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tracer:
         new = moveaxis(new, 0, at)
         count = new.shape[at]
     rows = broadcast_to(new, [count if d == at else e for d, e in enumerate(x.shape)])
-    order = np.insert(np.arange(n), places, n + np.arange(count))
+    order = cast(Any, np).insert(np.arange(n), places, n + np.arange(count))
     return _take(concatenate([x, rows], at), order, at)
 
 
@@ -257,6 +258,6 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    where, select, piecewise, take, choose, compress, extract, put_along_axis, fill_diagonal, delete,
-    insert, unravel_index, ravel_multi_index,
+    where, select, piecewise, take, choose, compress, extract, put_along_axis, fill_diagonal,
+    delete, insert, unravel_index, ravel_multi_index,
 )  # fmt: skip

@@ -98,7 +98,8 @@ atleast_3d = _at_least(
 def several(arrays: Any, what: str) -> list[Tracer]:
     """Arrays in a sequence, or the rows of one array."""
     if isinstance(arrays, Tracer | np.ndarray):
-        return [cast(Any, lifted(arrays))[k] for k in range(len(arrays))]
+        rows: Any = lifted(cast(Any, arrays))
+        return [rows[k] for k in range(len(rows))]
     if not isinstance(arrays, Sequence):
         raise refusal(f"{what}: expected a sequence of arrays, got {type(arrays).__name__}")
     return [lifted(a) for a in cast(Sequence[Any], arrays)]
@@ -150,10 +151,10 @@ def block(arrays: Any) -> Tracer:
     """An array of nested lists of blocks: the innermost lists along the last axis."""
 
     def depth(part: Any) -> int:
-        return 1 + max(map(depth, part)) if isinstance(part, list) else 0
+        return 1 + max(map(depth, cast(Any, part))) if isinstance(part, list) else 0
 
     def rank(part: Any) -> int:
-        return max(map(rank, part)) if isinstance(part, list) else lifted(part).ndim
+        return max(map(rank, cast(Any, part))) if isinstance(part, list) else lifted(part).ndim
 
     levels = depth(arrays)
     ndim = max(levels, rank(arrays))

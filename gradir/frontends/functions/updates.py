@@ -1,14 +1,15 @@
 """x.at[key] of traced arrays: another array, with new values where x[key] reads.
 
 `x.at[key].set(values)`, `.add`, `.subtract`, `.multiply`, `.divide`, `.power`, `.min`, `.max`.
-Keys are those of x[key]. A donated x, or one that nothing else reads, is changed in place by native code.
+Keys are those of x[key]. A donated x, or one that nothing else reads, is changed in place by native
+code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -137,8 +138,8 @@ _ADDING = (None, AddOp, SubtractOp)
 
 def _is_known(key: Any) -> bool:
     """Whether an array is in a key, and all of it is known while tracing."""
-    parts: Sequence[Any] = key if isinstance(key, tuple) else (key,)
-    is_array = [isinstance(part, list | np.ndarray) and np.ndim(part) > 0 for part in parts]
+    parts = cast(tuple[Any, ...], key if isinstance(key, tuple) else (key,))
+    is_array = [isinstance(p, list | np.ndarray) and np.ndim(cast(Any, p)) > 0 for p in parts]
     return any(is_array) and not any(isinstance(part, Tracer) for part in parts)
 
 

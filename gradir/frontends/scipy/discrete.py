@@ -1,5 +1,8 @@
 """The discrete distributions of gradir.scipy.stats: logpmf, pmf, cdf and sf."""
 
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 from math import inf
@@ -24,7 +27,9 @@ def _choices(n: Any, k: Any) -> Any:
 
 def _binom_cdf(k: Any, n: Any, p: Any) -> Any:
     low = op.floor(k)
-    return betainc(op.maximum(n - low, 1e-300), low + 1, 1 - p)
+    is_last = op.greater_equal(low, n)
+    left = where(is_last, 1.0, n - low)
+    return where(is_last, 1.0, betainc(left, low + 1, 1 - p))
 
 
 _ALL = [
@@ -39,6 +44,7 @@ _ALL = [
     }, lambda mu: (0.0, inf), 0.0, True, lambda mu: op.greater_equal(mu, 0)),
     distribution("binom", "n p", {
         "logpmf": lambda k, n, p: _choices(n, k) + xlogy(k, p) + xlog1py(n - k, -p),
+        "cdf": _binom_cdf,
     }, lambda n, p: (0.0, n), 0.0, True, lambda n, p: _is_share(p)),
     distribution("nbinom", "n p", {
         "logpmf": lambda k, n, p: op.lgamma(n + k) - op.lgamma(k + 1) - op.lgamma(n)

@@ -1,5 +1,8 @@
 """A distribution: its functions from those of the standard one, moved and scaled."""
 
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,15 +49,15 @@ def distribution(
     for kind, formula in formulas.items():
         functions[kind] = _moved(kind, formula, len(names), (support, safe, valid), integers)
     functions.setdefault(log[3:], lambda *args: op.exp(functions[log](*args)))
-    functions.setdefault("logcdf", _logarithm(functions, "cdf"))
-    functions.setdefault("logsf", _logarithm(functions, "sf"))
+    for kind in {"cdf", "sf"} & set(functions):
+        functions.setdefault(f"log{kind}", _logarithm(functions[kind]))
     ends = ["loc"] if integers else ["loc", "scale"]
-    made = {kind: _public(name, kind, f, names, ends) for kind, f in functions.items() if f}
+    made = {kind: _public(name, kind, f, names, ends) for kind, f in functions.items()}
     return Distribution(name=name, **made)
 
 
-def _logarithm(functions: Mapping[str, Formula], kind: str) -> Any:
-    return (lambda *args: op.log(functions[kind](*args))) if kind in functions else None
+def _logarithm(function: Formula) -> Formula:
+    return lambda *args: op.log(function(*args))
 
 
 def _public(

@@ -145,6 +145,6 @@ def inv_boxcox(y: Any, lmbda: Any) -> Tracer:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    expit, log_expit, logit, logsumexp, log_softmax, softmax, xlogy, xlog1py, entr, rel_entr, kl_div,
-    huber, pseudo_huber, boxcox, inv_boxcox,
+    expit, log_expit, logit, logsumexp, log_softmax, softmax, xlogy, xlog1py, entr, rel_entr,
+    kl_div, huber, pseudo_huber, boxcox, inv_boxcox,
 )  # fmt: skip

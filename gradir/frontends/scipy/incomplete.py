@@ -6,6 +6,9 @@ of any order, are those of the terms. Small exponents are raised by the recurren
 the function is smooth at its end too.
 """
 
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -33,7 +36,7 @@ def _rule() -> tuple[Any, Any]:
 
 
 def _integral(width: Any, exponent: Callable[[Any, Callable[[Any], Any]], Any]) -> Any:
-    """The integral from 0 to a width of exp(exponent(u, wide)); `wide` gives arrays the new axis."""
+    """The integral of exp(exponent(u, wide)) from 0 to a width; `wide` adds the axis of u."""
 
     def wide(x: Any) -> Any:
         return expand_dims(x, x.ndim)
@@ -65,7 +68,9 @@ def _upper_gamma(a: Any, x: Any) -> Any:
     # (slope + curve / 2) v**2 + (slope - depth) v = depth
     square, linear = slope + curve / 2, slope - _DEPTH
     root = op.sqrt(linear * linear + 4 * square * _DEPTH)
-    width = where(op.greater(linear, 0), 2 * _DEPTH / (linear + root), (root - linear) / (2 * square))
+    width = where(
+        op.greater(linear, 0), 2 * _DEPTH / (linear + root), (root - linear) / (2 * square)
+    )
     return _integral(width, lambda v, wide: wide(a - 1) * op.log1p(v) - wide(x) * v)
 
 
@@ -129,8 +134,9 @@ def _log_beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
     p, q = where(is_large, a, LARGE), where(is_large, b, LARGE)
     s, t = where(is_large, x, 0.5), where(is_large, y, 0.5)
     apart = p * t - q * s
-    by_series = (op.log(p * q / ((p + q) * (2 * pi))) / 2 + p * op.log1p(-apart / p)
-                 + q * op.log1p(apart / q) + correction(p + q) - correction(p) - correction(q))  # fmt: skip
+    distance = p * op.log1p(-apart / p) + q * op.log1p(apart / q)
+    factor = op.log(p * q / ((p + q) * (2 * pi))) / 2
+    by_series = distance + factor + correction(p + q) - correction(p) - correction(q)
     p, q = where(is_large, 1.0, a), where(is_large, 1.0, b)
     s, t = where(is_large, 0.5, x), where(is_large, 0.5, y)
     return where(is_large, by_series, p * op.log(s) + q * op.log(t) - betaln(p, q))

@@ -9,7 +9,9 @@ from gradir.frontends.functions.arguments import checked
 from gradir.frontends.tracing.eager import eager
 
 
-def published(functions: Iterable[Callable[..., Any]], module: str) -> dict[str, Callable[..., Any]]:
+def published(
+    functions: Iterable[Callable[..., Any]], module: str
+) -> dict[str, Callable[..., Any]]:
     """The public functions of a module by name."""
     made: dict[str, Callable[..., Any]] = {}
     for function in functions:

@@ -29,14 +29,16 @@ def _of_op(name: str) -> Callable[..., Any]:
 
 
 _NOT_COMPLEX = "it is complex; there are no complex numbers"
-ABSENT = {
+ABSENT: dict[str, str] = {
     name: reason
     for reason, names in {
         "of the Bessel functions i0, i0e, i1 and i1e are there": (
             "iv ive j0 j1 jn jv jve k0 k0e k1 k1e kn kv kve y0 y1 yn yv yve spherical_in "
             "spherical_jn spherical_kn spherical_yn"
         ),
-        _NOT_COMPLEX: "airy airye hankel1 hankel1e hankel2 hankel2e sph_harm sph_harm_y wofz wrightomega",
+        _NOT_COMPLEX: (
+            "airy airye hankel1 hankel1e hankel2 hankel2e sph_harm sph_harm_y wofz wrightomega"
+        ),
         "inverses by a search are not there; find the root with gradir.while_loop": (
             "betaincinv betainccinv gammaincinv gammainccinv stdtrit lambertw"
         ),

@@ -17,7 +17,7 @@ DISTRIBUTIONS = {
     **multivariate.DISTRIBUTIONS,
 }
 """The distributions by name."""
-ABSENT = dict.fromkeys(
+ABSENT: dict[str, str] = dict.fromkeys(
     "gaussian_kde ks_2samp kstest linregress mannwhitneyu pearsonr rankdata spearmanr ttest_ind "
     "zscore".split(),
     "tests and estimates are not there",

@@ -7,7 +7,7 @@ but no values: a read of values is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
@@ -43,7 +43,7 @@ def _function(name: str) -> Any:
     return FUNCTIONS[name]
 
 
-def _operator(name: str) -> Any:
+def _operator(name: str) -> Callable[[Tracer, object], Any]:
     @public
     def operator(self: Tracer, other: object) -> Any:
         return _function(name)(self, other) if _is_operand(other) else NotImplemented
@@ -51,7 +51,7 @@ def _operator(name: str) -> Any:
     return operator
 
 
-def _swapped(name: str) -> Any:
+def _swapped(name: str) -> Callable[[Tracer, object], Any]:
     @public
     def operator(self: Tracer, other: object) -> Any:
         return _function(name)(other, self) if _is_operand(other) else NotImplemented
@@ -59,7 +59,7 @@ def _swapped(name: str) -> Any:
     return operator
 
 
-def _method(name: str) -> Any:
+def _method(name: str) -> Callable[..., Any]:
     @public
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
         return _function(name)(self, *args, **kwargs)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -44,7 +45,10 @@ def gcd(x1: Any, x2: Any) -> Any:
         is_done = b == 0
         return gnp.where(is_done, a, b), gnp.where(is_done, 0, gnp.remainder(a, b))
 
-    return while_loop(lambda state: gnp.any(state[1] != 0), step, state)[0]
+    def is_left(state: Any) -> Any:
+        return gnp.any(state[1] != 0)
+
+    return while_loop(is_left, step, state)[0]
 
 
 @public
@@ -73,8 +77,12 @@ def apply_along_axis(
         at = axis_of(x, axis)
         rows = gnp.moveaxis(x, at, -1)
         outer = rows.shape[:-1]
-        flat = gnp.reshape(rows, (int(np.prod(outer)), rows.shape[-1]))
-        made = vmap(lambda row: gnp.asarray(func1d(row, *args, **kwargs)))(flat)
+        flat = gnp.reshape(rows, (prod(outer), rows.shape[-1]))
+
+        def one(row: Any) -> Any:
+            return gnp.asarray(func1d(row, *args, **kwargs))
+
+        made = vmap(one)(flat)
         inner = made.shape[1:]
         made = gnp.reshape(made, (*outer, *inner))
         places = list(range(len(outer), made.ndim))
@@ -93,7 +101,7 @@ def vectorize(
     signature: `"(n),(n)->()"` says what axes the function takes of each argument. excluded: the
     numbers and names of arguments that it takes as they are.
     """
-    left = set() if excluded is None else set(excluded)
+    left: set[Any] = set() if excluded is None else set(excluded)
     ranks = None if signature is None else _ranks(signature)
 
     @wraps(pyfunc)
@@ -104,7 +112,7 @@ def vectorize(
             raise refusal(f"vectorize: {len(ranks)} arguments expected, as {signature} says")
 
         def one(*rows: Any) -> Any:
-            given, named = list(args), dict(kwargs)
+            given, named = cast(Any, list(args)), cast(Any, dict(kwargs))
             for k, row in zip([*at, *names], rows, strict=True):
                 (given if isinstance(k, int) else named)[k] = row
             return pyfunc(*given, **named)
@@ -120,7 +128,7 @@ def vectorize(
 def _typed(made: Any, otypes: Any) -> Any:
     names = [np.dtype(t) for t in otypes]
     if isinstance(made, tuple):
-        return tuple(gnp.astype(m, t) for m, t in zip(made, names, strict=True))
+        return tuple(gnp.astype(m, t) for m, t in zip(cast(Any, made), names, strict=True))
     return gnp.astype(made, names[0])
 
 

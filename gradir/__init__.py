@@ -69,6 +69,7 @@ _LAZY = {
     "testing": "gradir.testing",
     "numpy": "gradir.numpy",
     "nn": "gradir.nn",
+    "scipy": "gradir.scipy",
     "optim": "gradir.optim",
     "interop": "gradir.interop",
     "debug": "gradir.debug",
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from gradir import nn as nn
     from gradir import numpy as numpy
     from gradir import optim as optim
+    from gradir import scipy as scipy
     from gradir import testing as testing
     from gradir.api import Module as Module
     from gradir.api import compile as compile

@@ -11,3 +11,4 @@ if TYPE_CHECKING:
 
 
 sys.modules[__name__] = numpy
+sys.modules[f"{__name__}.linalg"] = numpy.linalg

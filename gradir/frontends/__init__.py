@@ -1,5 +1,8 @@
 """Programs from Python functions. Loading it registers the operators of traced arrays."""
 
 from gradir.frontends.functions import numpy
+from gradir.frontends.transforms.numpy_loops import BY_NAME
 
 __all__ = ["numpy"]
+
+numpy.register(BY_NAME)

@@ -75,9 +75,7 @@ INDEX_ERRORS: list[tuple[Any, str]] = [
     (True, "index: expected integers, slices, ... or None, got a bool"),
     (slice(0, 2.5), "index: slice indices must be integers or None or have an __index__ method"),
     (slice(0, 2, 0), "index: slice step cannot be zero"),
-    (([0, 1], [0, 1]), "index: one array of indices beside slices expected, got more; use"),
-    (([0, 1], 0), "index: one array of indices beside slices expected, got more; use"),
-    (X > 0, "array.boolean_mask: the result's shape must not depend on values"),
+    (([0, 1], [0, 1, 2]), "index: shapes must broadcast"),
     ([1.0], "index: expected integers, got <traced array float64[1]>; convert with .astype"),
 ]
 

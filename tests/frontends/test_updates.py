@@ -70,6 +70,9 @@ def test_set_and_add(key: Any):
     np.testing.assert_array_equal(run(lambda x: x.at[key].get(), X), X[key])
 
 
+PLACES = np.arange(X.size).reshape(X.shape)
+
+
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("key", KEYS, ids=str)
 def test_other_methods(key: Any, name: str):
@@ -78,7 +81,7 @@ def test_other_methods(key: Any, name: str):
     def update(x: Any, v: Any) -> Any:
         return getattr(x.at[key], name)(v)
 
-    if _has_array(key):
+    if _has_array(key) and len(np.unique(PLACES[key])) < PLACES[key].size:
         assert "only set, add and subtract are there" in fails(update, X, values)
         return
     wanted = X.copy()
@@ -123,7 +126,6 @@ def test_values_broadcast_and_take_the_type():
     np.testing.assert_array_equal(run(lambda x: x.at[0].set(2), np.arange(3)), [2, 1, 2])
     assert "x.at[...]" in fails(lambda x: x.at[0].set(0.5), np.arange(3))
     assert "broadcast" in fails(lambda x, v: x.at[0].set(v), X, X)
-    assert "one array of indices" in fails(lambda x: x.at[[0], [1]].set(1.0), X)
 
 
 def test_a_scan_fills_rows():

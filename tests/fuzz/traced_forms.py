@@ -136,7 +136,7 @@ VECTORS = (
     "nn.softmax({0}, axis=0)",
     "nn.log_softmax({0}, axis=0)",
     "gnp.concat([{0}, {0}])[1:$N + 1]",
-    "gnp.pad({0}, low=(1,), high=(0,))[:$N]",
+    "gnp.pad({0}, (1, 0))[:$N]",
     "gnp.tile({0}, (2,))[::2]",
     "gnp.repeat({0}, 2, axis=0)[1::2]",
     "gnp.reshape({0}, (1, $N))[0]",

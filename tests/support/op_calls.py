@@ -16,6 +16,8 @@ from xdsl.irdl import OptOperandDef, VarOperandDef
 
 import gradir
 from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, shape_of
+from gradir.frontends.functions import array_ops
+from gradir.frontends.tracing.eager import eager
 
 MODULES: dict[str, Any] = {"array": gradir.numpy, "nn": gradir.nn}
 
@@ -31,6 +33,13 @@ MADE = {"array.full", "array.iota", "array.uniform", "array.normal"}
 # Functions that make int64 of smaller integers first.
 WIDENING = {"array.sum", "array.prod", "array.cumulative_sum", "array.cumulative_prod"}
 
+# Ops whose attributes are not the parameters of NumPy's function of the name.
+OWN = {
+    "array.split", "array.pad", "array.tile", "array.repeat", "array.norm", "array.trace",
+    "array.diagonal", "array.roll", "array.squeeze", "array.permute_dims", "array.flip",
+    "array.outer", "array.floor", "array.ceil", "array.trunc",
+}  # fmt: skip
+
 FIRST_CASES = list({(c.op, len(c.operands), *c.attributes): c for c in CASES}.values())
 TRACED = [
     c
@@ -42,6 +51,8 @@ TRACED = [
 
 def function_of(op: str) -> Any:
     dialect, _, name = op.partition(".")
+    if op in OWN:
+        return eager(getattr(array_ops.op, name))
     return getattr(MODULES[dialect], RENAMED.get(op, name))
 
 
@@ -56,6 +67,8 @@ def call(case: Case, xs: Sequence[Any]) -> Any:
         attribute: Any = attributes["value"]
         data = np.array(attribute.get_values()).reshape(attribute.get_shape())
         return function(data, dtype=NUMPY_NAMES[attribute.get_element_type()])
+    if case.op == "array.full":
+        attributes["fill_value"] = attributes.pop("value")
     if case.op in ("array.take", "array.take_along_axis"):
         attributes.setdefault("axis", 0)
     if case.op in SHAPED | MADE:

@@ -13,6 +13,7 @@ from gradir.frontends.caffe2.elements import one_integer
 from gradir.frontends.caffe2.shapes import as_matrix
 from gradir.frontends.caffe2.table import operator_type
 from gradir.frontends.caffe2.windows import layout_named
+from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply_all
 
 
@@ -77,7 +78,7 @@ def local_response_norm(
     zeros = gnp.zeros(beside, x.dtype)
     wide = gnp.concat([zeros, gnp.square(x), zeros], axis=axis)
     sizes = [[k, count, 2 * half - k] for k in range(2 * half + 1)]
-    around = [gnp.split(wide, axis=axis, sizes=each)[1] for each in sizes]
+    around = [op.split(wide, axis=axis, sizes=each)[1] for each in sizes]
     scale = sum(around[1:], around[0]) * (float(alpha) / size) + float(bias)
     return x * gnp.pow(scale, -float(beta)), scale
 

@@ -236,7 +236,7 @@ class _Run:
 def _tracer(value: Any, is_weak: bool) -> Tracer:
     """A result: as weak as what it was computed from, if that were constants without a type."""
     made = value if isinstance(value, Tracer) else gnp.asarray(value)
-    return Tracer(made.trace, made.ssa, made.weak or (is_weak and not is_bool(element(made))))
+    return Tracer(made.made_in, made.ssa, made.weak or (is_weak and not is_bool(element(made))))
 
 
 def _settled(operands: Sequence[Tracer]) -> Sequence[Tracer]:

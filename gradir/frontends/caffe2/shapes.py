@@ -12,6 +12,7 @@ from gradir.errors import ArgumentError
 from gradir.frontends.caffe2.elementwise import NOTHING
 from gradir.frontends.caffe2.operator import Operator
 from gradir.frontends.caffe2.table import operator_type
+from gradir.frontends.functions.array_ops import op
 from gradir.frontends.tracing.tracing import element
 
 
@@ -38,7 +39,7 @@ def split(x: Any, *, outputs: int, axis: int = 1, split: Sequence[int] = ()) -> 
     sizes = list(split) or [x.shape[at] // outputs] * outputs
     if len(sizes) != outputs or sum(sizes) != x.shape[at]:
         raise ArgumentError(f"split: {outputs} extents of sum {x.shape[at]} expected, got {sizes}")
-    return tuple(gnp.split(x, axis=at, sizes=sizes))
+    return op.split(x, axis=at, sizes=sizes)
 
 
 @operator_type("Reshape", inputs=1, outputs=(1, 2), reads=NOTHING, shapes=("out1",))

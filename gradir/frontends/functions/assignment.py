@@ -13,7 +13,9 @@ from xdsl.ir import Attribute
 
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions.promotion import common_shape, converted, spread
-from gradir.frontends.functions.sugar import where
+from gradir.frontends.functions.sugar import (
+    where,
+)
 from gradir.frontends.functions.updates import Place
 from gradir.frontends.functions.views import reshape
 from gradir.frontends.tracing.memory import store
@@ -49,9 +51,9 @@ def _is_written(target: Tracer, key: Any, value: Any) -> bool:
     keys = cast(tuple[Any, ...], key) if isinstance(key, tuple) else (key,)
     return (
         isinstance(value, Tracer)
-        and value.view is not None
-        and value.view.base is target
-        and value.view.key is key
+        and value.view_of is not None
+        and value.view_of.base is target
+        and value.view_of.key is key
         and not any(isinstance(each, Tracer) for each in keys)
     )
 

@@ -7,23 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
 from xdsl.ir import Attribute
 
+from gradir.dialects.array.assembly import StackOp
 from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.gather_scatter import OneHotOp
 from gradir.dialects.array.random import NormalOp, UniformOp
 from gradir.dialects.array.triangles import EyeOp
 from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.functions.promotion import converted, spread
+from gradir.frontends.functions.promotion import converted, spread, unified
 from gradir.frontends.tracing.default_types import default_element, default_of
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import as_shape, element_named
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import constant, element, filled, is_number, lifted
+from gradir.frontends.tracing.tracing import (
+    constant,
+    element,
+    filled,
+    holds_tracers,
+    is_number,
+    lifted,
+)
 
 Shape = Sequence[int] | int
 
@@ -37,11 +44,10 @@ def _type(shape: Shape, dtype: Any, default: type | Attribute = float) -> AnyTen
 
 
 @public
-def asarray(value: Any, dtype: Any = None) -> Tracer:
-    """An array, a number or nested lists of numbers as a traced array of the dtype.
-
-    A traced array of the dtype is itself the result, and another with `array`, which copies.
-    """
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Tracer:
+    """An array, a number or nested lists of these as an array of the dtype."""
+    del order, copy  # how it lies in memory, which the compiler chooses
+    value = _stacked(a)
     kind = None if dtype is None else element_named(dtype)
     if kind is not None and isinstance(value, list | tuple):
         return constant(value, kind)
@@ -51,21 +57,30 @@ def asarray(value: Any, dtype: Any = None) -> Tracer:
     return _of_type(made, kind)
 
 
+def _stacked(value: Any) -> Any:
+    """Nested lists with traced arrays as one array."""
+    if not isinstance(value, list | tuple) or not holds_tracers(cast(Sequence[Any], value)):
+        return cast(Any, value)
+    rows = [lifted(_stacked(each)) for each in cast(Sequence[Any], value)]
+    rows, _ = unified(StackOp, rows)
+    return apply(StackOp, {"xs": rows, "axis": 0})
+
+
 def _of_type(x: Tracer, kind: Attribute) -> Tracer:
     """A copy of x with elements of a requested type, which is not weak."""
     made = converted(x, kind)
-    return Tracer(made.trace, made.ssa)
+    return Tracer(made.made_in, made.ssa)
 
 
 @public
-def full(shape: Shape, value: Any, dtype: Any = None) -> Tracer:
-    """Every element is `value`, a number or a traced array of rank 0.
+def full(shape: Shape, fill_value: Any, dtype: Any = None) -> Tracer:
+    """Every element is `fill_value`, a number, or an array that broadcasts to the shape.
 
     Without a dtype: that of the value; float64, int64 or bool of a Python number.
     """
-    if is_number(value):
-        return filled(value, _type(shape, dtype, default_of(value)))
-    number = lifted(value)
+    if is_number(fill_value):
+        return filled(fill_value, _type(shape, dtype, default_of(fill_value)))
+    number = lifted(fill_value)
     type_ = _type(shape, dtype, element(number))
     return spread(number, shape_of(type_), type_.element_type).copy()
 
@@ -101,28 +116,29 @@ def ones(shape: Shape, dtype: Any = None) -> Tracer:
 
 
 @public
-def full_like(x: Any, value: Any, dtype: Any = None) -> Tracer:
-    """Every element is `value`, with the shape of x, and its dtype unless another is given."""
-    like = lifted(x)
-    return full(like.shape, value, like.dtype if dtype is None else dtype)
+def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Tracer:
+    """Every element is `fill_value`; the shape and the dtype are those of a without others."""
+    like = lifted(a)
+    extents = like.shape if shape is None else as_shape(shape)
+    return full(extents, fill_value, like.dtype if dtype is None else dtype)
 
 
 @public
-def zeros_like(x: Any, dtype: Any = None) -> Tracer:
-    """Zeros with the shape of x, and its dtype unless another is given."""
-    return full_like(x, 0, dtype)
+def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tracer:
+    """Zeros with the shape of a, and its dtype unless another is given."""
+    return full_like(a, 0, dtype, shape=shape)
 
 
 @public
-def ones_like(x: Any, dtype: Any = None) -> Tracer:
-    """Ones with the shape of x, and its dtype unless another is given."""
-    return full_like(x, 1, dtype)
+def ones_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Tracer:
+    """Ones with the shape of a, and its dtype unless another is given."""
+    return full_like(a, 1, dtype, shape=shape)
 
 
 @public
-def eye(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) -> Tracer:
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tracer:
     """A matrix with ones on the k-th diagonal above the main one; float64 without a dtype."""
-    type_ = _type([rows, rows if columns is None else columns], dtype)
+    type_ = _type([N, N if M is None else M], dtype)
     return apply(EyeOp, {"k": k}, [type_])
 
 
@@ -150,18 +166,6 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     steps: Any = apply(IotaOp, {"axis": 0}, [type_])
     scaled = steps if step == 1 else steps * step
     return scaled if first == 0 else scaled + first
-
-
-@public
-def linspace(
-    start: float, stop: float, num: int, dtype: Any = None, endpoint: bool = True
-) -> Tracer:
-    """`num` numbers at equal distances from start to stop; both are Python numbers."""
-    for number in (start, stop, num):
-        if not is_number(number):
-            raise refusal(f"linspace: start, stop and num must be Python numbers, got {number!r}")
-    kind = default_element(float) if dtype is None else element_named(dtype)
-    return constant(np.linspace(start, stop, num, endpoint=endpoint), kind)
 
 
 @public
@@ -215,7 +219,6 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     eye,
     iota,
     arange,
-    linspace,
     astype,
     one_hot,
     uniform,

@@ -1,7 +1,8 @@
 """x[...] of traced arrays: integers, slices with steps, ..., None, and arrays of integers.
 
-Integers and slices become one array.slice; a negative step reverses first. Traced integers and
-arrays of integers become array.take along their axis; one array may be combined with slices.
+Integers and slices become one array.slice; a negative step reverses first. Traced integers and one
+array of integers become array.take along their axis, several arrays, and integers beside them,
+array.gather_nd. Masks are arrays of the places where they hold, which must be known while tracing.
 """
 
 from __future__ import annotations
@@ -11,24 +12,31 @@ from operator import index
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 
+from gradir.dialects.array.assembly import StackOp
+from gradir.dialects.array.comparison import LessOp, WhereOp
 from gradir.dialects.array.data_dependent import BooleanMaskOp
+from gradir.dialects.array.elementwise import AddOp
+from gradir.dialects.array.gather_scatter import GatherNdOp
 from gradir.dialects.array.indexing import TakeOp
-from gradir.dialects.array.movement import FlipOp, ReshapeOp
+from gradir.dialects.array.movement import FlipOp, PermuteDimsOp, ReshapeOp
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.shapes import is_bool, is_float, tensor
 from gradir.errors import IndexOutOfRange
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.promotion import common_shape, converted, spread
 from gradir.frontends.tracing.memory import as_view
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, emit_one, lifted
+from gradir.frontends.tracing.tracing import element, emit_one, holds_tracers, lifted
 
 
 def get(x: Tracer, key: Any) -> Tracer:
     """x[key]; a view unless it has an array of indices, or is one number."""
     entries = entries_of(x, key)
-    require_one_array(entries)
+    if has_several(entries):
+        return _gathered(x, entries)
     made = _read(x, entries)
     keys = cast(tuple[Any, ...], key) if isinstance(key, tuple) else (key,)
     if any(isinstance(e, Tracer) and e.ndim for e in entries):
@@ -48,58 +56,83 @@ def _read(x: Tracer, entries: list[Any]) -> Tracer:
     return _shaped(_sliced(x, [e for e in entries if e is not None]), entries)
 
 
-def require_one_array(entries: Sequence[Any]) -> None:
-    """TraceError if an array of indices stands beside integers or another array."""
+def has_several(entries: Sequence[Any]) -> bool:
+    """Whether an array of indices stands beside integers or another array."""
     arrays = [e for e in entries if isinstance(e, Tracer) and e.ndim]
-    if arrays and len([e for e in entries if isinstance(e, Tracer | int)]) > 1:
-        raise refusal(
-            "index: one array of indices beside slices expected, got more; "
-            "use gradir.numpy.gather_nd, or index in several steps"
-        )
+    return bool(arrays) and len([e for e in entries if isinstance(e, Tracer | int)]) > 1
+
+
+def _gathered(x: Tracer, entries: list[Any]) -> Tracer:
+    """x at several arrays, which broadcast; their axes stand where the first was, or in front."""
+    axes = [e for e in entries if e is not None]
+    taken = [d for d, e in enumerate(axes) if isinstance(e, Tracer | int)]
+    places = [_place(axes[d], x.shape[d], d) for d in taken]
+    shape = common_shape("index", places)
+    x = _sliced(x, [slice(None) if d in taken else e for d, e in enumerate(axes)])
+    order = [*taken, *(d for d in range(x.ndim) if d not in taken)]
+    columns = [spread(p, shape, i64) for p in places]
+    indices = apply(StackOp, {"xs": columns, "axis": len(shape)})
+    moved = apply(PermuteDimsOp, {"x": x, "axes": order})
+    found = apply(GatherNdOp, {"x": moved, "indices": indices})
+    return _arranged(found, entries, len(shape))
+
+
+def _place(entry: Any, extent: int, axis: int) -> Tracer:
+    """An entry as an array of indices >= 0."""
+    if isinstance(entry, int):
+        return lifted(np.int64(bounds_of(entry, extent, axis)[0]))
+    entry = converted(entry, i64)
+    below = apply(LessOp, {"lhs": entry, "rhs": 0})
+    moved = apply(AddOp, {"lhs": entry, "rhs": extent})
+    return emit_one(WhereOp, below, moved, entry)
+
+
+def _arranged(found: Tracer, entries: Sequence[Any], rank: int) -> Tracer:
+    """The axes of the arrays where the first one was, in front if they stand apart; and None's."""
+    at = [k for k, e in enumerate(entries) if isinstance(e, Tracer | int)]
+    apart = at[-1] - at[0] >= len(at)
+    before = 0 if apart else sum(e is not None for e in entries[: at[0]])
+    axes = list(range(found.ndim))
+    order = [*axes[rank : rank + before], *axes[:rank], *axes[rank + before :]]
+    found = apply(PermuteDimsOp, {"x": found, "axes": order}) if before else found
+    extents = iter([*found.shape[:before], *found.shape[before + rank :]])
+    shape: list[int] = list(found.shape[:rank]) if apart else []
+    for k, entry in enumerate(entries):
+        if not apart and k == at[0]:
+            shape += found.shape[before : before + rank]
+        if not isinstance(entry, Tracer | int):
+            shape.append(1 if entry is None else next(extents))
+    return emit_one(ReshapeOp, found, type=tensor(shape, element(found)))
 
 
 def entries_of(x: Tracer, key: Any) -> list[Any]:
     """One entry per axis, and None for new ones."""
     keys = cast(tuple[Any, ...], key) if isinstance(key, tuple) else (key,)
-    given = [_entry(k) for k in keys]
+    given = [entry for k in keys for entry in _entries(k)]
     used = len([g for g in given if g is not None and g is not Ellipsis])
     if len([g for g in given if g is Ellipsis]) > 1 or used > x.ndim:
         raise refusal(f"index: at most {x.ndim} entries and one ... expected, got {len(given)}")
     at = next((k for k, g in enumerate(given) if g is Ellipsis), len(given))
-    entries = [*given[:at], *[slice(None)] * (x.ndim - used), *given[at + 1 :]]
-    extents = iter(x.shape)
-    return [e if e is None else _unmasked(e, next(extents)) for e in entries]
+    return [*given[:at], *[slice(None)] * (x.ndim - used), *given[at + 1 :]]
 
 
-def is_mask(key: Any) -> bool:
-    """Whether a key is a mask of rank 1 whose values are known: it stands for indices."""
-    return (
-        isinstance(key, list | np.ndarray)
-        and all(isinstance(k, bool | np.bool_) for k in cast(Any, key))
-        and len(cast(Any, key)) > 0
-    )
-
-
-def _unmasked(entry: Any, extent: int) -> Any:
-    """An entry; for a mask the indices of its true elements."""
-    if not isinstance(entry, np.ndarray):
-        return entry
-    mask = cast(np.ndarray[Any, Any], entry)
-    if len(mask) != extent:
-        raise refusal(f"index: a mask of {extent} elements expected, got one of {len(mask)}")
-    return lifted(np.flatnonzero(mask))
+def _entries(key: Any) -> list[Any]:
+    """What one part of a key says of one axis, or of several for a mask."""
+    is_list = isinstance(key, list) and not holds_tracers(cast(Any, key))
+    mask: Any = np.asarray(cast(Any, key)) if is_list or isinstance(key, np.ndarray) else None
+    if mask is None or mask.ndim == 0 or mask.dtype != bool or not mask.size:
+        return [_entry(cast(Any, key))]
+    return [lifted(places) for places in mask.nonzero()]
 
 
 def _entry(key: Any) -> Any:
-    """None, ..., a slice, an int, a mask, or a traced array of integers."""
+    """None, ..., a slice, an int, or a traced array of integers."""
     is_array = isinstance(key, list | np.ndarray) and np.ndim(cast(Any, key)) > 0
     if key is None or key is Ellipsis or isinstance(key, slice):
         return cast(Any, key)
     if isinstance(key, bool | np.bool_):
         raise refusal("index: expected integers, slices, ... or None, got a bool")
     if is_array:
-        if is_mask(key):
-            return np.asarray(cast(Any, key))
         key = lifted(cast(Any, key))
     if not isinstance(key, Tracer):
         try:

@@ -1,70 +1,135 @@
-"""gradir.numpy: functions of the Array API standard, one for each array.* op.
+"""gradir.numpy: NumPy's functions, with NumPy's names, parameters and meanings.
 
-On traced arrays they append to the program, on NumPy arrays they compute.
-
-Operands are promoted and broadcast by the standard's rules; attributes of the op are keyword
-arguments. The functions come from the op classes; `creation` and `sugar` have those that need a
-shape or a dtype, or more than one op.
+On traced arrays they append to the program, on NumPy arrays they compute. Types promote as in JAX.
+Functions whose op has NumPy's parameters come from the op classes; the others are in the files
+beside this one. `absent` has the names that are not here, with the reasons.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from math import e, inf, nan, pi
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradir.dialects.array import OPS
-from gradir.dialects.array.data_dependent import REFUSED
+import numpy as np
+
 from gradir.frontends.functions import (
+    absent,
     affine,
+    array_ops,
     assignment,
+    bessel,
     creation,
+    descriptions,
+    differences,
+    elementwise,
     indexing,
+    linalg,
     numpy_protocol,
+    ordering,
+    padding,
+    polynomials,
+    products,
+    quantiles,
+    ranges,
+    reductions,
+    segments,
+    selection,
+    shapes,
     sparse,
     sugar,
     updates,
     views,
 )
-from gradir.frontends.functions.op_functions import functions_of
+from gradir.frontends.functions.arguments import checked
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.spec import ELEMENTS, Spec
 from gradir.frontends.tracing.tracer import FUNCTIONS
 from gradir.runtime.row_slices import TRACED
 
 newaxis = None
+e, inf, nan, pi, euler_gamma = np.e, np.inf, np.nan, np.pi, np.euler_gamma
+# Objects of NumPy's that describe places and dtypes, and hold no values.
+mgrid, ogrid, s_, index_exp = np.mgrid, np.ogrid, np.s_, np.index_exp
+dtype, integer, floating, number = np.dtype, np.integer, np.floating, np.number
 
+_LATER = (
+    *(
+        views,
+        sugar,
+        reductions,
+        shapes,
+        padding,
+        quantiles,
+        ordering,
+        products,
+        differences,
+        elementwise,
+    ),
+    *(selection, polynomials, bessel, ranges, segments, descriptions, creation, affine),
+)
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **functions_of((*OPS, *REFUSED), "gradir.numpy"),
-    **{
-        f.__name__: f
-        for f in (*creation.FUNCTIONS, *sugar.FUNCTIONS, *affine.FUNCTIONS, *views.FUNCTIONS)
-    },
+    **array_ops.OP_FUNCTIONS,
+    **{f.__name__: checked(f) for room in _LATER for f in room.FUNCTIONS},
+    "norm": linalg.BY_NAME["norm"],
 }
-# NumPy's names for functions that the Array API standard has under others.
+# Several names of one function.
 _ALIASES = {
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arccosh": "acosh",
     "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
-    "arctanh": "atanh", "bitwise_not": "bitwise_invert",
-    "concatenate": "concat", "invert": "bitwise_invert",
-    "mod": "remainder", "power": "pow", "rint": "round",
+    "arctanh": "atanh", "around": "round", "asanyarray": "asarray",
+    "ascontiguousarray": "asarray", "asfortranarray": "asarray",
+    "bitwise_left_shift": "left_shift", "bitwise_not": "bitwise_invert",
+    "bitwise_right_shift": "right_shift", "concat": "concatenate", "conj": "conjugate",
+    "degrees": "rad2deg", "empty_like": "zeros_like",
+    "fix": "trunc", "from_dlpack": "asarray", "invert": "bitwise_invert", "mod": "remainder",
+    "power": "pow", "radians": "deg2rad", "row_stack": "vstack",
     "true_divide": "divide",
 }  # fmt: skip
-_FUNCTIONS.update({alias: _FUNCTIONS[name] for alias, name in _ALIASES.items()})
-_FUNCTIONS.update({name: eager(function) for name, function in _FUNCTIONS.items()})
-TRACED.update(sparse.FUNCTIONS)
-FUNCTIONS.update(_FUNCTIONS, get=indexing.get, at=updates.At, namespace=sys.modules[__name__])
-FUNCTIONS.update(assign=assignment.assign, updated=assignment.updated, fill=assignment.fill)
-FUNCTIONS.update(of_ufunc=numpy_protocol.of_ufunc, of_function=numpy_protocol.of_function)
-_DTYPES = {name: Spec((), name).dtype for name in ELEMENTS}
+_SAME_DTYPES = {
+    "bool_": "bool", "double": "float64", "half": "float16", "int_": "int64", "intc": "int32",
+    "intp": "int64", "single": "float32",
+}  # fmt: skip
+_DTYPES = {
+    name: Spec((), _SAME_DTYPES.get(name, name)).dtype for name in (*ELEMENTS, *_SAME_DTYPES)
+}
+_CONSTANTS = (
+    "dtype", "e", "euler_gamma", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
+    "nan", "newaxis", "number", "ogrid", "pi", "s_",
+)  # fmt: skip
 
-globals().update(_FUNCTIONS)
+
+def register(functions: Mapping[str, Callable[..., Any]]) -> None:
+    """More functions of this module, by their names."""
+    FUNCTIONS.update(functions)
+    globals().update(functions)
+    __all__.extend(
+        name for name in functions if name not in absent.SHAPES or name in array_ops.OP_FUNCTIONS
+    )
+
+
+__all__ = [*_CONSTANTS, *_DTYPES]  # pyright: ignore[reportUnsupportedDunderAll]
+_FUNCTIONS.update({alias: _FUNCTIONS[name] for alias, name in _ALIASES.items()})
+_FUNCTIONS.update({f.__name__: f for f in absent.FUNCTIONS})
+register({name: eager(function) for name, function in _FUNCTIONS.items()})
+TRACED.update(sparse.FUNCTIONS)
+FUNCTIONS.update(get=indexing.get, at=updates.At, namespace=sys.modules[__name__])
+FUNCTIONS.update(
+    assign=assignment.assign,
+    updated=assignment.updated,
+    fill=assignment.fill,
+    copyto=assignment.copy_to,
+    flatten=views.flatten,
+)
+FUNCTIONS.update(of_ufunc=numpy_protocol.of_ufunc, of_function=numpy_protocol.of_function)
 globals().update(_DTYPES)
 
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
 
+else:
 
-__all__ = ["e", "inf", "nan", "newaxis", "pi", *_FUNCTIONS, *_DTYPES]  # pyright: ignore[reportUnsupportedDunderAll]
+    def __getattr__(name: str) -> Any:
+        reason = f": {absent.ABSENT[name]}" if name in absent.ABSENT else ""
+        raise AttributeError(f"gradir.numpy has no {name}{reason}")

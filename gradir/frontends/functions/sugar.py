@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import i1
 
 from gradir.dialects.array.arithmetic import ClipOp, PowOp
 from gradir.dialects.array.comparison import BitwiseXorOp, LogicalNotOp, WhereOp
-from gradir.dialects.array.cumulative import CumulativeProdOp, CumulativeSumOp
 from gradir.dialects.array.dot_general import DotGeneralOp
 from gradir.dialects.array.einsum import EinsumOp
 from gradir.dialects.array.elementwise import MaximumOp, MinimumOp, SquareOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp, TakeOp
-from gradir.dialects.array.reductions import SumOp
-from gradir.dialects.array.statistics import ProdOp
-from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import byte_size, is_bool, is_float
 from gradir.frontends.functions.axes import integers, is_one
 from gradir.frontends.functions.op_functions import apply
@@ -30,12 +26,10 @@ from gradir.frontends.functions.promotion import (
     result_element,
     spread,
 )
+from gradir.frontends.functions.views import reshape
 from gradir.frontends.tracing.source_locations import public, refusal
-from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, is_number, lifted
-
-Axis = int | Sequence[int] | None
 
 # Elementwise.
 
@@ -83,84 +77,24 @@ def where(condition: Any, x: Any, y: Any) -> Tracer:
 
 
 @public
-def clip(x: Any, min: Any = None, max: Any = None) -> Tracer:
-    """minimum(maximum(x, min), max); a bound may be None, a number or an array.
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None,
+    max: Any = None,
+) -> Tracer:  # fmt: skip
+    """minimum(maximum(a, a_min), a_max); a bound may be None, a number or an array.
 
-    vjp: ct where min < x < max, halves at the ends
+    `min` and `max` are other names of the bounds. vjp: ct where min < a < max, halves at the ends
     """
-    bounds = [b for b in (min, max) if b is not None]
-    value = lifted(x)
+    low, high = a_min if min is None else min, a_max if max is None else max
+    bounds = [b for b in (low, high) if b is not None]
+    value = lifted(a)
     if all(is_number(b) for b in bounds):
         value = converted(value, result_element([value, *bounds])[0])
-        return apply(ClipOp, {"x": value, "min": min, "max": max})
-    for op, bound in ((MaximumOp, min), (MinimumOp, max)):
+        return apply(ClipOp, {"x": value, "min": low, "max": high})
+    for op, bound in ((MaximumOp, low), (MinimumOp, high)):
         if bound is not None:
             value = apply(op, {"lhs": value, "rhs": bound})
     return value
-
-
-# Reductions.
-
-
-def _widening(op: type[TensorOp], x: Any, dtype: Any, **attributes: Any) -> Tracer:
-    """The op on x in another type: integers and bools are reduced in int64."""
-    value = lifted(x)
-    kind = element(value) if dtype is None else element_named(dtype)
-    if dtype is None and not is_float(kind):
-        kind = i64
-    return apply(op, {"x": converted(value, kind), **attributes})
-
-
-@public
-def sum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool | None = None) -> Tracer:
-    """The sum over `axis`, all where None; of integers and bools in int64.   vjp: ct, repeated"""
-    return _widening(SumOp, x, dtype, axis=axis, keepdims=keepdims)
-
-
-@public
-def prod(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool | None = None) -> Tracer:
-    """The product over `axis`, all where None; of integers and bools in int64.
-
-    vjp: ct times the product of the other elements
-    """
-    return _widening(ProdOp, x, dtype, axis=axis, keepdims=keepdims)
-
-
-def _cumulative(op: type[TensorOp], x: Any, axis: int | None, dtype: Any, **more: Any) -> Tracer:
-    value = lifted(x)
-    if axis is None and value.ndim != 1:
-        raise refusal(f"{op.name}: axis must be given for an array of rank {value.ndim}")
-    return _widening(op, value, dtype, axis=axis or 0, **more)
-
-
-@public
-def cumulative_sum(
-    x: Any,
-    axis: int | None = None,
-    dtype: Any = None,
-    exclusive: bool | None = None,
-    reverse: bool | None = None,
-) -> Tracer:
-    """y[i] = x[0] + ... + x[i] along `axis`; exclusive without x[i], reverse from the end.
-
-    vjp: the cumulative sum of ct from the other end
-    """
-    return _cumulative(CumulativeSumOp, x, axis, dtype, exclusive=exclusive, reverse=reverse)
-
-
-@public
-def cumulative_prod(
-    x: Any,
-    axis: int | None = None,
-    dtype: Any = None,
-    exclusive: bool | None = None,
-    reverse: bool | None = None,
-) -> Tracer:
-    """y[i] = x[0] * ... * x[i] along `axis`; exclusive without x[i], reverse from the end.
-
-    vjp: exact, also where elements are 0
-    """
-    return _cumulative(CumulativeProdOp, x, axis, dtype, exclusive=exclusive, reverse=reverse)
 
 
 # Elements by index, and contractions by name.
@@ -179,8 +113,13 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Tracer:
 
 
 @public
-def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Tracer:
-    """Elements of x along `axis` at indices of x's rank.   vjp: ct added at the indices"""
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tracer:
+    """Elements along `axis` at indices of the array's rank, flattened where the axis is None.
+
+    vjp: ct added at the indices
+    """
+    x = reshape(arr, -1) if axis is None else arr
+    axis = 0 if axis is None else axis
     return apply(TakeAlongAxisOp, {"x": x, "indices": indices, "axis": axis})
 
 
@@ -224,10 +163,6 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     bitwise_invert,
     where,
     clip,
-    sum,
-    prod,
-    cumulative_sum,
-    cumulative_prod,
     take,
     take_along_axis,
     einsum,

@@ -1,17 +1,19 @@
 """x.at[key] of traced arrays: another array, with new values where x[key] reads.
 
-`x.at[key].set(values)`, `.add`, `.subtract`, `.multiply`, `.divide`, `.min`, `.max`. Keys are those
-of x[key]. A donated x, or one that nothing else reads, is changed in place by native code.
+`x.at[key].set(values)`, `.add`, `.subtract`, `.multiply`, `.divide`, `.power`, `.min`, `.max`.
+Keys are those of x[key]. A donated x, or one that nothing else reads, is changed in place by native
+code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from gradir.dialects.array.arithmetic import PowOp
 from gradir.dialects.array.dynamic_slices import DynamicUpdateSliceOp
 from gradir.dialects.array.elementwise import (
     AddOp,
@@ -27,7 +29,7 @@ from gradir.dialects.array.movement import FlipOp, ReshapeOp
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import tensor
-from gradir.frontends.functions.indexing import bounds_of, entries_of, require_one_array
+from gradir.frontends.functions.indexing import bounds_of, entries_of, has_several
 from gradir.frontends.functions.lattice import kind_of
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import operand, result_element, spread
@@ -55,7 +57,8 @@ class Place:
 
     The values broadcast to the shape of x[key] and take the element type of x. Where an array of
     indices names a place several times, `add` and `subtract` add all its values, `set` keeps the
-    last; other methods take no array of indices. Gradients flow to x and to the values.
+    last; other methods take arrays that are known while tracing and name no place twice. Gradients
+    flow to x and to the values.
     """
 
     __slots__ = ("_key", "_x")
@@ -100,6 +103,11 @@ class Place:
         return self._updated(DivideOp, values)
 
     @public
+    def power(self, values: Any) -> Tracer:
+        """x with its elements at key to the power of the values."""
+        return self._updated(PowOp, values)
+
+    @public
     def min(self, values: Any) -> Tracer:
         """x with the smaller of its elements at key and the values."""
         return self._updated(MinimumOp, values)
@@ -111,7 +119,6 @@ class Place:
 
     def _updated(self, combine: type[TensorOp] | None, values: Any) -> Tracer:
         x, entries = self._x, entries_of(self._x, self._key)
-        require_one_array(entries)
         # a number that the type of x cannot hold is refused, as x + values would
         given = operand(values)
         if kind_of(result_element([x, given])[0]) > kind_of(element(x)):
@@ -119,6 +126,8 @@ class Place:
                 f"x.at[...]: values must be of the kind of x or a lower one, got {given!r} for "
                 f"{type_text(x.type)}; convert with .astype"
             )
+        if has_several(entries) or (combine not in _ADDING and _is_known(self._key)):
+            return _put_at_numbers(x, self._key, given, combine)
         axes = _axes(x, entries)
         part = spread(given, _shape(entries, axes), element(x))
         if 0 in part.shape:
@@ -127,6 +136,42 @@ class Place:
         if part.shape != tuple(kept):
             part = emit_one(ReshapeOp, part, type=tensor(kept, element(x)))
         return _put(x, axes, part, combine)
+
+
+_ADDING = (None, AddOp, SubtractOp)
+
+
+def _is_known(key: Any) -> bool:
+    """Whether an array is in a key, and all of it is known while tracing."""
+    parts = cast(tuple[Any, ...], key if isinstance(key, tuple) else (key,))
+    is_array = [isinstance(p, list | np.ndarray) and np.ndim(cast(Any, p)) > 0 for p in parts]
+    return any(is_array) and not any(isinstance(part, Tracer) for part in parts)
+
+
+def _put_at_numbers(x: Tracer, key: Any, values: Any, combine: type[TensorOp] | None) -> Tracer:
+    """Put in at the numbers of the elements that x[key] reads."""
+    numbers = np.arange(x.size).reshape(x.shape)
+    is_known = _is_known(key)
+    if is_known and combine not in _ADDING:
+        if len(np.unique(numbers[key])) < numbers[key].size:
+            raise refusal(f"x.at[...]: {_TWICE}")
+    places = lifted(numbers)[key]
+    part = spread(values, places.shape, element(x))
+    if not part.size:
+        return x
+    lines = [emit_one(ReshapeOp, v, type=tensor([v.size], element(v))) for v in (x, places, part)]
+    flat, at, part = lines
+    if is_known and combine not in _ADDING:
+        old = apply(TakeOp, {"x": flat, "indices": at, "axis": 0})
+        part, combine = apply(combine, _operands(combine, old, part)), None
+    made = _scattered(flat, 0, at, part, combine)
+    return emit_one(ReshapeOp, made, type=x.type)
+
+
+_TWICE = (
+    "with an array of indices that may name a place twice only set, add and subtract are there; "
+    "gradir.numpy.segment_max and the like reduce all values of a place"
+)
 
 
 @dataclass
@@ -233,8 +278,5 @@ def _scattered(
     if combine is SubtractOp:
         where["updates"] = -part
     elif combine is not AddOp:
-        raise refusal(
-            "x.at[...]: with an array of indices only set, add and subtract are there, since it "
-            "may name a place twice"
-        )
+        raise refusal(f"x.at[...]: {_TWICE}")
     return apply(ScatterAddOp, where)

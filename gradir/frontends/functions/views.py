@@ -89,7 +89,7 @@ def ravel(x: Any) -> Tracer:
     """The elements in row-major order, of rank 1."""
     value = lifted(x)
     made = _shaped(value, [value.size])
-    if value.ndim == 1 and value.view is None:
+    if value.ndim == 1 and value.view_of is None:
         return _view(value, lambda base: _shaped(base, [base.size]), _shaped_back)
     return as_kin(value, made)
 
@@ -211,7 +211,6 @@ def unstack(x: Any, axis: int = 0) -> tuple[Tracer, ...]:
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     reshape,
     ravel,
-    flatten,
     broadcast_to,
     broadcast_arrays,
     expand_dims,

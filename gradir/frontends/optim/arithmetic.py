@@ -19,7 +19,7 @@ from gradir.frontends.tracing.tracing import element, is_number, lifted
 def number(count: Any) -> Any:
     """A count as a number that gives way to the dtypes that it meets, as Python's do."""
     made = gnp.astype(count, "float64")
-    return Tracer(made.trace, made.ssa, weak=True)
+    return Tracer(made.made_in, made.ssa, weak=True)
 
 
 def like(value: Any, leaf: Tracer) -> Any:

@@ -69,7 +69,7 @@ class _Eager(Trace):
 
 
 def _array(trace: _Eager, tracer: Tracer) -> Array:
-    if tracer.trace is not trace:
+    if tracer.made_in is not trace:
         raise refusal(
             "a traced array of a trace that has ended is used here; "
             "return it from the traced function"

@@ -68,21 +68,21 @@ class View:
 
 def root_of(tracer: Tracer) -> Tracer:
     """The array that owns the memory of a view."""
-    while tracer.view is not None:
-        tracer = tracer.view.base
+    while tracer.view_of is not None:
+        tracer = tracer.view_of.base
     return tracer
 
 
 def refresh(tracer: Tracer, memory: Memory) -> None:
     """Read a view again if its memory was written since."""
     memory.require_known()
-    view = tracer.view
+    view = tracer.view_of
     if view is None or view.version == memory.version:
         return
     root = root_of(tracer)
-    with root.trace.ending(root.home):
+    with root.made_in.ending(root.home):
         made = view.read(view.base)
-        tracer.bind(made.ssa, root.trace)
+        tracer.bind(made.ssa, root.made_in)
     view.version = memory.version
 
 
@@ -97,7 +97,7 @@ def as_view(base: Tracer, made: Tracer, read: Read, write: Write | None, key: An
     if made is base:
         made = base.copy()
     made.memory = memory = _memory(base)
-    made.view = View(base, read, write, key, memory.version)
+    made.view_of = View(base, read, write, key, memory.version)
     return made
 
 
@@ -106,7 +106,7 @@ def as_kin(base: Tracer, made: Tracer) -> Tracer:
     if made is base:
         made = base.copy()
     around = _memory(base)
-    made.view, made.memory = None, Memory(around.argument)
+    made.view_of, made.memory = None, Memory(around.argument)
     around.kin.append(made.memory)
     made.memory.kin = around.kin
     return made
@@ -123,7 +123,7 @@ def store(target: Tracer, value: Tracer) -> None:
                 "would change the caller's array; assign to a copy, x = x.copy(), or make a new "
                 "array with x.at[key].set(values) or x = x + y"
             )
-    if not root.trace.is_building(root.home):
+    if not root.made_in.is_building(root.home):
         raise refusal(
             "assignment: the array is one from outside of this function, which is traced on its "
             "own (the body of a loop or branch, a checkpoint, a differentiated function); take "
@@ -133,10 +133,10 @@ def store(target: Tracer, value: Tracer) -> None:
 
 
 def _write(target: Tracer, value: Tracer) -> None:
-    view, memory = target.view, target.memory
+    view, memory = target.view_of, target.memory
     if view is None:
         value.name_as(target)
-        target.bind(value.ssa, value.trace)
+        target.bind(value.ssa, value.made_in)
         if memory is not None:
             memory.changed()
         return
@@ -144,5 +144,5 @@ def _write(target: Tracer, value: Tracer) -> None:
         raise refusal("assignment: a broadcast array is read-only; assign to a copy, y = x.copy()")
     _write(view.base, view.write(view.base, value))
     assert memory is not None
-    target.bind(value.ssa, value.trace)
+    target.bind(value.ssa, value.made_in)
     view.version = memory.version

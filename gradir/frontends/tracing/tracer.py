@@ -7,7 +7,7 @@ but no values: a read of values is refused. Assignment gives an array another SS
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
@@ -32,6 +32,7 @@ _ZEROS = (
     "an array to assign to is made by gradir.numpy.zeros, or by numpy.zeros_like(x) of a traced x"
 )
 _ARRAY = f"compute with gradir.numpy instead of numpy; {_ZEROS}"
+_UNCHANGED = "assign to its elements, or make another with x.at[key].set(values)"
 _VALUE = "return it from the traced function and ask for it outside"
 _NUMBER = f"{_VALUE}; {_ZEROS}"
 
@@ -45,7 +46,7 @@ def _function(name: str) -> Any:
     return FUNCTIONS[name]
 
 
-def _operator(name: str) -> Any:
+def _operator(name: str) -> Callable[[Tracer, object], Any]:
     @public
     def operator(self: Tracer, other: object) -> Any:
         return _function(name)(self, other) if _is_operand(other) else NotImplemented
@@ -53,7 +54,7 @@ def _operator(name: str) -> Any:
     return operator
 
 
-def _swapped(name: str) -> Any:
+def _swapped(name: str) -> Callable[[Tracer, object], Any]:
     @public
     def operator(self: Tracer, other: object) -> Any:
         return _function(name)(other, self) if _is_operand(other) else NotImplemented
@@ -91,6 +92,19 @@ def _refused(what: str, way_out: str = _VALUE) -> Any:
     return refused
 
 
+def _unchanged(name: str) -> Any:
+    @public
+    def unchanged(self: Tracer, *args: object, **kwargs: object) -> NoReturn:
+        known = f"y = gradir.numpy.{name}(x) makes another; " if name in FUNCTIONS else ""
+        raise refusal(f"{name}: {known}{_UNCHANGED}")
+
+    return unchanged
+
+
+def _one_tuple(given: tuple[Any, ...]) -> Any:
+    return given[0] if len(given) == 1 else given
+
+
 def _is_operand(value: object) -> bool:
     """Whether an operator takes a value beside a traced array; else the other operand may."""
     if isinstance(value, RowSlices):
@@ -102,19 +116,19 @@ def _is_operand(value: object) -> bool:
 class Tracer:
     """A traced array: an SSA value of a trace. `weak`: it promotes as a Python number.
 
-    `home` is the block that the array was made in; `view` tells what it is a view of.
+    `home` is the block that the array was made in; `view_of` tells what it is a view of.
     """
 
-    __slots__ = ("_ssa", "home", "memory", "trace", "view", "weak")
+    __slots__ = ("_ssa", "home", "made_in", "memory", "view_of", "weak")
     __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __init__(self, trace: Trace, ssa: SSAValue, weak: bool = False):
-        self.trace = trace
+        self.made_in = trace
         self.home = trace.blocks[-1]
         self._ssa = ssa
         self.weak = weak
         self.memory: Memory | None = None
-        self.view: View | None = None
+        self.view_of: View | None = None
 
     @property
     def ssa(self) -> SSAValue:
@@ -125,12 +139,12 @@ class Tracer:
 
     def bind(self, ssa: SSAValue, trace: Trace) -> None:
         """Another SSA value of the same type."""
-        self._ssa, self.trace = ssa, trace
+        self._ssa, self.made_in = ssa, trace
 
     @public
     def copy(self) -> Tracer:
         """The array as one of its own: what is assigned to one does not show in the other."""
-        return Tracer(self.trace, self.ssa, self.weak)
+        return Tracer(self.made_in, self.ssa, self.weak)
 
     def named(self, name: str) -> None:
         """Name the SSA value, if it has no name and this one is valid."""
@@ -180,6 +194,26 @@ class Tracer:
         return _function("matrix_transpose")(self)
 
     @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def real(self) -> Any:
+        """The array: there are no complex numbers."""
+        return self
+
+    @property
+    def imag(self) -> Any:
+        """Zeros."""
+        return _function("imag")(self)
+
+    @property
     def at(self) -> Any:
         """`x.at[key].set(values)` and the like: x with other values where x[key] reads."""
         return _function("at")(self)
@@ -204,6 +238,9 @@ class Tracer:
     __and__, __rand__ = _operator("bitwise_and"), _swapped("bitwise_and")
     __or__, __ror__ = _operator("bitwise_or"), _swapped("bitwise_or")
     __xor__, __rxor__ = _operator("bitwise_xor"), _swapped("bitwise_xor")
+    __lshift__, __rlshift__ = _operator("left_shift"), _swapped("left_shift")
+    __rshift__, __rrshift__ = _operator("right_shift"), _swapped("right_shift")
+    __divmod__, __rdivmod__ = _operator("divmod"), _swapped("divmod")
     __lt__, __le__ = _operator("less"), _operator("less_equal")
     __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
     __eq__, __ne__ = _operator("equal"), _operator("not_equal")
@@ -218,18 +255,34 @@ class Tracer:
 
     # Methods of the Array API's or NumPy's arrays.
 
-    astype, transpose, squeeze = _method("astype"), _method("transpose"), _method("squeeze")
+    astype, squeeze = _method("astype"), _method("squeeze")
     sum, prod, mean = _method("sum"), _method("prod"), _method("mean")
     min, max, var, std = _method("min"), _method("max"), _method("var"), _method("std")
     any, all = _method("any"), _method("all")
     argmin, argmax = _method("argmin"), _method("argmax")
-    clip, round = _method("clip"), _method("round")
-    ravel, flatten, fill = _method("ravel"), _method("flatten"), _method("fill")
+    clip, round, ptp = _method("clip"), _method("round"), _method("ptp")
+    cumsum, cumprod, argsort = _method("cumsum"), _method("cumprod"), _method("argsort")
+    argpartition, searchsorted = _method("argpartition"), _method("searchsorted")
+    dot, trace, diagonal = _method("dot"), _method("trace"), _method("diagonal")
+    ravel, flatten, swapaxes = _method("ravel"), _method("flatten"), _method("swapaxes")
+    take, repeat, choose = _method("take"), _method("repeat"), _method("choose")
+    conj, conjugate, nonzero = _method("conj"), _method("conjugate"), _method("nonzero")
+    fill = _method("fill")
 
     @public
-    def reshape(self, *shape: Any) -> Any:
+    def compress(self, condition: Any, axis: Any = None) -> Any:
+        """gradir.numpy.compress of this array."""
+        return _function("compress")(condition, self, axis)
+
+    @public
+    def transpose(self, *axes: Any) -> Any:
+        """gradir.numpy.transpose of this array; the axes as one tuple or as several numbers."""
+        return _function("transpose")(self, _one_tuple(axes) if axes else None)
+
+    @public
+    def reshape(self, *shape: Any, **options: Any) -> Any:
         """gradir.numpy.reshape of this array; the shape as one tuple or as several numbers."""
-        return _function("reshape")(self, shape[0] if len(shape) == 1 else shape)
+        return _function("reshape")(self, _one_tuple(shape), **options)
 
     @public
     def __getitem__(self, key: Any) -> Any:
@@ -254,7 +307,10 @@ class Tracer:
     __complex__ = _refused("complex")
     __index__ = _refused("index", "take elements with gradir.numpy.take or x[i], without range()")
     __array__ = _refused("numpy.asarray", _ARRAY)
-    item, tolist = _refused("item"), _refused("tolist")
+    item, tolist, tobytes = _refused("item"), _refused("tolist"), _refused("tobytes")
+    sort, partition = _unchanged("sort"), _unchanged("partition")
+    put, resize = _unchanged("put"), _unchanged("resize")
+    view = _refused("view", "its bytes are not at hand; convert with .astype")
 
     @public
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -264,8 +320,6 @@ class Tracer:
     @public
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """NumPy's other functions; those that have no counterpart are refused."""
-        if function.__name__ in ("shape", "ndim", "size"):
-            return getattr(self, function.__name__)
         return _function("of_function")(function, args, kwargs)
 
     @public

@@ -85,7 +85,7 @@ class Trace:
     def use(self, tracer: Tracer) -> SSAValue:
         """The value of a traced array that ops emitted here may use; captured if necessary."""
         ssa = tracer.ssa
-        if tracer.trace is self:
+        if tracer.made_in is self:
             if _block_of(ssa) not in self.blocks:
                 raise refusal(
                     "a traced array of a region is used outside of it; "
@@ -280,7 +280,7 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
         made = filled(number, tensor([], kind))
         made.weak = element is None
         return made
-    if isinstance(value, list | tuple) and _holds_tracers(cast(Sequence[Any], value)):
+    if isinstance(value, list | tuple) and holds_tracers(cast(Sequence[Any], value)):
         raise refusal("a list of traced arrays is no array; join them with gradir.numpy.stack")
     if isinstance(value, np.ndarray | np.generic | list | tuple):
         return constant(value)
@@ -291,10 +291,11 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
     raise refusal(f"{what}expected an array or a number, got {type(value).__name__}")
 
 
-def _holds_tracers(value: Sequence[Any]) -> bool:
+def holds_tracers(value: Sequence[Any]) -> bool:
+    """Whether a traced array is in nested lists."""
     return any(
         isinstance(item, Tracer)
-        or (isinstance(item, list | tuple) and _holds_tracers(cast(Sequence[Any], item)))
+        or (isinstance(item, list | tuple) and holds_tracers(cast(Sequence[Any], item)))
         for item in value
     )
 

@@ -89,8 +89,7 @@ def test_c2_plan_greedy() -> None:
 
 def lstm(h: Any, c: Any, w: Any, named: Callable[[Any], Any] = lambda x: x) -> tuple[Any, Any]:
     """A cell; `named` is for one of the four results of the gates' split."""
-    n = h.shape[1]
-    i, f, o, g = gnp.split(nn.linear(h, w), axis=1, sizes=[n] * 4)
+    i, f, o, g = gnp.split(nn.linear(h, w), 4, axis=1)
     c = nn.sigmoid(f) * c + nn.sigmoid(i) * gnp.tanh(named(g))
     return nn.sigmoid(o) * gnp.tanh(c), c
 

@@ -1,0 +1,136 @@
+"""Arguments of functions with NumPy's signatures: axes, what is known while tracing, refusals."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from operator import index
+from typing import Any, cast
+
+import numpy as np
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.base.shapes import is_float, normalize_axes
+from gradir.frontends.functions.promotion import converted
+from gradir.frontends.tracing.default_types import default_element
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import element_named
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import element, lifted
+
+OUT = (
+    "out is for arrays with values; write y = {name}(...), and in place of y += x of a NumPy "
+    "array y and a traced x, y = y + x"
+)
+
+
+def checked(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    """A function whose unknown arguments, and `out`, are refused with the known ones."""
+    signature = inspect.signature(function)
+    known = list(signature.parameters)
+    name = name or function.__name__
+    place = known.index("out") if "out" in known else -1
+    if place >= 0 and signature.parameters["out"].kind is inspect.Parameter.KEYWORD_ONLY:
+        place = -1
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = args[place] if 0 <= place < len(args) else kwargs.get("out")
+        if given is not None:
+            raise refusal(f"{name}: {OUT.format(name=name)}")
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                raise refusal(_mismatch(name, known, error, kwargs)) from None
+            raise
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__, call.__module__ = function.__doc__, "gradir.numpy"
+    call.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    return call
+
+
+def _mismatch(name: str, known: Sequence[str], error: TypeError, kwargs: dict[str, Any]) -> str:
+    unknown = [k for k in kwargs if k not in known]
+    listed = ", ".join(k for k in known if k != "out")
+    if unknown:
+        return f"{name}: unknown argument {unknown[0]}; known: {listed}"
+    return f"{name}: {str(error).partition('() ')[2] or error}; parameters: {listed}"
+
+
+def axes_of(x: Tracer, axis: Any) -> tuple[int, ...]:
+    """Axes as numbers >= 0, all for None; TraceError for those that x has not."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    try:
+        return tuple(normalize_axes(integers(axis), x.ndim))
+    except VerifyException as error:
+        raise refusal(str(error)) from None
+    except TypeError:
+        raise refusal(f"axes must be an integer or integers, got {axis!r}") from None
+
+
+def axis_of(x: Tracer, axis: Any) -> int:
+    """One axis as a number >= 0."""
+    found = axes_of(x, axis)
+    if len(found) != 1 or axis is None:
+        raise refusal(f"axis must be one integer, got {axis!r}")
+    return found[0]
+
+
+def integers(given: Any) -> list[int]:
+    """One integer, or several; TypeError for other values, bools too."""
+    listed: list[Any] = [given] if is_one(given) else list(given)
+    if any(isinstance(each, bool | np.bool_) for each in listed):
+        raise TypeError("a bool is no axis")
+    return [index(each) for each in listed]
+
+
+def is_one(given: Any) -> bool:
+    """Whether a value is a number and no sequence of them."""
+    return not isinstance(given, Sequence) and np.ndim(given) == 0
+
+
+def known(value: Any, what: str) -> Any:
+    """A value as a NumPy array; TraceError if it is traced."""
+    if isinstance(value, Tracer) or (
+        isinstance(value, list | tuple)
+        and any(isinstance(each, Tracer) for each in cast(Sequence[Any], value))
+    ):
+        raise refusal(f"{what} must be known while tracing, got {value!r}")
+    return np.asarray(cast(Any, value))
+
+
+def number(value: Any, what: str) -> int:
+    """One integer that is known while tracing."""
+    try:
+        return index(known(value, what)[()])
+    except TypeError:
+        raise refusal(f"{what} must be an integer, got {value!r}") from None
+
+
+def one_of(value: Any, what: str, names: Sequence[Any]) -> None:
+    """TraceError for a value other than these."""
+    if value not in names:
+        raise refusal(f"{what} must be one of {', '.join(map(repr, names))}, got {value!r}")
+
+
+def floating(value: Any) -> Tracer:
+    """An array with integers and bools as floats, which are weak."""
+    x = lifted(value)
+    if is_float(element(x)):
+        return x
+    made = converted(x, default_element(float))
+    made.weak = True
+    return made
+
+
+def with_dtype(x: Tracer, dtype: Any) -> Tracer:
+    """x in a dtype, unchanged for None."""
+    return x if dtype is None else converted(x, element_named(dtype))
+
+
+def kind_or(dtype: Any, other: Attribute) -> Attribute:
+    """The element type of a dtype, another one for None."""
+    return other if dtype is None else element_named(dtype)

@@ -1,0 +1,1 @@
+"""SciPy's special functions and densities, made of the functions of gradir.numpy."""

@@ -1,0 +1,152 @@
+"""Logistic functions, sums of exponentials, and the functions x log y of information theory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, nan
+from typing import Any
+
+from gradir.dialects.nn.activations import SigmoidOp
+from gradir.frontends.functions.arguments import axes_of, floating
+from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.reductions import max, sum
+from gradir.frontends.functions.sugar import (
+    where,
+)
+from gradir.frontends.scipy.pairs import floats
+from gradir.frontends.tracing.tracer import Tracer
+
+
+def expit(x: Any) -> Tracer:
+    """1 / (1 + exp(-x))."""
+    return apply(SigmoidOp, {"x": floating(x)})
+
+
+def log_expit(x: Any) -> Tracer:
+    """log(expit(x))."""
+    return -op.logaddexp(0.0, -floating(x))  # pyright: ignore[reportUnknownVariableType]
+
+
+def logit(x: Any) -> Tracer:
+    """log(x / (1 - x)); infinite at 0 and 1."""
+    p: Any = floating(x)
+    is_near = op.less(op.abs(p - 0.5), 0.2)
+    near = where(is_near, p, 0.5)
+    far = where(is_near, 0.25, p)
+    return where(is_near, op.log1p((2 * near - 1) / (1 - near)), op.log(far) - op.log1p(-far))
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """log(sum(b * exp(a))) without overflow; nan of a negative sum, or its size and its sign."""
+    x: Any = floating(a)
+    if b is None and not return_sign:
+        return op.logsumexp(x, axis=list(axes_of(x, axis)), keepdims=keepdims or None)
+    x, factors = floats(x, 1.0 if b is None else b)
+    x = where(op.equal(factors, 0), -inf, x)
+    top = max(x, axis, None, True, **({"initial": -inf} if not x.size else {}))
+    top = where(op.isfinite(top), top, 0.0)
+    total: Any = sum(factors * op.exp(x - top), axis, None, None, True)
+    made = op.log(op.abs(total)) + top
+    sign = op.sign(total)
+    made = made if return_sign else where(op.less(total, 0), nan, made)
+    if not keepdims:
+        axes = list(axes_of(x, axis))
+        made, sign = op.squeeze(made, axis=axes), op.squeeze(sign, axis=axes)
+    return (made, sign) if return_sign else made
+
+
+def log_softmax(x: Any, axis: Any = None) -> Tracer:
+    """x - logsumexp(x)."""
+    value: Any = floating(x)
+    return value - op.logsumexp(value, axis=list(axes_of(value, axis)), keepdims=True)
+
+
+def softmax(x: Any, axis: Any = None) -> Tracer:
+    """exp(x) / sum(exp(x))."""
+    return op.exp(log_softmax(x, axis))
+
+
+def xlogy(x: Any, y: Any) -> Tracer:
+    """x * log(y); 0 where x is 0 and y is not nan."""
+    first, second = floats(x, y)
+    is_usual = op.logical_and(op.greater(second, 0), op.less(second, inf))
+    is_zero = op.logical_and(op.equal(first, 0), op.logical_not(op.isnan(second)))
+    is_safe = op.logical_and(is_zero, op.logical_not(is_usual))
+    return first * op.log(where(is_safe, 1.0, second))
+
+
+def xlog1py(x: Any, y: Any) -> Tracer:
+    """x * log1p(y); 0 where x is 0 and y is not nan."""
+    first, second = floats(x, y)
+    is_usual = op.logical_and(op.greater(second, -1), op.less(second, inf))
+    is_zero = op.logical_and(op.equal(first, 0), op.logical_not(op.isnan(second)))
+    is_safe = op.logical_and(is_zero, op.logical_not(is_usual))
+    return first * op.log1p(where(is_safe, 0.0, second))
+
+
+def entr(x: Any) -> Tracer:
+    """-x * log(x); 0 at 0, -inf below."""
+    value: Any = floating(x)
+    inside = where(op.greater(value, 0), value, 1.0)
+    made = where(op.equal(value, 0), 0.0, where(op.less(value, 0), -inf, -inside * op.log(inside)))
+    return where(op.isnan(value), nan, made)
+
+
+def rel_entr(x: Any, y: Any) -> Tracer:
+    """x * log(x / y); 0 at x = 0 <= y, else inf outside."""
+    p, q = floats(x, y)
+    is_inside = op.logical_and(op.greater(p, 0), op.greater(q, 0))
+    is_zero = op.logical_and(op.equal(p, 0), op.greater_equal(q, 0))
+    s, t = where(is_inside, p, 1.0), where(is_inside, q, 1.0)
+    made = where(is_inside, s * op.log(s / t), where(is_zero, 0.0, inf))
+    return where(op.logical_or(op.isnan(p), op.isnan(q)), nan, made)
+
+
+def kl_div(x: Any, y: Any) -> Tracer:
+    """x * log(x / y) - x + y; y at x = 0 <= y, else inf outside."""
+    p, q = floats(x, y)
+    made: Any = rel_entr(p, q)
+    is_there = op.less(made, inf)
+    return where(is_there, made - where(is_there, p, 0.0) + where(is_there, q, 0.0), made)
+
+
+def huber(delta: Any, r: Any) -> Tracer:
+    """r * r / 2 where |r| <= delta, else delta * (|r| - delta / 2); inf for delta < 0."""
+    d, x = floats(delta, r)
+    size = op.abs(x)
+    made = where(op.less_equal(size, d), x * x / 2, d * (size - d / 2))
+    return where(op.less(d, 0), inf, made)
+
+
+def pseudo_huber(delta: Any, r: Any) -> Tracer:
+    """delta**2 * (sqrt(1 + (r / delta)**2) - 1); 0 for delta or r of 0."""
+    d, x = floats(delta, r)
+    is_zero = op.equal(d, 0)
+    ratio = where(is_zero, 0.0, x) / where(is_zero, 1.0, d)
+    square = ratio * ratio
+    return where(op.less(d, 0), inf, d * d * square / (1 + op.sqrt(1 + square)))
+
+
+def boxcox(x: Any, lmbda: Any) -> Tracer:
+    """(x**lmbda - 1) / lmbda, log(x) for lmbda = 0."""
+    value, power = floats(x, lmbda)
+    is_zero = op.less(op.abs(power), 1e-19)
+    safe = where(is_zero, 1.0, power)
+    return where(is_zero, op.log(value), op.expm1(safe * op.log(value)) / safe)
+
+
+def inv_boxcox(y: Any, lmbda: Any) -> Tracer:
+    """x with boxcox(x, lmbda) = y."""
+    value, power = floats(y, lmbda)
+    is_zero = op.equal(power, 0)
+    safe = where(is_zero, 1.0, power)
+    return where(is_zero, op.exp(value), op.exp(op.log1p(safe * value) / safe))
+
+
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    expit, log_expit, logit, logsumexp, log_softmax, softmax, xlogy, xlog1py, entr, rel_entr,
+    kl_div, huber, pseudo_huber, boxcox, inv_boxcox,
+)  # fmt: skip

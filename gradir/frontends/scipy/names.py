@@ -1,0 +1,31 @@
+"""A module's functions: eager on NumPy arrays, with known arguments, under their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from gradir.frontends.functions.arguments import checked
+from gradir.frontends.tracing.eager import eager
+
+
+def published(
+    functions: Iterable[Callable[..., Any]], module: str
+) -> dict[str, Callable[..., Any]]:
+    """The public functions of a module by name."""
+    made: dict[str, Callable[..., Any]] = {}
+    for function in functions:
+        call = checked(function)
+        call.__module__ = module
+        made[function.__name__] = eager(call)
+    return made
+
+
+def missing(module: str, absent: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that knows the reasons for names that it does not have."""
+
+    def __getattr__(name: str) -> Any:
+        reason = f": {absent[name]}" if name in absent else ""
+        raise AttributeError(f"{module} has no {name}{reason}")
+
+    return __getattr__

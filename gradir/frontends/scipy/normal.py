@@ -1,0 +1,114 @@
+"""The error function, the normal distribution, and their inverses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, pi, sqrt
+from typing import Any
+
+from gradir.frontends.functions.arguments import floating
+from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.bessel import polynomial
+from gradir.frontends.functions.sugar import (
+    where,
+)
+from gradir.frontends.tracing.tracer import Tracer
+
+# Wichura's rational functions, algorithm AS 241 (Applied Statistics 37, 1988): numerators and
+# denominators for the middle, for tails, and for tails below exp(-25).
+_MIDDLE = (
+    [3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+     1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+     3.3430575583588128105e4, 2.5090809287301226727e3],
+    [1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
+     2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4,
+     5.2264952788528545610e3],
+)  # fmt: skip
+_TAIL = (
+    [1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+     3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+     2.27238449892691845833e-2, 7.74545014278341407640e-4],
+    [1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+     1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
+     1.05075007164441684324e-9],
+)  # fmt: skip
+_FAR = (
+    [6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+     2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+     2.71155556874348757815e-5, 2.01033439929228813265e-7],
+    [1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
+     7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
+     2.04426310338993978564e-15],
+)  # fmt: skip
+
+
+def _ratio(x: Any, pair: tuple[list[float], list[float]]) -> Any:
+    return polynomial(x, pair[0]) / polynomial(x, pair[1])
+
+
+def _quantile(middle: Any, tail: Any) -> Any:
+    """ndtri(p) of p - 1/2 and of the smaller one of p and 1 - p."""
+    is_middle = op.less_equal(op.abs(middle), 0.425)
+    inside = where(is_middle, middle, 0.0)
+    near = inside * _ratio(0.180625 - inside * inside, _MIDDLE)
+    is_end = op.equal(tail, 0)
+    r = op.sqrt(-op.log(where(op.logical_or(is_middle, is_end), 0.1, tail)))
+    is_far = op.greater(r, 5)
+    close, far = where(is_far, 2.0, r), where(is_far, r, 6.0)
+    size = where(is_far, _ratio(far - 5, _FAR), _ratio(close - 1.6, _TAIL))
+    size = where(is_end, float("inf"), where(op.less(tail, 0), float("nan"), size))
+    return where(is_middle, near, where(op.less(middle, 0), -size, size))
+
+
+def ndtri(y: Any) -> Tracer:
+    """x with ndtr(x) = y; -inf at 0, inf at 1.   vjp: ct * sqrt(2 pi) * exp(x * x / 2)"""
+    p: Any = floating(y)
+    return _quantile(p - 0.5, op.minimum(p, 1 - p))
+
+
+def erfinv(y: Any) -> Tracer:
+    """x with erf(x) = y."""
+    x: Any = floating(y)
+    return _quantile(x / 2, (1 - op.abs(x)) / 2) / sqrt(2)
+
+
+def erfcinv(y: Any) -> Tracer:
+    """x with erfc(x) = y."""
+    x: Any = floating(y)
+    return _quantile((1 - x) / 2, op.minimum(x / 2, 1 - x / 2)) / sqrt(2)
+
+
+def erf(z: Any) -> Tracer:
+    """The error function."""
+    return op.erf(floating(z))
+
+
+def erfc(x: Any) -> Tracer:
+    """1 - erf(x)."""
+    return op.erfc(floating(x))
+
+
+def ndtr(x: Any) -> Tracer:
+    """The probability that a standard normal variable is at most x."""
+    return op.erfc(floating(x) / -sqrt(2)) / 2
+
+
+def log_ndtr(x: Any) -> Tracer:
+    """log(ndtr(x)), exact in both tails."""
+    value: Any = floating(x)
+    is_low, is_high = op.less(value, -20), op.greater(value, 0)
+    low = where(is_low, value, -30.0)
+    terms, c = [1.0], 1.0
+    for k in range(1, 13):
+        c *= -(2 * k - 1)
+        terms.append(c)
+    series = polynomial(1 / (low * low), terms)
+    far = -low * low / 2 - op.log(-low) - 0.5 * log(2 * pi) + op.log(series)
+    high = op.log1p(-op.erfc(where(is_high, value, 1.0) / sqrt(2)) / 2)
+    middle = op.log(op.erfc(where(op.logical_or(is_low, is_high), -1.0, value) / -sqrt(2)) / 2)
+    return where(is_low, far, where(is_high, high, middle))
+
+
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    erf, erfc, erfinv, erfcinv, ndtr, ndtri, log_ndtr,
+)  # fmt: skip

@@ -1,0 +1,56 @@
+"""Writes the tables of docs/numpy.md: the names that are there, differ, or are not there.
+
+Run by `make docs`. The text before the marker is written by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from gradir.frontends import numpy
+from gradir.frontends.functions import absent, linalg
+from gradir.frontends.scipy import special, stats
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
+MARKER = "<!-- written by `make docs` from here on -->\n"
+
+
+def page() -> str:
+    """The whole text of docs/numpy.md."""
+    head, _, _ = PAGE.read_text().partition(MARKER)
+    there = sorted(set(numpy.__all__) - set(absent.ABSENT))
+    parts = [
+        _section("gradir.numpy", there, absent.DIFFERS, absent.ABSENT),
+        _section("gradir.numpy.linalg", linalg.__all__, linalg.DIFFERS, linalg.ABSENT),
+        _section("gradir.scipy.special", special.__all__, {}, special.ABSENT),
+        _section("gradir.scipy.stats", stats.__all__, {}, stats.ABSENT),
+    ]
+    return "\n".join([head + MARKER, *parts])
+
+
+def _section(
+    module: str, there: Iterable[str], differs: Mapping[str, str], missing: Mapping[str, str]
+) -> str:
+    lines = [f"## {module}", "", f"There: {_names(there)}.", ""]
+    for title, reasons in (("what differs", differs), ("why it is not there", missing)):
+        if reasons:
+            lines += [f"| names | {title} |", "|---|---|"]
+            for reason in dict.fromkeys(reasons.values()):
+                names = [name for name, its in reasons.items() if its == reason]
+                lines.append(f"| {_names(names)} | {reason} |")
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def main() -> None:
+    """Write docs/numpy.md beside this package's sources."""
+    PAGE.write_text(page())
+
+
+if __name__ == "__main__":
+    main()

@@ -116,3 +116,29 @@ def test_every_name_has_a_case():
     known = {name for name, _ in ALL} | made | own | set(absent.SHAPES)
     assert there - known - {"constant", "boolean_mask"} == set()
     assert {f"linalg.{n}" for n in linalg.__all__} - {name for name, _ in ALL} == set()
+
+
+EDGES = {
+    "a median of ties": (lambda x: gradir.grad(np.median)(x), np.ones(4), [0, 0.5, 0.5, 0]),
+    "no elements": (lambda x: gnp.max(x[:0], initial=1.5), np.ones(2), 1.5),
+    "segments": (lambda x: gnp.segment_min(x, np.array([0, 1, 0]), 3), np.arange(3.0),
+                 [0, 1, np.inf]),
+    "products": (lambda x: gnp.segment_prod(x, np.array([0, 2, 0])), np.arange(3.0), [0, 1, 1]),
+    "put": (lambda x: gnp.put_along_axis(x, np.array([-1]), 5.0, 0), np.zeros(2), [0, 5]),
+    "a diagonal": (lambda x: gnp.fill_diagonal(x, 2.0), np.zeros((2, 2)), [[2, 0], [0, 2]]),
+    "nested lists": (lambda x: gnp.array([[x[0], 1], [2, x[1]]]), np.ones(2), [[1, 1], [2, 1]]),
+    "a norm at 0": (lambda x: gradir.grad(np.linalg.norm)(x), np.zeros((2, 2)), np.zeros((2, 2))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges(name: str) -> None:
+    function, x, wanted = EDGES[name]
+    np.testing.assert_array_equal(function(x), wanted)
+
+
+def test_single_precision_stays():
+    x = X.astype(np.float32)
+    for name in ("median", "gradient", "interp", "std", "unwrap", "nanvar", "diff", "sinc", "cov"):
+        args = (x[0],) if name != "interp" else (x[0], np.sort(x[1]), x[2])
+        assert getattr(gnp, name)(*args).dtype == np.float32

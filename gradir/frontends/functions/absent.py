@@ -96,6 +96,7 @@ DIFFERS = _listed({
     "places must be known while tracing": "insert delete",
     "zeros": "empty empty_like",
     "by gradir.vmap, on all elements at once": "vectorize apply_along_axis",
+    "float32 stays float32": "cov corrcoef",
     "no weights": "quantile percentile nanquantile nanpercentile",
     "places that are known while tracing: NumPy arrays": (
         "indices tril_indices triu_indices tril_indices_from triu_indices_from diag_indices "

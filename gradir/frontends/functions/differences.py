@@ -12,7 +12,7 @@ from gradir.frontends.functions.affine import affine_gather
 from gradir.frontends.functions.arguments import axes_of, axis_of, floating, number, one_of
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.ordering import searchsorted
-from gradir.frontends.functions.promotion import unified
+from gradir.frontends.functions.promotion import converted, unified
 from gradir.frontends.functions.reductions import cumsum, sum
 from gradir.frontends.functions.shapes import concatenate
 from gradir.frontends.functions.sugar import (
@@ -62,9 +62,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tracer:
     """The differences of the elements in row-major order, with what stands around them."""
     parts = [diff(reshape(ary, -1))]
     if to_begin is not None:
-        parts.insert(0, reshape(to_begin, -1))
+        parts.insert(0, converted(reshape(to_begin, -1), element(parts[0])))
     if to_end is not None:
-        parts.append(reshape(to_end, -1))
+        parts.append(converted(reshape(to_end, -1), element(parts[0])))
     return concatenate(parts, 0)
 
 
@@ -92,7 +92,7 @@ def _slope(x: Any, at: int, space: Any, order: int) -> Any:
     n = x.shape[at]
     if n < order + 1:
         raise refusal(f"gradient: {order + 1} elements along axis {at} expected, got {n}")
-    space = lifted(space)
+    space = converted(lifted(space), element(x))
     if space.ndim:
         if space.shape != (n,):
             raise refusal(f"gradient: {n} coordinates along axis {at} expected, got {space!r}")

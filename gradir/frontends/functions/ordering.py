@@ -172,8 +172,10 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         count = number(bins, "histogram: bins")
         if count < 1:
             raise refusal(f"histogram: there must be at least one bin, got {bins}")
+        kind = element(floating(a))
+        low, high = converted(low, kind), converted(high, kind)
         steps: Any = lifted(np.arange(count + 1)).astype(low.dtype)
-        made = low + steps * ((high - low) / count)
+        made: Any = low + steps * ((high - low) / count)
         return where(lifted(np.arange(count + 1) == count), high, made)
     return lifted(bins)
 

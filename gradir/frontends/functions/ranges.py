@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import constant, lifted
+from gradir.frontends.tracing.tracing import constant, is_number, lifted
 
 
 def linspace(
@@ -43,7 +43,9 @@ def linspace(
     kind = default_element(float) if dtype is None else element_named(dtype)
     parts = count - 1 if endpoint else count
     if not isinstance(start, Tracer) and not isinstance(stop, Tracer):
-        made: Any = constant(np.linspace(start, stop, count, endpoint=endpoint, axis=axis), kind)
+        made = cast(Any, np).linspace(start, stop, count, endpoint=endpoint, axis=axis)
+        is_plain = dtype is not None or (is_number(start) and is_number(stop))
+        made = constant(made, kind if is_plain else None)
         distance: Any = (lifted(stop) - lifted(start)) / (parts or np.nan)
         return (made, distance) if retstep else made
     low, high = floating(start), floating(stop)

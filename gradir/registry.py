@@ -30,6 +30,7 @@ DIALECTS: dict[str, str] = {
     "array": "gradir.dialects.array:Array",
     "nn": "gradir.dialects.nn:NN",
     "grad": "gradir.dialects.grad.dialect:Grad",
+    "comm": "gradir.dialects.comm:Comm",
     "loopnest": "gradir.dialects.loopnest.loopnest:Loopnest",
 }
 """gradir's own dialects: name to `module:Dialect object`."""

@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, Region, TypeAttribute
 from xdsl.irdl import IRDLOperation
 
 from gradir.api import Module, parse
-from gradir.dialects import array, nn
+from gradir.dialects import array, comm, nn
 from gradir.dialects.base.interfaces import TensorOp, registered
 from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, is_float, tensor
 from gradir.dialects.grad import dialect as grad
@@ -44,6 +44,7 @@ DIALECTS = {
     "array": ("the Python Array API's names and semantics", array.OPS),
     "nn": ("layers and losses, PyTorch's semantics", nn.OPS),
     "grad": ("what exists because of differentiation", grad.OPS),
+    "comm": ("collectives and messages between ranks", comm.OPS),
 }
 
 

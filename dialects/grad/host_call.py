@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -17,10 +16,10 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import PassError, kind_name
+from gradir.dialects.base.effects import OutsideEffect
 from gradir.dialects.base.interfaces import Cotangents, register_remedy, register_vjp
 from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
@@ -42,17 +41,8 @@ from gradir.dialects.grad.host_functions import (
 )
 from gradir.dialects.grad.tape import is_floating
 
-MODES = ("sync", "async", "cross_device")
-
-
-class _HostEffect(MemoryEffect):
-    """An effect outside of the program, unless the call is pure."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        if "pure" in op.attributes:
-            return set()
-        return {EffectInstance(MemoryEffectKind.READ), EffectInstance(MemoryEffectKind.WRITE)}
+STARTED = "started"
+MODES = ("sync", "async", "cross_device", STARTED)
 
 
 @irdl_op_definition
@@ -69,7 +59,9 @@ class HostCallOp(IRDLOperation):
     exec: "sync" (the default), "async" or "cross_device" (one operand, one result of its type: a
     transfer). An async call reads its operands at its place, on a worker thread; the program waits
     for it at the first use of a result, or where its block ends, and runs what stands between
-    meanwhile, other async calls too. Its derivative is async.
+    meanwhile, other async calls too. Its derivative is async. "started" is for the calls that ops
+    of `comm` become: the call starts at its place, on the operands and results themselves, and is
+    waited for before the first op that writes an operand or touches a result.
 
     The derivative is a host call of `backward`, by default the function's registered one. Its
     operands are the entries of `deps`, in order: "out_grad<k>" are cotangents of floating results,
@@ -94,9 +86,13 @@ class HostCallOp(IRDLOperation):
     deps = opt_attr_def(ArrayAttr[StringAttr])
     backward = opt_attr_def(StringAttr)
     of = opt_attr_def(FunctionType)
-    traits = traits_def(_HostEffect())
+    traits = traits_def(OutsideEffect())
 
     assembly_format = "$inputs attr-dict `:` functional-type($inputs, $outputs)"
+
+    @property
+    def is_started(self) -> bool:
+        return self.exec is not None and self.exec.data == STARTED
 
     @property
     def registered(self) -> HostFunction | None:

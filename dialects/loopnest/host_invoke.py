@@ -25,7 +25,8 @@ class HostInvokeOp(IRDLOperation):
     """A host call on buffers: reads the inputs, writes the outputs. Errors say `message`.
 
     `exec = "async"`: it reads the inputs at its place, and may write the outputs as late as before
-    the next op that touches one of them, or at the end of the block. `unread` has the types of the
+    the next op that touches one of them, or at the end of the block. `exec = "started"`: it does so
+    without a copy of the inputs, which no op writes before. `unread` has the types of the
     results that nobody reads, by their numbers: they have no buffer.
     """
 
@@ -66,6 +67,10 @@ class HostInvokeOp(IRDLOperation):
     @property
     def is_async(self) -> bool:
         return self.exec is not None and self.exec.data == "async"
+
+    @property
+    def is_started(self) -> bool:
+        return self.exec is not None and self.exec.data == "started"
 
     @property
     def without_buffer(self) -> dict[int, Attribute]:

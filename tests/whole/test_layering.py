@@ -222,7 +222,7 @@ NAMES_TENSOR_OPS = {
     "passes/rules/loops/state.py": "a stack of records is a tensor, written at the trip's number",
     "passes/rules/branch_results.py": "a record of one branch as the bytes of another's shape",
 }
-TENSOR_OPS = tuple(f"gradir.dialects.{name}." for name in ("array", "nn", "spatial"))
+TENSOR_OPS = tuple(f"gradir.dialects.{name}." for name in ("array", "nn", "spatial", "comm"))
 
 
 def tensor_ops_named(path: Path) -> list[str]:
@@ -249,7 +249,9 @@ ROOMS = {
         *("text", "vector_math", "bodies", "gemm", "nests", "contractions", "programs", "rows"),
         *("driver", "scratch"),
     ),
-    "gradir/frontends": ("tracing", "functions", "transforms", "optim", "training", "caffe2"),
+    "gradir/frontends": (
+        *("tracing", "functions", "transforms", "optim", "comm", "training", "caffe2"),
+    ),
 }
 
 
@@ -309,7 +311,7 @@ def test_the_check_sees_a_later_room(source: str, room: str, count: int) -> None
 
 # The rooms of dialects in the order of their imports, and who names a later room as it runs.
 DIALECT_ROOMS = (
-    *("base", "loopnest", "building", "array", "spatial", "grad", "nn", "batching"),
+    *("base", "loopnest", "building", "array", "spatial", "grad", "nn", "comm", "batching"),
     *("foreign", "__init__"),
 )
 NAMES_BACKWARD_OPS = {("array", "grad"), ("array", "nn"), ("spatial", "nn"), ("grad", "nn")}

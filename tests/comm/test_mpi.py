@@ -1,0 +1,71 @@
+"""Programs on several processes, by MPI: where gradir[mpi] is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(find_spec("mpi4py") is None, reason="gradir[mpi] is not installed")
+
+PROGRAMS = Path(__file__).parents[1] / "support" / "mpi_programs.py"
+MPIEXEC = Path(sys.executable).parent / "mpiexec"
+
+
+def run(ranks: int, program: str) -> subprocess.CompletedProcess[str]:
+    """A program of mpi_programs.py on so many ranks."""
+    command = ["mpiexec"] if not MPIEXEC.exists() else [str(MPIEXEC)]
+    return subprocess.run(
+        [*command, "-n", str(ranks), sys.executable, str(PROGRAMS), program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "GRADIR_COMM_TIMEOUT": "20"},
+    )
+
+
+def passes(ranks: int, program: str) -> list[str]:
+    done = run(ranks, program)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return sorted(done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_native_code_and_the_interpreter_agree_with_one_process(ranks: int) -> None:
+    assert passes(ranks, "everything") == [f"agree {k}" for k in range(ranks)]
+
+
+def test_a_call_that_is_under_way_in_a_loop() -> None:
+    assert passes(2, "loops") == ["agree 0", "agree 1"]
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (
+            "raises",
+            "ValueError: this rank has had enough\ngradir: rank 1 has failed, which ends all",
+        ),
+        ("dies", "signal 9"),
+    ],
+)
+def test_a_rank_that_fails_ends_all(program: str, said: str) -> None:
+    start = time.monotonic()
+    done = run(2, program)
+    assert done.returncode != 0 and said in done.stdout + done.stderr
+    assert time.monotonic() - start < 10
+
+
+def test_different_programs_are_refused_before_they_meet() -> None:
+    done = run(2, "differs")
+    assert done.returncode != 0
+    assert (
+        "CommError" in done.stderr
+        and "all ranks of group world must run the same program, got argument x: " in done.stderr
+    )

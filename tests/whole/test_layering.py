@@ -169,7 +169,7 @@ GRADIR_ROOMS = (
         "api",
         "frontends",
     ),
-    *("numpy", "nn", "optim", "debug", "testing", "interop", "__init__"),
+    *("numpy", "nn", "optim", "debug", "comm", "testing", "interop", "__init__"),
 )
 
 

@@ -1,5 +1,6 @@
 """gradir.comm: collectives between the ranks of a program, by MPI (docs/cluster.md)."""
 
+from gradir.frontends.comm.data_parallel import data_parallel
 from gradir.frontends.comm.functions import (
     all_gather,
     axis_index,
@@ -25,6 +26,7 @@ __all__ = [
     "axis_size",
     "barrier",
     "broadcast",
+    "data_parallel",
     "pmax",
     "pmean",
     "pmin",

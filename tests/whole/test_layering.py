@@ -220,6 +220,8 @@ def test_names_are_in_rooms(name: str, room: str | None) -> None:
 NAMES_TENSOR_OPS = {
     "passes/lower/sum_slices.py": "a sum of slices at run-time places, in the loop that adds them",
     "passes/rules/loops/state.py": "a stack of records is a tensor, written at the trip's number",
+    "passes/training/data_parallel.py": "a rank's shards are slices, and their keys numbers",
+    "passes/training/reduced_gradient.py": "gradients are joined to buckets, and averaged",
     "passes/rules/branch_results.py": "a record of one branch as the bytes of another's shape",
 }
 TENSOR_OPS = tuple(f"gradir.dialects.{name}." for name in ("array", "nn", "spatial", "comm"))

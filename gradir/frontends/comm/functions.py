@@ -115,7 +115,7 @@ def psum_scatter(
 
 @public
 def ppermute(x: Any, axis_name: str = WORLD, perm: Sequence[tuple[int, int]] = ()) -> Any:
-    """x of another rank: of each pair (source, target); zeros where no pair has this rank's number."""
+    """x of another rank, by pairs (source, target); zeros on a rank that is no target."""
     sources, targets = ([pair[k] for pair in perm] for k in (0, 1))
     return _each(x, lambda x: _emit(PermuteOp, x, axis_name, sources=sources, targets=targets))
 
@@ -165,5 +165,9 @@ def _named(group: str) -> str | None:
 def _each(x: Any, function: Callable[[Tracer], Tracer]) -> Any:
     """The function of each array of a nested value."""
     leaves, tree = flatten(x)
-    one = eager(lambda leaf: function(lifted(leaf)))
+
+    @eager
+    def one(leaf: Any) -> Tracer:
+        return function(lifted(leaf))
+
     return tree.build([one(leaf) for leaf in leaves])

@@ -20,10 +20,13 @@ from gradir.dialects.base.shapes import normalize_axis, shape_of
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import one_shape, require_elements
 from gradir.dialects.comm import worlds
-from gradir.dialects.grad.host_call import STARTED, HostCallOp
+from gradir.dialects.grad.host_call import LENT, STARTED, HostCallOp
 
 CALLEE = "comm."
 """How the names of the host calls begin that ops of this dialect become."""
+
+LENDING = ("reduce", "reduce_scatter", "send", "permute")
+"""The calls that read their operand until they end; others copy it first."""
 
 
 class GroupOp(TensorOp):
@@ -53,8 +56,9 @@ class GroupOp(TensorOp):
         *words: object,
     ) -> Sequence[SSAValue]:
         """The host call of this op with these words, as `gradir.runtime.collectives` reads them."""
+        mode = LENT if words[0] in LENDING else STARTED
         name = ":".join([f"{CALLEE}{words[0]}", self.group, *map(str, words[1:])])
-        attributes: dict[str, Attribute] = {"callee": StringAttr(name), "exec": StringAttr(STARTED)}
+        attributes: dict[str, Attribute] = {"callee": StringAttr(name), "exec": StringAttr(mode)}
         if not self.has_trait(OutsideEffect):
             attributes["pure"] = UnitAttr()
         made = HostCallOp.create(operands=operands, result_types=types, attributes=attributes)

@@ -41,8 +41,8 @@ from gradir.dialects.grad.host_functions import (
 )
 from gradir.dialects.grad.tape import is_floating
 
-STARTED = "started"
-MODES = ("sync", "async", "cross_device", STARTED)
+STARTED, LENT = "started", "lent"
+MODES = ("sync", "async", "cross_device", STARTED, LENT)
 
 
 @irdl_op_definition
@@ -59,9 +59,9 @@ class HostCallOp(IRDLOperation):
     exec: "sync" (the default), "async" or "cross_device" (one operand, one result of its type: a
     transfer). An async call reads its operands at its place, on a worker thread; the program waits
     for it at the first use of a result, or where its block ends, and runs what stands between
-    meanwhile, other async calls too. Its derivative is async. "started" is for the calls that ops
-    of `comm` become: the call starts at its place, on the operands and results themselves, and is
-    waited for before the first op that writes an operand or touches a result.
+    meanwhile, other async calls too. Its derivative is async. "started" and "lent" are for the
+    calls that ops of `comm` become: the program starts the call at its place and waits likewise,
+    without a worker thread; a lent call reads its operands until then, where no op writes them.
 
     The derivative is a host call of `backward`, by default the function's registered one. Its
     operands are the entries of `deps`, in order: "out_grad<k>" are cotangents of floating results,
@@ -92,7 +92,7 @@ class HostCallOp(IRDLOperation):
 
     @property
     def is_started(self) -> bool:
-        return self.exec is not None and self.exec.data == STARTED
+        return self.exec is not None and self.exec.data in (STARTED, LENT)
 
     @property
     def registered(self) -> HostFunction | None:

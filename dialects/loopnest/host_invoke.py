@@ -25,9 +25,10 @@ class HostInvokeOp(IRDLOperation):
     """A host call on buffers: reads the inputs, writes the outputs. Errors say `message`.
 
     `exec = "async"`: it reads the inputs at its place, and may write the outputs as late as before
-    the next op that touches one of them, or at the end of the block. `exec = "started"`: it does so
-    without a copy of the inputs, which no op writes before. `unread` has the types of the
-    results that nobody reads, by their numbers: they have no buffer.
+    the next op that touches one of them, or at the end of the block. `exec = "started"` likewise;
+    "lent": it may read the inputs as late, so that no op writes them before.
+
+    `unread` has the types of the results that nobody reads, by their numbers: they have no buffer.
     """
 
     name = "loopnest.host_call"
@@ -70,7 +71,11 @@ class HostInvokeOp(IRDLOperation):
 
     @property
     def is_started(self) -> bool:
-        return self.exec is not None and self.exec.data == "started"
+        return self.exec is not None and self.exec.data in ("started", "lent")
+
+    @property
+    def is_lent(self) -> bool:
+        return self.exec is not None and self.exec.data == "lent"
 
     @property
     def without_buffer(self) -> dict[int, Attribute]:

@@ -17,11 +17,18 @@ PROGRAMS = Path(__file__).parents[1] / "support" / "mpi_programs.py"
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
 
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "digits_mpi.py"
+
+
 def run(ranks: int, program: str) -> subprocess.CompletedProcess[str]:
     """A program of mpi_programs.py on so many ranks."""
+    return on_ranks(ranks, str(PROGRAMS), program)
+
+
+def on_ranks(ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = ["mpiexec"] if not MPIEXEC.exists() else [str(MPIEXEC)]
     return subprocess.run(
-        [*command, "-n", str(ranks), sys.executable, str(PROGRAMS), program],
+        [*command, "-n", str(ranks), sys.executable, *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -69,3 +76,13 @@ def test_different_programs_are_refused_before_they_meet() -> None:
         "CommError" in done.stderr
         and "all ranks of group world must run the same program, got argument x: " in done.stderr
     )
+
+
+def test_the_example_gives_the_same_bits_on_any_number_of_ranks() -> None:
+    found: set[str] = set()
+    for ranks in (1, 2, 4):
+        done = on_ranks(ranks, str(EXAMPLE), "5")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"{ranks} ranks" in done.stdout
+        found |= {line for line in done.stdout.splitlines() if line.startswith("parameters: ")}
+    assert len(found) == 1

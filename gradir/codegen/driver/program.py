@@ -288,8 +288,8 @@ class _Driver:
             self.started.remove((number, op))
 
     def uses_under_way(self, call: HostInvokeOp) -> Iterable[Use]:
-        """What a call touches between its start and its end; an async one has copied its inputs."""
-        if call.is_started:
+        """What a call touches between its start and its end."""
+        if call.is_lent:
             return self.buffers.uses_of(call)
         return self.buffers.all_uses(call.outputs, writes=True)
 

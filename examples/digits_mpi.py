@@ -56,15 +56,16 @@ def main(epochs: int = 10) -> int:
     optimizer = optim.sgd(RATE, momentum=MOMENTUM)
     state = optimizer.init(params)
     step = comm.data_parallel(optim.train_step(loss, optimizer), deterministic=SHARDS)
-    start, value = time.perf_counter(), np.inf
+    start, value = time.perf_counter(), np.array(np.inf)
     for _ in range(epochs):
         order = random.permutation(train)
         for batch in order[: len(order) // BATCH * BATCH].reshape(-1, BATCH):
             mine = np.split(batch, ranks)[rank]
             params, state, value = step(params, state, images[mine], labels[mine])
     seconds = time.perf_counter() - start
-    found = np.argmax(network(params, images[held_out]), axis=1)
-    accuracy = float(np.mean(found == labels[held_out]))
+    logits: Array = network(params, images[held_out])
+    hits: Array = logits.argmax(axis=1) == labels[held_out]
+    accuracy = float(hits.mean())
     digest = hashlib.sha256(b"".join(params[name].tobytes() for name in sorted(params)))
     if rank == 0:
         print(f"{ranks} ranks, {seconds:.1f} s, loss {float(value):.4f}")

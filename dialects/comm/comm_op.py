@@ -20,10 +20,7 @@ from gradir.dialects.base.shapes import normalize_axis, shape_of
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import one_shape, require_elements
 from gradir.dialects.comm import worlds
-from gradir.dialects.grad.host_call import LENT, STARTED, HostCallOp
-
-CALLEE = "comm."
-"""How the names of the host calls begin that ops of this dialect become."""
+from gradir.dialects.grad.host_call import COLLECTIVE, LENT, STARTED, HostCallOp
 
 LENDING = ("reduce", "reduce_scatter", "send", "permute")
 """The calls that read their operand until they end; others copy it first."""
@@ -57,7 +54,7 @@ class GroupOp(TensorOp):
     ) -> Sequence[SSAValue]:
         """The host call of this op with these words, as `gradir.runtime.collectives` reads them."""
         mode = LENT if words[0] in LENDING else STARTED
-        name = ":".join([f"{CALLEE}{words[0]}", self.group, *map(str, words[1:])])
+        name = ":".join([f"{COLLECTIVE}{words[0]}", self.group, *map(str, words[1:])])
         attributes: dict[str, Attribute] = {"callee": StringAttr(name), "exec": StringAttr(mode)}
         if not self.has_trait(OutsideEffect):
             attributes["pure"] = UnitAttr()

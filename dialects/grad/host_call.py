@@ -42,6 +42,9 @@ from gradir.dialects.grad.host_functions import (
 from gradir.dialects.grad.tape import is_floating
 
 STARTED, LENT = "started", "lent"
+COLLECTIVE = "comm."
+"""How the names of the calls begin that ops of comm become."""
+
 MODES = ("sync", "async", "cross_device", STARTED, LENT)
 
 
@@ -157,6 +160,11 @@ class HostCallOp(IRDLOperation):
         if mode not in MODES:
             known = ", ".join(MODES)
             raise VerifyException(f'{self.name}: exec must be one of {known}, got "{mode}"')
+        if self.is_started and not self.callee.data.startswith(COLLECTIVE):
+            raise VerifyException(
+                f'{self.name}: exec "{mode}" is for calls that ops of comm become, got '
+                f"@{self.callee.data}"
+            )
         if mode == "cross_device":
             inputs, outputs = ([v.type for v in vs] for vs in (self.inputs, self.outputs))
             if len(inputs) != 1 or inputs != outputs:

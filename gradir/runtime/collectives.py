@@ -26,8 +26,8 @@ from gradir.codegen.text.library_calls import (
     START_SYMBOL,
     library_calls,
 )
-from gradir.dialects.comm.comm_op import CALLEE
 from gradir.dialects.comm.worlds import WorldError
+from gradir.dialects.grad.host_call import COLLECTIVE
 from gradir.dialects.grad.host_functions import HostFunction
 from gradir.errors import CommError
 from gradir.runtime import jit, mpi
@@ -47,7 +47,7 @@ LOCAL = ("rank", "size")
 
 
 def is_collective(site: HostCallSite) -> bool:
-    return site.callee.startswith(CALLEE)
+    return site.is_started
 
 
 def group_of(site: HostCallSite) -> str | None:
@@ -57,7 +57,7 @@ def group_of(site: HostCallSite) -> str | None:
 
 
 def _words(site: HostCallSite) -> list[str]:
-    return site.callee.removeprefix(CALLEE).split(":")
+    return site.callee.removeprefix(COLLECTIVE).split(":")
 
 
 class Collective:
@@ -167,9 +167,20 @@ def _steps(
             f"ranks = {words[0]} must be the size of group {group}, got {size}; start as many "
             f"processes: mpiexec -n {words[0]} python ..."
         )
+    _check_sizes(kind, size, inputs[0].nbytes, outputs[0].nbytes)
     plan = _Plan(steps, group, world.rank(group), inputs[0], outputs[0])
     plan.alone(kind, *words[1:]) if size == 1 else _KINDS[kind](plan, *words[1:])
     return steps
+
+
+def _check_sizes(kind: str, ranks: int, read: int, written: int) -> None:
+    """CommError where the arrays are not those of the kind; MPI writes as far as it is told."""
+    if kind == "all_gather":
+        read *= ranks
+    elif kind == "reduce_scatter":
+        written *= ranks
+    if kind not in _KINDS or read != written:
+        raise CommError(f"no {kind} has so many bytes for {ranks} ranks, got {read} and {written}")
 
 
 class _Plan:

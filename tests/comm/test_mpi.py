@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(find_spec("mpi4py") is None, reason="gradir[mpi] is not installed")
+needs_mpi = pytest.mark.skipif(find_spec("mpi4py") is None, reason="gradir[mpi] is not installed")
 
 PROGRAMS = Path(__file__).parents[1] / "support" / "mpi_programs.py"
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
@@ -43,11 +43,13 @@ def passes(ranks: int, program: str) -> list[str]:
     return sorted(done.stdout.splitlines())
 
 
+@needs_mpi
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_native_code_and_the_interpreter_agree_with_one_process(ranks: int) -> None:
     assert passes(ranks, "everything") == [f"agree {k}" for k in range(ranks)]
 
 
+@needs_mpi
 @pytest.mark.parametrize(
     ("program", "said"),
     [
@@ -65,6 +67,7 @@ def test_a_rank_that_fails_ends_all(program: str, said: str) -> None:
     assert time.monotonic() - start < 10
 
 
+@needs_mpi
 def test_different_programs_are_refused_before_they_meet() -> None:
     done = run(2, "differs")
     assert done.returncode != 0
@@ -74,6 +77,7 @@ def test_different_programs_are_refused_before_they_meet() -> None:
     )
 
 
+@needs_mpi
 def test_the_example_gives_the_same_bits_on_any_number_of_ranks() -> None:
     found: set[str] = set()
     for ranks in (1, 2, 4):
@@ -81,3 +85,24 @@ def test_the_example_gives_the_same_bits_on_any_number_of_ranks() -> None:
         assert f"{ranks} ranks" in done.stdout, done.stdout + done.stderr
         found |= {line for line in done.stdout.splitlines() if line.startswith("parameters: ")}
     assert len(found) == 1
+
+
+WITHOUT = """
+import sys
+sys.modules["mpi4py"] = None
+from gradir import comm
+comm.axis_size()
+"""
+
+
+def test_a_launched_process_without_mpi4py_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PMI_SIZE": "2", "PMI_RANK": "0"},
+    )
+    assert done.returncode == 1
+    assert "CommError: this process was started as one of several, and mpi4py" in done.stderr
+    assert "install gradir[mpi]" in done.stderr

@@ -105,7 +105,35 @@ def everything() -> None:
                 np.testing.assert_allclose(np.float64(a), np.float64(b), rtol=1e-14, atol=1e-15)
     if n == 2:
         loops(rank)
+    else:
+        groups(rank)
     print(f"agree {rank}\n", end="", flush=True)
+
+
+def groups(rank: int) -> None:
+    """Two groups of two of four ranks, in an order of their own."""
+    from gradir import comm
+
+    comm.add_group("even", [2, 0])
+    comm.add_group("odd", [1, 3])
+    mine, other = ("even", "odd") if rank % 2 == 0 else ("odd", "even")
+    assert comm.axis_size(mine) == 2
+    partners = comm.all_gather(np.array(rank), mine)
+    assert partners.tolist() == ([2, 0] if rank % 2 == 0 else [1, 3])
+    text = f"""
+    func.func @f(%x: tensor<2xf64>) -> (tensor<2xf64>, tensor<i64>) {{
+      %y = comm.all_reduce %x {{ranks = 2, group = "{mine}"}} : tensor<2xf64>
+      %rank = comm.rank {{group = "{mine}"}} : tensor<i64>
+      func.return %y, %rank : tensor<2xf64>, tensor<i64>
+    }}"""
+    total, place = gradir.compile(gradir.parse(text), "f")(np.full(2, float(rank)))
+    assert total.tolist() == [sum(partners)] * 2 and partners[place] == rank
+    try:
+        comm.psum(1.0, other)
+    except gradir.errors.CommError as error:
+        assert f"rank {rank} is not in group {other}" in str(error)
+    else:
+        raise AssertionError("a rank calls a collective of a group that it is not in")
 
 
 def loop() -> gradir.Module:

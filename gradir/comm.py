@@ -17,9 +17,11 @@ from gradir.frontends.comm.functions import (
     send,
 )
 from gradir.frontends.comm.ranks import run_ranks
+from gradir.frontends.comm.simulate import Forecast, simulate
 from gradir.runtime.mpi import add_group
 
 __all__ = [
+    "Forecast",
     "add_group",
     "all_gather",
     "axis_index",
@@ -36,4 +38,5 @@ __all__ = [
     "recv",
     "run_ranks",
     "send",
+    "simulate",
 ]

@@ -90,10 +90,10 @@ $(INSTALLED): pyproject.toml
 	  "try 'make PYTHON=python3.12' or the like." >&2; exit 1; }
 	@$(RUN) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing gradir and its tools in $(VENV)"
-	@$(PIP_INSTALL) --editable '.[dev]'
+	@$(PIP_INSTALL) --editable '.[dev,mpi]'
 	@touch $@
 
 $(PEERS): $(INSTALLED)
 	@echo "installing JAX, Numba, optax, PyTorch and SciPy in $(VENV)"
-	@$(PIP_INSTALL) --editable '.[dev,peers]'
+	@$(PIP_INSTALL) --editable '.[dev,mpi,peers]'
 	@touch $@

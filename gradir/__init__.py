@@ -73,6 +73,7 @@ _LAZY = {
     "optim": "gradir.optim",
     "interop": "gradir.interop",
     "debug": "gradir.debug",
+    "comm": "gradir.comm",
     "cache_info": "gradir.cache.store",
     "clear_cache": "gradir.cache.store",
     "Spec": "gradir.frontends.tracing.spec",
@@ -108,6 +109,7 @@ _LAZY = {
 
 if TYPE_CHECKING:
     from gradir import api as api
+    from gradir import comm as comm
     from gradir import debug as debug
     from gradir import errors as errors
     from gradir import interop as interop

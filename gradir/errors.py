@@ -61,6 +61,10 @@ class HostRecursionError(HostCallError, RecursionError):
     """A Python function calls a program that calls the function, and so on, too deeply."""
 
 
+class CommError(ExecutionError):
+    """The ranks of a program do not fit each other, or one of them has failed."""
+
+
 class IndexOutOfRange(ExecutionError, IndexError):
     """An index read from an array is out of range."""
 
@@ -89,6 +93,7 @@ _KINDS: tuple[tuple[type[Exception], type[GradirError]], ...] = (
     (xdsl_exceptions.ParseError, ParseError),
     (located.VerifyError, VerifyError),
     (located.PassError, PassError),
+    (located.RankError, CommError),
     (xdsl_exceptions.VerifyException, VerifyError),
     (xdsl_exceptions.InterpretationError, ExecutionError),
     (xdsl_exceptions.LLVMTranslationException, CompileError),

@@ -30,6 +30,7 @@ DIALECTS: dict[str, str] = {
     "array": "gradir.dialects.array:Array",
     "nn": "gradir.dialects.nn:NN",
     "grad": "gradir.dialects.grad.dialect:Grad",
+    "comm": "gradir.dialects.comm:Comm",
     "loopnest": "gradir.dialects.loopnest.loopnest:Loopnest",
 }
 """gradir's own dialects: name to `module:Dialect object`."""
@@ -42,6 +43,7 @@ PASSES: dict[str, str] = {
     "gradir-vmap": "gradir.passes.batch.vmap:VmapPass",
     "gradir-append-loss": "gradir.passes.training.append_loss:AppendLossPass",
     "gradir-bufferize": "gradir.passes.buffers.bufferize:BufferizePass",
+    "gradir-data-parallel": "gradir.passes.training.data_parallel:DataParallelPass",
     "gradir-dce": "gradir.passes.cleanup.dce:DcePass",
     "gradir-decompose": "gradir.passes.cleanup.decompose:DecomposePass",
     "gradir-expand-slices": "gradir.passes.lower.expand_slices:ExpandSlicesPass",

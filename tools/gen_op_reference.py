@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, Region, TypeAttribute
 from xdsl.irdl import IRDLOperation
 
 from gradir.api import Module, parse
-from gradir.dialects import array, nn
+from gradir.dialects import array, comm, nn
 from gradir.dialects.base.interfaces import TensorOp, registered
 from gradir.dialects.base.shapes import NUMPY_NAMES, element_of, is_float, tensor
 from gradir.dialects.grad import dialect as grad
@@ -44,6 +44,7 @@ DIALECTS = {
     "array": ("the Python Array API's names and semantics", array.OPS),
     "nn": ("layers and losses, PyTorch's semantics", nn.OPS),
     "grad": ("what exists because of differentiation", grad.OPS),
+    "comm": ("collectives and messages between ranks", comm.OPS),
 }
 
 
@@ -119,7 +120,7 @@ def _entry(op: type[TensorOp]) -> Iterator[str]:
     if op.NOT_DIFFERENTIABLE:
         names = [_operand_names(op)[k] for k in op.NOT_DIFFERENTIABLE]
         yield f"No derivative is offered in {', '.join(names)}.\n"
-    if sample := _sample(op):
+    if sample := _text_sample(op) if op.name in SAMPLES else _sample(op):
         yield f"```mlir\n{sample}\n```\n"
     path = _source(op)
     yield f"Class: [{path}](../{path}).\n"
@@ -133,14 +134,18 @@ def _other_entry(op: type[Operation]) -> Iterator[str]:
     yield f"{meaning}\n"
     if derivative:
         yield f"**vjp**: {derivative}\n"
-    if (text := SAMPLES.get(op.name)) is not None:
-        made = parse(text.strip()).gradient("f", mode="vjp")
-        module = made.op.clone()
-        for function in list(module.ops):
-            if not (isinstance(function, FuncOp) and function.sym_name.data.endswith("_vjp")):
-                function.detach()
-        yield f"```mlir\n{_text(module)}\n```\n"
+    if op.name in SAMPLES:
+        yield f"```mlir\n{_text_sample(op)}\n```\n"
     yield f"Class: [{_source(op)}](../{_source(op)}).\n"
+
+
+def _text_sample(op: type[Operation]) -> str:
+    """The sample of an op that has no row in the table."""
+    module = parse(SAMPLES[op.name].strip()).gradient("f", mode="vjp").op.clone()
+    for function in list(module.ops):
+        if not (isinstance(function, FuncOp) and function.sym_name.data.endswith("_vjp")):
+            function.detach()
+    return _text(module)
 
 
 def _other_signature(op: type[IRDLOperation]) -> str:

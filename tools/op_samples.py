@@ -1,4 +1,4 @@
-"""Sample programs of ops other than tensor ops, for docs/ops.md.
+"""Sample programs of ops without a row in the op table, for docs/ops.md.
 
 Each has a function @f; the reference shows the result of `gradir-gradient{mode=vjp}`.
 """
@@ -48,6 +48,21 @@ func.func @f(%slices: !grad.slices<9x2xf32, count = 3>) -> tensor<9x2xf32> {
 func.func @f(%slices: !grad.slices<9x2xf32, count = 3>) -> !grad.slices<9x2xf32, count = 3> {
   %y = grad.coalesce %slices {mode = "mean"} : !grad.slices<9x2xf32, count = 3>
   func.return %y : !grad.slices<9x2xf32, count = 3>
+}""",
+    "comm.send": """
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = comm.send %x {target = 1, ranks = 2} : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}""",
+    "comm.recv": """
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = comm.recv %x {source = 0, ranks = 2} : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}""",
+    "comm.barrier": """
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  comm.barrier
+  func.return %x : tensor<4xf32>
 }""",
     "grad.host_call": """
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -57,6 +57,10 @@ class PassError(LocatedError, PassFailedException):
     """A pass refuses the program. Users get it as `gradir.errors.PassError`."""
 
 
+class RankError(LocatedError):
+    """The ranks of a program do not fit each other. Users get it as `gradir.errors.CommError`."""
+
+
 class VerifyError(LocatedError, VerifyException):
     """The program is not valid IR. Users get it as `gradir.errors.VerifyError`."""
 

@@ -1,6 +1,6 @@
 """How ops run on many rows at once: the rules of vectorization."""
 
-from gradir.dialects.batching import arrays, layers
+from gradir.dialects.batching import arrays, communication, layers
 from gradir.dialects.batching.rows import (
     Batched,
     grown,
@@ -12,5 +12,6 @@ from gradir.dialects.batching.rows import (
 )
 
 __all__ = [
-    "Batched", "arrays", "grown", "layers", "lifted", "no_rows", "row", "rule_of", "with_row",
+    "Batched", "arrays", "communication", "grown", "layers", "lifted", "no_rows", "row", "rule_of",
+    "with_row",
 ]  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -17,10 +16,10 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import PassError, kind_name
+from gradir.dialects.base.effects import OutsideEffect
 from gradir.dialects.base.interfaces import Cotangents, register_remedy, register_vjp
 from gradir.dialects.base.shapes import (
     NUMPY_NAMES,
@@ -42,17 +41,11 @@ from gradir.dialects.grad.host_functions import (
 )
 from gradir.dialects.grad.tape import is_floating
 
-MODES = ("sync", "async", "cross_device")
+STARTED, LENT = "started", "lent"
+COLLECTIVE = "comm."
+"""How the names of the calls begin that ops of comm become."""
 
-
-class _HostEffect(MemoryEffect):
-    """An effect outside of the program, unless the call is pure."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        if "pure" in op.attributes:
-            return set()
-        return {EffectInstance(MemoryEffectKind.READ), EffectInstance(MemoryEffectKind.WRITE)}
+MODES = ("sync", "async", "cross_device", STARTED, LENT)
 
 
 @irdl_op_definition
@@ -69,7 +62,9 @@ class HostCallOp(IRDLOperation):
     exec: "sync" (the default), "async" or "cross_device" (one operand, one result of its type: a
     transfer). An async call reads its operands at its place, on a worker thread; the program waits
     for it at the first use of a result, or where its block ends, and runs what stands between
-    meanwhile, other async calls too. Its derivative is async.
+    meanwhile, other async calls too. Its derivative is async. "started" and "lent" are for the
+    calls that ops of `comm` become: the program starts the call at its place and waits likewise,
+    without a worker thread; a lent call reads its operands until then, where no op writes them.
 
     The derivative is a host call of `backward`, by default the function's registered one. Its
     operands are the entries of `deps`, in order: "out_grad<k>" are cotangents of floating results,
@@ -94,9 +89,13 @@ class HostCallOp(IRDLOperation):
     deps = opt_attr_def(ArrayAttr[StringAttr])
     backward = opt_attr_def(StringAttr)
     of = opt_attr_def(FunctionType)
-    traits = traits_def(_HostEffect())
+    traits = traits_def(OutsideEffect())
 
     assembly_format = "$inputs attr-dict `:` functional-type($inputs, $outputs)"
+
+    @property
+    def is_started(self) -> bool:
+        return self.exec is not None and self.exec.data in (STARTED, LENT)
 
     @property
     def registered(self) -> HostFunction | None:
@@ -161,6 +160,11 @@ class HostCallOp(IRDLOperation):
         if mode not in MODES:
             known = ", ".join(MODES)
             raise VerifyException(f'{self.name}: exec must be one of {known}, got "{mode}"')
+        if self.is_started and not self.callee.data.startswith(COLLECTIVE):
+            raise VerifyException(
+                f'{self.name}: exec "{mode}" is for calls that ops of comm become, got '
+                f"@{self.callee.data}"
+            )
         if mode == "cross_device":
             inputs, outputs = ([v.type for v in vs] for vs in (self.inputs, self.outputs))
             if len(inputs) != 1 or inputs != outputs:

@@ -25,8 +25,10 @@ class HostInvokeOp(IRDLOperation):
     """A host call on buffers: reads the inputs, writes the outputs. Errors say `message`.
 
     `exec = "async"`: it reads the inputs at its place, and may write the outputs as late as before
-    the next op that touches one of them, or at the end of the block. `unread` has the types of the
-    results that nobody reads, by their numbers: they have no buffer.
+    the next op that touches one of them, or at the end of the block. `exec = "started"` likewise;
+    "lent": it may read the inputs as late, so that no op writes them before.
+
+    `unread` has the types of the results that nobody reads, by their numbers: they have no buffer.
     """
 
     name = "loopnest.host_call"
@@ -66,6 +68,14 @@ class HostInvokeOp(IRDLOperation):
     @property
     def is_async(self) -> bool:
         return self.exec is not None and self.exec.data == "async"
+
+    @property
+    def is_started(self) -> bool:
+        return self.exec is not None and self.exec.data in ("started", "lent")
+
+    @property
+    def is_lent(self) -> bool:
+        return self.exec is not None and self.exec.data == "lent"
 
     @property
     def without_buffer(self) -> dict[int, Attribute]:

@@ -18,6 +18,7 @@ from gradir.dialects.base.diagnostics import LocatedError, location_text, op_nam
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import element_of, is_tensor, shape_of
 from gradir.dialects.base.slice_type import is_slices
+from gradir.dialects.comm import worlds
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.grad.tape import TapeType
 from gradir.dialects.loopnest.loopnest import NestOp
@@ -38,8 +39,11 @@ from gradir.passes.analysis.call_graph import (
 )
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of, widened
 from gradir.runtime.host_calls import host_call_of, results_of
+from gradir.runtime.mpi import world
 from gradir.runtime.row_slices import RowSlices
 from gradir.symbols import check_signature, function_named
+
+worlds.set_default(world)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Environment = dict[SSAValue, Array]

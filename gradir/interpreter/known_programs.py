@@ -32,7 +32,7 @@ KNOWN_OPS: frozenset[type[Operation]] = frozenset(
 )
 """Ops that both run, beside those of gradir's own dialects."""
 
-_OWN_DIALECTS = ("array", "nn", "grad", "loopnest")
+_OWN_DIALECTS = ("array", "nn", "grad", "comm", "loopnest")
 _BELOW = ("loopnest", "memref")
 """Dialects of code that has been lowered."""
 

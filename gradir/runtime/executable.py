@@ -173,9 +173,9 @@ class Executable(Recompiled):
 
     def _fail(self, call: CallTable) -> NoReturn:
         """Raise what a run has left in its table, which is not used again."""
-        if self.host is not None:
-            self.host.drop(call.address)
         failure = take_raised(call.table) or self._messages.failure(call.table)
+        if self.host is not None:
+            self.host.drop(call.address, failure)
         call.free()
         raise failure
 

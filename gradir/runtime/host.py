@@ -17,11 +17,14 @@ import numpy as np
 
 from gradir.codegen.driver.report import CompiledProgram, HostCallSite
 from gradir.codegen.text.callback_functions import ACTIONS, WAIT
+from gradir.dialects.comm.worlds import WorldError
 from gradir.dialects.grad.host_functions import HostFunction, host_function
-from gradir.errors import ExecutionError, HostCallError, HostRecursionError
+from gradir.errors import CommError, ExecutionError, HostCallError, HostRecursionError
 from gradir.runtime.arrays import Array, ArraySpec, spec_of
+from gradir.runtime.collectives import Collective, check_programs, group_of, is_collective
 from gradir.runtime.host_calls import HostCall, run
 from gradir.runtime.host_errors import late
+from gradir.runtime.mpi import end_all_ranks
 from gradir.runtime.native_blocks import HostRecord, NativeBlock
 from gradir.runtime.stack import has_room
 from gradir.runtime.workers import Job, start
@@ -35,7 +38,17 @@ class HostCalls:
     """
 
     def __init__(self, program: CompiledProgram, functions: Mapping[str, HostFunction]):
-        self._calls = [_resolved(site, functions) for site in program.host_calls]
+        self._program = program
+        # those of `comm`, by their numbers; they are made ready by the first call of their group
+        self._collectives: dict[int, Collective | None] = {
+            k: None for k, site in enumerate(program.host_calls) if is_collective(site)
+        }
+        self._calls = [
+            _call(site, HostFunction(site.callee, None))
+            if is_collective(site)
+            else _resolved(site, functions)
+            for site in program.host_calls
+        ]
         self._blocks = [_block(call) for call in self._calls]
         records = [HostRecord(id(self)) if b is None else b.record(self) for b in self._blocks]
         self._records: Any = (HostRecord * len(records))(*records)
@@ -50,6 +63,9 @@ class HostCalls:
         """
         number, action = divmod(code, ACTIONS)
         call, block = self._calls[number], self._blocks[number]
+        if number in self._collectives:
+            self._collective(number, buffers)
+            return
         if block is not None:
             raise HostCallError(f"{call.place}: {block.failure(buffers)}")
         addresses = _Addresses(buffers)
@@ -66,6 +82,36 @@ class HostCalls:
         else:
             raise HostRecursionError(f"{call.place}: the stack has no room for one more call")
 
+    def _collective(self, number: int, buffers: int) -> None:
+        """The first call of a collective; of one that has failed `buffers` is the block."""
+        made, place = self._collectives[number], self._calls[number].place
+        if made is not None:
+            code = ctypes.c_int64.from_address(buffers).value
+            raise CommError(f"{place}: {made.failure(code)}")
+        group = group_of(self._program.host_calls[number])
+        if group is not None:
+            try:
+                check_programs(self._program, group)
+            except (CommError, WorldError) as error:
+                raise CommError(f"{place}: {error}") from None
+        for k, site in enumerate(self._program.host_calls):
+            if k in self._collectives and group_of(site) == group:
+                self._make_ready(k, site)
+        block, made = self._blocks[number], self._collectives[number]
+        assert block is not None and made is not None
+        call = self._calls[number]
+        inputs, outputs = _Addresses(buffers).arrays(call)
+        if code := block.call(inputs, [a for a in outputs if a is not None]):
+            raise CommError(f"{place}: {made.failure(code)}")
+
+    def _make_ready(self, number: int, site: HostCallSite) -> None:
+        made = Collective(site)
+        call = _call(site, made.function)
+        block = _block(call)
+        assert block is not None
+        self._collectives[number], self._calls[number], self._blocks[number] = made, call, block
+        self._records[number] = block.record(self)
+
     def _taken(self, number: int, table: int) -> Job:
         jobs = self._jobs[table]
         job = jobs.pop(number)
@@ -73,8 +119,14 @@ class HostCalls:
             del self._jobs[table]
         return job
 
-    def drop(self, table: int) -> None:
-        """After a run that failed: no further call of it is begun."""
+    def drop(self, table: int, failure: BaseException) -> None:
+        """After a run that failed: no further call of it is begun.
+
+        A collective that is under way cannot be taken back, and its memory is about to be freed: so
+        all ranks end.
+        """
+        if any(each is not None and each.is_pending for each in self._collectives.values()):
+            end_all_ranks(failure)
         for job in self._jobs.pop(table, {}).values():
             job.drop()
 
@@ -139,12 +191,16 @@ def _resolved(site: HostCallSite, functions: Mapping[str, HostFunction]) -> Host
     function = functions.get(site.callee) or host_function(site.callee)
     if function is None:
         raise ExecutionError(f"{site.place}: is not registered any more")
+    made = _call(site, function)
+    _ = made.operator  # refused here if it does not fit
+    return made
+
+
+def _call(site: HostCallSite, function: HostFunction) -> HostCall:
     inputs, outputs = (
         tuple(spec_of(str(k), t) for k, t in enumerate(types))
         for types in (site.inputs, site.outputs)
     )
-    made = HostCall(
+    return HostCall(
         *(function, site.place, inputs, outputs, site.unread, site.of), is_async=site.is_async
     )
-    _ = made.operator  # refused here if it does not fit
-    return made

@@ -125,7 +125,7 @@ class NativeBlock:
 
     def record(self, calls: object) -> HostRecord:
         """The record for compiled code, which must not outlive this."""
-        parts: list[Any] = [id(calls), self.function.address]
+        parts: list[Any] = [id(calls), self.function.address, self.function.finish]
         parts += [self._template.ctypes.data, self._template.nbytes, self._size]
         for table in (self._moves, self._buffers):
             parts += [table.ctypes.data, len(table)]
@@ -133,14 +133,23 @@ class NativeBlock:
 
     def run(self, given: Sequence[Array], made: Sequence[Array]) -> str | None:
         """Call the function on arrays; what is wrong after a failure."""
+        written = [array for k, array in enumerate(made) if k not in self._unread]
+        block = self._called([*given, *written])
+        return self.failure(block.ctypes.data) if block[0] else None
+
+    def call(self, given: Sequence[Array], written: Sequence[Array]) -> int:
+        """Call the function on the arrays that it reads and writes; returns what it returns."""
+        return int(self._called([*given, *written])[0])
+
+    def _called(self, arrays: Sequence[Array]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The block of a call on arrays, after the call."""
         block = np.zeros(self._size // 8, np.int64)
         start = block.ctypes.data
         block[: len(self._template)] = self._template
         block[self._moves[:, 0] // 8] = self._moves[:, 1] + start
-        arrays = [*given, *(a for k, a in enumerate(made) if k not in self._unread)]
         block[self._buffers // 8] = [array.ctypes.data for array in arrays]
         block[0] = _FUNCTION(self.function.address)(start + CALL_PLACE)
-        return self.failure(start) if block[0] else None
+        return block
 
     def failure(self, block: int) -> str:
         """What is wrong, by the block of a call that has failed."""

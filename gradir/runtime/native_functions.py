@@ -25,7 +25,8 @@ _POINTERS: Any = (
 class NativeFunction:
     """An address of a function, and the `data` of its calls; see `gradir.native`.
 
-    `kept` are the objects that they live as long as. `source` pickles.
+    `kept` are the objects that they live as long as. `source` pickles. `finish` is the address of a
+    function that waits for what the function has started; 0 where nothing is left when it returns.
     """
 
     name: str
@@ -33,6 +34,7 @@ class NativeFunction:
     data: int | None
     kept: tuple[Any, ...] = field(compare=False)
     source: tuple[str, str] | None = field(compare=False)
+    finish: int = 0
 
     def __repr__(self) -> str:
         return f"<gradir.native {self.name}>"

@@ -27,12 +27,12 @@ from gradir.passes.buffers.state import BufferState, buffer_type, is_window, roo
 
 
 def bufferize_host_call(s: BufferState, op: HostCallOp) -> None:
-    """Results that nobody reads get no buffer."""
+    """Results that nobody reads get no buffer, but for calls that only start."""
     inputs = [s.values[o] for o in op.inputs]
     buffers: dict[OpResult, SSAValue] = {}
     unread: dict[int, Attribute] = {}
     for k, result in enumerate(op.results):
-        if result.first_use is None:
+        if result.first_use is None and not op.is_started:
             unread[k] = buffer_type(result.type)
         else:
             buffers[result] = _fresh(s, op, result, [*buffers.values()])

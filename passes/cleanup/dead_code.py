@@ -9,7 +9,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.base.diagnostics import PassError
-from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.effects import OutsideEffect
+from gradir.dialects.base.interfaces import TensorOp, has_trait
 from gradir.dialects.base.shapes import is_static, is_tensor
 from gradir.dialects.grad.tape import TapeNewOp
 from gradir.dialects.loopnest.loopnest import BarrierOp
@@ -24,8 +25,8 @@ def remove_dead_ops(
 ) -> None:
     """Erase the ops of a block (not of regions in it) without readers.
 
-    Only those behind the op `behind`, if given, and none with a result in `kept`. No tensor op has
-    real effects, barriers included.
+    Only those behind the op `behind`, if given, and none with a result in `kept`. The declared
+    effects of barriers are ignored.
     """
     op = block.last_op
     while op is not None and op is not behind:
@@ -63,7 +64,9 @@ def has_no_effect(op: Operation) -> bool:
     """
     if is_region_op(op):
         return all(is_region_op(inner) or has_no_effect(inner) for inner in op.walk())
-    return isinstance(op, TensorOp | TapeNewOp | BarrierOp | _UNDECLARED) or is_side_effect_free(op)
+    if isinstance(op, TapeNewOp | BarrierOp | _UNDECLARED) or is_side_effect_free(op):
+        return True
+    return isinstance(op, TensorOp) and not has_trait(op, OutsideEffect)
 
 
 def is_only_block(block: Block) -> bool:

@@ -1,6 +1,7 @@
 """gradir-schedule: an order of the ops of a block in which few bytes are alive at a time.
 
 Several orders are tried, and the one with the lowest peak is taken; the program's own wins a tie.
+Then the readers of calls that have only been started are put off, so that the program waits late.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from heapq import heappop, heappush
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import is_terminator
+from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.loopnest.loopnest import ForallOp, LoopOp, ViewOp
 from gradir.passes.analysis.live_bytes import Memory
 from gradir.passes.cleanup.dead_code import blocks_inside_out, is_only_block
@@ -47,6 +49,8 @@ def schedule_block(block: Block) -> None:
     memory = Memory(block)
     orders = [memory.ops, sunk_order(memory), greedy_order(memory)]
     best = min(orders, key=memory.peak)
+    if any(map(is_started, best)):
+        best = waiting_order(memory, best)
     if best is not memory.ops:
         reorder(block, best)
 
@@ -56,6 +60,44 @@ def reorder(block: Block, order: Sequence[Operation]) -> None:
     for op in order:
         op.detach()
         block.add_op(op)
+
+
+def is_started(op: Operation) -> bool:
+    """A call that runs on while the program does, until a result is read."""
+    return isinstance(op, HostCallOp) and op.is_started
+
+
+def waiting_order(memory: Memory, order: Sequence[Operation]) -> list[Operation]:
+    """What depends on a started call is put off until an op that stays needs it, or to the end."""
+    made: list[Operation] = []
+    waiting: dict[Operation, None] = {}
+    late: set[SSAValue] = set()
+
+    def run(op: Operation) -> None:
+        """Append an op behind those put off that it needs."""
+        stack = [op]
+        while stack:
+            needed = [v.owner for v in memory.operands(stack[-1])]
+            missing = [o for o in needed if isinstance(o, Operation) and o in waiting]
+            if missing:
+                stack += missing[:1]
+                continue
+            waiting.pop(stack[-1], None)
+            made.append(stack.pop())
+
+    for op in order:
+        if is_free_to_move(op) and not late.isdisjoint(memory.operands(op)):
+            waiting[op] = None
+            late.update(op.results)
+            continue
+        if op is order[-1]:
+            for other in list(waiting):
+                if other in waiting:
+                    run(other)
+        run(op)
+        if is_started(op):
+            late.update(op.results)
+    return made
 
 
 def is_free_to_move(op: Operation) -> bool:

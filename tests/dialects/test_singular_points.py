@@ -240,6 +240,7 @@ PICKS_BY_PLACE: dict[str, str] = {
     "nn.dropout": "picks by a random mask",
     "nn.prelu": "picks as nn.leaky_relu does",
     "grad.attention_backward": "picks by the mask",
+    "comm.all_reduce": "picks between ranks as array.max does between elements",
 }
 """Ops whose rules pick, but at no point of their own, and why."""
 

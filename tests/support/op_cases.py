@@ -43,15 +43,20 @@ from op_references import (
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f64, i64
 from xdsl.ir import Attribute
 
-from gradir.dialects import array, nn
+from gradir.dialects import array, comm, nn
 from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import NUMPY_NAMES, tensor
+from gradir.dialects.comm.messages import BarrierOp, RecvOp, SendOp
 from gradir.dialects.grad import dialect as grad
 
 Operand = tuple[int, ...] | Array
 
-OP_CLASSES: dict[str, type[TensorOp]] = {op.name: op for op in (*array.OPS, *nn.OPS, *grad.OPS)}
+# Those that need a second rank, or have no result, have tests of their own.
+_PAIRED = (SendOp, RecvOp, BarrierOp)
+_ALONE = [op for op in comm.OPS if op not in _PAIRED]
+_OPS: tuple[type[TensorOp], ...] = (*array.OPS, *nn.OPS, *grad.OPS, *_ALONE)
+OP_CLASSES: dict[str, type[TensorOp]] = {op.name: op for op in _OPS}
 ELEMENTS: dict[str, Attribute] = {name: element for element, name in NUMPY_NAMES.items()}
 
 # Samples keep this distance from the points where a function is not smooth.

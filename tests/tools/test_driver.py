@@ -450,7 +450,7 @@ def nn_universe() -> Universe:
 
 def test_universe_in_xdsl_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the entry point, xDSL's tools know gradir's names."""
-    assert set(universe.GRADIR_UNIVERSE.all_dialects) == {"array", "nn", "grad", "loopnest"}
+    assert set(universe.GRADIR_UNIVERSE.all_dialects) == {"array", "nn", "grad", "comm", "loopnest"}
     install(monkeypatch, gradir=lambda: universe.COURTEOUS_UNIVERSE)
     everything = Universe.get_multiverse()
     assert {"array", "nn", "grad", "loopnest", "arith"} <= everything.all_dialects.keys()

@@ -159,7 +159,8 @@ def test_what_a_small_program_does_not_load() -> None:
 GRADIR_ROOMS = (
     *("diagnostics", "errors", "forking", "gc_pause", "registry", "universe", "symbols"),
     *("cache", "text", "codegen", "runtime", "interpreter", "compiler", "profiling", "api"),
-    *("frontends", "numpy", "nn", "scipy", "optim", "debug", "testing", "interop", "__init__"),
+    *("frontends", "numpy", "nn", "scipy", "optim", "debug", "comm", "testing", "interop"),
+    "__init__",
 )
 
 
@@ -210,9 +211,11 @@ def test_names_are_in_rooms(name: str, room: str | None) -> None:
 NAMES_TENSOR_OPS = {
     "passes/lower/sum_slices.py": "a sum of slices at run-time places, in the loop that adds them",
     "passes/rules/loops/state.py": "a stack of records is a tensor, written at the trip's number",
+    "passes/training/data_parallel.py": "a rank's shards are slices, and their keys numbers",
+    "passes/training/reduced_gradient.py": "gradients are joined to buckets, and averaged",
     "passes/rules/branch_results.py": "a record of one branch as the bytes of another's shape",
 }
-TENSOR_OPS = tuple(f"gradir.dialects.{name}." for name in ("array", "nn", "spatial"))
+TENSOR_OPS = tuple(f"gradir.dialects.{name}." for name in ("array", "nn", "spatial", "comm"))
 
 
 def tensor_ops_named(path: Path) -> list[str]:
@@ -240,7 +243,7 @@ ROOMS = {
         *("driver", "scratch"),
     ),
     "gradir/frontends": (
-        *("tracing", "functions", "scipy", "transforms", "optim", "training", "caffe2"),
+        *("tracing", "functions", "scipy", "transforms", "optim", "comm", "training", "caffe2"),
     ),
 }
 
@@ -301,7 +304,7 @@ def test_the_check_sees_a_later_room(source: str, room: str, count: int) -> None
 
 # The rooms of dialects in the order of their imports, and who names a later room as it runs.
 DIALECT_ROOMS = (
-    *("base", "loopnest", "building", "array", "spatial", "grad", "nn", "batching"),
+    *("base", "loopnest", "building", "array", "spatial", "grad", "nn", "comm", "batching"),
     *("foreign", "__init__"),
 )
 NAMES_BACKWARD_OPS = {("array", "grad"), ("array", "nn"), ("spatial", "nn"), ("grad", "nn")}

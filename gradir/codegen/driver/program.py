@@ -103,7 +103,7 @@ class _Driver:
         self.table = TableWords(self.work)
         self.stopwatch: Stopwatch | None = None
         self.host_calls: list[HostCallSite] = []
-        # the async calls of the block that have not been waited for
+        # the async and started calls of the block that have not been waited for
         self.started: list[tuple[int, HostInvokeOp]] = []
         self.buffers = BufferTable(function, self.work, self.table)
         self.parts = DriverParts(self.work, target)
@@ -255,7 +255,7 @@ class _Driver:
     # Host calls and kernels.
 
     def host_call(self, op: HostInvokeOp) -> None:
-        """A host call: of an async one, the start."""
+        """A host call: of an async or started one, the start."""
         number = len(self.host_calls)
         self.host_calls.append(HostCallSite.of_op(op))
         if op.is_async:
@@ -263,10 +263,12 @@ class _Driver:
             uses = self.buffers.all_uses(op.inputs, writes=False)
             self.call_back(CALL, number, op, op.inputs, uses)
         else:
+            if op.is_started:
+                self.started.append((number, op))
             self.call_back(CALL, number, op, op.operands, self.buffers.uses_of(op))
 
     def wait_for_uses(self, op: Operation) -> None:
-        """Wait for the async calls of which an op touches the outputs."""
+        """Wait for the calls under way whose outputs an op touches, or whose inputs it writes."""
         if not self.started:
             return
         uses = [*self.buffers.uses_of(op)]
@@ -274,20 +276,22 @@ class _Driver:
             [
                 (number, call)
                 for number, call in self.started
-                if any(
-                    use.conflicts(other)
-                    for other in self.buffers.all_uses(call.outputs, writes=True)
-                    for use in uses
-                )
+                if any(use.conflicts(other) for other in self.uses_under_way(call) for use in uses)
             ]
         )
 
     def wait_for(self, calls: Sequence[tuple[int, HostInvokeOp]]) -> None:
-        """Wait for async calls, and write their outputs."""
+        """Wait for calls under way, and write their outputs."""
         for number, op in calls:
-            uses = self.buffers.all_uses(op.outputs, writes=True)
-            self.call_back(WAIT, number, op, op.outputs, uses)
+            touched = op.operands if op.is_started else op.outputs
+            self.call_back(WAIT, number, op, touched, self.uses_under_way(op))
             self.started.remove((number, op))
+
+    def uses_under_way(self, call: HostInvokeOp) -> Iterable[Use]:
+        """What a call touches between its start and its end."""
+        if call.is_lent:
+            return self.buffers.uses_of(call)
+        return self.buffers.all_uses(call.outputs, writes=True)
 
     def call_back(
         self,

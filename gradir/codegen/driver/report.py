@@ -57,6 +57,7 @@ class HostCallSite:
     unread: frozenset[int] = frozenset()
     of: FunctionType | None = None
     is_async: bool = False
+    is_started: bool = False
 
     @classmethod
     def of_op(cls, op: HostInvokeOp) -> HostCallSite:
@@ -67,7 +68,8 @@ class HostCallSite:
         inputs = [cast(BufferType, value.type) for value in op.inputs]
         name, place = op.callee.data, op.message.data
         return cls(
-            *(name, place, tuple(inputs), tuple(outputs)), frozenset(types), op.of, op.is_async
+            *(name, place, tuple(inputs), tuple(outputs)),
+            *(frozenset(types), op.of, op.is_async, op.is_started),
         )
 
 

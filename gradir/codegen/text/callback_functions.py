@@ -206,13 +206,17 @@ define i64 @{HOST_SYMBOL}(ptr %records, i64 %number, ptr %buffers, ptr %table) {
   %place = udiv i64 %number, {ACTIONS}
   %record = getelementptr {record_type()}, ptr %records, i64 %place
 {field("object")}
+  %action = urem i64 %number, {ACTIONS}
+  %is.wait = icmp eq i64 %action, {WAIT}
+{field("finish")}
 {field("function")}
-  %is.native = icmp ne ptr %function, null
+  %called = select i1 %is.wait, ptr %finish, ptr %function
+  %is.native = icmp ne ptr %called, null
   br i1 %is.native, label %native, label %python
 native:
 {field("block_size")}
   %block = alloca i8, i64 %block_size, align 16
-  %code = call i32 @native(ptr %block, ptr %record, ptr %buffers)
+  %code = call i32 @native(ptr %called, ptr %block, ptr %record, ptr %buffers)
   %is.done = icmp eq i32 %code, 0
   br i1 %is.done, label %done, label %python
 python:

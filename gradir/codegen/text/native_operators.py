@@ -18,12 +18,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 # `object` is the Python object of the program's host calls. `function` is null where Python makes
-# the call. A moved word of the block, by its place, points to another place of the block; a
-# buffer's word to the call's k-th buffer.
+# the call; `finish` waits for what it has started. A moved word of the block, by its place, points
+# to another place of the block; a buffer's word to the call's k-th buffer.
 HOST_RECORD: Mapping[str, str] = MappingProxyType(
     {
         "object": "ptr",
         "function": "ptr",
+        "finish": "ptr",
         "template": "ptr",
         "template_size": "i64",
         "block_size": "i64",
@@ -52,11 +53,12 @@ def record_type() -> str:
 
 
 def native_function() -> str:
-    """`@native(block, record, buffers)`: fill the block and call; 0 or the failure's number."""
-    fields = [field(f) for f in ("function", "template", "template_size", "moved", "moved_count")]
+    """`@native(function, block, record, buffers)`: fill the block and call; 0 or the failure's
+    number."""
+    fields = [field(f) for f in ("template", "template_size", "moved", "moved_count")]
     fields += [field(f) for f in ("buffers", "buffer_count")]
     return f"""
-define internal i32 @native(ptr %block, ptr %record, ptr %addresses) {{
+define internal i32 @native(ptr %function, ptr %block, ptr %record, ptr %addresses) {{
 entry:
 {chr(10).join(fields)}
   call void @llvm.memcpy.p0.p0.i64(ptr %block, ptr %template, i64 %template_size, i1 false)

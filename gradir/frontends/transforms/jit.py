@@ -274,13 +274,17 @@ class Jitted(Copied):
                 found = self._made.get(key)
                 if found is None:
                     with at(place_of_user()):
-                        made = traced("jit", self._function, *arguments())
+                        made = self.trace(*arguments())
                         donation = donated(made, tree, self._donated) if self._donated else None
                     found = Compiled(made, donation, self._threads, self._lock)
                     self._made[key] = found
                     if self.after_trace is not None:
                         self.after_trace()
         return found
+
+    def trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
+        """The program for some arguments."""
+        return traced("jit", self._function, args, kwargs)
 
     def __reduce__(self) -> str | Parts:
         return reduced(self, "jit", (jit, (self._function, self._threads, self._donated)))

@@ -9,7 +9,15 @@ func.func @f(%x: f64) {
 // -----
 
 func.func @f(%x: tensor<4xf64>) {
-  // expected-error @+1 {{grad.host_call: exec must be one of sync, async, cross_device, got "later"}}
+  // expected-error @+1 {{grad.host_call: exec "started" is for calls that ops of comm become, got @f}}
+  %y = grad.host_call %x {callee = "f", exec = "started"} : (tensor<4xf64>) -> tensor<4xf64>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf64>) {
+  // expected-error @+1 {{grad.host_call: exec must be one of sync, async, cross_device, started, lent, got "later"}}
   %y = grad.host_call %x {callee = "f", exec = "later"} : (tensor<4xf64>) -> tensor<4xf64>
   func.return
 }

@@ -1,0 +1,1 @@
+"""Collectives in traced functions, and training on several ranks."""

@@ -1,0 +1,142 @@
+"""gradir.comm.data_parallel: a step of training that runs on each of several ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from gradir.api import Module
+from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
+from gradir.frontends.comm.functions import WORLD, axis_size
+from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
+from gradir.frontends.tracing.spec import Spec, spec_of
+from gradir.frontends.tracing.trace import Traced, traced
+from gradir.frontends.tracing.tracing import tracing
+from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.transforms.donation import argument_numbers
+from gradir.frontends.transforms.jit import Jitted
+from gradir.passes.training.data_parallel import BUCKET_BYTES
+from gradir.passes.training.data_parallel import data_parallel as make_parallel
+from gradir.runtime.arrays import dtype_of
+
+
+class ParallelStep(Jitted):
+    """A step on this rank, compiled like a jitted function; see `data_parallel`."""
+
+    def __init__(self, step: Callable[..., Any], threads: int | None, settings: dict[str, Any]):
+        super().__init__(step, threads)
+        self._settings = settings
+
+    def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if tracing() is not None:
+            raise refusal("data_parallel: a parallel step is called outside of traced functions")
+        return super().any_call(args, kwargs)
+
+    def trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
+        """The program of a rank, from that of a shard."""
+        given = self._settings
+        ranks = axis_size(given["group"])
+        shards = given["shards"] or range(2, len(args))
+        for number in (*shards, *given["keys"]):
+            if not 0 <= number < len(args):
+                raise ArgumentError(
+                    f"data_parallel: there must be an argument {number}, got {len(args)} arguments"
+                )
+        parts = 1 if given["deterministic"] is None else max(given["deterministic"] // ranks, 1)
+        shown = [
+            _of_a_shard(arg, number, parts) if number in shards and number not in given["keys"]
+            else arg for number, arg in enumerate(args)
+        ]  # fmt: skip
+        made = traced("data_parallel", self._function, shown, kwargs)
+        by_position = made.arguments.children[0]
+        places = {
+            what: [k for n in numbers for k in by_position.places(n)]
+            for what, numbers in (("keys", given["keys"]), ("shards", shards))
+        }
+        split = [k for k in places["shards"] if k not in places["keys"]]
+        local = [k for n in given["local"] for k in _places(made.results, n)]
+        with gradir_errors(SOURCES):
+            module = made.module.op.clone()
+            step = make_parallel(
+                *(module, made.name, split, ranks),
+                group=given["group"],
+                deterministic=given["deterministic"],
+                keys=places["keys"],
+                local=local,
+                bucket_bytes=given["bucket_bytes"],
+            )
+        return replace(made, module=Module(module, SOURCES), name=step.sym_name.data)
+
+    def __reduce__(self) -> str | tuple[Callable[..., Any], tuple[Any, ...]]:
+        return ParallelStep, (self._function, self._threads, self._settings)
+
+    def __repr__(self) -> str:
+        return f"<gradir.comm.data_parallel of {self._function!r}>"
+
+
+def _places(results: Tree, number: int) -> Sequence[int]:
+    if results.kind is None or not 0 <= number < len(results.children):
+        raise ArgumentError(f"data_parallel: local: the step has no result {number}")
+    return results.places(number)
+
+
+def _of_a_shard(value: Any, number: int, parts: int) -> Any:
+    """What stands for the arrays of one of a rank's shards."""
+    leaves, tree = flatten(value)
+    return tree.build([_part(leaf, number, parts) for leaf in leaves])
+
+
+def _part(leaf: Any, number: int, parts: int) -> Any:
+    found = spec_of(leaf)
+    if found is None or parts == 1:
+        return leaf
+    type_ = found[0]
+    shape = type_.get_shape()
+    if not shape or shape[0] % parts:
+        raise ArgumentError(
+            f"data_parallel: argument {number} must have rows for {parts} shards on this rank, got "
+            f"shape {tuple(shape)}"
+        )
+    return Spec((shape[0] // parts, *shape[1:]), dtype_of(type_.element_type))
+
+
+@public
+def data_parallel(
+    step: Callable[..., Any],
+    *,
+    shards: int | Sequence[int] = (),
+    keys: int | Sequence[int] = (),
+    deterministic: int | None = None,
+    local: int | Sequence[int] = (),
+    group: str = WORLD,
+    bucket_bytes: int = BUCKET_BYTES,
+    threads: int | None = None,
+) -> ParallelStep:
+    """A step of training on each rank of a group, with gradients and losses averaged over all.
+
+    `step(params, state, *batch)` is one of gradir.optim.train_step, or a function that takes a
+    gradient. Each rank calls the result with its own rows of the batch, and with equal parameters
+    and state, which stay equal. The loss is a mean over rows, and ranks have equally many.
+
+    shards: positions of the arguments that differ between ranks; all from the third on if none is
+    given. keys: those among the arguments that are keys of random numbers; each shard gets its own.
+    local: positions of results that may differ, as predictions; others that would are refused.
+
+    deterministic: the number of shards that the whole batch has, in equal parts on all ranks, 1, 2,
+    4, ... on each. The program is that of a shard, and shards are summed as neighbours: so results
+    are the same bits on any number of ranks.
+
+    Gradients are averaged in buckets of so many bytes, in the order in which they are made.
+    """
+    if not callable(step):
+        raise ArgumentTypeError(f"step: expected a Python function, got {step!r}")
+    for what, number in (("deterministic", deterministic), ("bucket_bytes", bucket_bytes)):
+        if number is not None and (not isinstance(cast(object, number), int) or number < 1):
+            raise ArgumentError(f"{what}: expected a positive number, got {number!r}")
+    settings: dict[str, Any] = {
+        "shards": argument_numbers(shards), "keys": argument_numbers(keys),
+        "local": argument_numbers(local), "deterministic": deterministic, "group": group,
+        "bucket_bytes": bucket_bytes,
+    }  # fmt: skip
+    return ParallelStep(step, threads, settings)

@@ -1,0 +1,173 @@
+"""gradir.comm: collectives on arrays and nested arrays, with JAX's names and meanings.
+
+The number of ranks is known where a function is traced: that of the world that traces it. Outside
+of a trace they run at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradir.dialects.array.movement import ReshapeOp
+from gradir.dialects.base.shapes import element_of, normalize_axis, tensor
+from gradir.dialects.comm import worlds
+from gradir.dialects.comm.collectives import (
+    AllGatherOp,
+    AllReduceOp,
+    BroadcastOp,
+    ReduceScatterOp,
+)
+from gradir.dialects.comm.comm_op import CommOp
+from gradir.dialects.comm.messages import BarrierOp, PermuteOp, RankOp, RecvOp, SendOp
+from gradir.errors import CommError
+from gradir.frontends.tracing.eager import eager
+from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import emit, emit_one, lifted
+from gradir.frontends.tracing.trees import flatten
+from gradir.runtime import mpi
+
+WORLD = "world"
+worlds.set_default(mpi.world)
+
+
+def axis_size(axis_name: str = WORLD) -> int:
+    """The number of ranks in a group, a Python number."""
+    try:
+        return worlds.current().size(axis_name)
+    except worlds.WorldError as error:
+        raise CommError(str(error)) from None
+
+
+@eager
+def axis_index(axis_name: str = WORLD) -> Tracer:
+    """The number of this rank in a group, from 0; a traced program reads it as it runs."""
+    return emit_one(RankOp, group=_named(axis_name))
+
+
+@public
+def psum(x: Any, axis_name: str = WORLD, *, ordered: bool = False) -> Any:
+    """The sum over all ranks of x, nested or not, on every rank.
+
+    `ordered`: as sums of neighbours, so that their order does not depend on the MPI library.
+    """
+    return _reduced(x, axis_name, None, ordered)
+
+
+@public
+def pmean(x: Any, axis_name: str = WORLD, *, ordered: bool = False) -> Any:
+    """The mean over all ranks of x, as psum."""
+    return _reduced(x, axis_name, "mean", ordered)
+
+
+@public
+def pmax(x: Any, axis_name: str = WORLD) -> Any:
+    """The largest elements of all ranks' x."""
+    return _reduced(x, axis_name, "max")
+
+
+@public
+def pmin(x: Any, axis_name: str = WORLD) -> Any:
+    """The smallest elements of all ranks' x."""
+    return _reduced(x, axis_name, "min")
+
+
+@public
+def all_gather(x: Any, axis_name: str = WORLD, *, axis: int = 0, tiled: bool = False) -> Any:
+    """x of all ranks, stacked along a new axis, or if `tiled` one behind the other along `axis`."""
+
+    def one(x: Tracer) -> Tracer:
+        place = normalize_axis(axis, len(x.shape) + (not tiled))
+        if not tiled:
+            shape = [*x.shape[:place], 1, *x.shape[place:]]
+            x = emit_one(ReshapeOp, x, type=tensor(shape, element_of(x.type)))
+        return _emit(AllGatherOp, x, axis_name, axis=place)
+
+    return _each(x, one)
+
+
+@public
+def psum_scatter(
+    x: Any, axis_name: str = WORLD, *, scatter_dimension: int = 0, tiled: bool = False
+) -> Any:
+    """This rank's part of the sum over all ranks of x, of equal parts along an axis.
+
+    Without `tiled` the axis has as many elements as there are ranks, and the part has no such axis.
+    """
+
+    def one(x: Tracer) -> Tracer:
+        axis = normalize_axis(scatter_dimension, len(x.shape))
+        ranks = axis_size(axis_name)
+        if not tiled and x.shape[axis] != ranks:
+            raise refusal(
+                f"psum_scatter: axis {axis} must have an element for each of {ranks} ranks, got "
+                f"shape {x.shape}; or use tiled=True"
+            )
+        part = _emit(ReduceScatterOp, x, axis_name, axis=axis)
+        if tiled:
+            return part
+        shape = [n for d, n in enumerate(x.shape) if d != axis]
+        return emit_one(ReshapeOp, part, type=tensor(shape, element_of(x.type)))
+
+    return _each(x, one)
+
+
+@public
+def ppermute(x: Any, axis_name: str = WORLD, perm: Sequence[tuple[int, int]] = ()) -> Any:
+    """x of another rank, by pairs (source, target); zeros on a rank that is no target."""
+    sources, targets = ([pair[k] for pair in perm] for k in (0, 1))
+    return _each(x, lambda x: _emit(PermuteOp, x, axis_name, sources=sources, targets=targets))
+
+
+@public
+def broadcast(x: Any, axis_name: str = WORLD, *, root: int = 0) -> Any:
+    """x of the rank `root`, on every rank."""
+    return _each(x, lambda x: _emit(BroadcastOp, x, axis_name, root=root))
+
+
+@public
+def send(x: Any, target: int, axis_name: str = WORLD) -> Any:
+    """Send x to the rank `target`, which takes it by `recv`; the result is zeros like x.
+
+    Where a gradient is to come back the zeros must be added to what the loss is computed from.
+    """
+    return _each(x, lambda x: _emit(SendOp, x, axis_name, target=target))
+
+
+@public
+def recv(like: Any, source: int, axis_name: str = WORLD) -> Any:
+    """What the rank `source` has sent by `send`, of the type of `like`.
+
+    Where the result is to have a gradient `like` depends on what the gradient is for.
+    """
+    return _each(like, lambda x: _emit(RecvOp, x, axis_name, source=source))
+
+
+@eager
+def barrier(axis_name: str = WORLD) -> None:
+    """All ranks of a group wait here for one another."""
+    emit(BarrierOp, types=[], group=_named(axis_name))
+
+
+def _reduced(x: Any, group: str, kind: str | None, ordered: bool = False) -> Any:
+    return _each(x, lambda x: _emit(AllReduceOp, x, group, kind=kind, ordered=ordered or None))
+
+
+def _emit(op: type[CommOp], x: Tracer, group: str, **attributes: Any) -> Tracer:
+    return emit_one(op, x, **attributes, ranks=axis_size(group), group=_named(group))
+
+
+def _named(group: str) -> str | None:
+    return None if group == WORLD else group
+
+
+def _each(x: Any, function: Callable[[Tracer], Tracer]) -> Any:
+    """The function of each array of a nested value."""
+    leaves, tree = flatten(x)
+
+    @eager
+    def one(leaf: Any) -> Tracer:
+        return function(lifted(leaf))
+
+    return tree.build([one(leaf) for leaf in leaves])

@@ -1,0 +1,127 @@
+"""gradir.comm.simulate: how long a program would take on its ranks, by a model of the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, log2
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from gradir.api import Module
+from gradir.dialects.base.diagnostics import PassError, kind_name
+from gradir.dialects.grad.host_call import COLLECTIVE, HostCallOp
+from gradir.errors import ArgumentError, gradir_errors
+from gradir.passes.analysis.live_bytes import bytes_of
+from gradir.passes.analysis.regions import values_read
+from gradir.passes.recompute.costs import Costs
+from gradir.symbols import function_named
+
+STAGES = "gradir-stages{until=gradir-schedule}"
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The seconds of one call on each rank, and the bytes that a rank hands to collectives.
+
+    `waiting` are the seconds of `communication` behind which no computation stands.
+    """
+
+    total: float
+    compute: float
+    communication: float
+    waiting: float
+    bytes: int
+
+
+def simulate(
+    module: Module,
+    function: str,
+    *,
+    seconds: float | None = None,
+    latency: float = 20e-6,
+    bandwidth: float = 1e9,
+) -> Forecast:
+    """A forecast for `@function`, whose collectives say how many ranks there are.
+
+    The ops run in the order of native code, which goes on while collectives are under way, one at a
+    time: a message takes `latency` seconds, and a second for each `bandwidth` bytes; all_reduce,
+    all_gather and reduce_scatter go round a ring, broadcast and reduce along a tree. `seconds` is
+    the measured time of the computation alone; without it a rough model of one core gives it.
+    Collectives in loops and branches are refused.
+    """
+    for what, number in (("seconds", seconds), ("latency", latency), ("bandwidth", bandwidth)):
+        if number is not None and not number >= (0 if what == "latency" else 1e-300):
+            raise ArgumentError(f"{what}: expected a positive number, got {number!r}")
+    staged = module.run_passes(f"gradir-inline,{STAGES}")
+    with gradir_errors():
+        found = function_named(staged.op, function)
+        return _Timeline(found, seconds, latency, bandwidth).run()
+
+
+class _Timeline:
+    def __init__(self, function: FuncOp, seconds: float | None, latency: float, bandwidth: float):
+        self.ops = list(function.body.block.ops)
+        self.latency, self.bandwidth = latency, bandwidth
+        costs = Costs()
+        self.costs = {op: 0.0 if _is_collective(op) else costs.of(op).seconds for op in self.ops}
+        self.free = {op for op in self.ops if costs.of(op).is_free}
+        total = sum(self.costs.values())
+        self.scale = 1.0 if seconds is None or not total else seconds / total
+        self.now = self.compute = self.network = self.waiting = self.communication = 0.0
+        self.bytes = 0
+        self.arrival: dict[SSAValue, float] = {}
+
+    def run(self) -> Forecast:
+        for op in self.ops:
+            _check(op)
+            ready = max((self.arrival.get(v, 0.0) for v in values_read(op)), default=0.0)
+            if op in self.free and op.results:
+                # read where it is used
+                self.arrival.update((r, ready) for r in op.results)
+                continue
+            self._wait(ready)
+            if isinstance(op, HostCallOp) and _is_collective(op):
+                self._start(op)
+            else:
+                self.now += self.costs[op] * self.scale
+                self.compute += self.costs[op] * self.scale
+        self._wait(self.network)
+        return Forecast(self.now, self.compute, self.communication, self.waiting, self.bytes)
+
+    def _wait(self, ready: float) -> None:
+        self.waiting += max(ready - self.now, 0.0)
+        self.now = max(self.now, ready)
+
+    def _start(self, op: HostCallOp) -> None:
+        kind, _, *words = op.callee.data.removeprefix(COLLECTIVE).split(":")
+        read = sum(map(bytes_of, op.inputs))
+        taken = self._seconds(kind, int(words[0]) if words else 1, read)
+        self.bytes += read
+        self.communication += taken
+        self.network = max(self.network, self.now) + taken
+        self.arrival.update((r, self.network) for r in op.results)
+
+    def _seconds(self, kind: str, ranks: int, read: int) -> float:
+        if ranks == 1:
+            return 0.0
+        rounds = {"all_reduce": 2 * (ranks - 1), "all_gather": ranks - 1}
+        rounds |= {"reduce_scatter": ranks - 1, "permute": 1, "send": 1, "recv": 1}
+        shared = kind in ("all_reduce", "reduce_scatter")
+        message = self.latency + read / self.bandwidth / (ranks if shared else 1)
+        return rounds.get(kind, ceil(log2(ranks))) * message
+
+
+def _is_collective(op: Operation) -> bool:
+    return isinstance(op, HostCallOp) and op.is_started
+
+
+def _check(op: Operation) -> None:
+    """PassError for a collective in a region: how often it runs is not known."""
+    for inner in op.walk():
+        if inner is not op and _is_collective(inner):
+            raise PassError(
+                f"simulate: collectives must stand outside of loops and branches, got one in "
+                f"{kind_name(op)}",
+                inner,
+            )

@@ -1,0 +1,108 @@
+"""Programs on several processes, by MPI: where gradir[mpi] is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+needs_mpi = pytest.mark.skipif(find_spec("mpi4py") is None, reason="gradir[mpi] is not installed")
+
+PROGRAMS = Path(__file__).parents[1] / "support" / "mpi_programs.py"
+MPIEXEC = Path(sys.executable).parent / "mpiexec"
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "digits_mpi.py"
+
+
+def run(ranks: int, program: str) -> subprocess.CompletedProcess[str]:
+    """A program of mpi_programs.py on so many ranks."""
+    return on_ranks(ranks, str(PROGRAMS), program)
+
+
+def on_ranks(ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["mpiexec"] if not MPIEXEC.exists() else [str(MPIEXEC)]
+    return subprocess.run(
+        [*command, "-n", str(ranks), sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "GRADIR_COMM_TIMEOUT": "20", "GRADIR_NUM_THREADS": "1"},
+    )
+
+
+def passes(ranks: int, program: str) -> list[str]:
+    done = run(ranks, program)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return sorted(done.stdout.splitlines())
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_native_code_and_the_interpreter_agree_with_one_process(ranks: int) -> None:
+    assert passes(ranks, "everything") == [f"agree {k}" for k in range(ranks)]
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (
+            "raises",
+            "ValueError: this rank has had enough\ngradir: rank 1 has failed, which ends all",
+        ),
+        ("dies", "signal 9"),
+    ],
+)
+def test_a_rank_that_fails_ends_all(program: str, said: str) -> None:
+    start = time.monotonic()
+    done = run(2, program)
+    assert done.returncode != 0 and said in done.stdout + done.stderr
+    assert time.monotonic() - start < 10
+
+
+@needs_mpi
+def test_different_programs_are_refused_before_they_meet() -> None:
+    done = run(2, "differs")
+    assert done.returncode != 0
+    assert (
+        "CommError" in done.stderr
+        and "all ranks of group world must run the same program, got argument x: " in done.stderr
+    )
+
+
+@needs_mpi
+def test_the_example_gives_the_same_bits_on_any_number_of_ranks() -> None:
+    found: set[str] = set()
+    for ranks in (1, 2, 4):
+        done = on_ranks(ranks, str(EXAMPLE), "1")  # too few epochs for a good result
+        assert f"{ranks} ranks" in done.stdout, done.stdout + done.stderr
+        found |= {line for line in done.stdout.splitlines() if line.startswith("parameters: ")}
+    assert len(found) == 1
+
+
+WITHOUT = """
+import sys
+sys.modules["mpi4py"] = None
+from gradir import comm
+comm.axis_size()
+"""
+
+
+def test_a_launched_process_without_mpi4py_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PMI_SIZE": "2", "PMI_RANK": "0"},
+    )
+    assert done.returncode == 1
+    assert "CommError: this process was started as one of several, and mpi4py" in done.stderr
+    assert "install gradir[mpi]" in done.stderr

@@ -97,13 +97,13 @@ def log_ndtr(x: Any) -> Tracer:
     """log(ndtr(x)), exact in both tails."""
     value: Any = floating(x)
     is_low, is_high = op.less(value, -20), op.greater(value, 0)
-    low = where(is_low, value, -30.0)
+    low: Any = where(is_low, value, -30.0)
     terms, c = [1.0], 1.0
     for k in range(1, 13):
         c *= -(2 * k - 1)
         terms.append(c)
     series = polynomial(1 / (low * low), terms)
-    far: Any = -low * low / 2 - op.log(-low) - 0.5 * log(2 * pi) + op.log(series)
+    far = -low * low / 2 - op.log(-low) - 0.5 * log(2 * pi) + op.log(series)
     high = op.log1p(-op.erfc(where(is_high, value, 1.0) / sqrt(2)) / 2)
     middle = op.log(op.erfc(where(op.logical_or(is_low, is_high), -1.0, value) / -sqrt(2)) / 2)
     return where(is_low, far, where(is_high, high, middle))

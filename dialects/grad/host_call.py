@@ -45,7 +45,8 @@ STARTED, LENT = "started", "lent"
 COLLECTIVE = "comm."
 """How the names of the calls begin that ops of comm become."""
 
-MODES = ("sync", "async", "cross_device", STARTED, LENT)
+MODES = ("sync", "async", "cross_device")
+MODES_OF_CALLS = (*MODES, STARTED, LENT)
 
 
 @irdl_op_definition
@@ -157,7 +158,7 @@ class HostCallOp(IRDLOperation):
             except VerifyException as error:
                 raise VerifyException(f"{self.name}: {error}") from None
         mode = "sync" if self.exec is None else self.exec.data
-        if mode not in MODES:
+        if mode not in MODES_OF_CALLS:
             known = ", ".join(MODES)
             raise VerifyException(f'{self.name}: exec must be one of {known}, got "{mode}"')
         if self.is_started and not self.callee.data.startswith(COLLECTIVE):

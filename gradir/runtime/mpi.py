@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from gradir.dialects.comm.worlds import Alone, World, WorldError
 from gradir.errors import CommError
@@ -53,18 +53,29 @@ def end_all_with_one(found: Any) -> None:
         try:
             shown(*error)
             print(f"gradir: rank {rank} has failed, which ends all ranks", file=sys.stderr)
-            sys.stdout.flush()
-            sys.stderr.flush()
         finally:
-            found.COMM_WORLD.Abort(1)
+            _abort(found)
 
     sys.excepthook = hook
+
+
+def _abort(found: Any) -> NoReturn:
+    """End all ranks; MPI may only ask for it and return, while this one must not go on."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # the launcher drops what it has not read when it is told to end
+    time.sleep(0.3)
+    found.COMM_WORLD.Abort(1)
+    os._exit(1)
 
 
 def end_all_ranks(error: BaseException) -> None:
     """Show an error and end all ranks, where there are others."""
     if is_launched() and mpi().COMM_WORLD.size > 1:
-        sys.excepthook(type(error), error, error.__traceback__)
+        try:
+            sys.excepthook(type(error), error, error.__traceback__)
+        finally:  # it may be another's hook
+            _abort(mpi())
 
 
 _groups: dict[str, Any] = {}

@@ -58,12 +58,14 @@ def test_native_code_and_the_interpreter_agree_with_one_process(ranks: int) -> N
             "ValueError: this rank has had enough\ngradir: rank 1 has failed, which ends all",
         ),
         ("dies", "signal 9"),
+        ("fails_between", "HostCallError"),
     ],
 )
 def test_a_rank_that_fails_ends_all(program: str, said: str) -> None:
     start = time.monotonic()
     done = run(2, program)
     assert done.returncode != 0 and said in done.stdout + done.stderr
+    assert "goes on" not in done.stdout
     assert time.monotonic() - start < 10
 
 

@@ -178,6 +178,28 @@ def raises() -> None:
     compiled(np.ones(3))
 
 
+def fails_between() -> None:
+    """A program that fails between the start and the end of a collective."""
+    import gradir.numpy as gnp
+    from gradir import comm
+
+    def fails(inputs: object, outputs: object, req: object) -> None:
+        raise ValueError("in between")
+
+    def same(x: gradir.Spec) -> gradir.Spec:
+        return x
+
+    between = gradir.custom_op(fails, same)
+
+    def step(x: Any) -> Any:
+        return gnp.add(comm.psum(x), between(x))
+
+    try:
+        gradir.jit(step)(np.ones(4))
+    except gradir.GradirError:
+        print("goes on", flush=True)
+
+
 def dies() -> None:
     import os
 

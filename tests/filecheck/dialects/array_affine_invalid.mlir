@@ -43,7 +43,7 @@
 // -----
 
 %x = array.full {value = 1.0} : tensor<8xf32>
-// expected-error @+1 {{array.affine_gather: subscript 0 must stay below 2**40}}
+// expected-error @+1 {{array.affine_gather: numbers of subscript 0 must stay below 2**40, got [0, 4000000000000]}}
 %y = array.affine_gather %x {map = affine_map<(d0) -> (d0 * 4000000000000)>, pad = 0.0} : tensor<8xf32> -> tensor<8xf32>
 
 // -----

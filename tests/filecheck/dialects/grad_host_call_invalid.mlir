@@ -17,7 +17,7 @@ func.func @f(%x: tensor<4xf64>) {
 // -----
 
 func.func @f(%x: tensor<4xf64>) {
-  // expected-error @+1 {{grad.host_call: exec must be one of sync, async, cross_device, started, lent, got "later"}}
+  // expected-error @+1 {{grad.host_call: exec must be one of sync, async, cross_device, got "later"}}
   %y = grad.host_call %x {callee = "f", exec = "later"} : (tensor<4xf64>) -> tensor<4xf64>
   func.return
 }

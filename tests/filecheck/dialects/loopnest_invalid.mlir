@@ -61,7 +61,7 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{loopnest.nest: unknown combiner first; known: add, multiply, maximum, minimum, and, or}}
+  // expected-error @+1 {{loopnest.nest: unknown combiner first; known: add, multiply, maximum, minimum}}
   %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>) -> (first [d0] : tensor<4xf32>) {
     loopnest.yield %a : f32
   }
@@ -306,7 +306,7 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @+1 {{loopnest.nest: the body must yield a number for tensor<4xi64>, got f32}}
+  // expected-error @+1 {{loopnest.nest: the body must yield i64, or a wider number, for tensor<4xi64>, got f32}}
   %y = loopnest.nest [4] (%a = %x[d0] : tensor<4xf32>) -> ([d0] : tensor<4xi64>) {
     loopnest.yield %a : f32
   }

@@ -63,9 +63,9 @@ func.func @outside(%x: tensor<4xf64>) -> f64 {
 
 // -----
 
-func.func @large(%x: tensor<1xf64>) -> tensor<1xf64> {
+func.func @large(%x: tensor<1x4xf64>) -> tensor<1xf64> {
   // expected-error @+1 {{loopnest.nest: subscripts must stay below 2**62 elements; trust the text}}
-  %y = loopnest.nest [1] (%a = %x[4611686018427387904 * d0] pad 0.0 : f64 : tensor<1xf64>) -> ([d0] : tensor<1xf64>) {
+  %y = loopnest.nest [1] (%a = %x[2305843009213693952 * d0, 0] pad 0.0 : f64 : tensor<1x4xf64>) -> ([d0] : tensor<1xf64>) {
     loopnest.yield %a : f64
   }
   func.return %y : tensor<1xf64>

@@ -64,13 +64,13 @@ GIVEN_UP = _donated.found, _lost.found
 """What calls without Python must not be made beside, as they look for no such array."""
 
 
-def argument_numbers(given: object) -> tuple[int, ...]:
-    """`donate_argnums` as a tuple; ArgumentTypeError unless it is an int or a sequence of them."""
+def argument_numbers(given: object, what: str = "donate_argnums") -> tuple[int, ...]:
+    """Positions of arguments as a tuple; ArgumentTypeError unless it is an int or several."""
     numbers = (given,) if isinstance(given, int) else given
     if not isinstance(numbers, tuple | list) or not all(
         isinstance(n, int) and not isinstance(n, bool) for n in cast(Sequence[object], numbers)
     ):
-        raise ArgumentTypeError(f"donate_argnums: expected an int or several, got {given!r}")
+        raise ArgumentTypeError(f"{what}: expected an int or several, got {given!r}")
     return tuple(cast(Sequence[int], numbers))
 
 

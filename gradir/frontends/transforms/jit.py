@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 from xdsl.dialects.builtin import f64
@@ -37,6 +37,7 @@ from gradir.frontends.transforms.in_place import (
     with_in_out,
 )
 from gradir.frontends.transforms.quick_calls import QuickCalls
+from gradir.frontends.transforms.static_arguments import StaticallyJitted
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
@@ -301,11 +302,31 @@ def _kind(leaf: object) -> Hashable:
     return type(leaf) if is_number(leaf) else spec_of(leaf)
 
 
+@overload
 def jit(
     function: Callable[..., Any],
     threads: int | None = None,
     donate_argnums: int | Sequence[int] = (),
-) -> Jitted:
+) -> Jitted: ...
+
+
+@overload
+def jit(
+    function: Callable[..., Any],
+    threads: int | None = None,
+    donate_argnums: int | Sequence[int] = (),
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any: ...
+
+
+def jit(
+    function: Callable[..., Any],
+    threads: int | None = None,
+    donate_argnums: int | Sequence[int] = (),
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
     """The function as native code: compiled at the first call with arguments of each kind.
 
     Arguments and results are arrays, numbers, and nested tuples, lists and dicts of them; their
@@ -323,5 +344,16 @@ def jit(
     and shares memory with no other argument. The array object of the caller is read-only
     afterwards and refused by gradir, after a call that failed while it ran as well; other views
     of its memory show the result. A UserWarning names donated arrays without a result.
+
+    `static_argnums` and `static_argnames` are arguments that the function gets as they are: they
+    choose the program, which is compiled for each of their values, and must be hashable.
     """
-    return Jitted(function, threads, donate_argnums)
+    if static_argnums == () and static_argnames == ():
+        return Jitted(function, threads, donate_argnums)
+    if not callable(function):
+        raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
+
+    def make(chosen: Callable[..., Any], donated: tuple[int, ...]) -> Jitted:
+        return Jitted(chosen, threads, donated)
+
+    return StaticallyJitted(function, static_argnums, static_argnames, make, donate_argnums)

@@ -1,0 +1,154 @@
+"""gradir.jit with static arguments: values that choose the program, and are no arrays in it.
+
+There is one jitted function for each choice of static values: their types, the values themselves,
+which must be hashable, and how they were given.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, cast
+
+from gradir.errors import ArgumentTypeError
+from gradir.frontends.tracing.source_locations import public
+from gradir.frontends.transforms.donation import argument_numbers
+from gradir.frontends.transforms.wrapped import Copied, look_like
+
+
+class _Choice(NamedTuple):
+    """Static values by position and by name, each with its type."""
+
+    by_position: tuple[tuple[int, type, Hashable], ...]
+    by_name: tuple[tuple[str, type, Hashable], ...]
+
+
+class StaticallyJitted(Copied):
+    """A jitted function of some static arguments; see `gradir.jit`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        numbers: int | Sequence[int],
+        names: str | Sequence[str],
+        make: Callable[[Callable[..., Any], tuple[int, ...]], Any],
+        donated: int | Sequence[int],
+    ):
+        look_like(self, function)
+        self._function, self._make = function, make
+        self._names, self._numbers = _static_parameters(function, numbers, names)
+        self._donated = argument_numbers(donated)
+        both = self._numbers.intersection(self._donated)
+        if both:
+            raise ArgumentTypeError(f"jit: argument {min(both)} is static and cannot be donated")
+        self._made: dict[_Choice, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<gradir.jit of {self._function!r}, for {len(self._made)} static choices>"
+
+    @public
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        jitted, rest, named = self._split(args, kwargs)
+        return jitted(*rest, **named)
+
+    @public
+    def compiled(self, *args: Any, **kwargs: Any) -> Any:
+        """The compiled function for arguments like these, static ones among them."""
+        jitted, rest, named = self._split(args, kwargs)
+        return jitted.compiled(*rest, **named)
+
+    @public
+    def profile(self, *args: Any, **kwargs: Any) -> Any:
+        """As `profile` of a jitted function, for calls with these arguments."""
+        jitted, rest, named = self._split(args, kwargs)
+        return jitted.profile(*rest, **named)
+
+    def _split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, list[Any], dict[str, Any]]:
+        """The function jitted for the static values of a call, and the other arguments."""
+        choice = _Choice(
+            tuple((k, type(v), v) for k, v in enumerate(args) if k in self._numbers),
+            tuple((n, type(v), v) for n, v in sorted(kwargs.items()) if n in self._names),
+        )
+        try:
+            jitted = self._made.get(choice)
+        except TypeError:
+            raise self._unhashable(choice) from None
+        if jitted is None:
+            jitted = self._made.setdefault(choice, self._for(choice))
+        rest = [v for k, v in enumerate(args) if k not in self._numbers]
+        return jitted, rest, {n: v for n, v in kwargs.items() if n not in self._names}
+
+    def _for(self, choice: _Choice) -> Any:
+        named: dict[str, Any] = {name: value for name, _, value in choice.by_name}
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            whole = list(args)
+            for place, _, value in choice.by_position:
+                whole.insert(place, value)
+            return self._function(*whole, **named, **kwargs)
+
+        look_like(function, self._function)
+        function.__dict__.pop("__wrapped__", None)
+        # the names of the other arguments, for messages
+        parameters = list(inspect.signature(self._function).parameters.values())
+        gone = {place for place, _, _ in choice.by_position}
+        left = [
+            p for k, p in enumerate(parameters)
+            if p.kind is p.VAR_POSITIONAL or not (k in gone or p.name in named)
+        ]  # fmt: skip
+        signature = inspect.signature(self._function).replace(parameters=left)
+        function.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+        places = [place for place, _, _ in choice.by_position]
+        donated = (d - sum(place < d for place in places) for d in self._donated)
+        return self._make(function, tuple(donated))
+
+    def _unhashable(self, choice: _Choice) -> ArgumentTypeError:
+        for name, kind, value in (*choice.by_position, *choice.by_name):
+            try:
+                hash(value)
+            except TypeError:
+                return ArgumentTypeError(
+                    f"jit: static argument {name!r} must be hashable, got {kind.__name__}; give a "
+                    "tuple for a list, and arrays as arguments that are not static"
+                )
+        raise AssertionError("all static values have a hash")
+
+
+def _listed(names: object) -> tuple[str, ...]:
+    several = (names,) if isinstance(names, str) else names
+    if not isinstance(several, tuple | list) or not all(
+        isinstance(name, str) for name in cast(Sequence[object], several)
+    ):
+        raise ArgumentTypeError(f"static_argnames: expected a name or several, got {names!r}")
+    return tuple(cast(Sequence[str], several))
+
+
+def _static_parameters(
+    function: Callable[..., Any], numbers: int | Sequence[int], names: str | Sequence[str]
+) -> tuple[frozenset[str], frozenset[int]]:
+    """The static parameters by name and by position: either says the other."""
+    listed = _listed(names)
+    given = set(argument_numbers(numbers, "static_argnums"))
+    parameters = list(inspect.signature(function).parameters.values())
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    has_more = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for number in given:
+        if not -len(positional) <= number < len(positional) and (number < 0 or not has_more):
+            raise ArgumentTypeError(
+                f"jit: static_argnums: {function.__name__} has {len(positional)} positional "
+                f"parameters, got {number}"
+            )
+    given = {n + len(positional) if n < 0 else n for n in given}
+    known = [p.name for p in parameters]
+    for name in listed:
+        if name not in known and not takes_any:
+            raise ArgumentTypeError(
+                f"jit: static_argnames: {function.__name__} has the parameters "
+                f"{', '.join(known)}, got {name!r}"
+            )
+    given |= {k for k, p in enumerate(positional) if p.name in listed}
+    by_number = {p.name for k, p in enumerate(positional) if k in given}
+    return frozenset({*listed, *by_number}), frozenset(given)

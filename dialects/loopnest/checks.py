@@ -82,7 +82,8 @@ def verify_yielded(op: LoopOp) -> None:
     count = len(op.output_types)
     for value, type_ in zip(op.yielded, op.output_types, strict=False):
         element = scalar_type(element_of(type_))
-        if value.type != element and not _is_wider(value.type, element):
+        is_fit = value.type == element or _is_wider(value.type, element)
+        if not (is_scalar(value.type) and is_fit):
             raise VerifyException(
                 f"{op.name}: the body must yield {element}, or a wider number, for {type_}, got "
                 f"{value.type}; widen it by an arith cast"

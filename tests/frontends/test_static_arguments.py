@@ -58,9 +58,16 @@ def test_each_choice_is_traced_once(options: Any):
 
 def test_with_derivatives_traces_donation_and_methods():
     jitted = gradir.jit(power, static_argnames=("n",))
-    [slope] = np.atleast_2d(gradir.grad(lambda x: gnp.sum(jitted(x, n=3)))(X))
+
+    def cubes(x: Any) -> Any:
+        return gnp.sum(jitted(x, n=3))
+
+    def squares(x: Any) -> Any:
+        return jitted(x, 2) + 1
+
+    [slope] = np.atleast_2d(gradir.grad(cubes)(X))
     np.testing.assert_allclose(slope, 3 * X**2)
-    inner = gradir.jit(lambda x: jitted(x, 2) + 1)
+    inner = gradir.jit(squares)
     np.testing.assert_array_equal(inner(X), X**2 + 1)
 
     def step(n: int, x: Any, kind: str) -> Any:

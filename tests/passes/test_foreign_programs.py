@@ -92,7 +92,7 @@ def pipelines() -> list[str]:
     found: list[str] = []
     for name, load in passes().items():
         if name.startswith("gradir-"):
-            given = {"size": "2"}
+            given = {"size": "2", "ranks": "2"}
             wanted = sorted(load().required_fields())
             options = " ".join(f"{option}={given.get(option, 'f')}" for option in wanted)
             found.append(f"{name}{{{options}}}" if options else name)

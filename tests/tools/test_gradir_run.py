@@ -433,7 +433,7 @@ def test_profile(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     ("options", "message"),
     [
         (["--profile", "--interpret"], "a profile is of native code; leave --interpret out"),
-        (["--profile-svg", "no/p.svg"], "cannot write 'no/p.svg': No such file or directory"),
+        (["--profile-svg", "no-folder/p"], "cannot write 'no-folder/p': No such file or directory"),
     ],
 )
 def test_profile_refused(run: Run, options: list[str], message: str) -> None:

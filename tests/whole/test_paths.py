@@ -14,7 +14,16 @@ FILES = [
 ]
 PATHS = {path.as_posix() for path in [*FILES, *ROOT.glob("*.*")]}
 # files of a reader
-WRITTEN = {"epochs.svg", "wrong.mlir", "layer.mlir", "net.mlir", "step.mlir", "train.mlir"}
+WRITTEN = {
+    "epochs.svg",
+    "wrong.mlir",
+    "layer.mlir",
+    "net.mlir",
+    "step.mlir",
+    "train.mlir",
+    "train.py",
+    "program.mlir",
+}
 
 
 def names_in(path: Path) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, cast, overload
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from xdsl.dialects.builtin import f64
@@ -302,31 +302,13 @@ def _kind(leaf: object) -> Hashable:
     return type(leaf) if is_number(leaf) else spec_of(leaf)
 
 
-@overload
-def jit(
-    function: Callable[..., Any],
-    threads: int | None = None,
-    donate_argnums: int | Sequence[int] = (),
-) -> Jitted: ...
-
-
-@overload
 def jit(
     function: Callable[..., Any],
     threads: int | None = None,
     donate_argnums: int | Sequence[int] = (),
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
-) -> Any: ...
-
-
-def jit(
-    function: Callable[..., Any],
-    threads: int | None = None,
-    donate_argnums: int | Sequence[int] = (),
-    static_argnums: int | Sequence[int] = (),
-    static_argnames: str | Sequence[str] = (),
-) -> Any:
+) -> Jitted:
     """The function as native code: compiled at the first call with arguments of each kind.
 
     Arguments and results are arrays, numbers, and nested tuples, lists and dicts of them; their
@@ -356,4 +338,5 @@ def jit(
     def make(chosen: Callable[..., Any], donated: tuple[int, ...]) -> Jitted:
         return Jitted(chosen, threads, donated)
 
-    return StaticallyJitted(function, static_argnums, static_argnames, make, donate_argnums)
+    made = StaticallyJitted(function, static_argnums, static_argnames, make, donate_argnums)
+    return cast(Any, made)  # it has what users call of a Jitted

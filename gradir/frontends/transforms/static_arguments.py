@@ -68,8 +68,8 @@ class StaticallyJitted(Copied):
     ) -> tuple[Any, list[Any], dict[str, Any]]:
         """The function jitted for the static values of a call, and the other arguments."""
         choice = _Choice(
-            tuple((k, type(v), v) for k, v in enumerate(args) if k in self._numbers),
-            tuple((n, type(v), v) for n, v in sorted(kwargs.items()) if n in self._names),
+            tuple((k, _type(v), v) for k, v in enumerate(args) if k in self._numbers),
+            tuple((n, _type(v), v) for n, v in sorted(kwargs.items()) if n in self._names),
         )
         try:
             jitted = self._made.get(choice)
@@ -114,6 +114,10 @@ class StaticallyJitted(Copied):
                     "tuple for a list, and arrays as arguments that are not static"
                 )
         raise AssertionError("all static values have a hash")
+
+
+def _type(value: object) -> type:
+    return type(value)
 
 
 def _listed(names: object) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ class GradirNames(Names):
         return self.nn.attention(q, k, v, causal=causal)
 
     def split(self, x: Any, n: int) -> Any:
-        return self.arrays.split(x, axis=1, sizes=[x.shape[1] // n] * n)
+        return self.arrays.split(x, n, axis=1)
 
 
 class JaxNames(Names):

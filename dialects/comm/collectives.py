@@ -114,16 +114,10 @@ def sum_of_neighbours(parts: Sequence[Any]) -> Any:
     return parts[0]
 
 
-@irdl_op_definition
-class ReduceOp(CommOp):
-    """The sum over all ranks of x on the rank `root`, 0 on the others; f16 and bf16 in f32.
+class _RootedOp(CommOp):
+    """The base of collectives of which one rank, `root`, is another than the others."""
 
-    vjp: ct of the root, on every rank
-    """
-
-    name = "comm.reduce"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("root", *CommOp.ATTRIBUTES)
-    DOMAIN: ClassVar[str] = "number"
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
@@ -133,6 +127,17 @@ class ReduceOp(CommOp):
     @property
     def root(self) -> int:
         return rank_of(self.attributes, "root")
+
+
+@irdl_op_definition
+class ReduceOp(_RootedOp):
+    """The sum over all ranks of x on the rank `root`, 0 on the others; f16 and bf16 in f32.
+
+    vjp: ct of the root, on every rank
+    """
+
+    name = "comm.reduce"
+    DOMAIN: ClassVar[str] = "number"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [self.again(BroadcastOp, ct, root=self.root)]
@@ -147,23 +152,13 @@ class ReduceOp(CommOp):
 
 
 @irdl_op_definition
-class BroadcastOp(CommOp):
+class BroadcastOp(_RootedOp):
     """x of the rank `root`, on every rank; that of the others is not read.
 
     vjp: the sum over all ranks of ct on the root, 0 on the others
     """
 
     name = "comm.broadcast"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("root", *CommOp.ATTRIBUTES)
-
-    @classmethod
-    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        rank_of(attributes, "root")
-        return super().infer_types(operands, attributes)
-
-    @property
-    def root(self) -> int:
-        return rank_of(self.attributes, "root")
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [self.again(ReduceOp, ct, root=self.root)]

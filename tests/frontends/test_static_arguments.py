@@ -80,6 +80,23 @@ def test_with_derivatives_traces_donation_and_methods():
     assert donating(2, np.ones(3), kind="plus").tolist() == [3, 3, 3]
 
 
+def test_equal_values_that_differ():
+    """Each is traced, though Python's == and hash do not tell them apart."""
+
+    def scaled(x: Any, by: Any) -> Any:
+        return x / by if np.ndim(by) == 0 else x * by[0]
+
+    jitted = gradir.jit(scaled, static_argnums=1)
+    with np.errstate(divide="ignore"):
+        for zero in (0.0, np.float32(0)):
+            assert jitted(np.ones(1), zero)[0] == np.inf
+            assert jitted(np.ones(1), -zero)[0] == -np.inf
+    ones = np.ones(1, np.int64)
+    for by in ((1,), (1.0,), (True,)):
+        assert jitted(ones, by).dtype == (ones * by[0]).dtype
+    assert "for 7 static choices" in repr(jitted)
+
+
 def test_refusals():
     jitted = gradir.jit(power, static_argnums=1)
     with pytest.raises(ArgumentTypeError, match="static argument 1 must be hashable, got list"):

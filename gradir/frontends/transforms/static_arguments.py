@@ -1,7 +1,7 @@
 """gradir.jit with static arguments: values that choose the program, and are no arrays in it.
 
-There is one jitted function for each choice of static values: their types, the values themselves,
-which must be hashable, and how they were given.
+There is one jitted function for each choice of static values, which must be hashable, and for how
+they were given. Values that are equal and differ, 1 and True, 0.0 and -0.0, are different choices.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.source_locations import public
 from gradir.frontends.transforms.donation import argument_numbers
@@ -17,10 +19,10 @@ from gradir.frontends.transforms.wrapped import Copied, look_like
 
 
 class _Choice(NamedTuple):
-    """Static values by position and by name, each with its type."""
+    """Static values by position and by name, each with its key."""
 
-    by_position: tuple[tuple[int, type, Hashable], ...]
-    by_name: tuple[tuple[str, type, Hashable], ...]
+    by_position: tuple[tuple[int, Hashable, Hashable], ...]
+    by_name: tuple[tuple[str, Hashable, Hashable], ...]
 
 
 class StaticallyJitted(Copied):
@@ -68,8 +70,8 @@ class StaticallyJitted(Copied):
     ) -> tuple[Any, list[Any], dict[str, Any]]:
         """The function jitted for the static values of a call, and the other arguments."""
         choice = _Choice(
-            tuple((k, _type(v), v) for k, v in enumerate(args) if k in self._numbers),
-            tuple((n, _type(v), v) for n, v in sorted(kwargs.items()) if n in self._names),
+            tuple((k, _key(v), v) for k, v in enumerate(args) if k in self._numbers),
+            tuple((n, _key(v), v) for n, v in sorted(kwargs.items()) if n in self._names),
         )
         try:
             jitted = self._made.get(choice)
@@ -105,19 +107,25 @@ class StaticallyJitted(Copied):
         return self._make(function, tuple(donated))
 
     def _unhashable(self, choice: _Choice) -> ArgumentTypeError:
-        for name, kind, value in (*choice.by_position, *choice.by_name):
+        for name, _, value in (*choice.by_position, *choice.by_name):
             try:
                 hash(value)
             except TypeError:
                 return ArgumentTypeError(
-                    f"jit: static argument {name!r} must be hashable, got {kind.__name__}; give a "
-                    "tuple for a list, and arrays as arguments that are not static"
+                    f"jit: static argument {name!r} must be hashable, got {type(value).__name__}; "
+                    "give a tuple for a list, and arrays as arguments that are not static"
                 )
         raise AssertionError("all static values have a hash")
 
 
-def _type(value: object) -> type:
-    return type(value)
+def _key(value: Any) -> Hashable:
+    """What tells a value from equal ones: its type, and the bits of a float, in tuples too."""
+    kind = cast(Hashable, type(value))
+    if isinstance(value, tuple):
+        return kind, *map(_key, cast(tuple[Any, ...], value))
+    if isinstance(value, float | complex | np.generic):
+        return kind, np.asarray(cast(Any, value)).tobytes()
+    return kind, None
 
 
 def _listed(names: object) -> tuple[str, ...]:

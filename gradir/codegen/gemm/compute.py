@@ -115,8 +115,9 @@ class _Compute:
                 self.panels(run, block)
 
     def tile(self, vectors: tuple[Vector, ...]) -> Tile:
-        nested = bool(self.plan.contraction.k_outer)
-        return Tile(self.kind, self.plan.height, vectors, self.plan.target.fma, nested)
+        plan, target = self.plan, self.plan.target
+        nested = bool(plan.contraction.k_outer)
+        return Tile(self.kind, plan.height, vectors, target.fma, nested, target.vector_registers)
 
     @contextmanager
     def runs(self, begin: str, end: str) -> Generator[Run]:

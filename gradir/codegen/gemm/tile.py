@@ -18,6 +18,9 @@ from gradir.codegen.text.half_floats import extended
 UNROLLED_STEPS = 8
 # Multiply-adds that a tile writes out for short loops over dimensions of k.
 MOST_UNROLLED = 288
+# Scalars shared by written-out steps pay as long as they need so many times the registers at most:
+# what they spare are memory operands.
+CROWDED = 1.125
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,14 @@ class Source:
         for step, stride in zip(steps, strides, strict=True):
             offset = add(f, offset, multiply(f, step, stride))
         return replace(self, pointer=element_pointer(f, self.element, self.pointer, offset))
+
+    def kept_apart(self, f: FunctionText) -> Source:
+        """The same operand by a pointer of which LLVM does not know that it is the same.
+
+        Else it keeps the scalars of a step, which the window of the next one shares, in registers
+        that the accumulators need.
+        """
+        return replace(self, pointer=f.emit(f'call ptr asm "", "=r,0"(ptr {self.pointer})'))
 
 
 @dataclass(frozen=True)
@@ -291,7 +302,7 @@ def _transpose_blocks(
 class Tile:
     """`height` rows of the given vectors. `fused` says that the target has fma instructions.
 
-    `is_nested` says that k stands for several dimensions.
+    `is_nested` says that k stands for several dimensions; `registers` are the target's vectors.
     """
 
     accumulator: str
@@ -299,6 +310,7 @@ class Tile:
     vectors: tuple[Vector, ...]
     fused: bool = True
     is_nested: bool = False
+    registers: int = 16
 
     @property
     def width(self) -> int:
@@ -358,6 +370,8 @@ class Tile:
 
         def step(k: str, chains: list[str]) -> list[str]:
             left, right = lhs.moved(f, [k], [first.left]), rhs.moved(f, [k], [first.right])
+            if k.isdigit() and self._crowds(lhs, first):
+                left = left.kept_apart(f)
             if inner:
                 return self.contract(f, left, right, inner, chains)
             return self._step(f, left, self._load(f, right), chains)
@@ -368,6 +382,14 @@ class Tile:
         for k in range(int(first.length)):
             chains = step(str(k), chains)
         return chains
+
+    def _crowds(self, lhs: Source, loop: KLoop) -> bool:
+        """Whether written-out steps share scalars of other rows, for which no registers are left."""
+        distance, rest = divmod(abs(loop.left), max(1, abs(lhs.row_stride)))
+        if rest or distance >= self.height:
+            return False
+        scalars = self.height + distance * (int(loop.length) - 1)
+        return (self.height + 1) * len(self.vectors) + scalars > CROWDED * self.registers
 
     def _is_unrolled(self, loops: Sequence[KLoop]) -> bool:
         """Whether loops, which others are around, are so short that they are written out."""

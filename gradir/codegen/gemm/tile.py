@@ -384,7 +384,7 @@ class Tile:
         return chains
 
     def _crowds(self, lhs: Source, loop: KLoop) -> bool:
-        """Whether written-out steps share scalars of other rows, for which no registers are left."""
+        """Whether written-out steps share scalars of other rows that have no registers left."""
         distance, rest = divmod(abs(loop.left), max(1, abs(lhs.row_stride)))
         if rest or distance >= self.height:
             return False

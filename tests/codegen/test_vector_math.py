@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 from llvmlite import binding as llvmlite_binding  # pyright: ignore[reportMissingTypeStubs]
-from vector_math_harness import EDGES, FLOAT, INTEGER, LANES, Array, apply, optimized, sample
+from vector_math_harness import (
+    EDGES,
+    FLOAT,
+    INTEGER,
+    LANES,
+    SCALED_LANES,
+    Array,
+    apply,
+    optimized,
+    sample,
+)
 
+from gradir.codegen.text.target import host
 from gradir.codegen.vector_math import (
     FUNCTIONS,
     collect,
@@ -150,6 +161,20 @@ def test_vectors_have_the_bits_of_scalars(name: str, bits: int) -> None:
             np.isnan(scalar) & np.isnan(lanewise)
         )
         assert not different.any(), [operand[different][:4] for operand in operands]
+
+
+@pytest.mark.skipif(not host(None).scales, reason="a CPU with AVX-512 scales by an instruction")
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("name", ["exp", "exp2", "erfc", "pow"])
+def test_the_instruction_that_scales_gives_the_same_bits(name: str, bits: int) -> None:
+    operands = sample(name, bits)
+    wanted = apply(name, 1, *operands)
+    for lanes in SCALED_LANES[bits]:
+        found = apply(name, lanes, *operands, scales=True)
+        np.testing.assert_array_equal(
+            np.isnan(found) | (found.view(INTEGER[bits]) == wanted.view(INTEGER[bits])), True
+        )
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(wanted))
 
 
 @pytest.mark.parametrize("bits", [32, 64])

@@ -24,6 +24,7 @@ binding: Any = llvmlite_binding
 FLOAT = {32: np.float32, 64: np.float64}
 INTEGER = {32: np.uint32, 64: np.uint64}
 LANES = {32: (1, 4, 16), 64: (1, 2, 8)}
+SCALED_LANES = {32: (2, 4, 8, 16, 64), 64: (2, 4, 8, 32)}
 SAMPLES = {32: 20000, 64: 3000}
 nan, inf = math.nan, math.inf
 EDGES = (0.0, -0.0, inf, -inf, nan, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e30, -1e30)
@@ -60,11 +61,11 @@ done:
 """
 
 
-def optimized(requests: set[Request]) -> tuple[Any, Any]:
+def optimized(requests: set[Request], scales: bool = False) -> tuple[Any, Any]:
     """The module with a loop per request, compiled for this machine, and the machine."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    text = collect(requests) + "".join(loop_text(*request) for request in sorted(requests))
+    text = collect(requests, scales) + "".join(loop_text(*request) for request in sorted(requests))
     module = binding.parse_assembly(text)
     module.verify()
     machine = binding.Target.from_default_triple().create_target_machine(
@@ -77,19 +78,20 @@ def optimized(requests: set[Request]) -> tuple[Any, Any]:
 
 
 @cache
-def engine(name: str) -> Any:
-    widths = [(bits, lanes) for bits in LANES for lanes in LANES[bits]]
-    module, machine = optimized({(name, *width) for width in widths})
+def engine(name: str, scales: bool = False) -> Any:
+    lanes_of = SCALED_LANES if scales else LANES
+    widths = [(bits, lanes) for bits, several in lanes_of.items() for lanes in several]
+    module, machine = optimized({(name, *width) for width in widths}, scales)
     compiled = binding.create_mcjit_compiler(module, machine)
     compiled.finalize_object()
     return compiled
 
 
-def apply(name: str, lanes: int, *operands: Array) -> Array:
+def apply(name: str, lanes: int, *operands: Array, scales: bool = False) -> Array:
     """The function over arrays whose size is a multiple of `lanes`."""
     x, y = operands[0], operands[-1]
     result = np.empty_like(x)
-    address = engine(name).get_function_address(f"{name}_{8 * x.itemsize}_{lanes}")
+    address = engine(name, scales).get_function_address(f"{name}_{8 * x.itemsize}_{lanes}")
     kernel = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)(address)
     kernel(x.ctypes.data, y.ctypes.data, result.ctypes.data, x.size)
     return result
@@ -114,4 +116,4 @@ def one_sample(rng: np.random.Generator, bits: int) -> Array:
         neighbours = [np.nextafter(edges, kind(to)) for to in (inf, -inf)]
     values = [patterns, near_one.astype(kind), any_size.astype(kind), *ranges]
     whole: Array = rng.permutation(np.concatenate([edges, *neighbours, *values]))
-    return whole[: whole.size // 16 * 16]
+    return whole[: whole.size // 64 * 64]

@@ -381,7 +381,11 @@ class _Driver:
         if self.scalars.grows:
             declarations -= GROW_DECLARATIONS
         is_parallel = self.work.shared_phases > 0
-        parts = [collect(functions), *sorted(declarations), *(k.text for k in kernels)]
+        parts = [
+            collect(functions, self.target.scales),
+            *sorted(declarations),
+            *(k.text for k in kernels),
+        ]
         if self.host_calls:
             parts.append(f"declare i64 @{HOST_SYMBOL}(ptr, i64, ptr, ptr)")
             parts.append(f"@{HOST_RECORDS} = external global i8")

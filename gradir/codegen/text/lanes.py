@@ -46,12 +46,23 @@ def float_literal(value: float, bits: int) -> str:
     return f"0x{struct.pack('>d', rounded).hex().upper()}"
 
 
-class Lanes:
-    """The function being written: its width, and its text so far."""
+# The vectors that the instruction for x * 2**n takes; wider ones are several of the last.
+SCALED_BITS = (128, 256, 512)
 
-    def __init__(self, bits: int, lanes: int, text: FunctionText | None = None) -> None:
+
+class Lanes:
+    """The function being written: its width, and its text so far.
+
+    `scales` says that the target has AVX-512's instruction for x * 2**n, rounded once.
+    """
+
+    def __init__(
+        self, bits: int, lanes: int, text: FunctionText | None = None, scales: bool = False
+    ) -> None:
         self.bits = bits
         self.lanes = lanes
+        size = bits * lanes
+        self.scales = scales and (size in SCALED_BITS or size % SCALED_BITS[-1] == 0)
         self.text = text or FunctionText()
         self.float_type = vector(ELEMENT[bits], lanes)
         self.int_type = vector(f"i{bits}", lanes)
@@ -199,9 +210,47 @@ class LaneValue:
         return self._converted("fptrunc", 32)
 
     def _converted(self, opcode: str, bits: int) -> LaneValue:
-        target = Lanes(bits, self.function.lanes, self.function.text)
+        of = self.function
+        target = Lanes(bits, of.lanes, of.text, of.scales)
         return target.emit(
             target.float_type, f"{opcode} {self.type} {self.name} to {target.float_type}"
+        )
+
+    def scaled(self, power: LaneValue) -> LaneValue:
+        """self * 2**power, rounded once, for a power that is whole; targets that scale have it."""
+        of = self.function
+        most = SCALED_BITS[-1] // self.bits
+        if of.lanes <= most:
+            return self._scaled(power)
+        pieces = [
+            self._lanes(first, most)._scaled(power._lanes(first, most))
+            for first in range(0, of.lanes, most)
+        ]
+        while len(pieces) > 1:
+            pairs = zip(pieces[::2], pieces[1::2], strict=True)
+            pieces = [low._shuffled(high, range(2 * low.function.lanes)) for low, high in pairs]
+        return LaneValue(of, self.type, pieces[0].name)
+
+    def _scaled(self, power: LaneValue) -> LaneValue:
+        type_, width = self.type, self.bits * self.function.lanes
+        name = f"mask.scalef.p{'s' if self.bits == 32 else 'd'}.{width}"
+        every = f"i{max(self.function.lanes, 8)} -1" + (", i32 4" if width == 512 else "")
+        operands = f"{type_} {self.name}, {type_} {power.name}, {type_} zeroinitializer, {every}"
+        return self.function.emit(type_, f"call {type_} @llvm.x86.avx512.{name}({operands})")
+
+    def _lanes(self, first: int, count: int) -> LaneValue:
+        """Some neighbouring lanes of a vector of floats."""
+        return self._shuffled(self, range(first, first + count))
+
+    def _shuffled(self, other: LaneValue, lanes: range) -> LaneValue:
+        """Lanes of this vector of floats, and of the other one behind it."""
+        of = self.function
+        result = Lanes(of.bits, len(lanes), of.text, of.scales)
+        chosen = ", ".join(f"i32 {lane}" for lane in lanes)
+        return result.emit(
+            result.float_type,
+            f"shufflevector {self.type} {self.name}, {other.type} {other.name}, "
+            f"<{len(lanes)} x i32> <{chosen}>",
         )
 
     def select(self, yes: Operand, no: Operand) -> LaneValue:

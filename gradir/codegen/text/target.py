@@ -37,6 +37,9 @@ LEVELS = (*_X86_LEVELS, _AARCH64)
 _WIDE = ("avx512bw", "avx512dq", "avx512f", "avx512vl")
 _WIDE_FAMILIES = ("avx512", "avx10")
 
+# Of a core: more than any processor has.
+MOST_L3_BYTES = 16 << 20
+
 
 @dataclass(frozen=True)
 class MachineTarget:
@@ -55,6 +58,7 @@ class MachineTarget:
     streaming: bool = False  # x86's stores that go past the caches, their fence, and its pause
     masked: bool = False  # masked loads and stores are single instructions
     embedded_broadcast: bool = False  # an operand in memory can be a broadcast scalar
+    scales: bool = False  # x * 2**n is an instruction
     fma: bool = True
     converts_half: bool = True  # f16 from and to f32 is an instruction
     rounds: bool = True  # rounding to a whole number is an instruction
@@ -120,10 +124,11 @@ def _target(level: str, vector_bytes: int | None) -> MachineTarget:
         vector_bytes=width,
         vector_registers=32 if width == 64 or arm else 16,
         l2_bytes=_cache_bytes(2, DEFAULT_L2_BYTES),
-        l3_bytes=_cache_bytes(3, DEFAULT_L3_BYTES) * _cache_copies(3),
+        l3_bytes=_own_l3_bytes(),
         streaming=bool(has.get("sse2")),
         masked=width >= 32,
         embedded_broadcast=width == 64,
+        scales=width == 64,
         fma=bool(has.get("fma")) or arm,
         converts_half=bool(has.get("f16c")) or arm,
         rounds=bool(has.get("sse4.1")) or arm,
@@ -181,6 +186,15 @@ def _cache_bytes(level: int, default: int) -> int:
         except (OSError, ValueError):
             continue
     return default
+
+
+def _own_l3_bytes() -> int:
+    """Bytes of all caches of the third level together.
+
+    A virtual machine tells those of a whole processor, of which it has a few cores.
+    """
+    told = _cache_bytes(3, DEFAULT_L3_BYTES) * _cache_copies(3)
+    return min(told, MOST_L3_BYTES * (os.cpu_count() or 1))
 
 
 def _cache_copies(level: int) -> int:

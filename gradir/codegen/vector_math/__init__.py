@@ -60,9 +60,9 @@ def operand_count(name: str) -> int:
     return 2 if name in _BINARY else 1
 
 
-def definition(name: str, bits: int, lanes: int) -> str:
-    """The text of one function; it may call those in `dependencies`."""
-    return _write(name, bits, lanes)[0]
+def definition(name: str, bits: int, lanes: int, scales: bool = False) -> str:
+    """The text of one function; it may call those in `dependencies`. `scales` is `collect`'s."""
+    return _write(name, bits, lanes, scales)[0]
 
 
 def dependencies(name: str, bits: int, lanes: int) -> tuple[str, ...]:
@@ -70,9 +70,12 @@ def dependencies(name: str, bits: int, lanes: int) -> tuple[str, ...]:
     return _write(name, bits, lanes)[1]
 
 
-def collect(requests: Iterable[Request]) -> str:
-    """The definitions of all requested functions and of what they use, each once, sorted."""
-    texts = [_write(*request) for request in sorted(set(requests))]
+def collect(requests: Iterable[Request], scales: bool = False) -> str:
+    """The definitions of all requested functions and of what they use, each once, sorted.
+
+    `scales`: the target has an instruction for x * 2**n. It gives the same bits, sooner.
+    """
+    texts = [_write(*request, scales) for request in sorted(set(requests))]
     used = dict.fromkeys(text for _, needed in texts for text in needed)
     return "\n".join([*used, *(text for text, _ in texts)])
 
@@ -99,8 +102,8 @@ def call_often(text: str, requests: Iterable[Request], prefix: str, attributes: 
 
 
 @cache
-def _write(name: str, bits: int, lanes: int) -> tuple[str, tuple[str, ...]]:
-    function = Lanes(bits, lanes)
+def _write(name: str, bits: int, lanes: int, scales: bool = False) -> tuple[str, tuple[str, ...]]:
+    function = Lanes(bits, lanes, scales=scales)
     type_ = function.float_type
     if name in _BINARY:
         names = ("%x", "%y")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradir.codegen.text.lanes import LaneValue, fma, polynomial
-from gradir.codegen.vector_math.exponential import exp_normal, exponential_parts, split_scale
+from gradir.codegen.vector_math.exponential import exp_normal, exponential_parts
 
 # erf(x) / x - 1 in x**2 for |x| <= 1: error 2**-26 and 2**-56 of erf.
 ERF = {
@@ -99,8 +99,8 @@ def erfc(x: LaneValue) -> LaneValue:
     square_error = fma(magnitude, magnitude, -square)
     # exp(-square - square_error), to first order in the error
     quotient = fma(rest, reciprocal, -square_error * quotient) + quotient
-    p, scale, rescale = exponential_parts(-square, split_scale(-square))
-    result = p * quotient * scale * rescale
+    p, shifted, scale = exponential_parts(-square)
+    result = scale.times(p * quotient, shifted)
     result = (x < 0.0).select(2.0 - result, result)
     return (magnitude < 0.5).select(1.0 - erf_below_one(x), result)
 

@@ -7,6 +7,7 @@ one after the other); the errors stated are relative to the function.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from gradir.codegen.text.lanes import (
     EXPONENT_BIAS,
@@ -61,17 +62,18 @@ HALFWAY = 64  # 2**n is applied as 2**(n -+ HALFWAY) * 2**+-HALFWAY, both normal
 
 
 def exp(x: LaneValue) -> LaneValue:
-    p, scale, rescale = exponential_parts(clamp(x, EXP_RANGE), split_scale(x))
-    return p * scale * rescale
+    low, high = EXP_RANGE[x.bits]
+    p, shifted, scale = exponential_parts(x.at_most(high))
+    return scale.times(p, shifted, zero=x < low)
 
 
 def exp2(x: LaneValue) -> LaneValue:
-    shifter, rescale = split_scale(x)
-    x = clamp(x, EXP2_RANGE)
-    shifted = x + shifter
-    r = x - (shifted - shifter)
+    low, high = EXP2_RANGE[x.bits]
+    bounded, scale = x.at_most(high), Scale.of(x)
+    shifted = bounded + scale.shifter
+    r = bounded - (shifted - scale.shifter)
     p = fma(r, polynomial(r, EXP2_TAIL[x.bits]), 1.0)
-    return p * power_of_two(shifted) * rescale
+    return scale.times(p, shifted, zero=x < low)
 
 
 def expm1(x: LaneValue) -> LaneValue:
@@ -114,19 +116,45 @@ def clamp(x: LaneValue, bounds: dict[int, tuple[float, float]]) -> LaneValue:
     return x.at_most(high).at_least(low)
 
 
-def exponential_parts(
-    x: LaneValue, scales: tuple[LaneValue, LaneValue]
-) -> tuple[LaneValue, LaneValue, LaneValue]:
-    """Three factors of exp(x), to be multiplied from left to right; x within EXP_RANGE.
+@dataclass(frozen=True)
+class Scale:
+    """How results of any size are multiplied by 2**n: n comes out of a sum with `shifter`.
 
-    `scales` is `split_scale` of a value with the sign of x. Only the last product can overflow or
-    underflow, so the result is rounded once.
+    Without `rescale` the target has an instruction. With it the product with 2**(n -+ HALFWAY) is a
+    normal number, so that the last product alone can overflow or underflow: it is rounded once.
     """
-    shifter, rescale = scales
-    shifted = fma(x, LOG2_E, shifter)
-    r = subtract_ln2(x, shifted - shifter)
-    p = polynomial(r, (1.0, 1.0, *EXP_TAIL[x.bits]))
-    return p, power_of_two(shifted), rescale
+
+    shifter: LaneValue
+    rescale: LaneValue | None
+
+    @staticmethod
+    def of(x: LaneValue) -> Scale:
+        """For an n of the sign of x."""
+        if x.function.scales:
+            return Scale(x.function.float_constant(ROUNDING_MAGIC[x.bits]), None)
+        negative = x < 0.0
+        shifter = negative.select(biased_magic(x.bits, HALFWAY), biased_magic(x.bits, -HALFWAY))
+        return Scale(shifter, negative.select(2.0**-HALFWAY, 2.0**HALFWAY))
+
+    def times(self, p: LaneValue, shifted: LaneValue, zero: LaneValue | None = None) -> LaneValue:
+        """p * 2**n, and 0 where the mask `zero` holds, whatever p and n are there.
+
+        Most results that underflow are under such a mask, before the product that would: of x86 a
+        processor takes a hundred cycles and more for a product that is subnormal or vanishes.
+        """
+        if self.rescale is None:
+            product = p.scaled(shifted - self.shifter)
+            return product if zero is None else zero.select(0.0, product)
+        product = p * power_of_two(shifted)
+        return (product if zero is None else zero.select(0.0, product)) * self.rescale
+
+
+def exponential_parts(x: LaneValue) -> tuple[LaneValue, LaneValue, Scale]:
+    """exp(x) as p, n + shifter, and how p is multiplied by 2**n; x at most EXP_RANGE's end."""
+    scale = Scale.of(x)
+    shifted = fma(x, LOG2_E, scale.shifter)
+    r = subtract_ln2(x, shifted - scale.shifter)
+    return polynomial(r, (1.0, 1.0, *EXP_TAIL[x.bits])), shifted, scale
 
 
 def exp_normal(x: LaneValue) -> LaneValue:
@@ -156,13 +184,6 @@ def subtract_ln2(x: LaneValue, n: LaneValue) -> LaneValue:
 def biased_magic(bits: int, exponent: int = 0) -> float:
     """The rounding constant plus an exponent field: `power_of_two` then needs one shift."""
     return ROUNDING_MAGIC[bits] + EXPONENT_BIAS[bits] + exponent
-
-
-def split_scale(x: LaneValue) -> tuple[LaneValue, LaneValue]:
-    """The biased rounding constant and the last factor, for results of any size."""
-    negative = x < 0.0
-    shifter = negative.select(biased_magic(x.bits, HALFWAY), biased_magic(x.bits, -HALFWAY))
-    return shifter, negative.select(2.0**-HALFWAY, 2.0**HALFWAY)
 
 
 def power_of_two(shifted: LaneValue) -> LaneValue:

@@ -13,10 +13,10 @@ from gradir.codegen.text.lanes import INFINITY, NAN, LaneValue, Operand, fma, po
 from gradir.codegen.vector_math.exponential import (
     EXP2_RANGE,
     EXP2_TAIL,
+    Scale,
     biased_magic,
     clamp,
     power_of_two,
-    split_scale,
 )
 from gradir.codegen.vector_math.logarithm import split, split_normal, split_offset
 
@@ -117,11 +117,11 @@ def log2_pair(x: LaneValue) -> Pair:
 
 def exp2_pair(high: LaneValue, low: LaneValue) -> LaneValue:
     """2**(high + low)."""
-    shifter, rescale = split_scale(high)
-    shifted = high + shifter
-    r = (high - (shifted - shifter)) + low
+    scale = Scale.of(high)
+    shifted = high + scale.shifter
+    r = (high - (shifted - scale.shifter)) + low
     p = fma(r, polynomial(r, EXP2_TAIL[high.bits]), 1.0)
-    return p * power_of_two(shifted) * rescale
+    return scale.times(p, shifted)
 
 
 def fast_sum(a: Operand, b: LaneValue) -> Pair:

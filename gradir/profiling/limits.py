@@ -62,19 +62,23 @@ def measured_limits(threads: int) -> Limits:
 def _peak(target: MachineTarget, bits: int) -> float:
     """Operations a second of one thread."""
     lanes = target.vector_bytes * 8 // bits
-    code = LoadedCode(compile_object(_chains(target, bits, lanes), target).data, ("peak",), {})
+    code = LoadedCode(compile_object(chains(target, bits, lanes), target).data, ("peak",), {})
     table = (ctypes.c_int64 * 1)()
     run, address = code.function(), ctypes.addressof(table)
     return 2 * CHAINS * ROUNDS * lanes / _least(lambda: run(address))
 
 
-def _chains(target: MachineTarget, bits: int, lanes: int) -> str:
+def chains(target: MachineTarget, bits: int, lanes: int) -> str:
     """A function of `ROUNDS` rounds, in each of which every chain has one operation."""
-    kind = f"<{lanes} x {'float' if bits == 32 else 'double'}>"
+    scalar = "float" if bits == 32 else "double"
+    kind = f"<{lanes} x {scalar}>"
+    starts: list[str] = []
     phis: list[str] = []
     steps: list[str] = []
     for k in range(CHAINS):
-        phis.append(f"%a{k} = phi {kind} [ %start, %entry ], [ %n{k}, %loop ]")
+        # of equal chains LLVM would keep one
+        starts.append(f"%b{k} = fadd {kind} %start, splat ({scalar} {k}.0)")
+        phis.append(f"%a{k} = phi {kind} [ %b{k}, %entry ], [ %n{k}, %loop ]")
         if target.fma:
             name = f"llvm.fma.v{lanes}f{bits}"
             operands = f"{kind} %a{k}, {kind} %start, {kind} %a{k}"
@@ -89,9 +93,10 @@ def _chains(target: MachineTarget, bits: int, lanes: int) -> str:
 define void @peak(ptr %table) {target.attributes} {{
 entry:
   %word = load i64, ptr %table, align 8
-  %number = sitofp i64 %word to {"float" if bits == 32 else "double"}
-  %one = insertelement {kind} zeroinitializer, {"float" if bits == 32 else "double"} %number, i64 0
+  %number = sitofp i64 %word to {scalar}
+  %one = insertelement {kind} zeroinitializer, {scalar} %number, i64 0
   %start = fadd {kind} %one, zeroinitializer
+  {lines(starts)}
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
@@ -103,7 +108,7 @@ loop:
 done:
   {lines(total)}
   %first = extractelement {kind} %s{CHAINS - 1}, i64 0
-  %back = fptosi {"float" if bits == 32 else "double"} %first to i64
+  %back = fptosi {scalar} %first to i64
   store i64 %back, ptr %table, align 8
   ret void
 }}

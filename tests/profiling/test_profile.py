@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
@@ -12,12 +13,14 @@ import pytest
 
 import gradir
 import gradir.numpy as gnp
+from gradir.codegen.text.target import host
 from gradir.diagnostics import Sources
 from gradir.errors import ArgumentError, IndexOutOfRange, TraceError
 from gradir.profiling import limits as limits_room
 from gradir.profiling.limits import Limits, measured_limits
 from gradir.profiling.profile import Line, Part, Profile
 from gradir.profiling.table import HEAD
+from gradir.runtime.jit import assembly
 
 LOOP = """
 func.func @f(%x: tensor<64x64xf32>, %n: i64) -> (tensor<64x64xf32>, tensor<64xf32>) {
@@ -245,6 +248,14 @@ def test_forms() -> None:
 
 def test_lines_without_a_source() -> None:
     assert str(Line("gone.py", 3, Sources().line("gone.py", 3) or "")) == "gone.py:3"
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_all_chains_of_the_measurement_run(bits: int) -> None:
+    target = host()
+    code = assembly(limits_room.chains(target, bits, target.vector_bytes * 8 // bits), target)
+    operations = re.findall(r"^\s+(?:vfn?madd|fmla|fmadd|v?mulp)", code, re.MULTILINE)
+    assert len(operations) == limits_room.CHAINS
 
 
 def test_limits_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:

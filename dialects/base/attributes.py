@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
@@ -47,9 +48,9 @@ def attribute(value: Plain) -> Attribute:
 
 def is_splat(constant: DenseIntOrFPElementsAttr) -> bool:
     """Every element has the same bits: 0.0 and -0.0 are two."""
-    data = constant.data.data
     size = constant.get_element_type().compile_time_size
-    return data[size:] == data[:-size]
+    elements = np.frombuffer(constant.data.data, np.uint8).reshape(-1, size)
+    return bool((elements == elements[:1]).all())
 
 
 LARGEST = 1 << 62

@@ -342,3 +342,44 @@ def test_hvp() -> None:
     np.testing.assert_allclose(gradir.hvp(f, (X,), (v,)), expected, atol=1e-14)
     within: Any = gradir.jit(lambda x, v: gradir.hvp(lambda y: gnp.sum((y * x) ** 3.0), (x,), (v,)))
     np.testing.assert_allclose(within(X, v), 6 * X**4 * v)
+
+
+def _with_aux(x: Any, y: Any) -> Any:
+    return (gnp.sin(x) * y, {"a": x.sum()}), {"twice": x * 2, "k": 3}
+
+
+def test_vjp_and_jvp_hand_aux_on() -> None:
+    x, y = np.arange(3.0) + 0.5, np.full(3, 2.0)
+    (value, _), back, aux = gradir.vjp(_with_aux, x, y, has_aux=True)
+    np.testing.assert_allclose(value, np.sin(x) * y)
+    np.testing.assert_allclose(aux["twice"], 2 * x)
+    x_ct, y_ct = back((np.ones(3), {"a": np.float64(1)}))
+    np.testing.assert_allclose(x_ct, np.cos(x) * y + 1)
+    np.testing.assert_allclose(y_ct, np.sin(x))
+    _, (moved, _), aux = gradir.jvp(_with_aux, (x, y), (np.ones(3), np.ones(3)), has_aux=True)
+    np.testing.assert_allclose(moved, np.cos(x) * y + np.sin(x))
+    assert aux["k"] == 3
+
+
+def test_aux_of_vjp_and_jvp_is_differentiated_around_them() -> None:
+    def by_vjp(x: Any) -> Any:
+        _, back, aux = gradir.vjp(lambda x: (x**3, x + 1), x, has_aux=True)
+        return gnp.sum(back(gnp.ones(3))[0] * aux)
+
+    def by_jvp(x: Any) -> Any:
+        _, moved, aux = gradir.jvp(lambda x: (x**3, x + 1), (x,), (gnp.ones(3),), has_aux=True)
+        return gnp.sum(moved * aux)
+
+    x = np.array([0.5, 1.5, 2.5])
+    for function in (by_vjp, by_jvp):
+        np.testing.assert_allclose(gradir.grad(function)(x), 9 * x * x + 6 * x)
+
+
+@pytest.mark.parametrize("what", ["vjp", "jvp"])
+def test_aux_needs_a_pair(what: str) -> None:
+    x = np.ones(3)
+    with pytest.raises(TraceError, match=rf"{what}: @main must return \(result, aux\)"):
+        if what == "vjp":
+            gradir.vjp(lambda x: x, x, has_aux=True)
+        else:
+            gradir.jvp(lambda x: [x, x], (x,), (x,), has_aux=True)

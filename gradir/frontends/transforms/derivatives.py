@@ -279,6 +279,16 @@ def _require_floating(inner: Traced, wrt: Sequence[int]) -> None:
 # vjp and jvp.
 
 
+def _derived_results(what: str, inner: Traced, has_aux: bool) -> Tree:
+    """How the results are nested that have derivatives: all, or those before aux."""
+    tree = inner.results
+    if not has_aux:
+        return tree
+    if tree.kind is not tuple or len(tree.children) != 2:
+        raise refusal(f"{what}: @{inner.name} must return (result, aux)")
+    return tree.children[0]
+
+
 def _floating(inner: Traced) -> tuple[list[int], list[int]]:
     """The floating leaves of the arguments, and of the results."""
     type_ = signature(inner)
@@ -317,25 +327,27 @@ def _typed(value: Any, type_: Attribute) -> Any:
 
 
 @public
-def vjp(
-    function: Callable[..., Any], *primals: Any
-) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The results of the function, and a function from their cotangents to those of the primals.
 
     The cotangents are nested like the results and have their types; entries of integer results are
     not read, and may be None. The result has an entry per primal, nested like it, None at integer
-    leaves. The residuals are computed once, here.
+    leaves. The residuals are computed once, here. With `has_aux` the function returns
+    (result, aux), of which only the result has cotangents; vjp returns aux as a third.
     """
     trace = tracing()
     inner = traced("vjp", function, primals, outer=trace)
+    tree = _derived_results("vjp", inner, has_aux)
     wrt, of = _floating(inner)
+    of = [k for k in of if k < tree.leaf_count]
     forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
     leaves, _ = flatten(primals)
     captured = [] if trace is None else [Tracer(trace, value) for value in inner.captured]
     outputs = _runner(trace, inner, forward)([*leaves, *captured])
     residuals = outputs[inner.results.leaf_count :]
-    run = _runner(trace, inner, backward)
-    return _results(inner, outputs), Transposed(inner, wrt, of, residuals, run)
+    back = Transposed(inner, tree, wrt, of, residuals, _runner(trace, inner, backward))
+    results = _results(inner, outputs)
+    return (results[0], back, results[1]) if has_aux else (results, back)
 
 
 def _made_by(op: Operation) -> list[SSAValue]:
@@ -402,6 +414,7 @@ class Transposed(Copied):
     """
 
     inner: Traced
+    results: Tree
     wrt: Sequence[int]
     of: Sequence[int]
     residuals: Sequence[Any]
@@ -411,7 +424,7 @@ class Transposed(Copied):
     def __call__(self, cotangents: Any) -> tuple[Any, ...]:
         inner, types = self.inner, signature(self.inner).outputs.data
         what = "vjp: the cotangents must be nested like the results"
-        given = _chosen(cotangents, inner.results, self.of, types, what)
+        given = _chosen(cotangents, self.results, self.of, types, what)
         found = dict(zip(self.wrt, self.run([*self.residuals, *given]), strict=True))
         return inner.arguments.children[0].build([found.get(k) for k in range(len(inner.names))])
 
@@ -464,30 +477,40 @@ class _Native:
 
 
 @public
-def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def jvp(
+    function: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: bool = False,
+) -> Any:
     """The results of the function, and their tangents for tangents of the primals (forward mode).
 
     `tangents` are nested like `primals`, and entries of integer ones are not read, and may be
-    None. The tangents of the results are nested like these, None at integer leaves.
+    None. The tangents of the results are nested like these, None at integer leaves. With `has_aux`
+    the function returns (result, aux), of which only the result has tangents; jvp returns aux as a
+    third.
     """
     for what, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, list | tuple):
             raise refusal(f"jvp: {what}: expected a tuple with an entry for each argument, (x,)")
     trace = tracing()
     if trace is None:
-        return jit(partial(jvp, function))(tuple(primals), tuple(tangents))
+        pushed = partial(jvp, function, has_aux=has_aux)
+        return jit(pushed)(tuple(primals), tuple(tangents))
     inner = traced("jvp", function, primals, outer=trace)
+    tree = _derived_results("jvp", inner, has_aux)
     wrt, of = _floating(inner)
+    of = [k for k in of if k < tree.leaf_count]
     [made] = _differentiated(trace, inner, Options("jvp"), wrt, of)
     what = "jvp: the tangents must be nested like the primals"
     types = signature(inner).inputs.data
     given = _chosen(tuple(tangents), inner.arguments.children[0], wrt, types, what)
     operands = _operands(trace, inner, primals, {})
-    results = _call(trace, made, [*operands, *(trace.use(t) for t in given)])
-    count = inner.results.leaf_count
-    found = dict(zip(of, results[count:], strict=True))
-    moved = inner.results.build([found.get(k) for k in range(count)])
-    return _results(inner, results), moved
+    outputs = _call(trace, made, [*operands, *(trace.use(t) for t in given)])
+    found = dict(zip(of, outputs[inner.results.leaf_count :], strict=True))
+    moved = tree.build([found.get(k) for k in range(tree.leaf_count)])
+    results = _results(inner, outputs)
+    return (results[0], moved, results[1]) if has_aux else (results, moved)
 
 
 @public

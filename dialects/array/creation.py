@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import prod
 from typing import Any, ClassVar, Self, cast
 
@@ -158,6 +159,7 @@ class IotaOp(CreationOp):
         return nest(emitter, shape, [], [Output(self.y.type, Access.identity(len(shape)))], count)
 
 
+@cache
 def numpy_dtype(element: Attribute) -> Any:
     """The NumPy dtype of an element type; bfloat16 is that of ml_dtypes."""
     name = NUMPY_NAMES[element]

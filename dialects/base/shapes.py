@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import TypeGuard, cast
 
@@ -72,6 +73,12 @@ def is_bool(element: Attribute) -> bool:
 
 
 def tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
+    return _tensor(tuple(shape), element)
+
+
+@lru_cache(1 << 14)
+def _tensor(shape: tuple[int, ...], element: Attribute) -> AnyTensor:
+    """Types are values, and few differ: each is made, and checked, once."""
     return TensorType(element, shape)
 
 

@@ -15,6 +15,7 @@ from gradir.dialects.array import (
     dynamic_slices,
     einsum,
     elementwise,
+    factorizations,
     gather_scatter,
     indexing,
     linear_systems,
@@ -54,6 +55,7 @@ OPS = (
     *einsum.OPS,
     *sorting.OPS,
     *triangular.OPS,
+    *factorizations.OPS,
     *linear_systems.OPS,
 )
 

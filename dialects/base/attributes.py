@@ -7,7 +7,6 @@ from functools import lru_cache
 from math import isfinite
 from typing import cast
 
-import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
@@ -23,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from gradir.dialects.base.lazy_numpy import np
 
 Attributes = Mapping[str, Attribute]
 Types = Sequence[Attribute]

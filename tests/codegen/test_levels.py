@@ -29,6 +29,7 @@ from gradir.codegen.vector_math import FUNCTIONS, collect
 from gradir.codegen.vector_math.target_functions import LIBRARY_FUNCTIONS, complete
 from gradir.compiler.compiler import alone, compile_function, emit_object
 from gradir.compiler.pipeline import STAGES, Machine, run_stages
+from gradir.dialects.array.factorizations import FACTOR_OPS
 from gradir.errors import ArgumentError, CompileError
 from gradir.runtime import executable, jit
 from gradir.runtime.native_code import symbols_of
@@ -75,9 +76,10 @@ def lean_batch(ops: Sequence[str]) -> Batch:
 def test_ops(group: int) -> None:
     """The stages run once; what depends on the target is done for each.
 
-    Those of comm are calls of a library, which code is loaded with: tests/comm runs them.
+    Those of comm and factors of matrices are calls of a library, which code is loaded with.
     """
-    names = [name for name in OP_CLASSES if not name.startswith("comm.")][group::GROUPS]
+    calls = tuple(op.name for op in FACTOR_OPS)
+    names = [n for n in OP_CLASSES if not n.startswith("comm.") and n not in calls][group::GROUPS]
     for some in (names[k : k + 3] for k in range(0, len(names), 3)):
         batch = lean_batch(some)
         expected = batch.expected()

@@ -276,6 +276,44 @@ def _triangulars() -> list[Case]:
     ]
 
 
+def _eigh(a: Array) -> Any:
+    return tuple(np.linalg.eigh((a + np.swapaxes(a, -1, -2)) / 2))
+
+
+def _svd(a: Array) -> Any:
+    return tuple(np.linalg.svd(a, full_matrices=False))
+
+
+def _qr(a: Array) -> Any:
+    return tuple(np.linalg.qr(a))
+
+
+def _pinv(a: Array, rcond: float = 1e-15) -> Array:
+    return np.linalg.pinv(a, rcond=rcond)
+
+
+def _spread(*shape: int) -> Array:
+    """Matrices whose singular values, and eigenvalues, are far from each other."""
+    noise = np.random.default_rng(8).uniform(-0.3, 0.3, shape)
+    rows, columns = shape[-2:]
+    return noise + np.eye(rows, columns) * (1 + np.arange(rows)[:, None])
+
+
+def _factors() -> list[Case]:
+    """Signs of vectors are LAPACK's, of f32 as of f64."""
+    squares = [_spread(*shape) for shape in ((3, 3), (2, 1, 4, 4), (1, 1), (0, 0), (2, 0, 0))]
+    shapes = ((4, 3), (3, 5), (2, 1, 4, 3), (1, 2), (0, 3), (0, 3, 3))
+    others = [_spread(*shape) for shape in shapes]
+    singular = np.outer([1.0, 2, 3], [2.0, 0, 1])
+    return [
+        *(Case("array.eigh", [a], {}, _eigh) for a in (*squares, others[-1])),
+        *(Case("array.svd", [a], {}, _svd) for a in (*squares[:3], *others)),
+        *(Case("array.qr", [a], {}, _qr) for a in (*squares[:3], *others)),
+        *(Case("array.pinv", [a], {}, _pinv) for a in (*squares[:3], *others)),
+        Case("array.pinv", [singular], {"rcond": 1e-3}, _pinv, is_derivative=False),
+    ]  # fmt: skip
+
+
 def _linear_algebra() -> list[Case]:
     shapes = ((3, 3), (2, 1, 4, 4), (1, 1), (9, 9), (0, 0), (0, 3, 3))
     indefinite = np.array([[[1.0, 2], [2, 1]], [[4, 2], [2, 3]]])
@@ -297,4 +335,9 @@ def _linear_algebra() -> list[Case]:
     ]  # fmt: skip
 
 
-CASES: tuple[Case, ...] = (*_cumulatives(), *_sorts(), *_linear_algebra())
+CASES: tuple[Case, ...] = (
+    *_cumulatives(),
+    *_sorts(),
+    *_linear_algebra(),
+    *_factors(),
+)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradir.frontends.functions import factors
 from gradir.frontends.functions.arguments import axes_of, axis_of, checked, floating, number
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.products import cross as _cross
@@ -71,10 +72,11 @@ def _matrix_norm(x: Any, axes: Sequence[int], ord: Any, keepdims: bool) -> Any:
     if ord in (None, "fro", "f"):
         return op.norm(x, axis=list(axes), keepdims=keepdims or None)
     if ord in (2, -2, "nuc"):
-        raise refusal(f"norm: ord {ord!r} of matrices needs singular values, which are not there; "
-                      "use 'fro', 1 or inf")  # fmt: skip
+        return factors.singular_norm(x, axes, ord, keepdims)
     if ord not in (1, -1, inf, -inf):
-        raise refusal(f"norm: ord of matrices must be 'fro', 1, -1, inf or -inf, got {ord!r}")
+        raise refusal(
+            f"norm: ord of matrices must be 'fro', 'nuc', 2, -2, 1, -1, inf or -inf, got {ord!r}"
+        )
     rows, columns = axes
     summed, left = (rows, columns) if abs(ord) == 1 else (columns, rows)
     lengths = sum(op.abs(x), summed, keepdims=True)
@@ -196,13 +198,6 @@ def _chain(xs: Sequence[Any]) -> Any:
     return product(0, n - 1)
 
 
-def cond(x: Any, p: Any = None) -> Tracer:
-    """The condition number norm(x) * norm(inv(x)) by the norm p: "fro", 1, -1, inf or -inf."""
-    if p is None:
-        raise refusal("cond: the default needs singular values, which are not there; give p")
-    return norm(x, p, (-2, -1)) * norm(op.inv(x), p, (-2, -1))
-
-
 def tensorinv(a: Any, ind: int = 2) -> Tracer:
     """The inverse by `tensordot` over `ind` axes."""
     x = lifted(a)
@@ -236,23 +231,21 @@ def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> Tracer:
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     norm, vector_norm, matrix_norm, trace, diagonal, cross, solve, inv, det, slogdet, cholesky,
-    matrix_power, multi_dot, cond, tensorinv, tensorsolve, matmul, vecdot, outer, tensordot,
-    matrix_transpose,
+    matrix_power, multi_dot, tensorinv, tensorsolve, matmul, vecdot, outer, tensordot,
+    matrix_transpose, *factors.FUNCTIONS,
 )  # fmt: skip
 BY_NAME = {f.__name__: eager(checked(f, f"linalg.{f.__name__}")) for f in FUNCTIONS}
-_DECOMPOSED = "eigenvalues, singular values and orthogonal factors are not there"
 ABSENT: dict[str, str] = {
-    **dict.fromkeys(
-        "eig eigh eigvals eigvalsh lstsq matrix_rank pinv qr svd svdvals".split(), _DECOMPOSED
-    ),
+    **dict.fromkeys(["eig", "eigvals"], "they are complex numbers; of symmetric matrices see eigh"),
     "test": "it is a part of NumPy of its own",
     "LinAlgError": "a singular matrix gives inf and nan, and raises no error",
 }
 """NumPy's names that are not here, and why."""
 DIFFERS = {
-    "norm": "`ord` 2, -2 and \"nuc\" of matrices need singular values, and are refused",
-    "matrix_norm": "as `norm`",
-    "cond": "`p` must be given, and not be 2 or -2",
+    "svd": "`full_matrices` by default needs square matrices",
+    "eigh": "without `UPLO` it is of the symmetric part", "eigvalsh": "as `eigh`",
+    "qr": '`mode` "complete" needs matrices that are not taller than wide',
+    "lstsq": "residuals do not depend on the rank",
     "inv": "a singular matrix gives inf and nan", "solve": "as `inv`", "cholesky": "as `inv`",
 }  # fmt: skip
 """What differs from NumPy in functions that are here."""

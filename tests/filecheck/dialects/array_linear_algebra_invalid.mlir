@@ -53,3 +53,27 @@ func.func @f(%a: tensor<3x3xf32>, %b: tensor<3xf32>) {
   %y = array.triangular_solve %a, %b {lower = "yes"} : tensor<3x3xf32>, tensor<3xf32> -> tensor<3xf32>
   func.return
 }
+
+// -----
+
+func.func @f(%a: tensor<3xf32>) {
+  // expected-error @+1 {{array.svd: a must be matrices, got tensor<3xf32>}}
+  %u, %s, %vh = array.svd %a : tensor<3xf32> -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+  func.return
+}
+
+// -----
+
+func.func @f(%a: tensor<3x4xf32>) {
+  // expected-error @+1 {{array.eigh: a must be square matrices, got tensor<3x4xf32>}}
+  %w, %v = array.eigh %a : tensor<3x4xf32> -> (tensor<3xf32>, tensor<3x4xf32>)
+  func.return
+}
+
+// -----
+
+func.func @f(%a: tensor<3x4xf32>) {
+  // expected-error @+1 {{array.pinv: rcond must not be negative}}
+  %y = array.pinv %a {rcond = -1.0} : tensor<3x4xf32> -> tensor<4x3xf32>
+  func.return
+}

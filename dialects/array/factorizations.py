@@ -1,0 +1,339 @@
+"""array: the singular value, eigenvalue and QR factors, and the pseudoinverse, of f32 or f64 matrices.
+
+They are LAPACK's, by NumPy: compiled code calls it as a host function. A matrix that LAPACK fails
+at, as it does at nan, has factors of nan. Where a derivative divides by the difference of two equal
+singular values or eigenvalues, it is nan; functions of these values alone divide by none.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, cast
+
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.array.contraction import MatmulOp
+from gradir.dialects.array.creation import FullOp
+from gradir.dialects.array.movement import BroadcastToOp, transposed
+from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.array.slicing import ConcatOp, SliceOp
+from gradir.dialects.array.triangles import TrilOp
+from gradir.dialects.array.triangular import MatrixOp, identity_like, require_square, solved
+from gradir.dialects.base.attributes import Attributes, Types, number
+from gradir.dialects.base.interfaces import Cotangents, TensorOp
+from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.shapes import DYNAMIC, element_of, is_tensor, shape_of, tensor
+from gradir.dialects.base.value import Value
+
+
+class FactorOp(MatrixOp, ABC):
+    """Factors of the matrices of the last two axes. `CALLEE` is the name of the host function."""
+
+    CALLEE: ClassVar[str]
+
+    a = operand_def()
+
+    @staticmethod
+    @abstractmethod
+    def factors(*arrays: Any) -> tuple[Any, ...]:
+        """The results for NumPy arrays."""
+
+    def numpy(self, *arrays: Any) -> Any:
+        return self.factors(*arrays)
+
+    def decompose(self, *operands: Value) -> Sequence[Value]:
+        from gradir.dialects.grad.lapack import called
+
+        return called(self, operands)
+
+
+def _require_matrix(type_: Attribute) -> tuple[list[int], int, int, int]:
+    """The leading extents of matrices, their rows, columns, and the smaller of both."""
+    if not is_tensor(type_) or element_of(type_) not in (f32, f64):
+        raise VerifyException(
+            f"elements must be f32 or f64, got {type_}; convert with array.astype"
+        )
+    shape = shape_of(type_)
+    if len(shape) < 2:
+        raise VerifyException(f"a must be matrices, got {type_}")
+    *batch, rows, columns = shape
+    return batch, rows, columns, DYNAMIC if DYNAMIC in (rows, columns) else min(rows, columns)
+
+
+def _each(a: Any, shapes: Sequence[Sequence[int]], meaning: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """The factors of all matrices at once, or of each where LAPACK fails at one."""
+    *batch, _, _ = a.shape
+    try:
+        return tuple(meaning(a))
+    except np.linalg.LinAlgError:
+        made = tuple(np.empty((*batch, *shape), a.dtype) for shape in shapes)
+        for place in np.ndindex(*batch):
+            try:
+                found = meaning(a[place])
+            except np.linalg.LinAlgError:
+                found = [np.nan] * len(made)
+            for whole, part in zip(made, found, strict=True):
+                whole[place] = part
+        return made
+
+
+# Values of rules.
+
+
+def _along(x: Value, like: Value, axis: int) -> Value:
+    """Vectors as matrices like others, of equal rows (axis -2) or of equal columns (axis -1)."""
+    shape = [*x.shape, 1] if axis == -1 else [*x.shape[:-1], 1, x.shape[-1]]
+    return BroadcastToOp.on(reshaped(x, shape), type=like.type)
+
+
+def _product(left: Value, diagonal: Value | None, middle: Value | None, right: Value) -> Value:
+    """left (diag(diagonal) + middle) right; not both are None."""
+    parts: list[Value | None] = []
+    if diagonal is not None:
+        parts.append(MatmulOp.on(left * _along(diagonal, left, -2), right))
+    if middle is not None:
+        parts.append(MatmulOp.on(MatmulOp.on(left, middle), right))
+    made = _sum(parts)
+    assert made is not None
+    return made
+
+
+def _skew(x: Value) -> Value:
+    return x - transposed(x)
+
+
+def _sum(parts: Sequence[Value | None]) -> Value | None:
+    found = [part for part in parts if part is not None]
+    return sum(found[1:], found[0]) if found else None
+
+
+def _known(cotangents: Cotangents) -> list[Value | None]:
+    return [ct if isinstance(ct, Value) else None for ct in cotangents]
+
+
+@irdl_op_definition
+class EighOp(FactorOp):
+    """Eigenvalues w, ascending, and orthonormal eigenvectors, the columns of v: s v = v diag(w).
+
+    s is the symmetric part (a + a^T) / 2 of a. LAPACK chooses the signs of the columns.
+    vjp: the symmetric part of v (diag(ct_w) + f * (v^T ct_v)) v^T, f_ij = 1 / (w_j - w_i), 0 on the
+    diagonal (Giles, "An extended collection of matrix derivative results", 2008)
+    """
+
+    name = "array.eigh"
+    CALLEE: ClassVar[str] = "lapack.eigh"
+
+    w = result_def()
+    v = result_def()
+
+    @classmethod
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
+        batch, size = require_square(operands[0])
+        return [tensor([*batch, size], element_of(operands[0])), operands[0]]
+
+    def vjp_all(
+        self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
+    ) -> Cotangents:
+        (w_ct, v_ct), (w, v) = _known(cts), results
+        middle = None
+        if v_ct is not None:
+            one = identity_like(v)
+            differences = _along(w, v, -2) - _along(w, v, -1)
+            f = 1.0 / (differences + one) - one
+            middle = f * MatmulOp.on(transposed(v), v_ct)
+        whole = _product(v, w_ct, middle, transposed(v))
+        return [(whole + transposed(whole)) * 0.5]
+
+    @staticmethod
+    def factors(*arrays: Any) -> tuple[Any, ...]:
+        [a] = arrays
+        n = a.shape[-1]
+        symmetric = (a + np.swapaxes(a, -1, -2)) * np.asarray(0.5, a.dtype)
+        return _each(symmetric, [(n,), (n, n)], np.linalg.eigh)
+
+
+@irdl_op_definition
+class SvdOp(FactorOp):
+    """Singular values s, descending, of a = u diag(s) vh; u and vh have min(rows, columns) vectors.
+
+    LAPACK chooses the signs of the pairs of vectors.
+    vjp: u m vh, m = (skew(u^T ct_u) / e) diag(s) + diag(s) (skew(vh ct_vh^T) / e) + diag(ct_s) with
+    e_ij = s_j^2 - s_i^2, and what of ct_u and ct_vh is across u and vh, divided by s (Townsend,
+    "Differentiating the singular value decomposition", 2016)
+    """
+
+    name = "array.svd"
+    CALLEE: ClassVar[str] = "lapack.svd"
+
+    u = result_def()
+    s = result_def()
+    vh = result_def()
+
+    @classmethod
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
+        batch, rows, columns, least = _require_matrix(operands[0])
+        shapes = [*batch, rows, least], [*batch, least], [*batch, least, columns]
+        return [tensor(shape, element_of(operands[0])) for shape in shapes]
+
+    def vjp_all(
+        self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
+    ) -> Cotangents:
+        (u_ct, s_ct, vh_ct), (u, s, vh), [a] = _known(cts), results, operands
+        square = tensor([*s.shape, s.shape[-1]], s.element)
+        like = BroadcastToOp.on(reshaped(s, [*s.shape, 1]), type=square)
+        rows, columns = _along(s, like, -1), _along(s, like, -2)
+        e = (columns - rows) * (columns + rows) + identity_like(like)
+        inner: list[Value | None] = []
+        across: list[Value | None] = []
+        if u_ct is not None:
+            turned = MatmulOp.on(transposed(u), u_ct)
+            inner.append(_skew(turned) / e * columns)
+            if a.shape[-2] > a.shape[-1]:
+                rest = (u_ct - MatmulOp.on(u, turned)) / _along(s, u_ct, -2)
+                across.append(MatmulOp.on(rest, vh))
+        if vh_ct is not None:
+            turned = MatmulOp.on(vh, transposed(vh_ct))
+            inner.append(rows * (_skew(turned) / e))
+            if a.shape[-1] > a.shape[-2]:
+                rest = (vh_ct - MatmulOp.on(transposed(turned), vh)) / _along(s, vh_ct, -1)
+                across.append(MatmulOp.on(u, rest))
+        return [_sum([_product(u, s_ct, _sum(inner), vh), *across])]
+
+    @staticmethod
+    def factors(*arrays: Any) -> tuple[Any, ...]:
+        [a] = arrays
+        m, n = a.shape[-2:]
+        k = min(m, n)
+        shapes = [(m, k), (k,), (k, n)]
+        return _each(a, shapes, lambda x: np.linalg.svd(x, full_matrices=False))
+
+
+@irdl_op_definition
+class QrOp(FactorOp):
+    """a = q r: q with min(rows, columns) orthonormal columns, r upper triangular.
+
+    LAPACK chooses the signs of the rows of r.
+    vjp: (ct_q + q c) r^-T, c the lower triangle of r ct_r^T - ct_q^T q mirrored (Walter & Lehmann,
+    "Algorithmic differentiation of linear algebra functions", 2018); of a matrix with more columns
+    than rows that of its square part, with what flows to q from the other columns, r = q^T a
+    """
+
+    name = "array.qr"
+    CALLEE: ClassVar[str] = "lapack.qr"
+
+    q = result_def()
+    r = result_def()
+
+    @classmethod
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
+        batch, rows, columns, least = _require_matrix(operands[0])
+        shapes = [*batch, rows, least], [*batch, least, columns]
+        return [tensor(shape, element_of(operands[0])) for shape in shapes]
+
+    def vjp_all(
+        self, cts: Cotangents, results: Sequence[Value], operands: Sequence[Value]
+    ) -> Cotangents:
+        (q_ct, r_ct), (q, r), [a] = _known(cts), results, operands
+        m, n = a.shape[-2:]
+        if m >= n:
+            return [_qr_vjp(q_ct, r_ct, q, r)]
+        first, rest = _columns(r, 0, m), _columns(a, m, n)
+        if r_ct is None:
+            other = rest.full(0.0)
+            square = _qr_vjp(q_ct, None, q, first)
+        else:
+            rest_ct = _columns(r_ct, m, n)
+            other = MatmulOp.on(q, rest_ct)
+            more = MatmulOp.on(rest, transposed(rest_ct))
+            square = _qr_vjp(_sum([q_ct, more]), _columns(r_ct, 0, m), q, first)
+        return [ConcatOp.on(square, other, axis=len(a.shape) - 1)]
+
+    @staticmethod
+    def factors(*arrays: Any) -> tuple[Any, ...]:
+        [a] = arrays
+        m, n = a.shape[-2:]
+        k = min(m, n)
+        return _each(a, [(m, k), (k, n)], np.linalg.qr)
+
+
+def _qr_vjp(q_ct: Value | None, r_ct: Value | None, q: Value, r: Value) -> Value:
+    """The cotangent of a matrix with as many rows as columns, or more."""
+    right = None if r_ct is None else MatmulOp.on(r, transposed(r_ct))
+    left = None if q_ct is None else -MatmulOp.on(transposed(q_ct), q)
+    products = _sum([right, left])
+    assert products is not None
+    mirrored = TrilOp.on(products) + transposed(TrilOp.on(products, k=-1))
+    whole = _sum([q_ct, MatmulOp.on(q, mirrored)])
+    assert whole is not None
+    # x with x r^T = whole
+    return transposed(solved(r, transposed(whole), lower=False, transpose=False))
+
+
+def _columns(x: Value, first: int, last: int) -> Value:
+    rank = len(x.shape)
+    start, stop = [*(0 for _ in x.shape)], [*x.shape]
+    start[-1], stop[-1] = first, last
+    return SliceOp.on(x, start=start, stop=stop, step=[1] * rank)
+
+
+@irdl_op_definition
+class PinvOp(FactorOp):
+    """The pseudoinverse y of a, of which singular values up to rcond times the largest count as 0.
+
+    rcond: by default the larger extent times the epsilon of the type.
+    vjp: -y^T ct y^T + (1 - a y) ct^T y y^T + y^T y ct^T (1 - y a), for matrices of a constant rank
+    (Golub & Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems
+    whose variables separate", 1973)
+    """
+
+    name = "array.pinv"
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("rcond",)
+    CALLEE: ClassVar[str] = "lapack.pinv"
+
+    y = result_def()
+
+    @classmethod
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
+        batch, rows, columns, _ = _require_matrix(operands[0])
+        if not number(attributes, "rcond", 0.0) >= 0:
+            raise VerifyException("rcond must not be negative")
+        return [tensor([*batch, columns, rows], element_of(operands[0]))]
+
+    def rcond_of(self, a: Any) -> float:
+        """rcond, for a matrix with a shape and an epsilon."""
+        epsilon = 2.0**-23 if a.element == f32 else 2.0**-52
+        return number(self.attributes, "rcond", max(1, *a.shape[-2:]) * epsilon)
+
+    def vjp(self, ct: Value, y: Value, a: Value) -> Cotangents:
+        turned, back = transposed(y), transposed(ct)
+        first = -MatmulOp.on(MatmulOp.on(turned, ct), turned)
+        left = back - MatmulOp.on(a, MatmulOp.on(y, back))
+        second = MatmulOp.on(left, MatmulOp.on(y, turned))
+        right = back - MatmulOp.on(MatmulOp.on(back, y), a)
+        third = MatmulOp.on(MatmulOp.on(turned, y), right)
+        return [first + second + third]
+
+    def decompose(self, *operands: Value) -> Sequence[Value]:
+        [a] = operands
+        rcond = a.emitter.insert(FullOp.fill(self.rcond_of(a), tensor([], f64))).results[0]
+        return super().decompose(a, a.emitter.value(rcond))
+
+    def numpy(self, *arrays: Any) -> Any:
+        [a] = arrays
+        rcond = self.rcond_of(Value(self.a, cast(Any, None)))
+        return self.factors(a, np.asarray(rcond))[0]
+
+    @staticmethod
+    def factors(*arrays: Any) -> tuple[Any, ...]:
+        a, rcond = arrays
+        m, n = a.shape[-2:]
+        rcond = a.dtype.type(rcond)
+        return _each(a, [(n, m)], lambda x: [np.linalg.pinv(x, rcond=rcond)])
+
+
+OPS: tuple[type[TensorOp], ...] = (EighOp, SvdOp, QrOp, PinvOp)
+FACTOR_OPS: tuple[type[FactorOp], ...] = (EighOp, SvdOp, QrOp, PinvOp)

@@ -1,0 +1,205 @@
+"""gradir.numpy.linalg by factors: svd, eigh, qr, pinv, lstsq, and what singular values tell."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradir.dialects.array.creation import numpy_dtype
+from gradir.frontends.functions.arguments import axes_of, floating
+from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.promotion import converted
+from gradir.frontends.functions.reductions import max, min, sum
+from gradir.frontends.functions.views import expand_dims, matrix_transpose, moveaxis, reshape
+from gradir.frontends.tracing.default_types import default_element
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import element, lifted
+
+
+class SVDResult(NamedTuple):
+    """u diag(S) Vh."""
+
+    U: Tracer
+    S: Tracer
+    Vh: Tracer
+
+
+class EighResult(NamedTuple):
+    """The eigenvalues, ascending, and the eigenvectors, columns."""
+
+    eigenvalues: Tracer
+    eigenvectors: Tracer
+
+
+class QRResult(NamedTuple):
+    """Orthonormal columns, and the upper triangular factor."""
+
+    Q: Tracer
+    R: Tracer
+
+
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """The singular value factors (U, S, Vh) of matrices; S alone without `compute_uv`.
+
+    full_matrices: only for matrices that are square, or with false: U and Vh have min(rows,
+    columns) vectors.
+    """
+    x = floating(a)
+    _require_matrices("svd", x)
+    if hermitian:
+        raise refusal("svd: hermitian=True is not there; leave it out, or use eigh")
+    if not compute_uv:
+        return svdvals(x)
+    if full_matrices and x.shape[-1] != x.shape[-2]:
+        raise refusal(
+            f"svd: full_matrices=True needs square matrices, got {x!r}: further vectors have no "
+            "derivative; use full_matrices=False"
+        )
+    return SVDResult(*op.svd(x))
+
+
+def svdvals(x: Any) -> Tracer:
+    """The singular values, descending."""
+    value = floating(x)
+    _require_matrices("svdvals", value)
+    return op.svd(value)[1]
+
+
+def eigh(a: Any, UPLO: str | None = None) -> EighResult:
+    """Eigenvalues, ascending, and eigenvectors of symmetric matrices.
+
+    UPLO: the triangle that is read, "L" or "U"; by default the symmetric part of a.
+    """
+    return EighResult(*op.eigh(_mirrored("eigh", a, UPLO)))
+
+
+def eigvalsh(a: Any, UPLO: str | None = None) -> Tracer:
+    """The eigenvalues of symmetric matrices, ascending; UPLO as in eigh."""
+    return op.eigh(_mirrored("eigvalsh", a, UPLO))[0]
+
+
+def _mirrored(what: str, a: Any, triangle: str | None) -> Any:
+    x = floating(a)
+    if triangle is None:
+        return x
+    if triangle not in ("L", "U", "l", "u"):
+        raise refusal(f'{what}: UPLO must be "L" or "U", got {triangle!r}')
+    if triangle in ("L", "l"):
+        return op.add(op.tril(x), matrix_transpose(op.tril(x, k=-1)))
+    return op.add(op.triu(x), matrix_transpose(op.triu(x, k=1)))
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Orthonormal columns Q and an upper triangular R with Q R = a; R alone with mode "r".
+
+    mode: "reduced", "r", or "complete" for matrices that are not taller than wide.
+    """
+    x = floating(a)
+    _require_matrices("qr", x)
+    if mode not in ("reduced", "complete", "r"):
+        raise refusal(f'qr: mode must be "reduced", "complete" or "r", got {mode!r}')
+    if mode == "complete" and x.shape[-2] > x.shape[-1]:
+        raise refusal(
+            f'qr: mode "complete" has no derivative for matrices taller than wide, got {x!r}; use '
+            '"reduced"'
+        )
+    q, r = op.qr(x)
+    return r if mode == "r" else QRResult(q, r)
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tracer:
+    """The pseudoinverse; singular values up to rcond times the largest count as 0.
+
+    Its derivative is that of matrices of one rank.
+    """
+    x = floating(a)
+    _require_matrices("pinv", x)
+    if hermitian:
+        raise refusal("pinv: hermitian=True is not there; leave it out")
+    if rcond is not None and rtol is not None:
+        raise refusal("pinv: give rcond or rtol, not both")
+    limit = rtol if rcond is None else rcond
+    if limit is None:
+        return op.pinv(x)
+    if not isinstance(limit, int | float):
+        raise refusal(f"pinv: rcond must be a Python number, got {limit!r}")
+    return op.pinv(x, rcond=float(limit))
+
+
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tracer:
+    """The number of singular values above tol, by default the largest times rtol."""
+    x = floating(A)
+    if hermitian:
+        raise refusal("matrix_rank: hermitian=True is not there; leave it out")
+    if x.ndim < 2:
+        return converted(op.any(op.not_equal(x, 0)), default_element(int))
+    s = svdvals(x)
+    if tol is None:
+        rtol = _epsilon(x) * builtins.max(x.shape[-2:]) if rtol is None else rtol
+        tol = max(s, -1, None, True) * rtol if s.shape[-1] else 0
+    else:
+        tol = expand_dims(lifted(tol), -1)
+    return op.sum(converted(op.greater(s, tol), default_element(int)), axis=[s.ndim - 1])
+
+
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tracer, Tracer, Tracer, Tracer]:
+    """(x, residuals, rank, s): x of the least norm among those that minimize |a x - b|.
+
+    residuals: the squares |a x - b|**2 of each column where a has more rows than columns, whatever
+    its rank (NumPy has none where the rank is not full); else empty.
+    """
+    x, y = floating(a), floating(b)
+    if x.ndim != 2 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0]:
+        raise refusal(
+            f"lstsq: expected a matrix and a right side of as many rows, got {x!r}, {y!r}"
+        )
+    limit = _epsilon(x) * builtins.max(x.shape) if rcond is None else rcond
+    found = op.matmul(pinv(x, None if rcond in (None, -1) else rcond), y)
+    rest = y - op.matmul(x, found)
+    squares = op.sum(op.square(rest), axis=[0])
+    residuals = reshape(squares, (-1,)) if x.shape[0] > x.shape[1] else reshape(squares, (-1,))[:0]
+    s = svdvals(x)
+    return found, residuals, matrix_rank(x, rtol=limit), s
+
+
+def cond(x: Any, p: Any = None) -> Tracer:
+    """The condition number norm(x) * norm(inv(x)) by the norm p, by default 2."""
+    value = floating(x)
+    _require_matrices("cond", value)
+    if p in (None, 2, -2):
+        s = svdvals(value)
+        most, least = s[..., 0], s[..., -1]
+        return least / most if p == -2 else most / least
+    from gradir.frontends.functions.linalg import norm
+
+    return norm(value, p, (-2, -1)) * norm(op.inv(value), p, (-2, -1))
+
+
+def singular_norm(x: Any, axes: Any, ord: Any, keepdims: bool) -> Any:
+    """A norm of matrices by singular values: 2, -2 or "nuc"."""
+    places = axes_of(x, axes)
+    s = svdvals(moveaxis(x, places, (-2, -1)))
+    made = sum(s, -1) if ord == "nuc" else (max if ord == 2 else min)(s, -1, None, False)
+    for axis in sorted(places) if keepdims else ():
+        made = expand_dims(made, axis)
+    return made
+
+
+def _require_matrices(what: str, x: Any) -> None:
+    if x.ndim < 2:
+        raise refusal(f"{what}: expected matrices, got {x!r}")
+
+
+def _epsilon(x: Any) -> float:
+    return float(np.finfo(numpy_dtype(element(x))).eps)
+
+
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    svd, svdvals, eigh, eigvalsh, qr, pinv, matrix_rank, lstsq, cond,
+)  # fmt: skip

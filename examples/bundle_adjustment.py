@@ -58,7 +58,7 @@ def problem() -> tuple[Array, Array, Array]:
     observed = np.stack([pairs // POINTS, pairs % POINTS], axis=1)
     compiled: Any = gradir.jit(residuals)
     seen = compiled(truth, observed, np.zeros((SEEN, 2))).reshape(SEEN, 2)
-    start = truth + random.normal(0, 0.05, truth.shape)
+    start = truth + random.normal(0, 0.3, truth.shape)
     return start, observed, seen + random.normal(0, NOISE, (SEEN, 2))
 
 
@@ -84,7 +84,7 @@ def main() -> None:
     damping = 1e-3
     r: Array = compiled(x, *given)
     errors = [float(np.sqrt(np.mean(r**2)))]
-    for _ in range(15):
+    for _ in range(12):
         blocks = jacobian(x, *given).reshape(SEEN, 2, 9)
         matrix, vector = normal_equations(blocks, columns, r)
         matrix += damping * np.diag(np.diag(matrix))

@@ -79,11 +79,11 @@ def main() -> None:
         Curve(name, list(zip(at.tolist(), values.tolist(), strict=True)))
         for name, values in (
             ("mean", mean),
-            ("+ 2 deviations", mean + 2 * deviation),
-            ("- 2 deviations", mean - 2 * deviation),
+            ("upper", mean + 2 * deviation),
+            ("lower", mean - 2 * deviation),
         )
     ]
-    Path("gaussian_process.svg").write_text(chart([Panel("What is known", curves)], "x"))
+    Path("gaussian_process.svg").write_text(chart([Panel("Mean, and 2 deviations", curves)], "x"))
     if abs(np.exp(logs["noise"]) - NOISE) > 0.05:
         sys.exit(f"error: expected a noise of {NOISE}")
 

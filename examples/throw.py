@@ -52,26 +52,25 @@ def landing(angle: Any) -> tuple[Any, Any]:
     return x0 + (x1 - x0) * y0 / (y0 - y1), count
 
 
-def path(angle: float, steps: int) -> list[tuple[float, float]]:
+def path(angle: float, steps: int, lands: float) -> list[tuple[float, float]]:
     """The flight, for the picture."""
-    heights = gradir.scan(lambda state, _: (fly(state), state[:2]), start(angle), np.arange(steps))
-    return [(float(x), float(y)) for x, y in zip(*heights[1], strict=True)]
+    places = gradir.scan(lambda state, _: (fly(state), state[:2]), start(angle), np.arange(steps))
+    return [(float(x), float(y)) for x, y in zip(*places[1], strict=True)] + [(lands, 0.0)]
 
 
 def main() -> None:
     """Find the angle, and draw the throws."""
     slope = gradir.value_and_grad(landing, has_aux=True)
-    angle, steps, off, throws = 0.8, 0, 0.0, list[Curve]()
+    angle, off, throws = 0.8, 0.0, list[Curve]()
     for number in range(8):
         (x, steps), by_angle = slope(angle)
         off = float(x) - BASKET
         print(f"angle {angle:.4f}: {int(steps)} steps, lands {off:+.4f} m from the basket")
+        if number < 2 or abs(off) < 1e-3:
+            throws.append(Curve(f"throw {number + 1}", path(angle, int(steps), float(x))))
         if abs(off) < 1e-3:
             break
-        if number < 3:
-            throws.append(Curve(f"throw {number + 1}", path(angle, int(steps))))
         angle -= float(np.clip(off / by_angle, -0.2, 0.2))
-    throws.append(Curve("last", path(angle, int(steps))))
     Path("throw.svg").write_text(chart([Panel("Height in m", throws)], "distance in m"))
     if abs(off) > 1e-3:
         sys.exit("error: expected the ball in the basket")

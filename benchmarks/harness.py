@@ -137,8 +137,15 @@ def torch_compiled_gradient(
 
 def require_cxx_compiler() -> None:
     """Refuse a contender that compiles C++ where no compiler is installed."""
-    if not any(shutil.which(name) for name in (os.environ.get("CXX") or "g++", "clang++")):
-        raise UnavailableError("needs a C++ compiler, and neither g++ nor clang++ was found")
+    cxx_compiler()
+
+
+def cxx_compiler() -> str:
+    """The C++ compiler of this machine."""
+    for name in (os.environ.get("CXX") or "g++", "clang++"):
+        if path := shutil.which(name):
+            return path
+    raise UnavailableError("needs a C++ compiler, and neither g++ nor clang++ was found")
 
 
 def main(workloads: Callable[[int], Iterable[Workload]], *, threads: Sequence[int] = (2,)) -> None:

@@ -47,6 +47,8 @@ __all__ = [
     "parse",
     "register_host_function",
     "scan",
+    "sparse_hessian",
+    "sparse_jacobian",
     "trace",
     "value_and_grad",
     "vjp",
@@ -101,6 +103,8 @@ _LAZY = {
     "hessian": "gradir.frontends.transforms.jacobians",
     "linearize": "gradir.frontends.transforms.jacobians",
     "linear_transpose": "gradir.frontends.transforms.jacobians",
+    "sparse_hessian": "gradir.frontends.transforms.sparse_jacobians",
+    "sparse_jacobian": "gradir.frontends.transforms.sparse_jacobians",
     "cond": "gradir.frontends.transforms.flow",
     "fori_loop": "gradir.frontends.transforms.flow",
     "scan": "gradir.frontends.transforms.flow",
@@ -153,6 +157,8 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.markers import checkpoint as checkpoint
     from gradir.frontends.transforms.markers import name as name
     from gradir.frontends.transforms.markers import no_grad as no_grad
+    from gradir.frontends.transforms.sparse_jacobians import sparse_hessian as sparse_hessian
+    from gradir.frontends.transforms.sparse_jacobians import sparse_jacobian as sparse_jacobian
     from gradir.frontends.transforms.vmap import vmap as vmap
     from gradir.runtime.native_functions import include_dir as include_dir
     from gradir.runtime.native_functions import native as native

@@ -8,7 +8,7 @@ import harness
 import numpy as np
 
 from rows.libraries import Model, in_jax, in_torch, jitted
-from rows.row import GRADIR, Asked, Figure, Measured, Row, Run, Setting
+from rows.row import GRADIR, Asked, Measured, Row, Run, Setting
 from rows.timing import (
     arena_of,
     compile_times,
@@ -195,12 +195,6 @@ def conv_inputs() -> list[Any]:
     return normal((16, 64, 28, 28), (64, 64, 3, 3))
 
 
-def missing(run: Run) -> Measured:
-    del run
-    note = "skipped: neither program is in benchmarks/ or examples/"
-    return Measured([Figure(GRADIR, "time", None, "ms", note)])
-
-
 _EVERY = ("JAX", "PyTorch", "torch.compile")
 _LIMITS = tuple(f"first call in {share:g} of the arena" for share in SHARES)
 
@@ -260,5 +254,4 @@ ROWS = (
         [Setting(), Setting(threads=1)],
         quick=[Setting()],
     ),
-    Row("hand tracking and bundle adjustment, Jacobians", missing),
 )

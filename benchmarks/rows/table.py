@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from rows import calling, compiling, loops, networks, starting, sweeps, training
+from rows import calling, compiling, jacobians, loops, networks, starting, sweeps, training
 from rows.row import Outcome, Row, Run
 
 ROWS: tuple[Row, ...] = (
@@ -12,6 +12,7 @@ ROWS: tuple[Row, ...] = (
     *networks.ROWS,
     *sweeps.ROWS,
     *loops.ROWS,
+    *jacobians.ROWS,
     *compiling.ROWS,
     *starting.ROWS,
     *calling.ROWS,

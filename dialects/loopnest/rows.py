@@ -9,7 +9,9 @@
 
 The body runs once for each block of rows. Its arguments are the block's part of each buffer, or all
 of a buffer whose type is the argument's; then buffers that hold a block and nothing from one to the
-next. Blocks are independent, but for sums over rows: where a nest's output leaves the rows out, the
+next. Where blocks do not divide the rows, the last one ends with the rows and is as large as the
+others: its first rows are computed again, so no nest may read what another or itself then changes.
+Blocks are independent, but for sums over rows: where a nest's output leaves the rows out, the
 blocks of `chunk` rows continue one sum, and the sums of all chunks are combined in order, as a nest
 over all rows does. So the bits are those of nests that run one after the other.
 """
@@ -85,7 +87,12 @@ class RowsOp(IRDLOperation):
     @property
     def blocks(self) -> int:
         """The number of blocks."""
-        return self.rows.value.data // self.size.value.data
+        return -(-self.rows.value.data // self.size.value.data)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether the last block begins before the one ahead of it ends."""
+        return self.rows.value.data % self.size.value.data != 0
 
     @property
     def chunk_blocks(self) -> int:
@@ -111,10 +118,10 @@ class RowsOp(IRDLOperation):
     def verify_(self) -> None:
         rows, size = self.rows.value.data, self.size.value.data
         chunk = size if self.chunk is None else self.chunk.value.data
-        if not 0 < size < rows or rows % size or chunk <= 0 or chunk % size:
+        if not 0 < size < rows or chunk <= 0 or (self.chunk and (rows % size or chunk % size)):
             raise VerifyException(
-                f"{self.name}: blocks must divide the rows and the chunks, got {rows} rows by "
-                f"{size} and chunks of {chunk}"
+                f"{self.name}: blocks must be smaller than the rows and divide chunks and their "
+                f"rows, got {rows} rows by {size} and chunks of {chunk}"
             )
         operands, args = (*self.inputs, *self.outputs), self.body.block.args
         if len(args) < len(operands):

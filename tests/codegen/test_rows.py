@@ -183,6 +183,36 @@ def test_inside_of_a_loop() -> None:
     assert_same_bits(module, "steps", (x,))
 
 
+def test_a_last_block_overlaps_where_no_size_divides_the_rows() -> None:
+    """Its first rows are computed twice, and are the same."""
+
+    def both(x: Any) -> Any:
+        y = nn.softmax(x, axis=-1)
+        return y, gnp.sum(y * x, axis=-1)
+
+    x = normal(997, 60)
+    module = gradir.trace(both, x)
+    (one,) = groups(module, "both")
+    assert (one.overlaps, one.size.value.data % 16) == (True, 0)
+    assert_same_bits(module, "both", (x,), threads=(1, 2, 3))
+
+
+def test_rows_that_change_in_place_are_not_computed_twice() -> None:
+    def steps(x: Any) -> Any:
+        return gradir.fori_loop(0, 3, lambda i, y: y * nn.softmax(y, axis=-1), x)
+
+    x = normal(997, 60)
+    module = gradir.trace(steps, x)
+    assert not any(one.overlaps for one in groups(module, "steps"))
+    assert_same_bits(module, "steps", (x,))
+
+    def scaled(x: Any) -> Any:
+        return x * nn.softmax(x, axis=-1)
+
+    changed = gradir.jit(scaled, donate_argnums=0)(x.copy())
+    np.testing.assert_array_equal(changed, gradir.jit(scaled)(x))
+
+
 CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 SLOW = settings(deadline=None, suppress_health_check=CHECKS, derandomize=True)
 

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from gradir.codegen.nests.space import CHUNK_ELEMENTS
-from gradir.codegen.rows.build_rows import build_rows
+from gradir.codegen.rows.build_rows import build_rows, is_local
 from gradir.codegen.rows.nest_rows import NestRows, ways_of
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.shapes import byte_size, element_of, shape_of
@@ -34,6 +34,8 @@ LEAST_SHARED_BYTES = 32 << 10
 # Blocks of each thread, at least: then an uneven share is a quarter of its work at most.
 BLOCKS_PER_THREAD = 4
 MOST_NESTS = 32
+# Rows of a block are a multiple of so many where blocks do not divide all rows.
+LANES = 16
 # An op so many times smaller than a group's buffers may stand between its nests.
 SMALL = 16
 
@@ -168,20 +170,33 @@ def _block_rows(
     chunk = next((one.chunk for one in members if one.chunk is not None), rows)
     if row > target.l2_bytes // 2 or (chunk < rows and rows // chunk < threads):
         return None
+    # a reduction inside of a row is one piece, as it is over all rows
+    most = min(
+        max(BLOCK_BYTES // row, 1),
+        (4 * CHUNK_ELEMENTS - 1) // longest,
+        max(rows // (BLOCKS_PER_THREAD * threads), 1),
+        rows - 1,
+    )
     whole = gcd(rows, chunk)
-    fitting = [
-        size
-        for size in range(1, whole + 1)
-        if whole % size == 0
-        and (size == 1 or size * row <= BLOCK_BYTES)
-        # so that a reduction inside of a row is one piece, as it is over all rows
-        and size * longest < 4 * CHUNK_ELEMENTS
-        and (size == 1 or rows // size >= BLOCKS_PER_THREAD * threads)
-        and size < rows
-    ]
-    if not fitting or fitting[-1] * row < LEAST_BLOCK_BYTES:
-        return None
-    return fitting[-1]
+    size = max((s for s in range(1, most + 1) if whole % s == 0), default=0)
+    if size <= most // 2 and most > LANES and _may_repeat(members):
+        size = most // LANES * LANES
+    return size if size and size * row >= LEAST_BLOCK_BYTES else None
+
+
+def _may_repeat(members: list[NestRows]) -> bool:
+    """Rows computed again are the same: nests read what others left only after all that write it.
+
+    A block of its own is written first, as nothing is in it.
+    """
+    ops = [one.op for one in members]
+    for root in {root for one in members for root in one.written}:
+        writers = [k for k, one in enumerate(members) if root in one.written]
+        readers = [k for k, op in enumerate(ops) if root in map(root_of, op.inputs)]
+        is_first = min(readers, default=len(ops)) > writers[-1]
+        if any(root in one.sums for one in members) or not (is_first or is_local(root, ops)):
+            return False
+    return True
 
 
 def _conflict(one: Operation, other: Operation) -> bool:

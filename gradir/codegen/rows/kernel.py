@@ -91,15 +91,22 @@ class _Writer:
             with f.loop(first, last, hint="chunk") as chunk:
                 record = self._at("%scratch", self._times(chunk, plan.record_bytes), 0)
                 self._start_sums(record)
-                begin = self._times(chunk, self.op.chunk_blocks)
-                end = f.emit(f"add nsw i64 {begin}, {self.op.chunk_blocks}")
-                end = self.memory.intrinsic("smin", "i64", 1, end, str(self.op.blocks))
+                begin, end = self._blocks_of(chunk)
                 with f.loop(begin, end, hint="block") as block:
                     self._block(block, mine, record)
         return (
             f'define void @"{symbol}"({", ".join(head)}) {target.attributes} {{\n'
             f"entry:\n{f.text()}\n  ret void\n}}\n"
         )
+
+    def _blocks_of(self, chunk: str) -> tuple[str, str]:
+        op, f = self.op, self.f
+        begin = self._times(chunk, op.chunk_blocks)
+        end = f.emit(f"add nsw i64 {begin}, {op.chunk_blocks}")
+        if not op.overlaps:
+            return begin, self.memory.intrinsic("smin", "i64", 1, end, str(op.blocks))
+        is_last = f.emit(f"icmp eq i64 {end}, {op.blocks - 1}")
+        return begin, f.emit(f"select i1 {is_last}, i64 {op.blocks}, i64 {end}")
 
     def _times(self, value: str, factor: int) -> str:
         return value if factor == 1 else self.f.emit(f"mul nsw i64 {value}, {factor}")
@@ -134,10 +141,14 @@ class _Writer:
         names = [f"%in{k}" for k in range(len(self.op.inputs))]
         names += [f"%out{k}" for k in range(len(self.op.outputs))]
         places: dict[SSAValue, str] = {}
+        rows, size = self.op.rows.value.data, self.op.size.value.data
+        row = self._times(block, size)
+        if self.op.overlaps:
+            row = self.memory.intrinsic("smin", "i64", 1, row, str(rows - size))
         for k, name in enumerate(names):
-            stride = _bytes(args[k])
+            stride = _bytes(args[k]) // size
             moved = self.op.moves(k)
-            places[args[k]] = self._at(name, self._times(block, stride), 0) if moved else name
+            places[args[k]] = self._at(name, self._times(row, stride), 0) if moved else name
         for local, offset in self.plan.locals.items():
             places[local] = self._at(mine, str(offset), 0)
         return places

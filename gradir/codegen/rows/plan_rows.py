@@ -87,7 +87,8 @@ def plan_rows(op: RowsOp, target: MachineTarget, threads: int) -> RowsPlan:
             plan.blocks.append((nest, planner.plan().passes))
             plan.sums += planner.sums
             memory.passes = []
-    plan.chunks = -(-op.blocks // op.chunk_blocks)
+    # a last block that overlaps the one ahead of it is in the same chunk, so in the same thread
+    plan.chunks = op.blocks - 1 if op.overlaps else -(-op.blocks // op.chunk_blocks)
     plan.record_bytes = memory.scratch_bytes
     end = NestPlan(scratch_bytes=plan.chunks * plan.record_bytes)
     for one in plan.sums:

@@ -1,8 +1,8 @@
 // RUN: gradir-opt %s --verify-diagnostics --split-input-file --trust-input
 
 func.func @blocks(%x: memref<64x4xf32>) {
-  // expected-error @+1 {{loopnest.rows: blocks must divide the rows and the chunks, got 64 rows by 5 and chunks of 5}}
-  loopnest.rows 64 by 5 (%x : memref<64x4xf32>) -> (%x : memref<64x4xf32>) {
+  // expected-error @+1 {{loopnest.rows: blocks must be smaller than the rows and divide chunks and their rows, got 64 rows by 5 and chunks of 10}}
+  loopnest.rows 64 by 5 chunk 10 (%x : memref<64x4xf32>) -> (%x : memref<64x4xf32>) {
   ^bb0(%0: memref<5x4xf32>, %1: memref<5x4xf32>):
     loopnest.yield
   }

@@ -6,35 +6,18 @@ import os
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-needs_mpi = pytest.mark.skipif(find_spec("mpi4py") is None, reason="gradir[mpi] is not installed")
+from mpiexec import needs_mpi, on_ranks
 
 PROGRAMS = Path(__file__).parents[1] / "support" / "mpi_programs.py"
-MPIEXEC = Path(sys.executable).parent / "mpiexec"
-
-
 EXAMPLE = Path(__file__).parents[2] / "examples" / "digits_mpi.py"
 
 
 def run(ranks: int, program: str) -> subprocess.CompletedProcess[str]:
     """A program of mpi_programs.py on so many ranks."""
     return on_ranks(ranks, str(PROGRAMS), program)
-
-
-def on_ranks(ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = ["mpiexec"] if not MPIEXEC.exists() else [str(MPIEXEC)]
-    return subprocess.run(
-        [*command, "-n", str(ranks), sys.executable, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, "GRADIR_COMM_TIMEOUT": "20", "GRADIR_NUM_THREADS": "1"},
-    )
 
 
 def passes(ranks: int, program: str) -> list[str]:

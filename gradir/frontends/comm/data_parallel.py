@@ -24,8 +24,14 @@ from gradir.runtime.arrays import dtype_of
 class ParallelStep(Jitted):
     """A step on this rank, compiled like a jitted function; see `data_parallel`."""
 
-    def __init__(self, step: Callable[..., Any], threads: int | None, settings: dict[str, Any]):
-        super().__init__(step, threads)
+    def __init__(
+        self,
+        step: Callable[..., Any],
+        threads: int | None,
+        donate_argnums: int | Sequence[int],
+        settings: dict[str, Any],
+    ):
+        super().__init__(step, threads, donate_argnums)
         self._settings = settings
 
     def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -69,7 +75,7 @@ class ParallelStep(Jitted):
         return replace(made, module=Module(module, SOURCES), name=step.sym_name.data)
 
     def __reduce__(self) -> str | tuple[Callable[..., Any], tuple[Any, ...]]:
-        return ParallelStep, (self._function, self._threads, self._settings)
+        return ParallelStep, (self._function, self._threads, self._donated, self._settings)
 
     def __repr__(self) -> str:
         return f"<gradir.comm.data_parallel of {self._function!r}>"
@@ -112,6 +118,7 @@ def data_parallel(
     group: str = WORLD,
     bucket_bytes: int = BUCKET_BYTES,
     threads: int | None = None,
+    donate_argnums: int | Sequence[int] = (),
 ) -> ParallelStep:
     """A step of training on each rank of a group, with gradients and losses averaged over all.
 
@@ -128,6 +135,7 @@ def data_parallel(
     are the same bits on any number of ranks.
 
     Gradients are averaged in buckets of so many bytes, in the order in which they are made.
+    `threads` and `donate_argnums` as for gradir.jit.
     """
     if not callable(step):
         raise ArgumentTypeError(f"step: expected a Python function, got {step!r}")
@@ -139,4 +147,4 @@ def data_parallel(
         "local": argument_numbers(local), "deterministic": deterministic, "group": group,
         "bucket_bytes": bucket_bytes,
     }  # fmt: skip
-    return ParallelStep(step, threads, settings)
+    return ParallelStep(step, threads, donate_argnums, settings)

@@ -13,12 +13,11 @@ for any number of ranks.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -37,23 +36,30 @@ from gradir.dialects.base.shapes import (
     tensor,
 )
 from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.comm.comm_op import group_of
 from gradir.dialects.comm.messages import RankOp
 from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.passes.analysis.regions import values_read
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.derived import function_around
-from gradir.passes.differentiate.selectors import Selector, argument_or_name
-from gradir.passes.training.calls import argument_name, callable_named, end_of, symbol
+from gradir.passes.differentiate.selectors import Selector
+from gradir.passes.training.calls import (
+    argument_name,
+    callable_named,
+    check_group,
+    derivative_call,
+    end_of,
+    selected_arguments,
+    symbol,
+)
 from gradir.passes.training.reduced_gradient import (
     Reduction,
     gradient_places,
     partial_count,
     reduced_gradient,
+    whole_gradient,
 )
 
 TITLE = "gradir-data-parallel"
-DERIVATIVE = re.compile(r"_(grad|vjp)(_\d+)?$")
 BUCKET_BYTES = 1 << 22
 
 # Odd, and without a pattern: the keys of shards are far from each other, and from their neighbours.
@@ -84,9 +90,10 @@ def data_parallel(
     source = callable_named(module, function)
     parts = _parts(source, ranks, deterministic)
     reduction = Reduction(group, ranks, parts, deterministic is not None, bucket_bytes)
-    _check_group(source, group)
+    check_group(TITLE, source, group)
     split, folded = (
-        _arguments(source, what, given) for what, given in (("shards", shards), ("keys", keys))
+        selected_arguments(TITLE, what, source, given)
+        for what, given in (("shards", shards), ("keys", keys))
     )
     if not split:
         raise PassError(f"{TITLE}: shards: {symbol(source)} must have a shard, got none", source)
@@ -113,24 +120,6 @@ def _parts(source: FuncOp, ranks: int, shards: int | None) -> int:
     return parts
 
 
-def _check_group(source: FuncOp, group: str) -> None:
-    try:
-        group_of({"group": StringAttr(group)})
-    except VerifyException as error:
-        raise PassError(f"{TITLE}: {error}", source) from None
-
-
-def _arguments(source: FuncOp, what: str, given: Sequence[Selector]) -> list[int]:
-    attributes = argument_attributes(source)
-    found: list[int] = []
-    for selector in given:
-        value = argument_or_name(what, source, selector, attributes).value
-        if not isinstance(value, BlockArgument):
-            raise PassError(f"{TITLE}: {what} must be arguments, got {selector!r}", value)
-        found.append(value.index)
-    return found
-
-
 def _varying(source: FuncOp, arguments: Sequence[int]) -> set[SSAValue]:
     """The values that differ between shards, as if no gradient were averaged."""
     found: set[SSAValue] = {source.body.block.args[k] for k in arguments}
@@ -149,21 +138,8 @@ def _gradient(
         for op in source.body.block.ops
         if isinstance(op, CallOp) and not varying.isdisjoint(op.operands)
     ]
-    wanted = [op for op in calls if _is_wanted(op.callee.string_value(), name)]
-    if len(wanted) != 1:
-        names = ", ".join(f"@{op.callee.string_value()}" for op in calls) or "none"
-        what = "of a function named _grad or _vjp" if name is None else f"of @{name}"
-        raise PassError(
-            f"{TITLE}: {symbol(source)} must have one call {what} that reads shards, got {names}; "
-            "name the derivative's function with call=",
-            source,
-        )
-    found = functions_by_name(module)[wanted[0].callee.string_value()]
-    return wanted[0], found
-
-
-def _is_wanted(callee: str, name: str | None) -> bool:
-    return callee == name if name is not None else DERIVATIVE.search(callee) is not None
+    wanted = derivative_call(TITLE, source, calls, name, " that reads shards")
+    return wanted, functions_by_name(module)[wanted.callee.string_value()]
 
 
 class _Step:
@@ -281,9 +257,12 @@ class _Step:
         self._check_places(places)
         name = f"{self.callee.sym_name.data}_parallel"
         averaging = reduced_gradient(module, self.callee, places, self.reduction, name)
+        whole = self.callee
+        if len(self.of_shard) > 1:
+            whole = whole_gradient(module, whole, places, f"{self.callee.sym_name.data}_whole")
         sums = _Sums()
         for values in self.of_shard[:-1]:
-            found = self._called(self.callee, self._operands(values))
+            found = self._called(whole, self._operands(values))
             values.update(zip(self.call.results, found, strict=True))
             emitter = self._emitter(self.call)
             sums.add([widened(emitter.value(found[k])) for k in places])

@@ -22,9 +22,9 @@ ROWS = tuple(column[:20] for column in DATA)
 """Five batches of four rows."""
 
 
-def trainer(deterministic: int | None = 4) -> gradir.Trainer:
-    options: dict[str, Any] = {"metrics": {"error": loss}, "deterministic": deterministic}
-    return gradir.Trainer(loss, optim.adam(0.1), PARAMS, mpi=True, **options)
+def trainer(sharded: Any = None) -> gradir.Trainer:
+    options: dict[str, Any] = {"metrics": {"error": loss}, "deterministic": 4}
+    return gradir.Trainer(loss, optim.adam(0.1), PARAMS, mpi=True, sharded=sharded, **options)
 
 
 def fitted(made: gradir.Trainer, epochs: int, **options: Any) -> str:
@@ -34,7 +34,7 @@ def fitted(made: gradir.Trainer, epochs: int, **options: Any) -> str:
 
 
 def trains(folder: Path) -> None:
-    """To the end at once, and from files in the middle of an epoch: of one rank and of these."""
+    """To the end at once, and from files of one rank and of these, in parts."""
     ranks = comm.axis_size()
     at_once = fitted(trainer(), 3, folder=folder / f"of {ranks}", watch="loss")
     found = [at_once]
@@ -42,8 +42,8 @@ def trains(folder: Path) -> None:
     made = trainer()
     made.fit(ROWS, 1, 4, held_out=DATA)
     made.save(files[1])
-    for file in files:
-        made = trainer()
+    for file, sharded in zip(files, ("state", "params"), strict=True):
+        made = trainer(sharded)
         made.load(file)
         found.append(fitted(made, 3))
     print(" ".join(found) + "\n", end="", flush=True)

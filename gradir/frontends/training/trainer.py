@@ -9,7 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from gradir.errors import ArgumentError, ArgumentTypeError
-from gradir.frontends.comm.data_parallel import data_parallel
+from gradir.frontends.comm.data_parallel import ParallelStep, data_parallel
+from gradir.frontends.comm.shards import Sharded
 from gradir.frontends.optim.train_step import train_step
 from gradir.frontends.optim.transformation import GradientTransformation
 from gradir.frontends.tracing.spec import spec_of
@@ -29,7 +30,7 @@ from gradir.frontends.training.plan import Plan, either, plan_of
 from gradir.frontends.training.progress_bar import ProgressBar
 from gradir.frontends.training.team import Team
 from gradir.frontends.training.whole_files import as_path
-from gradir.frontends.training.whole_steps import WholeSteps
+from gradir.frontends.training.whole_steps import WholeSteps, kind_of
 from gradir.frontends.transforms.jit import Jitted, jit
 
 
@@ -62,9 +63,10 @@ class Trainer:
     parameters and state.
 
     `mpi`: all ranks that a launcher has started train together, each on its rows of every batch, as
-    by gradir.comm.data_parallel, which says what `deterministic` is. They make the same calls with
-    the same parameters and data. Rank 0 writes the files, which any number of ranks goes on from. A
-    step that fails on one of several ranks ends all.
+    by gradir.comm.data_parallel, which says what `deterministic` and `sharded` are. They make the
+    same calls with the same parameters and data; `params` and `state` too, where these are sharded.
+    Rank 0 writes the files, which any number of ranks goes on from. A step that fails on one of
+    several ranks ends all.
     """
 
     def __init__(
@@ -80,10 +82,11 @@ class Trainer:
         threads: int | None = None,
         mpi: bool = False,
         deterministic: int | None = None,
+        sharded: Sharded | None = None,
     ):
         step = train_step(loss, optimizer, has_aux, sparse)
-        options = metrics, seed, threads, mpi, deterministic
-        self._begin(step, params, optimizer.init(params), *options)
+        about = metrics, seed, threads, mpi, deterministic, sharded
+        self._begin(step, params, optimizer.init(params), *about)
 
     @classmethod
     def of_step(
@@ -97,13 +100,15 @@ class Trainer:
         threads: int | None = None,
         mpi: bool = False,
         deterministic: int | None = None,
+        sharded: Sharded | None = None,
     ) -> Trainer:
         """A trainer with a step of one's own: (params, state, *batch) -> (params, state, loss).
 
         It is traced. The third result is a number of rank 0, or (number, dict of numbers).
         """
         made = cls.__new__(cls)
-        made._begin(step, params, state, metrics, seed, threads, mpi, deterministic)
+        about = metrics, seed, threads, mpi, deterministic, sharded
+        made._begin(step, params, state, *about)
         return made
 
     def _begin(
@@ -116,36 +121,52 @@ class Trainer:
         threads: int | None,
         mpi: bool,
         deterministic: int | None,
+        sharded: Sharded | None,
     ) -> None:
         require_count("seed", seed, least=0)
-        for path, leaf in _paths({"params": params, "state": state}):
+        named = dict(_paths({"params": params, "state": state}))
+        for path, leaf in named.items():
             if not isinstance(leaf, np.ndarray):
                 raise ArgumentTypeError(f"{path}: expected a NumPy array, got {leaf!r:.60}")
             spec_of(cast(object, leaf))  # refuses other dtypes
-        if not mpi and deterministic is not None:
-            raise ArgumentError("deterministic: is for several ranks; set mpi=True")
+        for what, given in (("deterministic", deterministic), ("sharded", sharded)):
+            if not mpi and given is not None:
+                raise ArgumentError(f"{what}: is for several ranks; set mpi=True")
         self._team = Team(deterministic, is_alone=not mpi)
         if mpi:
             options: dict[str, Any] = {"deterministic": deterministic, "threads": threads}
+            options["sharded"] = sharded
             self._step = data_parallel(step, donate_argnums=(0, 1), **options)
         else:
             self._step = jit(step, threads, donate_argnums=(0, 1))
         self._metrics = _checked_metrics(metrics, threads)
-        arrays = WholeSteps(self._step, params, state, Progress(seed))
         self._team.require_equal("Trainer", {"seed": seed, "metrics": list(self._metrics)})
-        self._team.require_equal_arrays("Trainer", arrays.named)
-        self._run = _Run(arrays, Table(), Table())
+        self._team.require_equal_arrays("Trainer", named)
+        self._kinds = {path: kind_of(leaf) for path, leaf in named.items()}
+        self._tree = flatten((params, state))[1]
+        self._run = _Run(self._steps(params, state, Progress(seed)), Table(), Table())
+
+    def _steps(self, params: Any, state: Any, progress: Progress) -> WholeSteps[Progress]:
+        """Steps from whole arrays on, of which this rank has all or parts."""
+        if isinstance(self._step, ParallelStep):
+            params, state = self._step.shard(params, state)
+        return WholeSteps(self._step, params, state, progress)
+
+    def _whole(self) -> tuple[Any, Any]:
+        """Parameters and state, whole; the next step writes some of their arrays."""
+        arrays = self._run.arrays
+        own = arrays.tree.build(arrays.leaves)
+        return self._step.whole(*own) if isinstance(self._step, ParallelStep) else own
 
     @property
     def params(self) -> Any:
         """A copy of the parameters."""
-        return map_tree(np.copy, self._run.arrays.params)
+        return map_tree(np.copy, self._whole()[0])
 
     @property
     def state(self) -> Any:
         """A copy of the optimizer's state."""
-        arrays = self._run.arrays
-        return map_tree(np.copy, arrays.tree.build(arrays.leaves)[1])
+        return map_tree(np.copy, self._whole()[1])
 
     @property
     def epoch(self) -> int:
@@ -203,7 +224,8 @@ class Trainer:
         """Write a checkpoint file in the safetensors format, whole or not at all."""
         run, history, file = self._run, self.history, as_path("path", path)
         tables = Table(history.epochs), Table(history.steps)
-        made = Checkpoint(run.arrays.named, run.progress, *tables)
+        arrays = dict(zip(self._kinds, flatten(self._whole())[0], strict=True))
+        made = Checkpoint(arrays, run.progress, *tables)
         self._team.by_first("save", lambda: made.write(file))
 
     def load(self, path: Any) -> None:
@@ -213,13 +235,12 @@ class Trainer:
         trainer; the trainer is then as before. Functions and their numbers, such as the loss and
         a learning rate, are the trainer's: a file has none.
         """
-        file, kinds = as_path("path", path), self._run.arrays.kinds
-        found = self._team.here("load", lambda: read_checkpoint(file, kinds))
+        file = as_path("path", path)
+        found = self._team.here("load", lambda: read_checkpoint(file, self._kinds))
         self._team.require_equal("load", {"progress": found.progress})
         self._team.require_equal_arrays("load", found.arrays)
-        params, state = self._run.arrays.tree.build(list(found.arrays.values()))
-        arrays = WholeSteps(self._step, params, state, found.progress)
-        self._run = _Run(arrays, found.epochs, found.steps)
+        params, state = self._tree.build(list(found.arrays.values()))
+        self._run = _Run(self._steps(params, state, found.progress), found.epochs, found.steps)
 
     def _fit(self, plan: Plan, progress: bool | None) -> None:
         batches, run = plan.data, self._run
@@ -278,7 +299,7 @@ class Trainer:
 
     def _measured(self, data: Batches) -> dict[str, float]:
         """The means of the metrics over the rows; each rank measures some of the batches."""
-        params, team = self._run.arrays.params, self._team
+        (params, _), team = self._whole(), self._team
 
         def own() -> dict[int, tuple[float, list[float]]]:
             return {

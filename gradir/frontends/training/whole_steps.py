@@ -87,11 +87,6 @@ class WholeSteps(Generic[Progress]):
         return self._kinds
 
     @property
-    def named(self) -> dict[str, Any]:
-        """The arrays by their paths; the next step writes them."""
-        return dict(zip(self._kinds, self.leaves, strict=True))
-
-    @property
     def leaves(self) -> Sequence[Any]:
         """The arrays; after a step that failed, computed again. The next step writes them."""
         now = self._now

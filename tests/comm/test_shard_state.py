@@ -42,7 +42,8 @@ def arguments(optimizer: Any) -> tuple[Any, Any, Array, Array]:
     params = {k: np.asarray(random.normal(size=s)) for k, s in shapes.items()}
     x = random.normal(size=(ROWS, 3))
     state = optimizer.init(params)
-    grown = [random.random(leaf.shape).astype(leaf.dtype) for leaf in flatten(state)[0]]
+    leaves: list[Array] = flatten(state)[0]
+    grown = [random.random(leaf.shape).astype(leaf.dtype) for leaf in leaves]
     return params, flatten(state)[1].build(grown), x, np.sin(x.sum(1))
 
 

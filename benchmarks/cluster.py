@@ -56,9 +56,10 @@ class Model:
 
     def arrays(self, seed: int = 0) -> tuple[dict[str, Array], Array, Array]:
         """Parameters, rows and labels."""
-        random, params = np.random.default_rng(seed), {}
+        random = np.random.default_rng(seed)
+        params: dict[str, Array] = {}
         for k, (a, b) in enumerate(zip(self.sizes, self.sizes[1:], strict=False)):
-            params[f"w{k}"] = random.normal(size=(b, a)).astype(np.float32) / np.float32(a**0.5)
+            params[f"w{k}"] = (random.normal(size=(b, a)) / a**0.5).astype(np.float32)
             params[f"b{k}"] = np.zeros(b, np.float32)
         x = random.normal(size=(self.batch, self.sizes[0])).astype(np.float32)
         return params, x, random.integers(0, self.sizes[-1], self.batch)
@@ -252,8 +253,9 @@ def plot(path: Path) -> None:
         for n in counts:
             module = module_of(model, n, sharded)
             name = "step_sharded_parallel" if sharded else "step_parallel"
-            network = {"latency": LATENCY, "bandwidth": BANDWIDTH}
-            found = comm.simulate(module, name, seconds=seconds, **network)
+            found = comm.simulate(
+                module, name, seconds=seconds, latency=LATENCY, bandwidth=BANDWIDTH
+            )
             at = float(np.log10(n))
             times.setdefault(sharded or "whole", []).append((at, found.total * 1e3))
             memory.setdefault(sharded or "whole", []).append((at, found.memory / 1e6))
@@ -266,7 +268,7 @@ def plot(path: Path) -> None:
 
 def main() -> None:
     """Run, or be a child that does."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ranks", default="2,4")
     parser.add_argument("--models", default=",".join(MODELS))

@@ -249,8 +249,9 @@ class PartOp(_PartOp):
     def numpy(self, x: Any) -> Any:
         world = current()
         self.located(lambda: self.check_ranks(world))
-        rank = self.located(lambda: world.rank(self.group))
-        return np.split(x, self.ranks, axis=self.axis)[rank]
+        rank: int = self.located(lambda: world.rank(self.group))
+        parts: list[Any] = np.split(x, self.ranks, axis=self.axis)
+        return parts[rank]
 
     def decompose(self, x: Value) -> Value:
         return DynamicSliceOp.on(x, *self._starts(x), sizes=shape_of(self.y.type))

@@ -53,6 +53,48 @@ def test_a_rank_that_fails_ends_all(program: str, said: str) -> None:
 
 
 @needs_mpi
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("exits", "all_reduce of float64[3]: rank 1 has ended, and this rank waits for it"),
+        ("exits_at_once", ""),
+        (
+            "branch_without",
+            "all_reduce of float64[2]: rank 1 has ended",
+        ),
+        (
+            "branch_of_another_kind",
+            "all ranks of group world must call the same, got all_reduce of float64[2] on rank 0 "
+            "and broadcast 0 of float64[2] on rank 1",
+        ),
+        (
+            "branch_of_another_shape",
+            "got all_reduce of float64[2] on rank 0 and all_reduce of float64[1] on rank 1",
+        ),
+        (
+            "branch_beside_python",
+            "got argument x: memref<2xf64> on rank 0 and argument x: memref<3",
+        ),
+    ],
+)
+def test_ranks_that_wait_in_vain_end_with_an_error(program: str, said: str) -> None:
+    start = time.monotonic()
+    done = run(2, program)
+    assert done.returncode != 0 and said in done.stderr
+    # the start of Python, and five seconds
+    assert time.monotonic() - start < 9
+
+
+@needs_mpi
+def test_a_wait_has_a_limit_and_a_rank_may_end_early() -> None:
+    start = time.monotonic()
+    done = on_ranks(2, str(PROGRAMS), "sleeps", seconds=1)
+    assert done.returncode != 0 and time.monotonic() - start < 12
+    assert "have not come within 1 seconds (GRADIR_COMM_TIMEOUT)" in done.stderr
+    assert passes(2, "ends_early") == ["well"]
+
+
+@needs_mpi
 def test_different_programs_are_refused_before_they_meet() -> None:
     done = run(2, "differs")
     assert done.returncode != 0

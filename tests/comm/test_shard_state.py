@@ -43,7 +43,7 @@ def arguments(optimizer: Any) -> tuple[Any, Any, Array, Array]:
     x = random.normal(size=(ROWS, 3))
     state = optimizer.init(params)
     leaves: list[Array] = flatten(state)[0]
-    grown = [random.random(leaf.shape).astype(leaf.dtype) for leaf in leaves]
+    grown: list[Any] = [np.asarray(random.random(a.shape), a.dtype) for a in leaves]
     return params, flatten(state)[1].build(grown), x, np.sin(x.sum(1))
 
 

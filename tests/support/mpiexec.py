@@ -15,7 +15,7 @@ needs_mpi = pytest.mark.skipif(find_spec("mpi4py") is None, reason="gradir[mpi] 
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
 
 
-def on_ranks(ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+def on_ranks(ranks: int, *arguments: str, seconds: int = 20) -> subprocess.CompletedProcess[str]:
     command = ["mpiexec"] if not MPIEXEC.exists() else [str(MPIEXEC)]
     return subprocess.run(
         [*command, "-n", str(ranks), sys.executable, *arguments],
@@ -23,5 +23,5 @@ def on_ranks(ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
         timeout=120,
-        env={**os.environ, "GRADIR_COMM_TIMEOUT": "20", "GRADIR_NUM_THREADS": "1"},
+        env={**os.environ, "GRADIR_COMM_TIMEOUT": str(seconds), "GRADIR_NUM_THREADS": "1"},
     )

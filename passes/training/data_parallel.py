@@ -9,12 +9,16 @@ written for; what depends on no shard is alike on all ranks, as parameters and s
 With `deterministic=S` the batch has S shards, of that type, and a rank S / ranks of them. The step
 takes them one after the other, and all sums are those of neighbours: so S shards give the same bits
 for any number of ranks.
+
+A comm.all_gather of the group `all_shards` is over all shards, of one rank and of several: so the
+row slices of a gradient come together, in two tensors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i64
@@ -25,7 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.array.reductions import widened
-from gradir.dialects.array.slicing import SliceOp
+from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.shapes import (
     element_of,
@@ -36,6 +40,7 @@ from gradir.dialects.base.shapes import (
     tensor,
 )
 from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.comm.collectives import AllGatherOp
 from gradir.dialects.comm.messages import RankOp
 from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.passes.analysis.regions import values_read
@@ -61,6 +66,7 @@ from gradir.passes.training.reduced_gradient import (
 
 TITLE = "gradir-data-parallel"
 BUCKET_BYTES = 1 << 22
+ALL_SHARDS = "all_shards"
 
 # Odd, and without a pattern: the keys of shards are far from each other, and from their neighbours.
 KEY_STEP = 0x1E3779B97F4A7C15
@@ -124,9 +130,13 @@ def _varying(source: FuncOp, arguments: Sequence[int]) -> set[SSAValue]:
     """The values that differ between shards, as if no gradient were averaged."""
     found: set[SSAValue] = {source.body.block.args[k] for k in arguments}
     for op in source.body.block.ops:
-        if not found.isdisjoint(values_read(op)):
+        if not found.isdisjoint(values_read(op)) and not _gathers_shards(op):
             found.update(op.results)
     return found
+
+
+def _gathers_shards(op: Operation) -> TypeGuard[AllGatherOp]:
+    return isinstance(op, AllGatherOp) and op.group == ALL_SHARDS
 
 
 def _gradient(
@@ -172,6 +182,8 @@ class _Step:
         for op in self.source.body.block.ops:
             if op is self.call:
                 self._gradients(module)
+            elif _gathers_shards(op):
+                self._gather(op)
             elif not isinstance(op, ReturnOp):
                 self._copy(op)
         self._return(local)
@@ -250,10 +262,28 @@ class _Step:
         if differs:
             self.varying.update(op.results)
 
+    def _gather(self, op: AllGatherOp) -> None:
+        """What all shards have, one behind the other."""
+        ranks, parts = self.reduction.ranks, self.reduction.parts
+        if op.ranks != ranks * parts:
+            raise PassError(
+                f"{TITLE}: {op.name}: ranks must be {ranks * parts}, the number of all shards, got "
+                f"{op.ranks}",
+                op,
+            )
+        emitter = self._emitter(op)
+        own = [emitter.value({**self.alike, **values}[op.x]) for values in self.of_shard]
+        line = ConcatOp.on(*own, axis=op.axis) if len(own) > 1 else own[0]
+        group = None if self.reduction.group == "world" else self.reduction.group
+        whole = AllGatherOp.on(line, axis=op.axis, ranks=ranks, group=group)
+        whole.named(op.y.name_hint)
+        self.alike[op.y] = whole.ssa
+
     def _gradients(self, module: ModuleOp) -> None:
         """The calls of the derivative: for the last shard, of its copy that averages."""
         alike = [o.type for o in self.call.operands if o not in self.varying]
-        places = gradient_places(self.callee, alike)
+        gathered = {k for k, result in enumerate(self.call.results) if _is_gathered(result)}
+        places = gradient_places(self.callee, alike, gathered)
         self._check_places(places)
         name = f"{self.callee.sym_name.data}_parallel"
         averaging = reduced_gradient(module, self.callee, places, self.reduction, name)
@@ -318,6 +348,12 @@ class _Step:
         made = ReturnOp(*(mapped[o] for o in last.operands))
         made.location = last.location
         self.block.add_op(made)
+
+
+def _is_gathered(result: SSAValue) -> bool:
+    """Whether a result is read, and that only to gather those of all shards."""
+    readers = [use.operation for use in result.uses]
+    return bool(readers) and all(_gathers_shards(op) for op in readers)
 
 
 def _whole(like: Value, number: int) -> Value:

@@ -7,7 +7,7 @@ parts (comm.part, by gradir-shard-state) each rank gets the mean of its part, by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -240,21 +240,27 @@ def _parts_together(
     return means
 
 
-def gradient_places(source: FuncOp, invariant: Sequence[Attribute]) -> list[int]:
+def gradient_places(
+    source: FuncOp, invariant: Sequence[Attribute], others: Container[int]
+) -> list[int]:
     """The results that are averaged: the gradients, and the floating numbers before them.
 
     The gradients are the last results, with the types of some of the operands that are alike on all
-    ranks, or in parts.
+    ranks, or in parts; `others` among them are not averaged.
     """
     results = returned(source)
     types = [value.type for value in results]
     first, left = len(types), list(invariant)
-    while first and (_divided(results[first - 1]) or types[first - 1] in left):
-        first -= 1
-        if _divided(results[first]) is None:
-            left.remove(types[first])
+    while first:
+        k = first - 1
+        if k not in others and _divided(results[k]) is None:
+            if types[k] not in left:
+                break
+            left.remove(types[k])
+        first = k
     numbers = [k for k in range(first) if _is_number(types[k])]
-    return [] if first == len(types) else [*numbers, *range(first, len(types))]
+    gradients = [k for k in range(first, len(types)) if k not in others]
+    return [] if first == len(types) else [*numbers, *gradients]
 
 
 def _is_number(type_: Attribute) -> bool:

@@ -33,7 +33,7 @@ BUSY = -1
 """What the start returns of a site that is started and not finished, by another thread."""
 IN_VAIN = -2
 """What `late` and `check` return where a call will not end well."""
-TESTS_A_YIELD, TESTS_A_QUESTION = 64, 1 << 15
+TESTS_A_YIELD, TESTS_A_QUESTION = 512, 1 << 15
 
 # Of gradir_op.h: the places of fields of gradir_call in bytes.
 _COUNTS, _GROUPS, _DATA = (8, 12), (16, 24), 64

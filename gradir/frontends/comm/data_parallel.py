@@ -10,6 +10,7 @@ from gradir.api import Module
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.frontends.comm.functions import WORLD, axis_size
 from gradir.frontends.comm.shards import RankMemory, Sharded, Shards, memory_of
+from gradir.frontends.optim.shards import shards as shards_of_step
 from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
 from gradir.frontends.tracing.spec import Spec, spec_of
 from gradir.frontends.tracing.trace import Traced, traced
@@ -81,7 +82,8 @@ class ParallelStep(Jitted):
             specs = self._shards.specs(tree)
             shown[:2] = tree.build(specs)
             parted = self._shards.places(tree, specs)
-        made = traced("data_parallel", self._function, shown, kwargs)
+        with shards_of_step(ranks * parts):
+            made = traced("data_parallel", self._function, shown, kwargs)
         by_position = made.arguments.children[0]
         places = {
             what: [k for n in numbers for k in by_position.places(n)]

@@ -42,8 +42,9 @@ def arguments(optimizer: Any) -> tuple[Any, Any, Array, Array]:
     params = {k: np.asarray(random.normal(size=s)) for k, s in shapes.items()}
     x = random.normal(size=(ROWS, 3))
     state = optimizer.init(params)
-    leaves: list[Array] = flatten(state)[0]
-    grown: list[Any] = [np.asarray(random.random(a.shape), a.dtype) for a in leaves]
+    grown: list[Any] = []
+    for leaf in flatten(state)[0]:
+        grown.append(np.asarray(random.random(np.shape(leaf)), leaf.dtype))
     return params, flatten(state)[1].build(grown), x, np.sin(x.sum(1))
 
 

@@ -154,11 +154,14 @@ def _place(value: SSAValue, order: dict[Operation, int]) -> int:
 
 
 def _buckets(members: Sequence[_Member], least: int) -> list[list[_Member]]:
-    """Neighbours in the order of the code, of one kind, of at least so many bytes."""
+    """Large values, and small neighbours in the order of the code, of one kind."""
     found: list[list[_Member]] = []
     open_: dict[tuple[Attribute, bool], list[_Member]] = {}
     for member in members:
         kind = element_of(sum_type(member.value.type)), member.is_part
+        if _bytes(member) >= least:  # alone it need not be copied
+            found.append([member])
+            continue
         bucket = open_.setdefault(kind, [])
         bucket.append(member)
         if sum(_bytes(each) for each in bucket) >= least:

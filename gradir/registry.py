@@ -43,6 +43,7 @@ PASSES: dict[str, str] = {
     "gradir-vmap": "gradir.passes.batch.vmap:VmapPass",
     "gradir-append-loss": "gradir.passes.training.append_loss:AppendLossPass",
     "gradir-bufferize": "gradir.passes.buffers.bufferize:BufferizePass",
+    "gradir-shard-state": "gradir.passes.training.shard_state:ShardStatePass",
     "gradir-data-parallel": "gradir.passes.training.data_parallel:DataParallelPass",
     "gradir-dce": "gradir.passes.cleanup.dce:DcePass",
     "gradir-decompose": "gradir.passes.cleanup.decompose:DecomposePass",

@@ -17,4 +17,4 @@ def along_axis(one: Batched) -> Sequence[Value]:
 
 
 register(in_front, CommOp)
-register(along_axis, collectives.AllGatherOp, collectives.ReduceScatterOp)
+register(along_axis, collectives.AllGatherOp, collectives.PartOp, collectives.ReduceScatterOp)

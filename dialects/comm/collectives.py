@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
-from xdsl.irdl import irdl_op_definition
+from xdsl.irdl import irdl_op_definition, traits_def
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import AstypeOp
+from gradir.dialects.array.dynamic_slices import DynamicSliceOp, DynamicUpdateSliceOp
 from gradir.dialects.array.movement import ReshapeOp
 from gradir.dialects.array.reductions import MaxOp, MinOp, narrowed, widened
 from gradir.dialects.array.slicing import SliceOp
@@ -26,6 +28,7 @@ from gradir.dialects.base.value import Value
 from gradir.dialects.building.gate import gated, zero_or_nan
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.comm.comm_op import CommOp, axis_of, moved, rank_of, ranks_of
+from gradir.dialects.comm.messages import RankOp
 from gradir.dialects.comm.worlds import current
 
 KINDS = ("sum", "mean", "max", "min")
@@ -203,17 +206,11 @@ class AllGatherOp(CommOp):
         return ReshapeOp.on(moved(parts, 0, self.axis), type=self.y.type)
 
 
-@irdl_op_definition
-class ReduceScatterOp(CommOp):
-    """The sum over all ranks of x, of which each rank gets its part of equal parts along `axis`.
+class _PartOp(CommOp):
+    """The base of ops that give each rank its part of equal parts along `axis`."""
 
-    f16 and bf16 are summed in f32.   vjp: all_gather of ct along `axis`
-    """
-
-    name = "comm.reduce_scatter"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis", *CommOp.ATTRIBUTES)
     SAME_TYPE: ClassVar[bool] = False
-    DOMAIN: ClassVar[str] = "number"
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
@@ -232,6 +229,50 @@ class ReduceScatterOp(CommOp):
     @property
     def axis(self) -> int:
         return axis_of(self.attributes, self.x.type)
+
+
+@irdl_op_definition
+class PartOp(_PartOp):
+    """This rank's part of x, of equal parts along `axis`; nothing is communicated.
+
+    Where x is alike on all ranks all_gather of the parts is x.
+
+    vjp: ct in its place, and 0 in the other parts
+    """
+
+    name = "comm.part"
+    traits = traits_def(Pure())
+
+    def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
+        return [DynamicUpdateSliceOp.on(x.full(0), ct, *self._starts(ct))]
+
+    def numpy(self, x: Any) -> Any:
+        world = current()
+        self.located(lambda: self.check_ranks(world))
+        rank: int = self.located(lambda: world.rank(self.group))
+        parts: list[Any] = np.split(x, self.ranks, axis=self.axis)
+        return parts[rank]
+
+    def decompose(self, x: Value) -> Value:
+        return DynamicSliceOp.on(x, *self._starts(x), sizes=shape_of(self.y.type))
+
+    def _starts(self, near: Value) -> list[Value]:
+        """Where this rank's part begins."""
+        emitter, group = near.emitter, self.attributes.get("group")
+        rank = emitter.value(emitter.insert(RankOp.of([], group=group)).y)
+        begin = rank * shape_of(self.y.type)[self.axis]
+        return [begin if d == self.axis else rank.full(0) for d in range(len(near.shape))]
+
+
+@irdl_op_definition
+class ReduceScatterOp(_PartOp):
+    """The sum over all ranks of x, of which each rank gets its part of equal parts along `axis`.
+
+    f16 and bf16 are summed in f32.   vjp: all_gather of ct along `axis`
+    """
+
+    name = "comm.reduce_scatter"
+    DOMAIN: ClassVar[str] = "number"
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [self.again(AllGatherOp, ct, axis=self.axis)]
@@ -254,5 +295,6 @@ OPS: tuple[type[CommOp], ...] = (
     ReduceOp,
     BroadcastOp,
     AllGatherOp,
+    PartOp,
     ReduceScatterOp,
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.utils.exceptions import VerifyException
@@ -20,10 +21,14 @@ from gradir.dialects.base.shapes import normalize_axis, shape_of
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import one_shape, require_elements
 from gradir.dialects.comm import worlds
-from gradir.dialects.grad.host_call import COLLECTIVE, LENT, STARTED, HostCallOp
+from gradir.dialects.grad.host_call import COLLECTIVE, IN_REGION, LENT, STARTED, HostCallOp
 
 LENDING = ("reduce", "reduce_scatter", "send", "permute")
 """The calls that read their operand until they end; others copy it first."""
+
+
+OF_ALL = ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "barrier")
+"""The calls that all ranks of a group make. In a loop or branch they look whether they all do."""
 
 
 class GroupOp(TensorOp):
@@ -54,7 +59,10 @@ class GroupOp(TensorOp):
     ) -> Sequence[SSAValue]:
         """The host call of this op with these words, as `gradir.runtime.collectives` reads them."""
         mode = LENT if words[0] in LENDING else STARTED
-        name = ":".join([f"{COLLECTIVE}{words[0]}", self.group, *map(str, words[1:])])
+        kind = f"{COLLECTIVE}{words[0]}"
+        if words[0] in OF_ALL and not isinstance(emitter.block.parent_op(), FuncOp):
+            kind += IN_REGION
+        name = ":".join([kind, self.group, *map(str, words[1:])])
         attributes: dict[str, Attribute] = {"callee": StringAttr(name), "exec": StringAttr(mode)}
         if not self.has_trait(OutsideEffect):
             attributes["pure"] = UnitAttr()

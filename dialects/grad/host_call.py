@@ -44,6 +44,8 @@ from gradir.dialects.grad.tape import is_floating
 STARTED, LENT = "started", "lent"
 COLLECTIVE = "comm."
 """How the names of the calls begin that ops of comm become."""
+IN_REGION = "?"
+"""Behind the kind in such a name: of a call in a loop or branch, where ranks may differ."""
 
 MODES = ("sync", "async", "cross_device")
 MODES_OF_CALLS = (*MODES, STARTED, LENT)

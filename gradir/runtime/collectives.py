@@ -7,11 +7,12 @@ all ranks compare their programs. In a process that is alone a collective is a c
 
 from __future__ import annotations
 
-import hashlib
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from gradir.codegen.text.library_calls import (
     BUSY,
     CALL_ARGUMENTS,
     FINISH_SYMBOL,
+    IN_VAIN,
     OPERAND,
     RESULT,
     SITE_WORDS,
@@ -27,7 +29,7 @@ from gradir.codegen.text.library_calls import (
     library_calls,
 )
 from gradir.dialects.comm.worlds import WorldError
-from gradir.dialects.grad.host_call import COLLECTIVE
+from gradir.dialects.grad.host_call import COLLECTIVE, IN_REGION
 from gradir.dialects.grad.host_functions import HostFunction
 from gradir.errors import CommError
 from gradir.runtime import jit, mpi
@@ -65,12 +67,20 @@ class Collective:
 
     def __init__(self, site: HostCallSite):
         kind, self.group, *words = _words(site)
+        # in a loop or branch; where there are others they may have come to another one
+        is_checked = kind.endswith(IN_REGION) and mpi.world().size(self.group) > 1
+        kind = kind.removesuffix(IN_REGION)
         inputs, outputs = ([spec_of("", t) for t in ts] for ts in (site.inputs, site.outputs))
         try:
             steps = _steps(kind, self.group, inputs, outputs, words)
         except (WorldError, CommError) as error:
             raise CommError(f"{site.place}: {error}") from None
-        self._words = steps.words()
+        self._words = steps.words(is_checked)
+        read = ", ".join(f"{spec.dtype}{list(spec.shape)}" for spec in inputs)
+        self._said = " ".join([kind, *words[1:], *(["of", read] if inputs else [])])
+        self._in_vain = ""
+        self._patience: mpi.Patience | None = None
+        _by_site[self._words.ctypes.data] = self
         functions = _functions()
         kept = self, steps
         native = NativeFunction(
@@ -84,6 +94,29 @@ class Collective:
         """Started, and not waited for."""
         return bool(self._words[SITE_WORDS.index("pending")])
 
+    def check(self) -> int:
+        """IN_VAIN unless all ranks of the group have come to a call of this kind and type."""
+        try:
+            others = mpi.agreed(self.group, self._said)
+        except CommError as error:
+            self._in_vain = str(error)
+            return IN_VAIN
+        if others is not None:
+            other = next(k for k, said in enumerate(others) if said != others[0])
+            self._in_vain = (
+                f"all ranks of group {self.group} must call the same, got {others[0]} on rank 0 "
+                f"and {others[other]} on rank {other}"
+            )
+        return 0 if others is None else IN_VAIN
+
+    def late(self, turn: int) -> int:
+        """What the native code asks while it waits: IN_VAIN where it is so."""
+        if turn == 1 or self._patience is None:
+            self._patience = mpi.patience(self.group, self._said)
+        failure = self._patience.failure()
+        self._in_vain = failure or ""
+        return 0 if failure is None else IN_VAIN
+
     def failure(self, code: int) -> str:
         """What a number means that its function has returned."""
         if code == BUSY:
@@ -91,6 +124,8 @@ class Collective:
                 "the program runs in another thread of this rank, or has failed there; collectives "
                 "are for one thread at a time"
             )
+        if code == IN_VAIN:
+            return self._in_vain
         return f"MPI has failed: {mpi.mpi().Get_error_string(code)}"
 
 
@@ -110,20 +145,22 @@ class _Steps:
         """Add a call, whose last argument will be the place of its request."""
         self.calls.append((name, [*arguments]))
 
-    def words(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def words(self, is_checked: bool) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The site."""
         size = mpi.mpi()._sizeof(mpi.mpi().Request) if self.calls else 0
         requests = np.zeros(max(len(self.calls) * size, 1), np.uint8)
         statuses = np.zeros(0, np.uint8)
-        wait = 0
+        test = 0
         if self.calls:
             statuses = np.zeros(len(self.calls) * mpi.mpi()._sizeof(mpi.mpi().Status), np.uint8)
-            wait = mpi.function_address("MPI_Waitall")
+            test = mpi.function_address("MPI_Testall")
         self.kept += [requests, statuses]
         first = {
             "copied": self.copied, "source": self.source, "place": self.place,
             "cleared": self.cleared, "calls": len(self.calls), "requests": len(self.calls),
-            "request_place": requests.ctypes.data, "statuses": statuses.ctypes.data, "wait": wait,
+            "request_place": requests.ctypes.data, "statuses": statuses.ctypes.data, "test": test,
+            "yield": library_function("sched_yield"), "late": _address(_late),
+            "check": _address(_check) if is_checked else 0,
             "pending": 0, "over": self.is_over or not self.calls,
         }  # fmt: skip
         found = [int(first[name]) for name in SITE_WORDS]
@@ -307,6 +344,32 @@ def _in_place() -> int:
     return int(mpi.mpi().IN_PLACE)
 
 
+_by_site: WeakValueDictionary[int, Collective] = WeakValueDictionary()
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64)
+def _late(site: int, turn: int) -> int:
+    return _asked(site, lambda of: of.late(turn))
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+def _check(site: int) -> int:
+    return _asked(site, Collective.check)
+
+
+def _asked(site: int, ask: Callable[[Collective], int]) -> int:
+    """What a call answers to native code; an exception, as of Ctrl-C, ends all ranks."""
+    try:
+        return ask(_by_site[site])
+    except BaseException as error:
+        mpi.end_all_ranks(error)
+        return IN_VAIN
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 @cache
 def _functions() -> dict[str, int]:
     """The addresses of the functions of all sites; their code lives as long as the process."""
@@ -323,12 +386,10 @@ def check_programs(program: CompiledProgram, group: str) -> None:
     """CommError unless all ranks of a group run programs with the same calls, on the same types."""
     if mpi.world().size(group) == 1:
         return
-    lines = _described(program)
-    digest = hashlib.sha256("\n".join(lines).encode()).digest()
-    found = mpi.gathered_in_time(group, digest, lambda: f"the first call of @{program.name}")
-    if all(each == found[0] for each in found):
+    texts = mpi.agreed(group, "\n".join(_described(program)))
+    if texts is None:
         return
-    every = mpi.communicator(group).allgather(lines)
+    every = [text.splitlines() for text in texts]
     other = next(k for k, each in enumerate(every) if each != every[0])
     longest = max(len(every[0]), len(every[other]))
     first, second = ([*every[k], *["nothing"] * longest] for k in (0, other))
@@ -344,7 +405,10 @@ def _described(program: CompiledProgram) -> list[str]:
     parameters = [("argument", p) for p in program.inputs] + [
         ("result", p) for p in program.results
     ]
-    lines = [f"@{program.name}", *(f"{what} {p.name}: {p.type}" for what, p in parameters)]
+    lines = [
+        f"the first call of @{program.name}",
+        *(f"{what} {p.name}: {p.type}" for what, p in parameters),
+    ]
     for site in program.host_calls:
         if is_collective(site):
             types = ", ".join(map(str, site.inputs))

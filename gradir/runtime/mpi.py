@@ -6,22 +6,27 @@ mpi4py.MPI, is a rank of MPI's world; any other is alone, and nothing of MPI is 
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import hashlib
 import os
+import pickle
 import sys
 import time
-from collections.abc import Callable, Sequence
-from functools import cache
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib import import_module
+from itertools import accumulate, pairwise
 from typing import Any, NoReturn
 
 from gradir.dialects.comm.worlds import Alone, World, WorldError
 from gradir.errors import CommError
+from gradir.runtime.patience import Patience, begin, leave
 
 LAUNCHERS = ("PMI_SIZE", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")
 """Variables that launchers set for the processes they start."""
-
-TIMEOUT_VARIABLE = "GRADIR_COMM_TIMEOUT"
 
 
 def is_launched() -> bool:
@@ -78,27 +83,94 @@ def end_all_ranks(error: BaseException) -> None:
             _abort(mpi())
 
 
-_groups: dict[str, Any] = {}
+@dataclass(frozen=True)
+class _Group:
+    """A group's communicators: of programs, and of what ranks agree on beside them."""
+
+    data: Any
+    control: Any
+
+    @cached_property
+    def members(self) -> list[int]:
+        """The numbers of its ranks in the world."""
+        everyone = mpi().COMM_WORLD.group
+        return self.data.group.Translate_ranks(list(range(self.data.size)), everyone)
+
+
+_groups: dict[str, _Group] = {}
+
+
+def _group(name: str) -> _Group:
+    if name not in _groups and name == "world":
+        _groups[name] = _begin()
+    if name not in _groups:
+        known = ", ".join(["world", *(g for g in _groups if g != "world")])
+        raise WorldError(f"there is no group {name}; groups: {known}")
+    found = _groups[name]
+    if found.data == mpi().COMM_NULL:
+        raise WorldError(f"rank {mpi().COMM_WORLD.rank} is not in group {name}")
+    return found
+
+
+def _begin() -> _Group:
+    """The world's communicators, which all ranks make at their first use."""
+    everyone = mpi().COMM_WORLD
+    patience = Patience("the first use of gradir.comm", "world", lambda: ())
+    made: list[Any] = []
+    for _ in range(3):
+        copy, request = everyone.Idup()
+        patience.wait(request.Test)
+        made.append(copy)
+    data, control, ends = made
+    if everyone.size > 1:
+        begin(control)
+        atexit.register(lambda: None if mpi().Is_finalized() else leave(ends))
+    return _Group(data, control)
 
 
 def communicator(group: str) -> Any:
     """The communicator of a group, whose messages meet no others; WorldError for an unknown one."""
-    if group not in _groups and group == "world":
-        _groups[group] = mpi().COMM_WORLD.Dup()
-    if group not in _groups:
-        known = ", ".join(["world", *(g for g in _groups if g != "world")])
-        raise WorldError(f"there is no group {group}; groups: {known}")
-    found = _groups[group]
-    if found == mpi().COMM_NULL:
-        raise WorldError(f"rank {mpi().COMM_WORLD.rank} is not in group {group}")
-    return found
+    return _group(group).data
+
+
+def patience(group: str, what: str) -> Patience:
+    """A wait for the ranks of a group."""
+    found = _group(group)
+    return Patience(what, group, lambda: found.members)
 
 
 def add_group(name: str, ranks: Sequence[int]) -> None:
     """Make a group of some ranks of the world; all ranks call it."""
-    world = communicator("world")
-    chosen = world.group.Incl(list(ranks))
-    _groups[name] = world.Create(chosen)
+    everyone = _group("world").control
+    chosen = everyone.group.Incl(list(ranks))
+    _groups[name] = _Group(everyone.Create(chosen), everyone.Create(chosen))
+
+
+def agreed(group: str, said: str) -> list[str] | None:
+    """What all ranks of a group say where it differs, by rank; None where it is the same.
+
+    Ranks meet here, and nowhere else, before they exchange what needs them to agree.
+    """
+    number = int.from_bytes(hashlib.sha256(said.encode()).digest()[:7])
+    pair = array("q", [number, -number])
+    comm = _group(group).control
+    request = comm.Iallreduce(mpi().IN_PLACE, [pair, mpi().INT64_T], mpi().MAX)
+    patience(group, said.splitlines()[0]).wait(request.Test)
+    if pair[0] == -pair[1]:
+        return None
+    return [text.decode() for text in _all_gathered(group, said.encode())]
+
+
+def _all_gathered(group: str, given: bytes) -> list[bytes]:
+    """The bytes of all ranks, which have agreed on that they gather."""
+    comm, waiting = _group(group).control, patience(group, "what all ranks give")
+    lengths = array("q", [0] * comm.size)
+    own = array("q", [len(given)])
+    waiting.wait(comm.Iallgather([own, mpi().INT64_T], [lengths, mpi().INT64_T]).Test)
+    received = bytearray(sum(lengths))
+    waiting.wait(comm.Iallgatherv(given, [received, list(lengths), mpi().BYTE]).Test)
+    ends = list(accumulate(lengths, initial=0))
+    return [bytes(received[a:b]) for a, b in pairwise(ends)]
 
 
 class MpiWorld:
@@ -111,15 +183,26 @@ class MpiWorld:
         return communicator(group).size
 
     def gather(self, group: str, said: str, value: Any) -> Sequence[tuple[str, Any]]:
-        return communicator(group).allgather((said, value))
+        others = agreed(group, said)
+        if others is not None:
+            return [(other, None) for other in others]
+        every = _all_gathered(group, pickle.dumps(value))
+        return [(said, pickle.loads(each)) for each in every]
 
     def send(self, group: str, target: int, said: str, value: Any) -> None:
         # kept alive by mpi4py until it is done
         communicator(group).isend((said, value), dest=target)
 
     def receive(self, group: str, source: int, said: str) -> tuple[str, Any]:
-        del said
-        return communicator(group).recv(source=source)
+        comm, found = communicator(group), list[Any]()
+        what = f"a message from rank {source}, {said}"
+        patience(group, what).wait(lambda: _add(found, comm.improbe(source)))
+        return found[0].recv()
+
+
+def _add(found: list[Any], message: Any) -> bool:
+    found.extend([] if message is None else [message])
+    return bool(found)
 
 
 @cache
@@ -141,23 +224,3 @@ def function_address(name: str) -> int:
 def handle(of: Any) -> int:
     """A communicator, type or operation as C passes it: an int or a pointer."""
     return mpi()._handleof(of)
-
-
-def gathered_in_time(group: str, said: bytes, what: Callable[[], str]) -> list[bytes]:
-    """The bytes that all ranks of a group give; CommError where some do not within the time limit.
-
-    GRADIR_COMM_TIMEOUT is that limit in seconds, 300 by default. `what` says what they are for.
-    """
-    found = communicator(group)
-    limit = float(os.environ.get(TIMEOUT_VARIABLE, "300"))
-    received = bytearray(len(said) * found.size)
-    request = found.Iallgather(said, received)
-    start = time.monotonic()
-    while not request.Test():
-        if time.monotonic() - start > limit:
-            raise CommError(
-                f"{what()}: other ranks of group {group} than {found.rank} have not come within "
-                f"{limit:g} seconds ({TIMEOUT_VARIABLE})"
-            )
-        time.sleep(0.0002)
-    return [bytes(received[k : k + len(said)]) for k in range(0, len(received), len(said))]

@@ -20,7 +20,7 @@ from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.interfaces import is_terminator
 from gradir.dialects.grad.host_call import HostCallOp
 from gradir.dialects.loopnest.loopnest import ForallOp, LoopOp, ViewOp
-from gradir.passes.analysis.live_bytes import Memory
+from gradir.passes.analysis.live_bytes import Memory, bytes_of
 from gradir.passes.cleanup.dead_code import blocks_inside_out, is_only_block
 
 
@@ -68,36 +68,64 @@ def is_started(op: Operation) -> bool:
 
 
 def waiting_order(memory: Memory, order: Sequence[Operation]) -> list[Operation]:
-    """What depends on a started call is put off until an op that stays needs it, or to the end."""
-    made: list[Operation] = []
-    waiting: dict[Operation, None] = {}
-    late: set[SSAValue] = set()
+    """What depends on a started call is put off until an op that stays needs it, or to the end.
 
-    def run(op: Operation) -> None:
+    Of calls whose results are larger than their operands, as all_gather's, two are under way: where
+    a third starts, the readers of the first run.
+    """
+    made = _Waiting(memory)
+    for op in order:
+        if is_free_to_move(op) and not made.late.isdisjoint(memory.operands(op)):
+            made.put_off(op)
+            continue
+        if op is order[-1]:
+            made.run_all(list(made.waiting))
+        if is_started(op):
+            made.start(op)
+        made.run(op)
+    return made.order
+
+
+class _Waiting:
+    """An order in the making: ops that are put off, and the values that come late."""
+
+    def __init__(self, memory: Memory):
+        self.memory = memory
+        self.order: list[Operation] = []
+        self.waiting: dict[Operation, None] = {}
+        self.late: set[SSAValue] = set()
+        self._growing: list[Operation] = []
+
+    def put_off(self, op: Operation) -> None:
+        self.waiting[op] = None
+        self.late.update(op.results)
+
+    def start(self, call: Operation) -> None:
+        """A call is to be started."""
+        self.late.update(call.results)
+        if self.memory.made(call) > sum(map(bytes_of, call.operands)) > 0:
+            self._growing.append(call)
+            for before in self._growing[-3:-2]:
+                readers = self.memory.readers
+                self.run_all([op for r in before.results for op in readers.get(r, ())])
+
+    def run_all(self, ops: Sequence[Operation]) -> None:
+        """Append those of some ops that are put off."""
+        for op in ops:
+            if op in self.waiting:
+                self.run(op)
+
+    def run(self, op: Operation) -> None:
         """Append an op behind those put off that it needs."""
         stack = [op]
         while stack:
-            needed = [v.owner for v in memory.operands(stack[-1])]
-            missing = [o for o in needed if isinstance(o, Operation) and o in waiting]
+            needed = [v.owner for v in self.memory.operands(stack[-1])]
+            missing = [o for o in needed if isinstance(o, Operation) and o in self.waiting]
             if missing:
                 stack += missing[:1]
                 continue
-            waiting.pop(stack[-1], None)
-            made.append(stack.pop())
-
-    for op in order:
-        if is_free_to_move(op) and not late.isdisjoint(memory.operands(op)):
-            waiting[op] = None
-            late.update(op.results)
-            continue
-        if op is order[-1]:
-            for other in list(waiting):
-                if other in waiting:
-                    run(other)
-        run(op)
-        if is_started(op):
-            late.update(op.results)
-    return made
+            self.waiting.pop(stack[-1], None)
+            self.order.append(stack.pop())
 
 
 def is_free_to_move(op: Operation) -> bool:

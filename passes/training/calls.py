@@ -6,22 +6,28 @@ derivative for all callers. Compilation inlines them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attribute_names import NAME_ATTRIBUTE
 from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.shapes import element_of, is_float, is_scalar, is_tensor, shape_of
 from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.comm.comm_op import group_of
 from gradir.passes.analysis.arguments import TIES, tie
 from gradir.passes.analysis.call_graph import functions_by_name, only_block
 from gradir.passes.analysis.effects import check_arguments
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.derived import function_around
 from gradir.passes.differentiate.program import Program
+from gradir.passes.differentiate.selectors import Selector, argument_or_name
+
+DERIVATIVE = re.compile(r"_(grad|vjp)(_\d+)?$")
 
 
 class Caller:
@@ -149,3 +155,45 @@ def argument_name(function: FuncOp, index: int) -> str:
     argument = function.body.block.args[index]
     hint = "" if argument.name_hint is None else f" ({value_name(argument)})"
     return f"argument {index}{hint} of {symbol(function)}"
+
+
+def selected_arguments(
+    title: str, what: str, source: FuncOp, given: Sequence[Selector]
+) -> list[int]:
+    """The numbers of arguments that are given by index or name."""
+    attributes = argument_attributes(source)
+    found: list[int] = []
+    for selector in given:
+        value = argument_or_name(what, source, selector, attributes).value
+        if not isinstance(value, BlockArgument):
+            raise PassError(f"{title}: {what} must be arguments, got {selector!r}", value)
+        found.append(value.index)
+    return found
+
+
+def check_group(title: str, source: FuncOp, group: str) -> None:
+    """PassError unless it can be the name of a group of ranks."""
+    try:
+        group_of({"group": StringAttr(group)})
+    except VerifyException as error:
+        raise PassError(f"{title}: {error}", source) from None
+
+
+def derivative_call(
+    title: str, source: FuncOp, calls: Sequence[CallOp], name: str | None, which: str = ""
+) -> CallOp:
+    """The one call of a derivative's function: of @name, or of one named like gradir-gradient's."""
+    wanted = [op for op in calls if _is_wanted(op.callee.string_value(), name)]
+    if len(wanted) == 1:
+        return wanted[0]
+    names = ", ".join(f"@{op.callee.string_value()}" for op in calls) or "none"
+    what = "of a function named _grad or _vjp" if name is None else f"of @{name}"
+    raise PassError(
+        f"{title}: {symbol(source)} must have one call {what}{which}, got {names}; name the "
+        "derivative's function with call=",
+        source,
+    )
+
+
+def _is_wanted(callee: str, name: str | None) -> bool:
+    return callee == name if name is not None else DERIVATIVE.search(callee) is not None

@@ -9,16 +9,19 @@ written for; what depends on no shard is alike on all ranks, as parameters and s
 With `deterministic=S` the batch has S shards, of that type, and a rank S / ranks of them. The step
 takes them one after the other, and all sums are those of neighbours: so S shards give the same bits
 for any number of ranks.
+
+A comm.all_gather of the group `all_shards` is over all shards, of one rank and of several: so the
+row slices of a gradient come together, in two tensors.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -26,7 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.creation import FullOp
 from gradir.dialects.array.reductions import widened
-from gradir.dialects.array.slicing import SliceOp
+from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.shapes import (
     element_of,
@@ -37,24 +40,33 @@ from gradir.dialects.base.shapes import (
     tensor,
 )
 from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.comm.comm_op import group_of
+from gradir.dialects.comm.collectives import AllGatherOp
 from gradir.dialects.comm.messages import RankOp
 from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.passes.analysis.regions import values_read
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.derived import function_around
-from gradir.passes.differentiate.selectors import Selector, argument_or_name
-from gradir.passes.training.calls import argument_name, callable_named, end_of, symbol
+from gradir.passes.differentiate.selectors import Selector
+from gradir.passes.training.calls import (
+    argument_name,
+    callable_named,
+    check_group,
+    derivative_call,
+    end_of,
+    selected_arguments,
+    symbol,
+)
 from gradir.passes.training.reduced_gradient import (
     Reduction,
     gradient_places,
     partial_count,
     reduced_gradient,
+    whole_gradient,
 )
 
 TITLE = "gradir-data-parallel"
-DERIVATIVE = re.compile(r"_(grad|vjp)(_\d+)?$")
 BUCKET_BYTES = 1 << 22
+ALL_SHARDS = "all_shards"
 
 # Odd, and without a pattern: the keys of shards are far from each other, and from their neighbours.
 KEY_STEP = 0x1E3779B97F4A7C15
@@ -84,9 +96,10 @@ def data_parallel(
     source = callable_named(module, function)
     parts = _parts(source, ranks, deterministic)
     reduction = Reduction(group, ranks, parts, deterministic is not None, bucket_bytes)
-    _check_group(source, group)
+    check_group(TITLE, source, group)
     split, folded = (
-        _arguments(source, what, given) for what, given in (("shards", shards), ("keys", keys))
+        selected_arguments(TITLE, what, source, given)
+        for what, given in (("shards", shards), ("keys", keys))
     )
     if not split:
         raise PassError(f"{TITLE}: shards: {symbol(source)} must have a shard, got none", source)
@@ -113,31 +126,17 @@ def _parts(source: FuncOp, ranks: int, shards: int | None) -> int:
     return parts
 
 
-def _check_group(source: FuncOp, group: str) -> None:
-    try:
-        group_of({"group": StringAttr(group)})
-    except VerifyException as error:
-        raise PassError(f"{TITLE}: {error}", source) from None
-
-
-def _arguments(source: FuncOp, what: str, given: Sequence[Selector]) -> list[int]:
-    attributes = argument_attributes(source)
-    found: list[int] = []
-    for selector in given:
-        value = argument_or_name(what, source, selector, attributes).value
-        if not isinstance(value, BlockArgument):
-            raise PassError(f"{TITLE}: {what} must be arguments, got {selector!r}", value)
-        found.append(value.index)
-    return found
-
-
 def _varying(source: FuncOp, arguments: Sequence[int]) -> set[SSAValue]:
     """The values that differ between shards, as if no gradient were averaged."""
     found: set[SSAValue] = {source.body.block.args[k] for k in arguments}
     for op in source.body.block.ops:
-        if not found.isdisjoint(values_read(op)):
+        if not found.isdisjoint(values_read(op)) and not _gathers_shards(op):
             found.update(op.results)
     return found
+
+
+def _gathers_shards(op: Operation) -> TypeGuard[AllGatherOp]:
+    return isinstance(op, AllGatherOp) and op.group == ALL_SHARDS
 
 
 def _gradient(
@@ -149,21 +148,8 @@ def _gradient(
         for op in source.body.block.ops
         if isinstance(op, CallOp) and not varying.isdisjoint(op.operands)
     ]
-    wanted = [op for op in calls if _is_wanted(op.callee.string_value(), name)]
-    if len(wanted) != 1:
-        names = ", ".join(f"@{op.callee.string_value()}" for op in calls) or "none"
-        what = "of a function named _grad or _vjp" if name is None else f"of @{name}"
-        raise PassError(
-            f"{TITLE}: {symbol(source)} must have one call {what} that reads shards, got {names}; "
-            "name the derivative's function with call=",
-            source,
-        )
-    found = functions_by_name(module)[wanted[0].callee.string_value()]
-    return wanted[0], found
-
-
-def _is_wanted(callee: str, name: str | None) -> bool:
-    return callee == name if name is not None else DERIVATIVE.search(callee) is not None
+    wanted = derivative_call(TITLE, source, calls, name, " that reads shards")
+    return wanted, functions_by_name(module)[wanted.callee.string_value()]
 
 
 class _Step:
@@ -196,6 +182,8 @@ class _Step:
         for op in self.source.body.block.ops:
             if op is self.call:
                 self._gradients(module)
+            elif _gathers_shards(op):
+                self._gather(op)
             elif not isinstance(op, ReturnOp):
                 self._copy(op)
         self._return(local)
@@ -274,16 +262,37 @@ class _Step:
         if differs:
             self.varying.update(op.results)
 
+    def _gather(self, op: AllGatherOp) -> None:
+        """What all shards have, one behind the other."""
+        ranks, parts = self.reduction.ranks, self.reduction.parts
+        if op.ranks != ranks * parts:
+            raise PassError(
+                f"{TITLE}: {op.name}: ranks must be {ranks * parts}, the number of all shards, got "
+                f"{op.ranks}",
+                op,
+            )
+        emitter = self._emitter(op)
+        own = [emitter.value({**self.alike, **values}[op.x]) for values in self.of_shard]
+        line = ConcatOp.on(*own, axis=op.axis) if len(own) > 1 else own[0]
+        group = None if self.reduction.group == "world" else self.reduction.group
+        whole = AllGatherOp.on(line, axis=op.axis, ranks=ranks, group=group)
+        whole.named(op.y.name_hint)
+        self.alike[op.y] = whole.ssa
+
     def _gradients(self, module: ModuleOp) -> None:
         """The calls of the derivative: for the last shard, of its copy that averages."""
         alike = [o.type for o in self.call.operands if o not in self.varying]
-        places = gradient_places(self.callee, alike)
+        gathered = {k for k, result in enumerate(self.call.results) if _is_gathered(result)}
+        places = gradient_places(self.callee, alike, gathered)
         self._check_places(places)
         name = f"{self.callee.sym_name.data}_parallel"
         averaging = reduced_gradient(module, self.callee, places, self.reduction, name)
+        whole = self.callee
+        if len(self.of_shard) > 1:
+            whole = whole_gradient(module, whole, places, f"{self.callee.sym_name.data}_whole")
         sums = _Sums()
         for values in self.of_shard[:-1]:
-            found = self._called(self.callee, self._operands(values))
+            found = self._called(whole, self._operands(values))
             values.update(zip(self.call.results, found, strict=True))
             emitter = self._emitter(self.call)
             sums.add([widened(emitter.value(found[k])) for k in places])
@@ -339,6 +348,12 @@ class _Step:
         made = ReturnOp(*(mapped[o] for o in last.operands))
         made.location = last.location
         self.block.add_op(made)
+
+
+def _is_gathered(result: SSAValue) -> bool:
+    """Whether a result is read, and that only to gather those of all shards."""
+    readers = [use.operation for use in result.uses]
+    return bool(readers) and all(_gathers_shards(op) for op in readers)
 
 
 def _whole(like: Value, number: int) -> Value:

@@ -1,12 +1,13 @@
 """gradir-data-parallel: a derivative's function whose gradients are averaged over all shards.
 
 The reductions stand in its body, each behind the code that makes the last gradient of its bucket,
-in the order of that code: communication begins while the backward code goes on.
+in the order of that code: communication begins while the backward code goes on. Of a gradient in
+parts (comm.part, by gradir-shard-state) each rank gets the mean of its part, by reduce_scatter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -19,7 +20,8 @@ from gradir.dialects.array.reductions import narrowed, widened
 from gradir.dialects.array.slicing import ConcatOp, SliceOp
 from gradir.dialects.base.shapes import byte_size, element_of, is_float, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.comm.collectives import AllReduceOp
+from gradir.dialects.comm.collectives import AllReduceOp, PartOp, ReduceScatterOp
+from gradir.passes.cleanup.dead_code import remove_dead_ops
 from gradir.passes.differentiate.derived import function_around
 from gradir.passes.training.calls import returned
 
@@ -39,10 +41,22 @@ class Reduction:
 
     def mean(self, total: Value, type_: Attribute) -> Value:
         """The mean over all shards, from the sum over those of this rank."""
-        group = None if self.group == "world" else self.group
         ordered = True if self.is_ordered else None
-        summed = AllReduceOp.on(total, ranks=self.ranks, group=group, ordered=ordered)
+        summed = AllReduceOp.on(total, ranks=self.ranks, group=self._named, ordered=ordered)
         return narrowed(summed / (self.ranks * self.parts), type_)
+
+    def mean_of_part(self, total: Value, type_: Attribute) -> Value:
+        """This rank's part, along axis 0, of the mean."""
+        summed = ReduceScatterOp.on(total, axis=0, ranks=self.ranks, group=self._named)
+        return narrowed(summed / (self.ranks * self.parts), type_)
+
+    def part(self, whole: Value) -> Value:
+        """This rank's part of what all ranks have."""
+        return PartOp.on(whole, axis=0, ranks=self.ranks, group=self._named)
+
+    @property
+    def _named(self) -> str | None:
+        return None if self.group == "world" else self.group
 
 
 def reduced_gradient(
@@ -57,15 +71,17 @@ def reduced_gradient(
     block = copy.body.detach_block(0)
     last = block.last_op
     assert last is not None
-    earlier = _partials(block, [last.operands[k] for k in places], reduction.parts)
+    values = [_divided(last.operands[k]) or last.operands[k] for k in places]
+    earlier = _partials(block, values, reduction.parts)
     order = {op: k for k, op in enumerate(block.ops)}
     members = [
-        _Member(k, last.operands[k], _place(last.operands[k], order), parts)
-        for k, parts in zip(places, earlier, strict=True)
+        _Member(k, value, _place(value, order), parts, value is not last.operands[k])
+        for k, value, parts in zip(places, values, earlier, strict=True)
     ]
     members.sort(key=lambda member: member.place)
     for bucket in _buckets(members, reduction.bucket_bytes):
         _reduce(block, bucket, reduction, last)
+    remove_dead_ops(block)  # the parts of this rank's own gradients
     attributes = [dict(a.data) for a in source.arg_attrs or ()]
     made = function_around(name, block, attributes)
     made.location = source.location
@@ -75,12 +91,40 @@ def reduced_gradient(
 
 @dataclass(frozen=True)
 class _Member:
-    """A result: its place, its value, the number of the op that makes it, and partial sums."""
+    """A result: its place, its value, the number of the op that makes it, and partial sums.
+
+    `is_part`: the result is this rank's part of the value.
+    """
 
     index: int
     value: SSAValue
     place: int
     earlier: Sequence[SSAValue]
+    is_part: bool
+
+
+def _divided(result: SSAValue) -> SSAValue | None:
+    """What a result is a part of, in a line; None for one that is whole."""
+    owner = result.owner
+    return owner.x if isinstance(owner, PartOp) and len(shape_of(owner.x.type)) == 1 else None
+
+
+def whole_gradient(module: ModuleOp, source: FuncOp, places: Sequence[int], name: str) -> FuncOp:
+    """Add a copy of a function without parts: its results at `places` are what these are parts of.
+
+    A function that has none is itself.
+    """
+    if all(_divided(value) is None for value in returned(source)):
+        return source
+    block = source.clone().body.detach_block(0)
+    last = block.last_op
+    assert last is not None
+    for k in places:
+        last.operands[k] = _divided(last.operands[k]) or last.operands[k]
+    made = function_around(name, block, [dict(a.data) for a in source.arg_attrs or ()])
+    made.location = source.location
+    module.body.block.insert_op_after(made, source)
+    return made
 
 
 def partial_count(parts: int) -> int:
@@ -110,15 +154,18 @@ def _place(value: SSAValue, order: dict[Operation, int]) -> int:
 
 
 def _buckets(members: Sequence[_Member], least: int) -> list[list[_Member]]:
-    """Neighbours in the order of the code, of one element type, of at least so many bytes."""
+    """Large values, and small neighbours in the order of the code, of one kind."""
     found: list[list[_Member]] = []
-    open_: dict[Attribute, list[_Member]] = {}
+    open_: dict[tuple[Attribute, bool], list[_Member]] = {}
     for member in members:
-        element = element_of(sum_type(member.value.type))
-        bucket = open_.setdefault(element, [])
+        kind = element_of(sum_type(member.value.type)), member.is_part
+        if _bytes(member) >= least:  # alone it need not be copied
+            found.append([member])
+            continue
+        bucket = open_.setdefault(kind, [])
         bucket.append(member)
         if sum(_bytes(each) for each in bucket) >= least:
-            found.append(open_.pop(element))
+            found.append(open_.pop(kind))
     return [*found, *open_.values()]
 
 
@@ -133,12 +180,17 @@ def _reduce(block: Block, bucket: Sequence[_Member], reduction: Reduction, last:
     behind = value.op.next_op if isinstance(value, OpResult) else block.first_op
     emitter = Emitter(block, last.location, before=behind)
     totals = [_total(emitter, member) for member in bucket]
-    if len(totals) == 1:
-        means = [reduction.mean(totals[0], bucket[0].value.type)]
+    is_part = bucket[0].is_part
+    if is_part and not reduction.is_ordered:
+        means = _parts_together(totals, bucket, reduction)
     else:
-        means = _together(totals, bucket, reduction)
+        if len(totals) == 1:
+            means = [reduction.mean(totals[0], bucket[0].value.type)]
+        else:
+            means = _together(totals, bucket, reduction)
+        means = [reduction.part(mean) for mean in means] if is_part else means
     for member, mean in zip(bucket, means, strict=True):
-        mean.named(member.value.name_hint)
+        mean.named(last.operands[member.index].name_hint)
         last.operands[member.index] = mean.ssa
 
 
@@ -169,19 +221,49 @@ def _together(
     return means
 
 
-def gradient_places(source: FuncOp, invariant: Sequence[Attribute]) -> list[int]:
+def _parts_together(
+    totals: Sequence[Value], bucket: Sequence[_Member], reduction: Reduction
+) -> list[Value]:
+    """This rank's parts of the means of several values, by one reduction: a row for each rank."""
+    rows = [
+        ReshapeOp.on(total, type=tensor([reduction.ranks, n // reduction.ranks], total.element))
+        for total in totals
+        for n in total.shape
+    ]
+    line = ConcatOp.on(*rows, axis=1) if len(rows) > 1 else rows[0]
+    mean = reduction.mean_of_part(line, tensor([1, line.shape[1]], line.element))
+    means: list[Value] = []
+    start = 0
+    for row, member in zip(rows, bucket, strict=True):
+        stop = start + row.shape[1]
+        part = SliceOp.on(mean, start=[0, start], stop=[1, stop])
+        shaped = ReshapeOp.on(part, type=tensor([row.shape[1]], row.element))
+        means.append(narrowed(shaped, tensor([row.shape[1]], element_of(member.value.type))))
+        start = stop
+    return means
+
+
+def gradient_places(
+    source: FuncOp, invariant: Sequence[Attribute], others: Container[int]
+) -> list[int]:
     """The results that are averaged: the gradients, and the floating numbers before them.
 
     The gradients are the last results, with the types of some of the operands that are alike on all
-    ranks.
+    ranks, or in parts; `others` among them are not averaged.
     """
-    types = [value.type for value in returned(source)]
+    results = returned(source)
+    types = [value.type for value in results]
     first, left = len(types), list(invariant)
-    while first and types[first - 1] in left:
-        first -= 1
-        left.remove(types[first])
+    while first:
+        k = first - 1
+        if k not in others and _divided(results[k]) is None:
+            if types[k] not in left:
+                break
+            left.remove(types[k])
+        first = k
     numbers = [k for k in range(first) if _is_number(types[k])]
-    return [] if first == len(types) else [*numbers, *range(first, len(types))]
+    gradients = [k for k in range(first, len(types)) if k not in others]
+    return [] if first == len(types) else [*numbers, *gradients]
 
 
 def _is_number(type_: Attribute) -> bool:

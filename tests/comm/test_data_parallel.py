@@ -12,6 +12,8 @@ import gradir.nn as nn
 import gradir.numpy as gnp
 from gradir import comm, optim
 from gradir.errors import ArgumentError, PassError, TraceError
+from gradir.frontends.optim.shards import shards as shards_of_step
+from gradir.frontends.tracing.trees import flatten
 
 Array = np.ndarray[Any, Any]
 ROWS = 8
@@ -164,3 +166,48 @@ def test_mistakes() -> None:
         gradir.jit(lambda *args: comm.data_parallel(made)(*args))(*args)
     with pytest.raises(PassError, match="must have one call of a function named _grad or _vjp"):
         comm.data_parallel(total)(params, (), x)
+
+
+def of_rows(params: Any, ids: Any, y: Any) -> Any:
+    return gnp.mean((gnp.sum(params["table"][ids], axis=1) * params["s"] - y) ** 2)
+
+
+SPARSE = {"sgd": optim.sgd(0.1), "lazy": optim.adam(0.1, lazy=True), "adagrad": optim.adagrad(0.1)}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_row_slices_are_gathered(name: str) -> None:
+    """The same ids in several shards, which add up; equal bits with `deterministic`."""
+    optimizer, random = SPARSE[name], np.random.default_rng(0)
+    params = {"table": random.normal(size=(10, 3)), "s": np.array(0.5)}
+    ids, y = random.integers(0, 6, ROWS), random.normal(size=ROWS)
+    state = optimizer.init(params)
+    step = optim.train_step(of_rows, optimizer, sparse={"table": True, "s": False})
+    want, _ = flatten(step(params, state, ids, y))
+    leaves, _ = flatten((params, state))
+    with shards_of_step(4):
+        traced = gradir.trace(step, params, state, ids[: ROWS // 4], y[: ROWS // 4])
+    options = f"function=step shards={len(leaves)},{len(leaves) + 1}"
+    found: set[bytes] = set()
+    for ranks in (2, 4):
+        module = traced.run_passes(
+            f"gradir-data-parallel{{{options} ranks={ranks} deterministic=4}}"
+        )
+        parts = zip(np.split(ids, ranks), np.split(y, ranks), strict=True)
+        for results in comm.run_ranks(module, "step_parallel", [(*leaves, *p) for p in parts]):
+            for got, expected in zip(results, want, strict=True):
+                np.testing.assert_allclose(got, expected, rtol=1e-12)
+            found.add(b"".join(np.asarray(a).tobytes() for a in results))
+    assert len(found) == 1
+    with pytest.raises(PassError, match="ranks must be 2, the number of all shards, got 4"):
+        traced.run_passes(f"gradir-data-parallel{{{options} ranks=2}}")
+
+
+def test_row_slices_alone() -> None:
+    """Compiled, on the one rank that there is, in two shards."""
+    optimizer, random = optim.sgd(0.1), np.random.default_rng(0)
+    params = {"table": random.normal(size=(10, 3)), "s": np.array(0.5)}
+    args = params, optimizer.init(params), random.integers(-10, 6, ROWS), random.normal(size=ROWS)
+    step = optim.train_step(of_rows, optimizer, sparse={"table": True, "s": False})
+    found = comm.data_parallel(step, deterministic=2)(*args)
+    np.testing.assert_allclose(found[0]["table"], step(*args)[0]["table"], rtol=1e-12)

@@ -6,35 +6,18 @@ import os
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-needs_mpi = pytest.mark.skipif(find_spec("mpi4py") is None, reason="gradir[mpi] is not installed")
+from mpiexec import needs_mpi, on_ranks
 
 PROGRAMS = Path(__file__).parents[1] / "support" / "mpi_programs.py"
-MPIEXEC = Path(sys.executable).parent / "mpiexec"
-
-
 EXAMPLE = Path(__file__).parents[2] / "examples" / "digits_mpi.py"
 
 
 def run(ranks: int, program: str) -> subprocess.CompletedProcess[str]:
     """A program of mpi_programs.py on so many ranks."""
     return on_ranks(ranks, str(PROGRAMS), program)
-
-
-def on_ranks(ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = ["mpiexec"] if not MPIEXEC.exists() else [str(MPIEXEC)]
-    return subprocess.run(
-        [*command, "-n", str(ranks), sys.executable, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, "GRADIR_COMM_TIMEOUT": "20", "GRADIR_NUM_THREADS": "1"},
-    )
 
 
 def passes(ranks: int, program: str) -> list[str]:
@@ -67,6 +50,48 @@ def test_a_rank_that_fails_ends_all(program: str, said: str) -> None:
     assert done.returncode != 0 and said in done.stdout + done.stderr
     assert "goes on" not in done.stdout
     assert time.monotonic() - start < 10
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("exits", "all_reduce of float64[3]: rank 1 has ended, and this rank waits for it"),
+        ("exits_at_once", ""),
+        (
+            "branch_without",
+            "all_reduce of float64[2]: rank 1 has ended",
+        ),
+        (
+            "branch_of_another_kind",
+            "all ranks of group world must call the same, got all_reduce of float64[2] on rank 0 "
+            "and broadcast 0 of float64[2] on rank 1",
+        ),
+        (
+            "branch_of_another_shape",
+            "got all_reduce of float64[2] on rank 0 and all_reduce of float64[1] on rank 1",
+        ),
+        (
+            "branch_beside_python",
+            "got argument x: memref<2xf64> on rank 0 and argument x: memref<3",
+        ),
+    ],
+)
+def test_ranks_that_wait_in_vain_end_with_an_error(program: str, said: str) -> None:
+    start = time.monotonic()
+    done = run(2, program)
+    assert done.returncode != 0 and said in done.stderr
+    # the start of Python, and five seconds
+    assert time.monotonic() - start < 9
+
+
+@needs_mpi
+def test_a_wait_has_a_limit_and_a_rank_may_end_early() -> None:
+    start = time.monotonic()
+    done = on_ranks(2, str(PROGRAMS), "sleeps", seconds=1)
+    assert done.returncode != 0 and time.monotonic() - start < 12
+    assert "have not come within 1 seconds (GRADIR_COMM_TIMEOUT)" in done.stderr
+    assert passes(2, "ends_early") == ["well"]
 
 
 @needs_mpi

@@ -46,6 +46,11 @@ OPS: dict[str, tuple[str, str, Reference]] = {
         "Kx2",
         lambda r, xs: np.split(np.sum(xs, 0), len(xs))[r],
     ),
+    "part": (
+        "comm.part %s {axis = 0, ranks = N}",
+        "Kx2",
+        lambda r, xs: np.split(xs[r], len(xs))[r],
+    ),
     "permute": (
         "comm.permute %s {sources = [0], targets = [1], ranks = N}",
         "4x2",

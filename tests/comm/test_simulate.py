@@ -18,25 +18,32 @@ func.func @f(%x: tensor<1000xf64>, %y: tensor<64x64xf64>) -> (tensor<1000xf64>, 
 """
 
 
-def test_a_ring_beside_a_computation() -> None:
+def test_a_reduction_beside_a_computation() -> None:
     found = comm.simulate(gradir.parse(TEXT), "f", seconds=1.0, latency=0.01, bandwidth=1e5)
-    ring = 6 * (0.01 + 8000 / 1e5 / 4)
-    assert found.communication == pytest.approx(ring)
+    reduction = 4 * 0.01 + 6 / 4 * 8000 / 1e5
+    assert found.communication == pytest.approx(reduction)
     assert found.compute == pytest.approx(1.0)
     assert found.bytes == 8000
     # the product of matrices, most of the second, stands between the start and the wait
-    assert found.waiting < ring and found.total == pytest.approx(1.0 + found.waiting)
+    assert found.waiting < reduction and found.total == pytest.approx(1.0 + found.waiting)
     slow = comm.simulate(gradir.parse(TEXT), "f", seconds=1.0, latency=1.0, bandwidth=1e5)
-    assert slow.waiting > 5 and slow.total == pytest.approx(1.0 + slow.waiting)
+    assert slow.waiting > 1 and slow.total == pytest.approx(1.0 + slow.waiting)
+    behind = comm.simulate(
+        gradir.parse(TEXT), "f", seconds=1.0, latency=0.01, bandwidth=1e5, overlap=False
+    )
+    assert behind.total == pytest.approx(1.0 + reduction)
+    # the arguments, both results, and the sum
+    assert found.memory == 8000 + 2 * 8000 + 2 * 64 * 64 * 8
 
 
 @pytest.mark.parametrize(
     ("op", "seconds"),
     [
-        ("all_gather %x {ranks = 4} : tensor<1000xf64> -> tensor<4000xf64>", 3 * (1 + 8000)),
-        ("reduce_scatter %x {ranks = 4} : tensor<1000xf64> -> tensor<250xf64>", 3 * (1 + 2000)),
-        ("broadcast %x {ranks = 4} : tensor<1000xf64>", 2 * (1 + 8000)),
-        ("reduce %x {ranks = 5} : tensor<1000xf64>", 3 * (1 + 8000)),
+        ("all_gather %x {ranks = 4} : tensor<1000xf64> -> tensor<4000xf64>", 2 + 3 * 8000),
+        ("reduce_scatter %x {ranks = 4} : tensor<1000xf64> -> tensor<250xf64>", 2 + 3 * 2000),
+        ("broadcast %x {ranks = 4} : tensor<1000xf64>", 4 + 6 / 4 * 8000),
+        ("reduce %x {ranks = 5} : tensor<1000xf64>", 6 + 8 / 5 * 8000),
+        ("all_reduce %x {ranks = 2} : tensor<1000xf64>", 1 + 8000),
         ("send %x {target = 1, ranks = 4} : tensor<1000xf64>", 1 + 8000),
         ("all_reduce %x {ranks = 1} : tensor<1000xf64>", 0),
     ],

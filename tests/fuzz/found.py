@@ -9,7 +9,7 @@ from fuzz.campaign import Fault
 from fuzz.levels import LEVELS, level
 
 FOUND = Path(__file__).parent / "found"
-ENDINGS = {"traced": ".py", "tensor": ".mlir", "mutants": ".txt"}
+ENDINGS = {"traced": ".py", "tensor": ".mlir", "ranks": ".ranks", "mutants": ".txt"}
 
 
 def command(fault: Fault) -> str:

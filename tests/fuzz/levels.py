@@ -8,7 +8,12 @@ from typing import Any
 
 from fuzz.outcome import Outcome, TimeUp, outcome_of
 
-LEVELS = {"traced": "fuzz.traced_level", "tensor": "fuzz.text_level", "mutants": "fuzz.mutants"}
+LEVELS = {
+    "traced": "fuzz.traced_level",
+    "tensor": "fuzz.text_level",
+    "ranks": "fuzz.ranks_level",
+    "mutants": "fuzz.mutants",
+}
 
 
 def level(name: str) -> Any:

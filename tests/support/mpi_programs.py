@@ -5,8 +5,10 @@ Each prints one line per fact, on rank 0 unless it says more; a rank that finds 
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -201,14 +203,85 @@ def fails_between() -> None:
 
 
 def dies() -> None:
-    import os
-
     rank, n = world()
     compiled = gradir.compile(of_ranks(ONE, n), "f")
     compiled(np.ones(3))
     if rank == 1:
         os.kill(os.getpid(), 9)
     compiled(np.ones(3))
+
+
+def _one_waits(end: Callable[[], object]) -> None:
+    """Rank 1 ends in a way of its own, and rank 0 waits for it."""
+    rank, n = world()
+    compiled = gradir.compile(of_ranks(ONE, n), "f")
+    compiled(np.ones(3))
+    if rank == 1:
+        end()
+    compiled(np.ones(3))
+
+
+def exits() -> None:
+    _one_waits(lambda: sys.exit(1))
+
+
+def exits_at_once() -> None:
+    _one_waits(lambda: os._exit(1))
+
+
+def sleeps() -> None:
+    _one_waits(lambda: time.sleep(60))
+
+
+def ends_early() -> None:
+    """Rank 1 ends while rank 0 goes on alone: that is no fault."""
+    rank, n = world()
+    gradir.compile(of_ranks(ONE, n), "f")(np.ones(3))
+    if rank == 0:
+        time.sleep(2)
+        print("well", flush=True)
+
+
+def branches(other: str) -> None:
+    """A branch in which rank 1 calls something else, or nothing."""
+    rank, _ = world()
+    text = f"""
+    func.func @f(%x: tensor<2xf64>, %p: i1) -> tensor<2xf64> {{
+      %y = scf.if %p -> (tensor<2xf64>) {{
+        %a = comm.all_reduce %x {{ranks = 2}} : tensor<2xf64>
+        scf.yield %a : tensor<2xf64>
+      }} else {{
+        {other}
+        scf.yield %x : tensor<2xf64>
+      }}
+      func.return %y : tensor<2xf64>
+    }}"""
+    compiled = gradir.compile(gradir.parse(text), "f")
+    compiled(np.ones(2), True)
+    compiled(np.ones(2), rank == 0)
+
+
+def branch_without() -> None:
+    branches("")
+
+
+def branch_of_another_kind() -> None:
+    branches("%b = comm.broadcast %x {ranks = 2} : tensor<2xf64>")
+
+
+def branch_of_another_shape() -> None:
+    branches("""%s = array.slice %x {start = [0], stop = [1]} : tensor<2xf64> -> tensor<1xf64>
+        %b = comm.all_reduce %s {ranks = 2} : tensor<1xf64>""")
+
+
+def branch_beside_python() -> None:
+    """Rank 1 calls another program for the first time, which ranks compare as well."""
+    rank, n = world()
+    if rank == 0:
+        branches("")
+    else:
+        compiled = gradir.compile(of_ranks(ONE, n), "f")
+        compiled(np.ones(3))
 
 
 def differs() -> None:

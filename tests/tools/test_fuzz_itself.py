@@ -29,6 +29,7 @@ import gradir
 from gradir.dialects.array.elementwise import MultiplyOp, SinOp
 from gradir.dialects.array.movement import PermuteDimsOp
 from gradir.dialects.building import body
+from gradir.dialects.comm.collectives import BroadcastOp
 from gradir.dialects.grad.grad import BarrierOp
 
 
@@ -85,6 +86,17 @@ def test_a_wrong_factor_in_a_traced_program(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(MultiplyOp, "vjp", wrong)
     text = found_and_shrunk("traced", ("differences",), "gradients and differences")
     assert len(text.partition("def f(")[2].splitlines()) <= 8, text
+
+
+def test_a_collective_with_another_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is right on one rank."""
+
+    def wrong(self: Any, ct: Any, y: Any, x: Any) -> Any:
+        return [ct]
+
+    monkeypatch.setattr(BroadcastOp, "vjp", wrong)
+    outcome = run_subject("ranks", level("ranks").make(11))
+    assert outcome.key == "gradients and differences over all ranks"
 
 
 def test_a_recomputed_value_that_is_off_by_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,6 +213,8 @@ NAMES_TENSOR_OPS = {
     "passes/rules/loops/state.py": "a stack of records is a tensor, written at the trip's number",
     "passes/training/data_parallel.py": "a rank's shards are slices, and their keys numbers",
     "passes/training/reduced_gradient.py": "gradients are joined to buckets, and averaged",
+    "passes/training/parts.py": "a tensor in equal parts is a line of its elements, and slices",
+    "passes/training/shard_state.py": "a constant, and a number for all elements, in parts",
     "passes/rules/branch_results.py": "a record of one branch as the bytes of another's shape",
 }
 TENSOR_OPS = tuple(f"gradir.dialects.{name}." for name in ("array", "nn", "spatial", "comm"))

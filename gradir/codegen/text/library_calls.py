@@ -7,7 +7,10 @@ The `data` of a call is a site: words that say what to copy and which functions 
                  `place`; before that the result's first `cleared` bytes are set to 0
     calls        the number of the start's calls; they stand behind the site's other words
     requests     the number of their requests, and where these are; `statuses`: as many statuses
-    wait         the function that waits for them: int (int, requests, statuses)
+    test         the function that says whether they are done: int (int, requests, int *, statuses)
+    yield        int (), called from time to time between tests, as other ranks may need the core
+    late         int (site, i64), called seldom while tests go on; not 0 where they are in vain
+    check        0, or a function that is called first: int (site), not 0 where ranks do not agree
     pending      whether it has been started and not finished
     over         whether the start waits for the requests by itself
 
@@ -22,12 +25,15 @@ START_SYMBOL, FINISH_SYMBOL = "gradir_start", "gradir_finish"
 
 SITE_WORDS = (
     "copied", "source", "place", "cleared", "calls", "requests", "request_place", "statuses",
-    "wait", "pending", "over",
+    "test", "yield", "late", "check", "pending", "over",
 )  # fmt: skip
 CALL_ARGUMENTS = 8
 OPERAND, RESULT = 1, 2
 BUSY = -1
 """What the start returns of a site that is started and not finished, by another thread."""
+IN_VAIN = -2
+"""What `late` and `check` return where a call will not end well."""
+TESTS_A_YIELD, TESTS_A_QUESTION = 512, 1 << 15
 
 # Of gradir_op.h: the places of fields of gradir_call in bytes.
 _COUNTS, _GROUPS, _DATA = (8, 12), (16, 24), 64
@@ -93,6 +99,16 @@ going:
 {_word("place")}
 {_word("cleared")}
 {_word("calls")}
+{_word("check", "ptr")}
+  %is.checked = icmp ne ptr %check, null
+  br i1 %is.checked, label %checking, label %agreed
+checking:
+  %check.code = call i32 %check(ptr %site)
+  %differs = icmp ne i32 %check.code, 0
+  br i1 %differs, label %disagreed, label %agreed
+disagreed:
+  ret i32 %check.code
+agreed:
   call void @llvm.memset.p0.i64(ptr %result, i8 0, i64 %cleared, i1 false)
   %other = icmp ne ptr %source, null
   %from = select i1 %other, ptr %source, ptr %operand
@@ -102,7 +118,7 @@ going:
   %result.word = ptrtoint ptr %result to i64
   br label %calling
 calling:
-  %k = phi i64 [0, %going], [%k.next, %called]
+  %k = phi i64 [0, %agreed], [%k.next, %called]
   %more = icmp ult i64 %k, %calls
   br i1 %more, label %one, label %done
 one:
@@ -154,17 +170,46 @@ entry:
 {_word("requests")}
 {_word("request_place", "ptr")}
 {_word("statuses", "ptr")}
-{_word("wait", "ptr")}
+{_word("test", "ptr")}
+{_word("yield", "ptr")}
+{_word("late", "ptr")}
+  %flag = alloca i32
   %pending.address = getelementptr i64, ptr %site, i64 {SITE_WORDS.index("pending")}
   %some = icmp ne i64 %requests, 0
   br i1 %some, label %waiting, label %done
 waiting:
   %count = trunc i64 %requests to i32
-  %code = call i32 %wait(i32 %count, ptr %request_place, ptr %statuses)
+  br label %testing
+testing:
+  %n = phi i64 [1, %waiting], [%n.next, %again]
+  %code = call i32 %test(i32 %count, ptr %request_place, ptr %flag, ptr %statuses)
   %failed = icmp ne i32 %code, 0
-  br i1 %failed, label %fails, label %done
+  br i1 %failed, label %fails, label %tested
 fails:
   ret i32 %code
+tested:
+  %found = load i32, ptr %flag
+  %is.done = icmp ne i32 %found, 0
+  br i1 %is.done, label %done, label %absent
+absent:
+  %of.yield = urem i64 %n, {TESTS_A_YIELD}
+  %is.time = icmp eq i64 %of.yield, 0
+  br i1 %is.time, label %yielding, label %again
+yielding:
+  %yielded = call i32 %yield()
+  %of.question = urem i64 %n, {TESTS_A_QUESTION}
+  %asks = icmp eq i64 %of.question, 0
+  br i1 %asks, label %asking, label %again
+asking:
+  %turn = udiv i64 %n, {TESTS_A_QUESTION}
+  %answer = call i32 %late(ptr %site, i64 %turn)
+  %is.vain = icmp ne i32 %answer, 0
+  br i1 %is.vain, label %vain, label %again
+vain:
+  ret i32 %answer
+again:
+  %n.next = add i64 %n, 1
+  br label %testing
 done:
   store atomic i64 0, ptr %pending.address seq_cst, align 8
   ret i32 0

@@ -9,6 +9,8 @@ from typing import Any, cast
 from gradir.api import Module
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.frontends.comm.functions import WORLD, axis_size
+from gradir.frontends.comm.shards import RankMemory, Sharded, Shards, memory_of
+from gradir.frontends.optim.shards import shards as shards_of_step
 from gradir.frontends.tracing.source_locations import SOURCES, public, refusal
 from gradir.frontends.tracing.spec import Spec, spec_of
 from gradir.frontends.tracing.trace import Traced, traced
@@ -18,15 +20,41 @@ from gradir.frontends.transforms.donation import argument_numbers
 from gradir.frontends.transforms.jit import Jitted
 from gradir.passes.training.data_parallel import BUCKET_BYTES
 from gradir.passes.training.data_parallel import data_parallel as make_parallel
+from gradir.passes.training.shard_state import shard_state
 from gradir.runtime.arrays import dtype_of
 
 
 class ParallelStep(Jitted):
     """A step on this rank, compiled like a jitted function; see `data_parallel`."""
 
-    def __init__(self, step: Callable[..., Any], threads: int | None, settings: dict[str, Any]):
-        super().__init__(step, threads)
+    def __init__(
+        self,
+        step: Callable[..., Any],
+        threads: int | None,
+        donate_argnums: int | Sequence[int],
+        settings: dict[str, Any],
+    ):
+        super().__init__(step, threads, donate_argnums)
         self._settings = settings
+        self._shards = Shards(settings["sharded"], settings["group"])
+
+    @public
+    def shard(self, params: Any, state: Any) -> tuple[Any, Any]:
+        """This rank's parts of params and state, which are alike on all ranks: what a call takes.
+
+        Without `sharded` they are params and state themselves.
+        """
+        return self._shards.divided(params, state) if self._shards.what else (params, state)
+
+    @public
+    def whole(self, params: Any, state: Any) -> tuple[Any, Any]:
+        """The whole params and state, from all ranks' parts; all ranks call it."""
+        return self._shards.whole(params, state) if self._shards.what else (params, state)
+
+    @public
+    def memory(self, *args: Any) -> RankMemory:
+        """The bytes of a call with arguments like these on this rank, as planned; print it."""
+        return memory_of(self.compiled(*args), args)
 
     def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if tracing() is not None:
@@ -48,7 +76,14 @@ class ParallelStep(Jitted):
             _of_a_shard(arg, number, parts) if number in shards and number not in given["keys"]
             else arg for number, arg in enumerate(args)
         ]  # fmt: skip
-        made = traced("data_parallel", self._function, shown, kwargs)
+        parted: list[int] = []
+        if self._shards.what:
+            _, tree = flatten(tuple(shown[:2]))
+            specs = self._shards.specs(tree)
+            shown[:2] = tree.build(specs)
+            parted = self._shards.places(tree, specs)
+        with shards_of_step(ranks * parts):
+            made = traced("data_parallel", self._function, shown, kwargs)
         by_position = made.arguments.children[0]
         places = {
             what: [k for n in numbers for k in by_position.places(n)]
@@ -57,9 +92,12 @@ class ParallelStep(Jitted):
         split = [k for k in places["shards"] if k not in places["keys"]]
         local = [k for n in given["local"] for k in _places(made.results, n)]
         with gradir_errors(SOURCES):
-            module = made.module.op.clone()
+            module, name = made.module.op.clone(), made.name
+            if parted:
+                step = shard_state(module, name, parted, ranks, given["group"])
+                name = step.sym_name.data
             step = make_parallel(
-                *(module, made.name, split, ranks),
+                *(module, name, split, ranks),
                 group=given["group"],
                 deterministic=given["deterministic"],
                 keys=places["keys"],
@@ -69,7 +107,7 @@ class ParallelStep(Jitted):
         return replace(made, module=Module(module, SOURCES), name=step.sym_name.data)
 
     def __reduce__(self) -> str | tuple[Callable[..., Any], tuple[Any, ...]]:
-        return ParallelStep, (self._function, self._threads, self._settings)
+        return ParallelStep, (self._function, self._threads, self._donated, self._settings)
 
     def __repr__(self) -> str:
         return f"<gradir.comm.data_parallel of {self._function!r}>"
@@ -108,10 +146,12 @@ def data_parallel(
     shards: int | Sequence[int] = (),
     keys: int | Sequence[int] = (),
     deterministic: int | None = None,
+    sharded: Sharded | None = None,
     local: int | Sequence[int] = (),
     group: str = WORLD,
     bucket_bytes: int = BUCKET_BYTES,
     threads: int | None = None,
+    donate_argnums: int | Sequence[int] = (),
 ) -> ParallelStep:
     """A step of training on each rank of a group, with gradients and losses averaged over all.
 
@@ -127,7 +167,14 @@ def data_parallel(
     4, ... on each. The program is that of a shard, and shards are summed as neighbours: so results
     are the same bits on any number of ranks.
 
+    sharded: with "state" each rank has, and updates, its part of the optimizer's state, which works
+    element by element; with "params" also of the parameters, which are gathered where they are
+    used (ZeRO, stages 2 and 3). A call takes and gives parts: the step's `shard(params, state)`
+    makes them of whole arrays, `whole(params, state)` the way back, and `memory(params, state,
+    *batch)` says how many bytes a rank needs.
+
     Gradients are averaged in buckets of so many bytes, in the order in which they are made.
+    `threads` and `donate_argnums` as for gradir.jit.
     """
     if not callable(step):
         raise ArgumentTypeError(f"step: expected a Python function, got {step!r}")
@@ -137,6 +184,6 @@ def data_parallel(
     settings: dict[str, Any] = {
         "shards": argument_numbers(shards), "keys": argument_numbers(keys),
         "local": argument_numbers(local), "deterministic": deterministic, "group": group,
-        "bucket_bytes": bucket_bytes,
+        "sharded": sharded, "bucket_bytes": bucket_bytes,
     }  # fmt: skip
-    return ParallelStep(step, threads, settings)
+    return ParallelStep(step, threads, donate_argnums, settings)

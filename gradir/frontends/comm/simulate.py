@@ -12,7 +12,7 @@ from gradir.api import Module
 from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.grad.host_call import COLLECTIVE, HostCallOp
 from gradir.errors import ArgumentError, gradir_errors
-from gradir.passes.analysis.live_bytes import bytes_of
+from gradir.passes.analysis.live_bytes import Memory, bytes_of
 from gradir.passes.analysis.regions import values_read
 from gradir.passes.recompute.costs import Costs
 from gradir.symbols import function_named
@@ -24,7 +24,8 @@ STAGES = "gradir-stages{until=gradir-schedule}"
 class Forecast:
     """The seconds of one call on each rank, and the bytes that a rank hands to collectives.
 
-    `waiting` are the seconds of `communication` behind which no computation stands.
+    `waiting` are the seconds of `communication` behind which no computation stands. `memory` are
+    the bytes of arguments, results and what is alive between them.
     """
 
     total: float
@@ -32,6 +33,7 @@ class Forecast:
     communication: float
     waiting: float
     bytes: int
+    memory: int
 
 
 def simulate(
@@ -41,14 +43,18 @@ def simulate(
     seconds: float | None = None,
     latency: float = 20e-6,
     bandwidth: float = 1e9,
+    overlap: bool = True,
 ) -> Forecast:
     """A forecast for `@function`, whose collectives say how many ranks there are.
 
     The ops run in the order of native code, which goes on while collectives are under way, one at a
-    time: a message takes `latency` seconds, and a second for each `bandwidth` bytes; all_reduce,
-    all_gather and reduce_scatter go round a ring, broadcast and reduce along a tree. `seconds` is
-    the measured time of the computation alone; without it a rough model of one core gives it.
-    Collectives in loops and branches are refused.
+    time; without `overlap` they advance only while the program waits, as MPI libraries without a
+    thread of their own do. A message takes `latency` seconds, and a second for each `bandwidth`
+    bytes. The rounds are those of MPICH (Thakur, Rabenseifner and Gropp, Optimization of Collective
+    Communication Operations in MPICH, 2005): all values in each of log2(ranks) rounds, or, where
+    that is faster, parts of them in twice as many. `seconds` is the measured time of the
+    computation alone; without it a rough model of one core gives it. Collectives in loops and
+    branches are refused.
     """
     for what, number in (("seconds", seconds), ("latency", latency), ("bandwidth", bandwidth)):
         if number is not None and not number >= (0 if what == "latency" else 1e-300):
@@ -56,13 +62,23 @@ def simulate(
     staged = module.run_passes(f"gradir-inline,{STAGES}")
     with gradir_errors():
         found = function_named(staged.op, function)
-        return _Timeline(found, seconds, latency, bandwidth).run()
+        return _Timeline(found, seconds, latency, bandwidth, overlap).run()
 
 
 class _Timeline:
-    def __init__(self, function: FuncOp, seconds: float | None, latency: float, bandwidth: float):
+    def __init__(
+        self,
+        function: FuncOp,
+        seconds: float | None,
+        latency: float,
+        bandwidth: float,
+        overlap: bool,
+    ):
         self.ops = list(function.body.block.ops)
-        self.latency, self.bandwidth = latency, bandwidth
+        self.latency, self.bandwidth, self.overlap = latency, bandwidth, overlap
+        block = function.body.block
+        outside = {*block.args, *self.ops[-1].operands}
+        self.memory = Memory(block).peak(self.ops) + sum(map(bytes_of, outside))
         costs = Costs()
         self.costs = {op: 0.0 if _is_collective(op) else costs.of(op).seconds for op in self.ops}
         self.free = {op for op in self.ops if costs.of(op).is_free}
@@ -84,10 +100,20 @@ class _Timeline:
             if isinstance(op, HostCallOp) and _is_collective(op):
                 self._start(op)
             else:
-                self.now += self.costs[op] * self.scale
-                self.compute += self.costs[op] * self.scale
+                taken = self.costs[op] * self.scale
+                self.now += taken
+                self.compute += taken
+                if not self.overlap and self.network > self.now - taken:
+                    self._put_off(taken)
         self._wait(self.network)
-        return Forecast(self.now, self.compute, self.communication, self.waiting, self.bytes)
+        times = self.now, self.compute, self.communication, self.waiting
+        return Forecast(*times, self.bytes, self.memory)
+
+    def _put_off(self, taken: float) -> None:
+        """What is under way arrives later by so many seconds."""
+        before = self.now - taken
+        self.network += taken
+        self.arrival.update({v: t + taken for v, t in self.arrival.items() if t > before})
 
     def _wait(self, ready: float) -> None:
         self.waiting += max(ready - self.now, 0.0)
@@ -105,11 +131,17 @@ class _Timeline:
     def _seconds(self, kind: str, ranks: int, read: int) -> float:
         if ranks == 1:
             return 0.0
-        rounds = {"all_reduce": 2 * (ranks - 1), "all_gather": ranks - 1}
-        rounds |= {"reduce_scatter": ranks - 1, "permute": 1, "send": 1, "recv": 1}
-        shared = kind in ("all_reduce", "reduce_scatter")
-        message = self.latency + read / self.bandwidth / (ranks if shared else 1)
-        return rounds.get(kind, ceil(log2(ranks))) * message
+        rounds, all_of_it = ceil(log2(ranks)), read / self.bandwidth
+        begun, parts = rounds * self.latency, all_of_it * (ranks - 1) / ranks
+        match kind:
+            case "permute" | "send" | "recv":
+                return self.latency + all_of_it
+            case "all_gather":  # what is read is a part
+                return begun + all_of_it * (ranks - 1)
+            case "reduce_scatter":
+                return begun + parts
+            case _:
+                return min(begun + rounds * all_of_it, 2 * (begun + parts))
 
 
 def _is_collective(op: Operation) -> bool:

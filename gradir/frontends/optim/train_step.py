@@ -9,6 +9,7 @@ from typing import Any, cast
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions import numpy as gnp
 from gradir.frontends.optim.arithmetic import single_or_double
+from gradir.frontends.optim.shards import slices_of_all_shards
 from gradir.frontends.optim.transformation import (
     GradientTransformation,
     LossScaled,
@@ -52,6 +53,7 @@ def train_step(
             result, grads = value_and_grad(loss, has_aux=has_aux, sparse=sparse)(
                 params, *batch, **named
             )
+        grads = slices_of_all_shards(grads)
         updates, new_state = optimizer.update(grads, state, params)
         return apply_updates(params, updates), new_state, result
 

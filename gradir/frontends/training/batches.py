@@ -1,7 +1,8 @@
 """Batches of training data: of arrays, in an order that a seed gives, or of any iterable.
 
 The order of an epoch follows from the seed and the epoch's number alone, so that training goes on
-in the middle of an epoch as if it had never stopped.
+in the middle of an epoch as if it had never stopped. Ranks that train together take their rows of
+the same batches.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ import numpy as np
 
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.training.team import Team
 
 Batch = tuple[Any, ...]
 """The arguments of the loss after the parameters."""
+
+ALONE = Team(None, is_alone=True)
 
 
 class Batches(Protocol):
@@ -33,7 +37,7 @@ class Batches(Protocol):
         ...
 
     def epoch(self, seed: int, number: int, skip: int) -> Iterator[Batch]:
-        """The batches of an epoch, without the first ones."""
+        """This rank's rows of the batches of an epoch, without the first ones."""
         ...
 
 
@@ -47,6 +51,7 @@ class ArrayBatches:
     size: int
     shuffle: bool
     drop_last: bool
+    team: Team
 
     @property
     def count(self) -> int:
@@ -59,7 +64,8 @@ class ArrayBatches:
     def epoch(self, seed: int, number: int, skip: int) -> Iterator[Batch]:
         order = shuffled(self.rows, seed, number) if self.shuffle else None
         for begin in range(skip * self.size, self.count * self.size, self.size):
-            rows = slice(begin, min(begin + self.size, self.rows))
+            part = self.team.part(min(self.size, self.rows - begin))
+            rows = slice(begin + part.start, begin + part.stop)
             chosen = rows if order is None else order[rows]
             yield self.tree.build([leaf[chosen] for leaf in self.leaves])
 
@@ -80,6 +86,7 @@ class IterableBatches:
 
     iterable: Iterable[Any]
     what: str
+    team: Team
 
     @property
     def count(self) -> int | None:
@@ -93,7 +100,8 @@ class IterableBatches:
         taken = -1
         for taken, batch in enumerate(self.iterable):
             if taken >= skip:
-                yield cast(Batch, batch) if type(batch) is tuple else (batch,)
+                whole = cast(Batch, batch) if type(batch) is tuple else (batch,)
+                yield self.team.part_of(whole)
         if taken + 1 < max(skip, 1):
             raise ArgumentError(
                 f"{self.what}: gave {taken + 1} batches in epoch {number}, expected "
@@ -104,9 +112,16 @@ class IterableBatches:
 
 
 def batches_of(
-    what: str, data: Any, size: int | None, shuffle: bool = False, drop_last: bool = False
+    what: str,
+    data: Any,
+    size: int | None,
+    shuffle: bool = False,
+    drop_last: bool = False,
+    team: Team = ALONE,
 ) -> Batches:
     """Batches of an array or a tuple of (nested) arrays; or the iterable, whose items are batches.
+
+    Each rank of the team gets its rows of them.
 
     ArgumentError, by `what` or the path of the array, for what is neither.
     """
@@ -121,14 +136,16 @@ def batches_of(
             raise ArgumentError(
                 f"batch_size: is for arrays, and {what} gives batches, got {size}; leave it out"
             )
-        return IterableBatches(cast(Iterable[Any], data), what)
+        return IterableBatches(cast(Iterable[Any], data), what, team)
     leaves, tree = flatten(cast(object, data) if isinstance(data, tuple) else (data,))
     rows = _rows(what, leaves, tree)
     if size is None:
         raise ArgumentError("batch_size: expected a positive integer for arrays, got None")
-    made = ArrayBatches(leaves, tree, rows, size, shuffle, drop_last)
+    made = ArrayBatches(leaves, tree, rows, size, shuffle, drop_last, team)
     if not made.count:
         raise ArgumentError(f"{what}: expected at least one batch of {size} rows, got {rows} rows")
+    for last in {0, made.count - 1}:
+        team.part(min(size, rows - last * size))
     return made
 
 

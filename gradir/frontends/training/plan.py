@@ -10,6 +10,7 @@ from typing import Any
 from gradir.errors import ArgumentError
 from gradir.frontends.training.batches import Batches, batches_of, is_arrays, require_count
 from gradir.frontends.training.history import Better
+from gradir.frontends.training.team import Team
 from gradir.frontends.training.whole_files import as_path, file_errors
 
 
@@ -40,6 +41,7 @@ def plan_of(
     folder: Any,
     save_every: int | None,
     metrics: Sequence[str],
+    team: Team,
 ) -> Plan:
     """The plan; makes the folder."""
     require_count("epochs", epochs, least=0)
@@ -53,10 +55,12 @@ def plan_of(
         raise ArgumentError("patience: needs the name of a column, such as watch='loss'")
     if save_every and folder is None:
         raise ArgumentError("save_every: needs a folder to write to")
-    batches = batches_of("data", data, batch_size, shuffle, drop_last)
+    batches = batches_of("data", data, batch_size, shuffle, drop_last, team)
     measured = None if held_out is None else _held_out(held_out, batch_size, metrics)
     _require_watched(watch, metrics if measured else ())
-    path = None if folder is None else _made(as_path("folder", folder))
+    path = None if folder is None else as_path("folder", folder)
+    if path is not None:
+        team.by_first("folder", lambda: _make(path))
     return Plan(batches, epochs, measured, watch, better, patience, path, save_every)
 
 
@@ -73,10 +77,9 @@ def _require_watched(watch: str | None, metrics: Sequence[str]) -> None:
         raise ArgumentError(f"watch: expected {either(['loss', *columns])}, got {watch!r}")
 
 
-def _made(folder: Path) -> Path:
+def _make(folder: Path) -> None:
     with file_errors(folder, "cannot be made"):
         folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def either(names: Iterable[str]) -> str:

@@ -9,6 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from gradir.errors import ArgumentError, ArgumentTypeError
+from gradir.frontends.comm.data_parallel import ParallelStep, data_parallel
+from gradir.frontends.comm.shards import Sharded
 from gradir.frontends.optim.train_step import train_step
 from gradir.frontends.optim.transformation import GradientTransformation
 from gradir.frontends.tracing.spec import spec_of
@@ -26,8 +28,9 @@ from gradir.frontends.training.history import (
 )
 from gradir.frontends.training.plan import Plan, either, plan_of
 from gradir.frontends.training.progress_bar import ProgressBar
+from gradir.frontends.training.team import Team
 from gradir.frontends.training.whole_files import as_path
-from gradir.frontends.training.whole_steps import WholeSteps
+from gradir.frontends.training.whole_steps import WholeSteps, kind_of
 from gradir.frontends.transforms.jit import Jitted, jit
 
 
@@ -58,6 +61,12 @@ class Trainer:
     with the next call. It computes that again from a copy, by the steps since, so a step must
     follow from its arguments. Copies take a twentieth of the time, and as much memory again as
     parameters and state.
+
+    `mpi`: all ranks that a launcher has started train together, each on its rows of every batch, as
+    by gradir.comm.data_parallel, which says what `deterministic` and `sharded` are. They make the
+    same calls with the same parameters and data; `params` and `state` too, where these are sharded.
+    Rank 0 writes the files, which any number of ranks goes on from. A step that fails on one of
+    several ranks ends all.
     """
 
     def __init__(
@@ -71,9 +80,13 @@ class Trainer:
         metrics: Mapping[str, Callable[..., Any]] | None = None,
         seed: int = 0,
         threads: int | None = None,
+        mpi: bool = False,
+        deterministic: int | None = None,
+        sharded: Sharded | None = None,
     ):
         step = train_step(loss, optimizer, has_aux, sparse)
-        self._begin(step, params, optimizer.init(params), metrics, seed, threads)
+        about = metrics, seed, threads, mpi, deterministic, sharded
+        self._begin(step, params, optimizer.init(params), *about)
 
     @classmethod
     def of_step(
@@ -85,38 +98,75 @@ class Trainer:
         metrics: Mapping[str, Callable[..., Any]] | None = None,
         seed: int = 0,
         threads: int | None = None,
+        mpi: bool = False,
+        deterministic: int | None = None,
+        sharded: Sharded | None = None,
     ) -> Trainer:
         """A trainer with a step of one's own: (params, state, *batch) -> (params, state, loss).
 
         It is traced. The third result is a number of rank 0, or (number, dict of numbers).
         """
         made = cls.__new__(cls)
-        made._begin(step, params, state, metrics, seed, threads)
+        about = metrics, seed, threads, mpi, deterministic, sharded
+        made._begin(step, params, state, *about)
         return made
 
     def _begin(
-        self, step: Any, params: Any, state: Any, metrics: Any, seed: int, threads: int | None
+        self,
+        step: Any,
+        params: Any,
+        state: Any,
+        metrics: Any,
+        seed: int,
+        threads: int | None,
+        mpi: bool,
+        deterministic: int | None,
+        sharded: Sharded | None,
     ) -> None:
         require_count("seed", seed, least=0)
-        for path, leaf in _paths({"params": params, "state": state}):
+        named = dict(_paths({"params": params, "state": state}))
+        for path, leaf in named.items():
             if not isinstance(leaf, np.ndarray):
                 raise ArgumentTypeError(f"{path}: expected a NumPy array, got {leaf!r:.60}")
             spec_of(cast(object, leaf))  # refuses other dtypes
-        self._step = jit(step, threads, donate_argnums=(0, 1))
+        for what, given in (("deterministic", deterministic), ("sharded", sharded)):
+            if not mpi and given is not None:
+                raise ArgumentError(f"{what}: is for several ranks; set mpi=True")
+        self._team = Team(deterministic, is_alone=not mpi)
+        if mpi:
+            options: dict[str, Any] = {"deterministic": deterministic, "threads": threads}
+            options["sharded"] = sharded
+            self._step = data_parallel(step, donate_argnums=(0, 1), **options)
+        else:
+            self._step = jit(step, threads, donate_argnums=(0, 1))
         self._metrics = _checked_metrics(metrics, threads)
-        arrays = WholeSteps(self._step, params, state, Progress(seed))
-        self._run = _Run(arrays, Table(), Table())
+        self._team.require_equal("Trainer", {"seed": seed, "metrics": list(self._metrics)})
+        self._team.require_equal_arrays("Trainer", named)
+        self._kinds = {path: kind_of(leaf) for path, leaf in named.items()}
+        self._tree = flatten((params, state))[1]
+        self._run = _Run(self._steps(params, state, Progress(seed)), Table(), Table())
+
+    def _steps(self, params: Any, state: Any, progress: Progress) -> WholeSteps[Progress]:
+        """Steps from whole arrays on, of which this rank has all or parts."""
+        if isinstance(self._step, ParallelStep):
+            params, state = self._step.shard(params, state)
+        return WholeSteps(self._step, params, state, progress)
+
+    def _whole(self) -> tuple[Any, Any]:
+        """Parameters and state, whole; the next step writes some of their arrays."""
+        arrays = self._run.arrays
+        own = arrays.tree.build(arrays.leaves)
+        return self._step.whole(*own) if isinstance(self._step, ParallelStep) else own
 
     @property
     def params(self) -> Any:
         """A copy of the parameters."""
-        return map_tree(np.copy, self._run.arrays.params)
+        return map_tree(np.copy, self._whole()[0])
 
     @property
     def state(self) -> Any:
         """A copy of the optimizer's state."""
-        arrays = self._run.arrays
-        return map_tree(np.copy, arrays.tree.build(arrays.leaves)[1])
+        return map_tree(np.copy, self._whole()[1])
 
     @property
     def epoch(self) -> int:
@@ -161,7 +211,7 @@ class Trainer:
         """
         plan = plan_of(
             *(data, epochs, batch_size, shuffle, drop_last, held_out, patience, watch, better),
-            *(folder, save_every, list(self._metrics)),
+            *(folder, save_every, list(self._metrics), self._team),
         )
         self._fit(plan, progress)
         return self.history
@@ -172,10 +222,11 @@ class Trainer:
 
     def save(self, path: Any) -> None:
         """Write a checkpoint file in the safetensors format, whole or not at all."""
-        run, history = self._run, self.history
-        arrays = dict(zip(run.arrays.kinds, run.arrays.leaves, strict=True))
+        run, history, file = self._run, self.history, as_path("path", path)
         tables = Table(history.epochs), Table(history.steps)
-        Checkpoint(arrays, run.progress, *tables).write(as_path("path", path))
+        arrays = dict(zip(self._kinds, flatten(self._whole())[0], strict=True))
+        made = Checkpoint(arrays, run.progress, *tables)
+        self._team.by_first("save", lambda: made.write(file))
 
     def load(self, path: Any) -> None:
         """Go on from a checkpoint file: its arrays, its seed, its place in the data, its history.
@@ -184,20 +235,27 @@ class Trainer:
         trainer; the trainer is then as before. Functions and their numbers, such as the loss and
         a learning rate, are the trainer's: a file has none.
         """
-        found = read_checkpoint(as_path("path", path), self._run.arrays.kinds)
-        params, state = self._run.arrays.tree.build(list(found.arrays.values()))
-        arrays = WholeSteps(self._step, params, state, found.progress)
-        self._run = _Run(arrays, found.epochs, found.steps)
+        file = as_path("path", path)
+        found = self._team.here("load", lambda: read_checkpoint(file, self._kinds))
+        self._team.require_equal("load", {"progress": found.progress})
+        self._team.require_equal_arrays("load", found.arrays)
+        params, state = self._tree.build(list(found.arrays.values()))
+        self._run = _Run(self._steps(params, state, found.progress), found.epochs, found.steps)
 
     def _fit(self, plan: Plan, progress: bool | None) -> None:
         batches, run = plan.data, self._run
+        about = {"data": batches.cut, "progress": run.progress, "epochs": plan.epochs}
+        about |= {"patience": plan.patience, "watch": plan.watch, "better": plan.better}
+        about |= {"folder": plan.folder is None, "save_every": plan.save_every}
+        self._team.require_equal("fit", about)
         if run.progress.batch and run.progress.cut != batches.cut:
             raise ArgumentError(
                 f"data: {run.progress.batch} batches of epoch {self.epoch + 1} are done, and its "
                 "others must be cut alike, by rows, batch_size, shuffle and drop_last: expected "
                 f"{run.progress.cut}, got {batches.cut}"
             )
-        with ProgressBar(progress, plan.epochs, batches.count, run.progress) as bar:
+        shown = progress if self._team.rank == 0 else False
+        with ProgressBar(shown, plan.epochs, batches.count, run.progress) as bar:
             while self.epoch < plan.epochs and not self._is_stopped(plan):
                 self._epoch(plan, bar)
 
@@ -228,26 +286,45 @@ class Trainer:
         def after(result: Any) -> Progress:
             # the row counts from the moment on when the progress does
             done = run.progress
-            row = {"step": done.steps + 1, "epoch": done.epoch + 1, "rows": rows_of(batch)}
+            rows = self._team.size * rows_of(batch)
+            row = {"step": done.steps + 1, "epoch": done.epoch + 1, "rows": rows}
             run.steps.put(done.steps, {**row, **_numbers(result)})
             return replace(done, batch=done.batch + 1, steps=done.steps + 1, cut=cut)
 
-        run.arrays.take(batch, after)
+        try:
+            run.arrays.take(batch, after)
+        except BaseException as error:
+            self._team.end(error)
+            raise
 
     def _measured(self, data: Batches) -> dict[str, float]:
-        params = self._run.arrays.params
-        values: dict[str, list[float]] = {name: [] for name in self._metrics}
-        rows: list[float] = []
-        for batch in data.epoch(0, 1, 0):
-            rows.append(rows_of(batch))
-            for name, metric in self._metrics.items():
-                values[name].append(_number(f"metric {name!r}", metric(params, *batch)))
-        return {name: weighted_mean(found, rows) for name, found in values.items()}
+        """The means of the metrics over the rows; each rank measures some of the batches."""
+        (params, _), team = self._whole(), self._team
+
+        def own() -> dict[int, tuple[float, list[float]]]:
+            return {
+                k: (rows_of(batch), self._values(params, batch))
+                for k, batch in enumerate(data.epoch(0, 1, 0))
+                if k % team.size == team.rank
+            }
+
+        every = {k: found for part in team.gathered("evaluate", own) for k, found in part.items()}
+        rows, values = zip(*(every[k] for k in sorted(every)), strict=True)
+        columns = zip(self._metrics, zip(*values, strict=True), strict=True)
+        return {name: weighted_mean(column, rows) for name, column in columns}
+
+    def _values(self, params: Any, batch: Batch) -> list[float]:
+        return [
+            _number(f"metric {name!r}", metric(params, *batch))
+            for name, metric in self._metrics.items()
+        ]
 
     def _is_stopped(self, plan: Plan) -> bool:
-        if plan.patience is None or not self.epoch:
+        patience = plan.patience
+        if patience is None or not self.epoch:
             return False
-        return self._epochs_since_best(plan) >= plan.patience
+        # rank 0 decides: a mean need not be the same bits on all ranks
+        return self._team.by_first("fit", lambda: self._epochs_since_best(plan) >= patience)
 
     def _epochs_since_best(self, plan: Plan) -> int:
         columns = self._run.epochs.first(self.epoch).columns
@@ -261,13 +338,17 @@ class Trainer:
         """The files of an epoch, the checkpoint last: what it tells is then in the others."""
         if plan.folder is None:
             return
-        history = self.history
-        history.write_csv(plan.folder / "epochs.csv")
-        history.write_csv(plan.folder / "steps.csv", "steps")
-        history.write_svg(plan.folder / "epochs.svg")
-        if plan.watch is not None and not self._epochs_since_best(plan):
-            self.save(plan.folder / "best.safetensors")
-        self.save(plan.folder / "checkpoint.safetensors")
+        folder, history = plan.folder, self.history
+
+        def tables() -> bool:
+            history.write_csv(folder / "epochs.csv")
+            history.write_csv(folder / "steps.csv", "steps")
+            history.write_svg(folder / "epochs.svg")
+            return plan.watch is not None and not self._epochs_since_best(plan)
+
+        if self._team.by_first("fit", tables):
+            self.save(folder / "best.safetensors")
+        self.save(folder / "checkpoint.safetensors")
 
 
 def _paths(trees: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -12,16 +12,36 @@ from typing import TYPE_CHECKING, Any
 
 from gradir.dialects import nn
 from gradir.frontends.functions import (
+    activations,
+    adaptive_pools,
+    attention,
     batch_norm,
+    distances,
+    dropouts,
     embedding_bag,
+    grids,
+    interpolation,
+    losses,
+    margin_losses,
+    rearrangements,
 )
 from gradir.frontends.functions.arguments import checked
 from gradir.frontends.functions.op_functions import functions_of
 from gradir.frontends.tracing.eager import eager
 
 _FAMILIES = (
+    activations,
+    adaptive_pools,
+    attention,
     batch_norm,
+    distances,
+    dropouts,
     embedding_bag,
+    grids,
+    interpolation,
+    losses,
+    margin_losses,
+    rearrangements,
 )
 _FUNCTIONS: dict[str, Callable[..., Any]] = functions_of(nn.OPS, "gradir.nn")
 _FUNCTIONS.update(

@@ -125,7 +125,12 @@ ROWS += [
     ),
     *losses("cross_entropy", X, LABELS, label_smoothing=0.1, ignore_index=int(LABELS[1])),
     *losses("bce_loss", SHARES, uniform(3, 7), torch_name="binary_cross_entropy"),
-    weighted("bce_loss", "binary_cross_entropy", SHARES, uniform(3, 7), Fixed(uniform(3, 7))),
+    (
+        "bce_loss weighted",
+        lambda x, t, w: nn.bce_loss(x, t, w),
+        lambda x, t, w: (w * F.binary_cross_entropy(x, t, reduction="none")).mean(),
+        (SHARES, uniform(3, 7), uniform(7)),
+    ),
     weighted("bce_with_logits", "binary_cross_entropy_with_logits", X, SHARES, Fixed(uniform(7))),
     (
         "pos_weight",
@@ -226,6 +231,10 @@ PARAMETERS = (
 BIASES = (normal(1, 1, 8), normal(1, 1, 8))
 
 
+def summands(mask: Any) -> Any:
+    return torch.tensor(np.where(mask, -np.inf, 0.0) if mask.dtype == bool else mask)
+
+
 def attention(label: str, mask: Any, padding: Any, zeros: bool = False, biases: Any = ()) -> Row:
     """Of both, y and the weights of the heads in one array."""
 
@@ -264,8 +273,8 @@ def attention(label: str, mask: Any, padding: Any, zeros: bool = False, biases: 
         return gnp.concatenate([gnp.ravel(y), gnp.ravel(p), gnp.ravel(again)])
 
     def theirs(q: Any, k: Any, v: Any, w: Any, b: Any, o: Any, c: Any, *more: Any) -> Any:
-        m = None if mask is None else torch.tensor(mask)
-        pad = None if padding is None else torch.tensor(padding)
+        m = None if mask is None else summands(mask)
+        pad = None if padding is None else summands(padding)
         y, p = F.multi_head_attention_forward(
             q,
             k,
@@ -317,6 +326,63 @@ ROWS += [
         ),
         (normal(2, 6, 5, 3), normal(2, 2, 6, 3), normal(2, 2, 6, 4)),
     ),
+]
+
+LOG_PROBS = normal(9, 4, 5)
+CTC = np.array([[1, 2, 2], [3, 3, 3], [4, 1, 0], [1, 1, 1]])
+LENGTHS = (np.array([9, 4, 7, 8]), np.array([3, 3, 2, 0]))
+
+
+# torch's derivative of ctc_loss holds only of normalized probabilities, so these are made here
+def ctc(x: Any, targets: Any, lengths: Any, **options: Any) -> Row:
+    tensors = [torch.tensor(t) for t in (targets, *lengths)]
+    label = " ".join(["ctc", *(f"{k}={v}" for k, v in options.items())])
+    return (
+        label,
+        lambda x: nn.ctc_loss(nn.log_softmax(x, axis=-1), targets, *lengths, **options),
+        lambda x: F.ctc_loss(x.log_softmax(-1), *tensors, **options),
+        (x,),
+    )
+
+
+FEASIBLE = (LENGTHS[0], np.array([3, 2, 2, 0]))
+ROWS += [
+    *(ctc(LOG_PROBS, CTC, FEASIBLE, reduction=r) for r in ALL),
+    *(ctc(LOG_PROBS, CTC, LENGTHS, reduction=r, zero_infinity=True) for r in ALL),
+    ctc(LOG_PROBS[:, 0], CTC[0], (np.array(9), np.array(3)), blank=4),
+    ctc(LOG_PROBS[:1], CTC[:, :1], (np.array([1] * 4), np.array([1] * 4))),
+]
+
+
+def unpooled(x: Any) -> Any:
+    y, places = nn.max_pool2d(x, kernel=3, stride=2, padding=1, return_indices=True)
+    return nn.max_unpool2d(y, places, 3, 2, 1, output_size=(6, 8)) * 2
+
+
+def torch_unpooled(x: Any) -> Any:
+    y, places = F.max_pool2d(x, 3, 2, 1, return_indices=True)
+    return F.max_unpool2d(y, places, 3, 2, 1, output_size=(6, 8)) * 2
+
+
+def unpooled_line(x: Any) -> Any:
+    return nn.max_unpool1d(*nn.max_pool1d(x, 2, return_indices=True), kernel=2)
+
+
+def torch_unpooled_line(x: Any) -> Any:
+    return F.max_unpool1d(*F.max_pool1d(x, 2, return_indices=True), kernel_size=2)
+
+
+ROWS += [
+    ("unpooled", unpooled, torch_unpooled, (IMAGE,)),
+    ("unpooled line", unpooled_line, torch_unpooled_line, (LINE,)),
+    ("lp_pool1d", lambda x: nn.lp_pool1d(x, 2, 3, 2), lambda x: F.lp_pool1d(x, 2, 3, 2), (LINE,)),
+    (
+        "lp_pool2d",
+        lambda x: nn.lp_pool2d(x, 3, (2, 3), ceil_mode=True),
+        lambda x: F.lp_pool2d(x, 3, (2, 3), ceil_mode=True),
+        (abs(IMAGE),),
+    ),
+    ("lp_pool3d", lambda x: nn.lp_pool3d(x, 2, 2), lambda x: F.lp_pool3d(x, 2, 2), (VOLUME,)),
 ]
 
 

@@ -1,4 +1,4 @@
-"""nn: attention of several heads, and with fewer heads of keys than of queries, as PyTorch has it."""
+"""nn: attention of several heads, and with fewer heads of keys than of queries."""
 
 from __future__ import annotations
 

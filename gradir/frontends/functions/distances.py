@@ -30,11 +30,11 @@ def norm_along(x: Any, p: float, axis: Any, keepdims: bool = False) -> Tracer:
         return gnp.sum(gnp.astype(size != 0, x.dtype), axis=axis, keepdims=keepdims)
     if p == 1:
         return gnp.sum(size, axis=axis, keepdims=keepdims)
-    powers = gnp.square(x) if p == 2 else _power(size, p)
-    return _power(gnp.sum(powers, axis=axis, keepdims=keepdims), 1 / p)
+    powers = gnp.square(x) if p == 2 else power(size, p)
+    return power(gnp.sum(powers, axis=axis, keepdims=keepdims), 1 / p)
 
 
-def _power(x: Any, p: float) -> Any:
+def power(x: Any, p: float) -> Any:
     """x ** p of x >= 0; derivative 0 at 0."""
     safe = gnp.where(x == 0, 1, x)
     return gnp.where(x == 0, 0, gnp.sqrt(safe) if p == 0.5 else gnp.pow(safe, p))

@@ -23,6 +23,7 @@ from gradir.frontends.functions import (
     interpolation,
     losses,
     margin_losses,
+    pools,
     rearrangements,
 )
 from gradir.frontends.functions.arguments import checked
@@ -41,6 +42,7 @@ _FAMILIES = (
     interpolation,
     losses,
     margin_losses,
+    pools,
     rearrangements,
 )
 _FUNCTIONS: dict[str, Callable[..., Any]] = functions_of(nn.OPS, "gradir.nn")

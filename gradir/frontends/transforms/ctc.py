@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions.arguments import checked, floating, one_of
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted, tracing
-from gradir.frontends.transforms.flow import scan
-from gradir.frontends.transforms.jit import jit
+
+if TYPE_CHECKING:
+    from gradir.frontends.transforms.flow import scan
+    from gradir.frontends.transforms.jit import jit
+else:
+    scan = deferred("gradir.frontends.transforms.flow", "scan")
+    jit = deferred("gradir.frontends.transforms.jit", "jit")
 
 # In place of log(0): sums of its exponentials are 0, and their derivatives no nan.
 _NEVER = -1e30
@@ -91,14 +99,26 @@ def _check(x: Any, labels: Any, inputs: Any, lengths: Any, blank: int) -> None:
         raise refusal(f"nn.ctc_loss: blank must be one of the {x.shape[2]} classes, got {blank}")
 
 
+_STATIC = ("blank", "reduction", "zero_infinity")
+_PARAMETERS = inspect.signature(ctc_loss)
 _checked = checked(ctc_loss, "nn.ctc_loss", "gradir.nn")
 
 
+@cache
+def _compiled() -> Any:
+    return jit(ctc_loss, static_argnames=_STATIC)
+
+
+@wraps(_checked)
 def _anywhere(*args: Any, **kwargs: Any) -> Any:
     """In a trace, or compiled: a scan has no meaning on arrays."""
+    try:
+        given = _PARAMETERS.bind(*args, **kwargs).arguments
+    except TypeError:
+        return _checked(*args, **kwargs)  # which refuses it
     if tracing() is not None:
-        return _checked(*args, **kwargs)
-    return jit(lambda x: _checked(x, *args[1:], **kwargs))(args[0]) if args else _checked(**kwargs)
+        return _checked(**given)
+    return _compiled()(**given)
 
 
 FUNCTIONS = {"ctc_loss": public(_anywhere)}

@@ -13,7 +13,7 @@ import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.arguments import floating
-from gradir.frontends.functions.rearrangements import per_axis
+from gradir.frontends.functions.rearrangements import per_axis, several
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
@@ -25,8 +25,9 @@ def _sizes(name: str, x: Any, dims: int, size: Any) -> tuple[Any, list[int]]:
         raise refusal(f"nn.{name}: x must be [N, C, d...] or [C, d...] with {dims} spatial axes, "
                       f"got {x!r}")  # fmt: skip
     extents = x.shape[x.ndim - dims :]
-    given = list(size) if isinstance(size, Sequence) else [size] * dims
-    given = [n if s is None else s for n, s in zip(extents, given, strict=False)]
+    given = several(size, dims)
+    if len(given) == dims:
+        given = [n if s is None else s for n, s in zip(extents, given, strict=True)]
     sizes = per_axis(given, dims, f"nn.{name}: size")
     if 0 in extents or min(sizes) < 1:
         raise refusal(f"nn.{name}: extents must be >= 1, got {x!r} and size {size!r}")

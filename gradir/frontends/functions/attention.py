@@ -13,6 +13,7 @@ from gradir.dialects.nn.attention import AttentionOp
 from gradir.dialects.nn.dropout import DropoutOp
 from gradir.frontends.functions.arguments import floating, number
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.rearrangements import several
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
@@ -115,11 +116,11 @@ def _check(q: Any, k: Any, v: Any, heads: int) -> None:
 
 
 def _projected(inputs: Any, width: int, weight: Any, bias: Any) -> list[Any]:
-    is_one = not isinstance(weight, tuple | list)
-    if not is_one and len(weight) != 3:
+    given = several(weight, 1)
+    if len(given) not in (1, 3):
         raise refusal("nn.multi_head_attention: in_weight must be one array, or three")
     thirds = [slice(k * width, (k + 1) * width) for k in range(3)]
-    parts = [lifted(weight)[third] for third in thirds] if is_one else weight
+    parts = given if len(given) == 3 else [lifted(given[0])[third] for third in thirds]
     biases = [None if bias is None else lifted(bias)[third] for third in thirds]
     return [_linear(x, w, b) for x, w, b in zip(inputs, parts, biases, strict=True)]
 

@@ -6,7 +6,7 @@ The derivative of a norm at 0 is 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ def local_response_norm(
     if x.ndim < 3 or size < 1:
         raise refusal(f"nn.local_response_norm: x must be [N, C, d...], size >= 1, got {x!r}")
     n, channels = x.shape[:2]
-    image = gnp.reshape(gnp.square(x), (n, 1, channels, int(np.prod(x.shape[2:]))))
+    image = gnp.reshape(gnp.square(x), (n, 1, channels, prod(x.shape[2:])))
     image = gnp.pad(image, ((0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0)))
     settings = {"kernel": [size, 1], "stride": [1, 1]}
     mean = gnp.reshape(apply(AvgPool2dOp, {"x": image, **settings}), x.shape)

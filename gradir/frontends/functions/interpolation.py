@@ -17,7 +17,7 @@ from gradir.dialects.nn.resize import Resize2dOp
 from gradir.frontends.functions.adaptive_pools import adaptive_mean
 from gradir.frontends.functions.arguments import floating, one_of
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.functions.rearrangements import per_axis
+from gradir.frontends.functions.rearrangements import per_axis, several
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
@@ -76,7 +76,7 @@ def _sizes(extents: Sequence[int], size: Any, factor: Any) -> tuple[list[int], l
         raise refusal("nn.interpolate: give size or scale_factor, and not both")
     if factor is None:
         return per_axis(size, len(extents), "nn.interpolate: size"), []
-    factors = list(factor) if isinstance(factor, Sequence) else [factor] * len(extents)
+    factors = several(factor, len(extents))
     if len(factors) != len(extents) or not all(f > 0 for f in factors):
         raise refusal(
             f"nn.interpolate: scale_factor must be one number > 0 or {len(extents)}, got {factor!r}"

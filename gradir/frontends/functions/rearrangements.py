@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,9 +17,16 @@ from gradir.frontends.tracing.tracing import lifted
 _MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
+def several(given: Any, count: int) -> list[Any]:
+    """What is given, as a list; one value `count` times."""
+    if isinstance(given, Sequence):
+        return list(cast(Sequence[Any], given))
+    return [given] * count
+
+
 def per_axis(given: Any, count: int, what: str) -> list[int]:
     """One integer for each of `count` axes; one number stands for all."""
-    listed: list[Any] = list(given) if isinstance(given, Sequence) else [given] * count
+    listed = several(given, count)
     if len(listed) != count:
         raise refusal(f"{what} must be one number or {count}, got {given!r}")
     return [number(each, what) for each in listed]

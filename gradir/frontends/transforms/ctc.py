@@ -41,15 +41,15 @@ def ctc_loss(
     Lengths outside of T and S, and targets outside of C, are no error but meaningless.
     """
     x, labels = floating(log_probs), lifted(targets)
-    sizes = [lifted(input_lengths), lifted(target_lengths)]
+    inputs, lengths = lifted(input_lengths), lifted(target_lengths)
     one_of(reduction, "nn.ctc_loss: reduction", ("mean", "sum", "none"))
     if x.ndim == 2:
-        each = _losses(x[:, None], labels[None], *(n[None] for n in sizes), blank, zero_infinity)
+        each = _losses(x[:, None], labels[None], inputs[None], lengths[None], blank, zero_infinity)
     else:
-        each = _losses(x, labels, *sizes, blank, zero_infinity)
+        each = _losses(x, labels, inputs, lengths, blank, zero_infinity)
     if reduction == "mean":
-        lengths = gnp.maximum(gnp.reshape(sizes[1], each.shape), 1)
-        return gnp.mean(each / gnp.astype(lengths, each.dtype))
+        sizes = gnp.maximum(gnp.reshape(lengths, each.shape), 1)
+        return gnp.mean(each / gnp.astype(sizes, each.dtype))
     if reduction == "sum":
         return gnp.sum(each)
     return each[0] if x.ndim == 2 else each
@@ -60,7 +60,7 @@ def _losses(x: Any, labels: Any, inputs: Any, lengths: Any, blank: int, zeroes: 
     steps, batch, _ = x.shape
     states = 2 * labels.shape[1] + 1
     # blank, label, blank, label, ..., blank
-    at = np.arange(states)
+    at: Any = np.arange(states)
     padded = gnp.pad(labels, ((0, 0), (0, 1)))
     states_labels = gnp.where(at % 2 == 0, blank, gnp.take(padded, at // 2, 1))
     # a blank between two different labels may be left out

@@ -3,6 +3,8 @@
 tests/peers/test_nn_torch.py compares all of them with PyTorch.
 """
 
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 from itertools import product
@@ -78,13 +80,25 @@ def test_ctc_loss() -> None:
 
 
 LOSSES: dict[str, Any] = {
-    "grid": lambda x, w: nn.grid_sample(x, nn.affine_grid(w[:, :, :, 0][:, :, :3] / 3, (2, 2, 3, 3))),
-    "bicubic": lambda x, w: nn.interpolate(x, (5, 2), mode="bicubic") * nn.interpolate(w, (5, 2), mode="area"),
+    "grid": lambda x, w: nn.grid_sample(
+        x, nn.affine_grid(w[:, :, :, 0][:, :, :3] / 3, (2, 2, 3, 3))
+    ),
+    "bicubic": lambda x, w: (
+        nn.interpolate(x, (5, 2), mode="bicubic") * nn.interpolate(w, (5, 2), mode="area")
+    ),
     "unfold": lambda x, w: nn.fold(nn.unfold(x * w, (2, 3), padding=1), (4, 3), (2, 3), padding=1),
-    "unpool": lambda x, w: w * nn.max_unpool2d(*nn.max_pool2d(x, kernel=(2, 3), return_indices=True), (2, 3)),
-    "distances": lambda x, w: nn.pdist(nn.normalize(gnp.reshape(x, (4, 12)))) * nn.cosine_similarity(x, w)[0, 0, 0],
-    "losses": lambda x, w: nn.cross_entropy(x, w) + nn.triplet_margin_loss(x, w, x * w) + nn.bce_with_logits(x, w, pos_weight=2.0),
-}  # fmt: skip
+    "unpool": lambda x, w: (
+        w * nn.max_unpool2d(*nn.max_pool2d(x, kernel=(2, 3), return_indices=True), (2, 3))
+    ),
+    "distances": lambda x, w: (
+        nn.pdist(nn.normalize(gnp.reshape(x, (4, 12)))) * nn.cosine_similarity(x, w)[0, 0, 0]
+    ),
+    "losses": lambda x, w: (
+        nn.cross_entropy(x, w)
+        + nn.triplet_margin_loss(x, w, x * w)
+        + nn.bce_with_logits(x, w, pos_weight=2.0)
+    ),
+}
 
 
 @pytest.mark.parametrize("name", LOSSES)

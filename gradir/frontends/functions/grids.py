@@ -112,7 +112,7 @@ def _inside(at: Any, n: int, padding: str, align: bool) -> Any:
 def _sampled(x: Any, axes: Sequence[Sequence[tuple[Any, Any]]], has_outside: bool) -> Any:
     batch, channels, *extents = x.shape
     table = gnp.reshape(gnp.moveaxis(x, 1, -1), (batch * prod(extents), channels))
-    first: Any = np.arange(batch).reshape(batch, *[1] * len(extents)) * prod(extents)
+    first = gnp.reshape(np.arange(batch), (batch, *[1] * len(extents))) * prod(extents)
     total: Any = None
     for corner in product(*axes):
         row: Any = 0

@@ -60,7 +60,7 @@ def _losses(x: Any, labels: Any, inputs: Any, lengths: Any, blank: int, zeroes: 
     steps, batch, _ = x.shape
     states = 2 * labels.shape[1] + 1
     # blank, label, blank, label, ..., blank
-    at: Any = np.arange(states)
+    at: Any = _numbers(states)
     padded = gnp.pad(labels, ((0, 0), (0, 1)))
     states_labels = gnp.where(at % 2 == 0, blank, gnp.take(padded, at // 2, 1))
     # a blank between two different labels may be left out
@@ -85,6 +85,10 @@ def _losses(x: Any, labels: Any, inputs: Any, lengths: Any, blank: int, zeroes: 
     counts = gnp.concatenate([last >= 0, last > 0], axis=1)
     total = gnp.logsumexp(gnp.where(counts, total, _NEVER), axis=1)
     return gnp.where(total < _NEVER / 2, 0.0 if zeroes else gnp.inf, -total)
+
+
+def _numbers(count: int) -> Any:
+    return np.arange(count)
 
 
 def _check(x: Any, labels: Any, inputs: Any, lengths: Any, blank: int) -> None:

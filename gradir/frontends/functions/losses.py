@@ -33,6 +33,11 @@ def reduced(name: str, each: Any, reduction: str) -> Tracer:
     return gnp.mean(each) if reduction == "mean" else gnp.sum(each)
 
 
+def _unless_mean(reduction: str) -> str | None:
+    """A reduction as an attribute, absent where it is the default."""
+    return None if reduction == "mean" else reduction
+
+
 def relu_of(x: Any) -> Any:
     """maximum(x, 0) with derivative 0 at 0."""
     return gnp.where(x <= 0, 0, x)
@@ -40,25 +45,25 @@ def relu_of(x: Any) -> Any:
 
 def cross_entropy(
     logits: Any, targets: Any, weights: Any = None, reduction: str = "mean",
-    ignore_index: int = -100, label_smoothing: float = 0.0,
+    ignore_index: int | None = None, label_smoothing: float | None = None,
 ) -> Tracer:  # fmt: skip
     """-weights[t] * log_softmax(logits)[t] for each target t, the classes along axis 1 of logits
     [C], [N, C] or [N, C, d...].
 
-    targets: integers without the axis of classes, of which `ignore_index` count nothing (the op is
+    targets: integers without the axis of classes, of which `ignore_index` (-100) count nothing (the op is
     nn.cross_entropy), or floats shaped as logits, shares of the classes: then the mean is over the
     examples. label_smoothing: the share of each target that is spread over all classes.
     """
     shares = lifted(targets)
     if not is_float(element(shares)):
         return apply(CrossEntropyOp, {
-            "logits": logits, "targets": targets, "weights": weights, "reduction": reduction,
+            "logits": logits, "targets": targets, "weights": weights, "reduction": _unless_mean(reduction),
             "ignore_index": ignore_index, "label_smoothing": label_smoothing,
         })  # fmt: skip
     x = floating(logits)
     if shares.shape != x.shape or not x.ndim:
         raise refusal(f"nn.cross_entropy: shares must have the shape of {x!r}, got {shares!r}")
-    if not 0 <= label_smoothing <= 1:
+    if label_smoothing is not None and not 0 <= label_smoothing <= 1:
         raise refusal(f"nn.cross_entropy: label_smoothing must be in [0, 1], got {label_smoothing}")
     axis = min(x.ndim - 1, 1)
     classes = x.shape[axis]
@@ -81,7 +86,7 @@ def bce_loss(x: Any, target: Any, weight: Any = None, reduction: str = "mean") -
 
 def _weighted(name: str, op: Any, x: Any, target: Any, weight: Any, reduction: str) -> Tracer:
     inner = reduction if weight is None else "none"
-    each: Any = apply(op, {"x": x, "target": target, "reduction": inner})
+    each: Any = apply(op, {"x": x, "target": target, "reduction": _unless_mean(inner)})
     return each if weight is None else reduced(name, each * weight, reduction)
 
 
@@ -116,7 +121,7 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
         target = floating(target)
         total: Any = reduced("kl_div", gnp.exp(target) * (target - x), inner)
     else:
-        total = apply(KlDivOp, {"x": x, "target": target, "reduction": inner})
+        total = apply(KlDivOp, {"x": x, "target": target, "reduction": _unless_mean(inner)})
     return total / x.shape[0] if reduction == "batchmean" and x.ndim else total
 
 

@@ -45,19 +45,21 @@ def relu_of(x: Any) -> Any:
 
 def cross_entropy(
     logits: Any, targets: Any, weights: Any = None, reduction: str = "mean",
-    ignore_index: int | None = None, label_smoothing: float | None = None,
+    ignore_index: int | None = None,
+    label_smoothing: float | None = None,
 ) -> Tracer:  # fmt: skip
     """-weights[t] * log_softmax(logits)[t] for each target t, the classes along axis 1 of logits
     [C], [N, C] or [N, C, d...].
 
-    targets: integers without the axis of classes, of which `ignore_index` (-100) count nothing (the op is
-    nn.cross_entropy), or floats shaped as logits, shares of the classes: then the mean is over the
-    examples. label_smoothing: the share of each target that is spread over all classes.
+    targets: integers without the axis of classes, of which `ignore_index` (-100) count nothing
+    (the op is nn.cross_entropy), or floats shaped as logits, shares of the classes: then the mean
+    is over the examples. label_smoothing: the share of a target that is spread over all classes.
     """
     shares = lifted(targets)
     if not is_float(element(shares)):
         return apply(CrossEntropyOp, {
-            "logits": logits, "targets": targets, "weights": weights, "reduction": _unless_mean(reduction),
+            "logits": logits, "targets": targets, "weights": weights,
+            "reduction": _unless_mean(reduction),
             "ignore_index": ignore_index, "label_smoothing": label_smoothing,
         })  # fmt: skip
     x = floating(logits)

@@ -4,10 +4,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gradir.frontends.functions import nn
+from gradir.frontends.transforms import ctc
 
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
 
 
+nn.register(ctc.FUNCTIONS)
 sys.modules[__name__] = nn

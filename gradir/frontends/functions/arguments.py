@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from operator import index
 from typing import Any, cast
 
@@ -25,7 +26,9 @@ OUT = (
 )
 
 
-def checked(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+def checked(
+    function: Callable[..., Any], name: str = "", module: str = "gradir.numpy"
+) -> Callable[..., Any]:
     """A function whose unknown arguments, and `out`, are refused with the known ones."""
     signature = inspect.signature(function)
     known = list(signature.parameters)
@@ -46,17 +49,30 @@ def checked(function: Callable[..., Any], name: str = "") -> Callable[..., Any]:
             raise
 
     call.__name__ = call.__qualname__ = function.__name__
-    call.__doc__, call.__module__ = function.__doc__, "gradir.numpy"
+    call.__doc__, call.__module__ = function.__doc__, module
     call.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
     return call
 
 
 def _mismatch(name: str, known: Sequence[str], error: TypeError, kwargs: dict[str, Any]) -> str:
-    unknown = [k for k in kwargs if k not in known]
-    listed = ", ".join(k for k in known if k != "out")
-    if unknown:
-        return f"{name}: unknown argument {unknown[0]}; known: {listed}"
-    return f"{name}: {str(error).partition('() ')[2] or error}; parameters: {listed}"
+    listed = [k for k in known if k != "out"]
+    wrong = unknown_argument(name, kwargs, listed, known)
+    why = str(error).partition("() ")[2] or error
+    return wrong or f"{name}: {why}; parameters: {', '.join(listed)}"
+
+
+def unknown_argument(
+    name: str, given: Iterable[str], listed: Sequence[str], known: Sequence[str] | None = None
+) -> str:
+    """What is wrong with the first keyword that is not known, and the one that was meant, if one is
+    near; "" where all are known."""
+    known = listed if known is None else known
+    for keyword in given:
+        if keyword not in known:
+            close = get_close_matches(keyword, listed, 1)
+            meant = f"did you mean {close[0]}? " if close else ""
+            return f"{name}: unknown argument {keyword}; {meant}known: {', '.join(listed)}"
+    return ""
 
 
 def axes_of(x: Tracer, axis: Any) -> tuple[int, ...]:

@@ -3,18 +3,17 @@ hidden."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from gradir.dialects.nn.batch_norm import BatchNormOp
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 
 State = tuple[Any, Any]
 
 
-@public
 def batch_norm(
     x: Any,
     scale: Any,
@@ -41,3 +40,6 @@ def batch_norm(
     options = {"training": training, "momentum": momentum, "eps": eps, "layout": layout}
     y, mean, var = apply(BatchNormOp, operands | options)
     return y, (mean, var)
+
+
+FUNCTIONS: tuple[Callable[..., Any], ...] = (batch_norm,)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.base.shapes import is_float
 from gradir.dialects.nn.embedding import EmbeddingOp
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
 
 MODES = ("sum", "mean", "max")
 
 
-@public
 def embedding_bag(
     table: Any,
     ids: Any,
@@ -110,3 +110,6 @@ def _summed(rows: Tracer, places: Tracer | None, bags: int) -> Tracer:
         return gnp.sum(rows, axis=1)
     total = gnp.zeros((bags, rows.shape[-1]), dtype=rows.dtype)
     return gnp.scatter_add(total, places, rows, axis=0)
+
+
+FUNCTIONS: tuple[Callable[..., Any], ...] = (embedding_bag,)

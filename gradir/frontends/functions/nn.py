@@ -1,30 +1,67 @@
-"""gradir.nn: PyTorch's layers and losses on traced or NumPy arrays, one function for each nn.* op.
+"""gradir.nn: PyTorch's layers and losses on traced or NumPy arrays.
 
-The functions come from the op classes: operands in the op's order, its attributes as keyword
-arguments. They return no hidden results, such as dropout's mask. `embedding_bag` is a composition
-of ops; `batch_norm` takes and returns its state.
+One function for each nn.* op comes from its class: operands in the op's order, its attributes as
+keyword arguments, without hidden results such as dropout's mask. The others, in the files beside
+this one, are compositions of ops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradir.dialects import nn
-from gradir.frontends.functions.batch_norm import batch_norm
-from gradir.frontends.functions.embedding_bag import embedding_bag
+from gradir.frontends.functions import (
+    activations,
+    adaptive_pools,
+    attention,
+    batch_norm,
+    distances,
+    dropouts,
+    embedding_bag,
+    grids,
+    interpolation,
+    losses,
+    margin_losses,
+    pools,
+    rearrangements,
+)
+from gradir.frontends.functions.arguments import checked
 from gradir.frontends.functions.op_functions import functions_of
 from gradir.frontends.tracing.eager import eager
 
+_FAMILIES = (
+    activations,
+    adaptive_pools,
+    attention,
+    batch_norm,
+    distances,
+    dropouts,
+    embedding_bag,
+    grids,
+    interpolation,
+    losses,
+    margin_losses,
+    pools,
+    rearrangements,
+)
 _FUNCTIONS: dict[str, Callable[..., Any]] = functions_of(nn.OPS, "gradir.nn")
-_FUNCTIONS.update(batch_norm=batch_norm, embedding_bag=embedding_bag)
+_FUNCTIONS.update(
+    (f.__name__, checked(f, f"nn.{f.__name__}", "gradir.nn"))
+    for family in _FAMILIES
+    for f in family.FUNCTIONS
+)
+__all__: list[str] = []  # pyright: ignore[reportUnsupportedDunderAll]
 
-_FUNCTIONS.update({name: eager(function) for name, function in _FUNCTIONS.items()})
-globals().update(_FUNCTIONS)
+
+def register(functions: Mapping[str, Callable[..., Any]]) -> None:
+    """More functions of this module, by their names."""
+    globals().update(functions)
+    __all__.extend(functions)
+
+
+register({name: eager(function) for name, function in _FUNCTIONS.items()})
 
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
-
-
-__all__ = list(_FUNCTIONS)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any, cast
 
 from gradir.frontends.functions import absent, linalg
+from gradir.frontends.functions.arguments import unknown_argument
 from gradir.frontends.functions.assignment import into
 from gradir.frontends.functions.views import reshape
 from gradir.frontends.tracing.memory import as_kin
@@ -103,8 +104,7 @@ def _called(
     """The function; unknown options are refused."""
     parameters = inspect.signature(function).parameters
     has_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    unknown = [k for k in options if k not in parameters and not has_any]
-    if unknown:
-        known = ", ".join(p for p in parameters if p != "out")
-        raise refusal(f"{name}: unknown argument {unknown[0]}; known: {known}")
+    wrong = unknown_argument(name, options, [p for p in parameters if p != "out"], list(parameters))
+    if wrong and not has_any:
+        raise refusal(wrong)
     return function(*args, **options)

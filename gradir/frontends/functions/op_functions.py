@@ -21,6 +21,7 @@ from gradir.dialects.array.data_dependent import DataDependentOp
 from gradir.dialects.base.attributes import Plain
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.building.kinds import ElementwiseOp
+from gradir.frontends.functions.arguments import unknown_argument
 from gradir.frontends.functions.promotion import Common, broadcast, converted, unified
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracer import Tracer
@@ -51,7 +52,8 @@ def function_of(op: type[TensorOp], module: str) -> Callable[..., Any]:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise refusal(f"{op.name}: {error}") from None
+            wrong = unknown_argument(op.name, kwargs, list(signature.parameters))
+            raise refusal(wrong or f"{op.name}: {error}") from None
         return apply(op, bound.arguments)
 
     function.__name__ = function.__qualname__ = short_name(op)

@@ -11,6 +11,7 @@ from math import inf, nan
 from types import SimpleNamespace
 from typing import Any
 
+from gradir.frontends.functions.arguments import unknown_argument
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.sugar import (
     where,
@@ -71,10 +72,9 @@ def _public(
     signature = Signature(parameters)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        unknown = [k for k in kwargs if k not in signature.parameters]
-        if unknown:
-            known = ", ".join(signature.parameters)
-            raise refusal(f"{name}.{kind}: unknown argument {unknown[0]}; known: {known}")
+        wrong = unknown_argument(f"{name}.{kind}", kwargs, list(signature.parameters))
+        if wrong:
+            raise refusal(wrong)
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:

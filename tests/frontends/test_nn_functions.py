@@ -1,0 +1,122 @@
+"""gradir.nn's functions that are made of ops, against NumPy: values, derivatives, refusals.
+
+tests/peers/test_nn_torch.py compares all of them with PyTorch.
+"""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradir
+import gradir.numpy as gnp
+from gradir import nn
+from gradir.errors import TraceError
+from gradir.testing import check_grads
+
+RANDOM = np.random.default_rng(5)
+IMAGE = RANDOM.standard_normal((2, 2, 4, 3))
+
+
+@pytest.mark.parametrize("name", nn.__all__)
+def test_wrong_keywords(name: str) -> None:
+    with pytest.raises(TraceError, match=f"nn.{name}: unknown argument no_such; .*known: "):
+        getattr(nn, name)(no_such=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "keyword", "meant"),
+    [("conv2d", "strides", "stride"), ("interpolate", "scale_factors", "scale_factor"),
+     ("cross_entropy", "weight", "weights"), ("ctc_loss", "zero_infinite", "zero_infinity")],
+)  # fmt: skip
+def test_likely_keywords(name: str, keyword: str, meant: str) -> None:
+    with pytest.raises(TraceError, match=f"unknown argument {keyword}; did you mean {meant}\\?"):
+        getattr(nn, name)(IMAGE, **{keyword: 2})
+
+
+def test_grid_sample() -> None:
+    """Bilinear with zeros outside, by a loop; eager, compiled and mapped."""
+    grid = RANDOM.uniform(-1.3, 1.3, (2, 3, 2, 2))
+    expected = np.zeros((2, 2, 3, 2))
+    for n, c, i, j in np.ndindex(expected.shape):
+        x, y = ((grid[n, i, j] + 1) * [3, 4] - 1) / 2
+        for row, column in product(range(4), range(3)):
+            weight = max(0, 1 - abs(y - row)) * max(0, 1 - abs(x - column))
+            expected[n, c, i, j] += weight * IMAGE[n, c, row, column]
+    np.testing.assert_allclose(nn.grid_sample(IMAGE, grid), expected, atol=1e-14)
+    mapped = gradir.jit(gradir.vmap(lambda x, g: nn.grid_sample(x[None], g[None])[0]))
+    np.testing.assert_allclose(mapped(IMAGE, grid), expected, atol=1e-14)
+    far = np.full((1, 1, 1, 2), np.nan)
+    assert not np.any(nn.grid_sample(IMAGE[:1], far))
+
+
+def alignments(target: list[int], steps: int) -> Any:
+    """All sequences that collapse to a target, by trial."""
+    for path in product(range(3), repeat=steps):
+        kept = [c for k, c in enumerate(path) if c and (k == 0 or c != path[k - 1])]
+        if kept == target:
+            yield path
+
+
+def test_ctc_loss() -> None:
+    x = RANDOM.standard_normal((4, 3, 3))
+    targets, inputs, lengths = np.array([[1, 2], [2, 2], [2, 2]]), np.array([4, 3, 2]), [2, 2, 2]
+    found = nn.ctc_loss(x, targets, inputs, np.array(lengths), reduction="none")
+    for n in range(3):
+        sums = [sum(x[t, n, c] for t, c in enumerate(path))
+                for path in alignments(list(targets[n]), inputs[n])]  # fmt: skip
+        expected = -np.log(np.sum(np.exp(sums))) if sums else np.inf
+        np.testing.assert_allclose(found[n], expected, rtol=1e-13)
+
+    def loss(x: Any) -> Any:
+        return nn.ctc_loss(x, targets, inputs, np.array(lengths), zero_infinity=True)
+
+    check_grads(loss, [x])
+
+
+LOSSES: dict[str, Any] = {
+    "grid": lambda x, w: nn.grid_sample(
+        x, nn.affine_grid(w[:, :, :, 0][:, :, :3] / 3, (2, 2, 3, 3))
+    ),
+    "bicubic": lambda x, w: (
+        nn.interpolate(x, (5, 2), mode="bicubic") * nn.interpolate(w, (5, 2), mode="area")
+    ),
+    "unfold": lambda x, w: nn.fold(nn.unfold(x * w, (2, 3), padding=1), (4, 3), (2, 3), padding=1),
+    "unpool": lambda x, w: (
+        w * nn.max_unpool2d(*nn.max_pool2d(x, kernel=(2, 3), return_indices=True), (2, 3))
+    ),
+    "distances": lambda x, w: (
+        nn.pdist(nn.normalize(gnp.reshape(x, (4, 12)))) * nn.cosine_similarity(x, w)[0, 0, 0]
+    ),
+    "losses": lambda x, w: (
+        nn.cross_entropy(x, w)
+        + nn.triplet_margin_loss(x, w, x * w)
+        + nn.bce_with_logits(x, w, pos_weight=2.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_derivatives(name: str) -> None:
+    """First and second order; native code against the interpreter."""
+    w = RANDOM.uniform(0.1, 0.9, IMAGE.shape)
+    if name == "grid":
+        w = RANDOM.standard_normal((2, 2, 3, 1))
+    check_grads(lambda x, w: gnp.sum(gnp.sin(LOSSES[name](x, w))), [IMAGE, w])
+
+
+@pytest.mark.parametrize("p", [0.0, 0.25, 1.0])
+def test_dropped_channels(p: float) -> None:
+    x = np.ones((8, 40, 3, 2))
+    x[0, 0, 0, 0] = np.inf
+    y = nn.dropout2d(x, 3, 1, p=p)
+    kept = y[:, :, 1, 1] != 0
+    np.testing.assert_array_equal(y, np.where(kept[..., None, None], x / max(1 - p, 1e-9), 0))
+    assert abs(np.mean(kept) - (1 - p)) < 0.1
+    z = nn.alpha_dropout(RANDOM.standard_normal(20000), 3, 1, p=p)
+    assert p == 1 or (abs(z.mean()) < 0.05 and abs(z.std() - 1) < 0.05)

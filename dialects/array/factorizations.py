@@ -1,4 +1,4 @@
-"""array: the singular value, eigenvalue and QR factors, and the pseudoinverse, of f32 or f64 matrices.
+"""array: singular value, eigenvalue and QR factors, and the pseudoinverse, of f32 or f64 matrices.
 
 They are LAPACK's, by NumPy: compiled code calls it as a host function. A matrix that LAPACK fails
 at, as it does at nan, has factors of nan. Where a derivative divides by the difference of two equal
@@ -64,7 +64,9 @@ def _require_matrix(type_: Attribute) -> tuple[list[int], int, int, int]:
     return batch, rows, columns, DYNAMIC if DYNAMIC in (rows, columns) else min(rows, columns)
 
 
-def _each(a: Any, shapes: Sequence[Sequence[int]], meaning: Callable[[Any], Any]) -> tuple[Any, ...]:
+def _each(
+    a: Any, shapes: Sequence[Sequence[int]], meaning: Callable[[Any], Any]
+) -> tuple[Any, ...]:
     """The factors of all matrices at once, or of each where LAPACK fails at one."""
     *batch, _, _ = a.shape
     try:

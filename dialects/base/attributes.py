@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+
 from gradir.dialects.base.lazy_numpy import np
 
 Attributes = Mapping[str, Attribute]

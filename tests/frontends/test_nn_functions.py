@@ -63,6 +63,20 @@ def alignments(target: list[int], steps: int) -> Any:
             yield path
 
 
+def test_ctc_loss_of_half_precision_is_that_of_f32() -> None:
+    x = np.random.default_rng(0).standard_normal((6, 2, 4)).astype(np.float16)
+    labels, lengths = np.array([[1, 2], [3, 3]]), np.array([2, 2])
+
+    def loss(x: Any) -> Any:
+        return nn.ctc_loss(nn.log_softmax(x, axis=-1), labels, np.array([6, 5]), lengths)
+
+    value, gradient = gradir.value_and_grad(loss)(x)
+    wanted, slope = gradir.value_and_grad(loss)(x.astype(np.float32))
+    assert value.dtype == gradient.dtype == np.float16
+    np.testing.assert_allclose(value, wanted, 2e-3)
+    np.testing.assert_allclose(gradient, slope, 1e-2, 1e-3)
+
+
 def test_ctc_loss() -> None:
     x = RANDOM.standard_normal((4, 3, 3))
     targets, inputs, lengths = np.array([[1, 2], [2, 2], [2, 2]]), np.array([4, 3, 2]), [2, 2, 2]

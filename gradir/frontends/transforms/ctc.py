@@ -56,7 +56,11 @@ def ctc_loss(
 
 
 def _losses(x: Any, labels: Any, inputs: Any, lengths: Any, blank: int, zeroes: bool) -> Any:
+    """The loss of each sequence; those of f16 and bf16 are computed in f32."""
     _check(x, labels, inputs, lengths, blank)
+    if x.dtype in ("float16", "bfloat16"):
+        wide = _losses(gnp.astype(x, "float32"), labels, inputs, lengths, blank, zeroes)
+        return gnp.astype(wide, x.dtype)
     steps, batch, _ = x.shape
     states = 2 * labels.shape[1] + 1
     # blank, label, blank, label, ..., blank

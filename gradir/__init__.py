@@ -19,6 +19,7 @@ __all__ = [
     "TraceError",
     "Trainer",
     "__version__",
+    "associative_scan",
     "cache_info",
     "checkpoint",
     "clear_cache",
@@ -41,6 +42,7 @@ __all__ = [
     "kernel",
     "linear_transpose",
     "linearize",
+    "map",
     "name",
     "native",
     "no_grad",
@@ -49,6 +51,7 @@ __all__ = [
     "scan",
     "sparse_hessian",
     "sparse_jacobian",
+    "switch",
     "trace",
     "value_and_grad",
     "vjp",
@@ -105,7 +108,10 @@ _LAZY = {
     "linear_transpose": "gradir.frontends.transforms.jacobians",
     "sparse_hessian": "gradir.frontends.transforms.sparse_jacobians",
     "sparse_jacobian": "gradir.frontends.transforms.sparse_jacobians",
-    "cond": "gradir.frontends.transforms.flow",
+    "associative_scan": "gradir.frontends.transforms.scans",
+    "cond": "gradir.frontends.transforms.branches",
+    "map": "gradir.frontends.transforms.scans",
+    "switch": "gradir.frontends.transforms.branches",
     "fori_loop": "gradir.frontends.transforms.flow",
     "scan": "gradir.frontends.transforms.flow",
     "while_loop": "gradir.frontends.transforms.flow",
@@ -135,6 +141,8 @@ if TYPE_CHECKING:
     from gradir.frontends.tracing.spec import Spec as Spec
     from gradir.frontends.tracing.trace import trace as trace
     from gradir.frontends.training.trainer import Trainer as Trainer
+    from gradir.frontends.transforms.branches import cond as cond
+    from gradir.frontends.transforms.branches import switch as switch
     from gradir.frontends.transforms.custom_derivatives import custom_vjp as custom_vjp
     from gradir.frontends.transforms.custom_op import custom_op as custom_op
     from gradir.frontends.transforms.derivatives import grad as grad
@@ -142,7 +150,6 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.derivatives import jvp as jvp
     from gradir.frontends.transforms.derivatives import value_and_grad as value_and_grad
     from gradir.frontends.transforms.derivatives import vjp as vjp
-    from gradir.frontends.transforms.flow import cond as cond
     from gradir.frontends.transforms.flow import fori_loop as fori_loop
     from gradir.frontends.transforms.flow import scan as scan
     from gradir.frontends.transforms.flow import while_loop as while_loop
@@ -157,6 +164,8 @@ if TYPE_CHECKING:
     from gradir.frontends.transforms.markers import checkpoint as checkpoint
     from gradir.frontends.transforms.markers import name as name
     from gradir.frontends.transforms.markers import no_grad as no_grad
+    from gradir.frontends.transforms.scans import associative_scan as associative_scan
+    from gradir.frontends.transforms.scans import map as map
     from gradir.frontends.transforms.sparse_jacobians import sparse_hessian as sparse_hessian
     from gradir.frontends.transforms.sparse_jacobians import sparse_jacobian as sparse_jacobian
     from gradir.frontends.transforms.vmap import vmap as vmap

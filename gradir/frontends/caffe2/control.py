@@ -18,7 +18,8 @@ from gradir.frontends.caffe2.scopes import (
 )
 from gradir.frontends.caffe2.table import operator_type
 from gradir.frontends.tracing.tracing import element
-from gradir.frontends.transforms.flow import cond, while_loop
+from gradir.frontends.transforms.branches import cond
+from gradir.frontends.transforms.flow import while_loop
 
 Blobs: TypeAlias = Mapping[str, Any]
 Run: TypeAlias = Callable[[Block, Blobs], dict[str, Any]]

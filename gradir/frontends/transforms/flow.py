@@ -1,4 +1,4 @@
-"""gradir.cond, while_loop, fori_loop and scan: control flow that depends on values, as in JAX.
+"""gradir.while_loop, fori_loop and scan: loops that depend on values, as in JAX.
 
 Their functions are traced into the regions of an scf op, and may capture values. Carried values
 keep their nesting, shapes and dtypes; a Python number takes the dtype of the body's result. Outside
@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i1, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -20,14 +20,12 @@ from gradir.dialects.array.dynamic_slices import DynamicUpdateSliceOp
 from gradir.dialects.array.indexing import TakeOp
 from gradir.dialects.array.movement import ExpandDimsOp
 from gradir.dialects.base.attribute_names import POLICY_ATTRIBUTE
-from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
-from gradir.frontends.functions.lattice import kind_of
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.source_locations import public, refusal
-from gradir.frontends.tracing.spec import as_shape, type_text
+from gradir.frontends.tracing.spec import as_shape
 from gradir.frontends.tracing.trace import yielded
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import (
@@ -35,121 +33,28 @@ from gradir.frontends.tracing.tracing import (
     element,
     emit_one,
     filled,
-    is_number,
     lifted,
     tracing,
 )
 from gradir.frontends.tracing.trees import LEAF, Tree, flatten
+from gradir.frontends.transforms.block_values import (
+    agreed,
+    close,
+    constant_index,
+    gives_way,
+    index,
+    index_of,
+    require_functions,
+    require_type,
+    truth,
+    zero,
+)  # fmt: skip
 from gradir.frontends.transforms.jit import jit
 
 Function = Callable[..., Any]
 Yielded = tuple[list[Tracer], Tree]
 Body = Callable[[list[Tracer], Tree], Yielded]
 LoopT = TypeVar("LoopT", scf.ForOp, scf.WhileOp)
-index = IndexType()
-
-
-def _require_functions(what: str, *functions: object) -> None:
-    for function in functions:
-        if not callable(function):
-            raise refusal(f"{what}: expected a Python function, got {function!r}")
-
-
-# Branches.
-
-
-@public
-def cond(pred: Any, true_function: Function, false_function: Function, *operands: Any) -> Any:
-    """The results of one function on the operands: the first where `pred`, a bool, is true.
-
-    Both return results of the same nesting, shapes and dtypes.
-    """
-    _require_functions("cond", true_function, false_function)
-    trace = tracing()
-    if trace is None:
-
-        def alone(pred: Any, operands: Any) -> Any:
-            return cond(pred, true_function, false_function, *operands)
-
-        return jit(alone)(pred, operands)
-    chosen = _truth(trace, pred, "cond: pred")
-    first, second = (_Branch(trace, f, operands) for f in (true_function, false_function))
-    if first.tree != second.tree:
-        raise refusal("cond: both functions must return results of one nesting")
-    first.agree(second)
-    second.agree(first)
-    for k, (x, y) in enumerate(zip(first.values, second.values, strict=True)):
-        _require_type(y, x, "cond: both functions must return the same types", k)
-    regions = first.closed(), second.closed()
-    types = [v.ssa.type for v in first.values]
-    op = trace.emit(scf.IfOp(chosen, types, regions[0], regions[1]))
-    results = trace.results_like(op, first.values)
-    for result, other in zip(results, second.values, strict=True):
-        result.weak &= other.weak
-    return first.tree.build(results)
-
-
-class _Branch:
-    """The block and the results of a function of cond."""
-
-    def __init__(self, trace: Trace, function: Function, operands: Sequence[Any]):
-        self.trace = trace
-        with trace.region(Block()) as self.block:
-            self.values, self.tree = yielded(
-                called("cond", function, *operands), "a branch of cond"
-            )
-
-    def agree(self, other: _Branch) -> None:
-        """Weak results take the types of the other branch's."""
-        pairs = zip(self.values, other.values, strict=True)
-        self.values = [_agreed(self.trace, self.block, x, y) for x, y in pairs]
-
-    def closed(self) -> Region:
-        _close(self.trace, self.block, self.values)
-        return Region(self.block)
-
-
-def _agreed(trace: Trace, block: Block, value: Tracer, other: Tracer) -> Tracer:
-    """A weak value with the element type of the other, converted at the end of its block."""
-    if not _gives_way(value, other):
-        return value
-    with trace.region(block):
-        return converted(value, element(other))
-
-
-def _gives_way(value: Tracer, other: Tracer) -> bool:
-    """Whether the value is weak and converts to the other's type: of no higher kind, no loss."""
-    kinds = kind_of(element(value)), kind_of(element(other))
-    is_other = element(value) != element(other)
-    return (
-        value.weak
-        and is_other
-        and (kinds[0] < kinds[1] or (kinds[0] == kinds[1] and not other.weak))
-    )
-
-
-def _require_type(found: Tracer, wanted: Tracer, what: str, k: int) -> None:
-    if found.type != wanted.type:
-        raise refusal(
-            f"{what}, got {type_text(found.type)} and {type_text(wanted.type)} for array {k}; "
-            "convert with .astype"
-        )
-
-
-def _close(trace: Trace, block: Block, values: Sequence[Tracer]) -> None:
-    with trace.region(block):
-        trace.emit(scf.YieldOp(*(trace.use(v) for v in values)))
-
-
-def _truth(trace: Trace, value: Any, what: str) -> SSAValue:
-    """A bool as a scalar."""
-    found = lifted(value, what=f"{what}: ")
-    if found.shape or not is_bool(element(found)):
-        raise refusal(f"{what} must be a bool of rank 0, got {type_text(found.type)}")
-    return trace.emit(tensor.ExtractOp(trace.use(found), [], i1)).result
-
-
-# Loops.
 
 
 def _carried(trace: Trace, init: Any, body: Body, what: str) -> Yielded:
@@ -175,7 +80,7 @@ def _carried(trace: Trace, init: Any, body: Body, what: str) -> Yielded:
 
 def _like_result(trace: Trace, value: Tracer, result: Tracer) -> Tracer:
     """A carried value; a weak one has the type of the body's result."""
-    if _gives_way(value, result):
+    if gives_way(value, result):
         return Tracer(trace, trace.use(converted(value, element(result))), result.weak)
     if value.weak and not result.weak and value.type == result.type:
         return Tracer(trace, trace.use(value))
@@ -186,7 +91,7 @@ def _with_counter(step: Callable[[Tracer, list[Tracer], Tree], Yielded]) -> Body
     """The body of a counted loop, for its types: with 0 as the counter."""
 
     def body(values: list[Tracer], tree: Tree) -> Yielded:
-        return step(_zero(), values, tree)
+        return step(zero(), values, tree)
 
     return body
 
@@ -210,8 +115,8 @@ def _body_results(
     if other != tree:
         raise refusal(f"{what}: the body must return what it is handed, nested alike")
     for k, value in enumerate(carried):
-        after[k] = _agreed(trace, block, after[k], value)
-        _require_type(after[k], value, f"{what}: the body must return the types of init", k)
+        after[k] = agreed(trace, block, after[k], value)
+        require_type(after[k], value, f"{what}: the body must return the types of init", k)
     return after
 
 
@@ -222,7 +127,7 @@ def while_loop(condition: Function, body: Function, init: Any, policy: str = "st
     `policy` is the derivative's loop policy: "store_all", "every=K" or "online=S"
     (docs/control-flow.md).
     """
-    _require_functions("while_loop", condition, body)
+    require_functions("while_loop", condition, body)
     trace = tracing()
     if trace is None:
         return jit(partial(while_loop, condition, body, policy=policy))(init)
@@ -236,12 +141,12 @@ def while_loop(condition: Function, body: Function, init: Any, policy: str = "st
     with trace.region(Block(arg_types=types)) as before:
         handed = _tracers(trace, before, values)
         result = called("while_loop", condition, tree.build(handed))
-        goes_on = _truth(trace, result, "while_loop: the condition")
+        goes_on = truth(trace, result, "while_loop: the condition")
         trace.emit(scf.ConditionOp(goes_on, *before.args))
     with trace.region(Block(arg_types=types)) as after:
         handed = _tracers(trace, after, values)
         made = _body_results(trace, after, handed, step(handed, tree), tree, "while_loop")
-    _close(trace, after, made)
+    close(trace, after, made)
     op = scf.WhileOp([trace.use(v) for v in values], types, Region(before), Region(after))
     return tree.build(trace.results_like(trace.emit(_with_policy(op, policy)), values))
 
@@ -259,7 +164,7 @@ def fori_loop(
     The bounds are integers, Python's or traced; i is int64. `policy` is the derivative's loop
     policy: "store_all", "every=K" or "binomial=S"; "online=S" means the last one here.
     """
-    _require_functions("fori_loop", body)
+    require_functions("fori_loop", body)
     trace = tracing()
     if trace is None:
         return jit(partial(fori_loop, body=body, policy=policy))(lower, upper, init=init)
@@ -268,15 +173,15 @@ def fori_loop(
         result = called("fori_loop", body, i, tree.build(values))
         return yielded(result, "the body of fori_loop")
 
-    bounds = [_index(trace, b, "fori_loop: bounds") for b in (lower, upper)]
+    bounds = [index_of(trace, b, "fori_loop: bounds") for b in (lower, upper)]
     values, tree = _carried(trace, init, _with_counter(step), "fori_loop")
     with trace.region(_counted(values)) as block:
         handed = _tracers(trace, block, values)
         results = step(_counter(trace, block.args[0]), handed, tree)
         made = _body_results(trace, block, handed, results, tree, "fori_loop")
-    _close(trace, block, made)
+    close(trace, block, made)
     first, last = bounds
-    op = scf.ForOp(first, last, _constant(trace, 1), [trace.use(v) for v in values], block)
+    op = scf.ForOp(first, last, constant_index(trace, 1), [trace.use(v) for v in values], block)
     return tree.build(trace.results_like(trace.emit(_with_policy(op, policy)), values))
 
 
@@ -295,15 +200,15 @@ def scan(
     is their number. ys are the y, stacked along a new first axis. `reverse`: from last to first.
     `policy` as for fori_loop; snapshots leave out the ys.
     """
-    _require_functions("scan", function)
+    require_functions("scan", function)
     trace = tracing()
     if trace is None:
         return jit(partial(scan, function, length=length, reverse=reverse, policy=policy))(init, xs)
     rows = _Rows(xs, length)
     body = _ScanBody(function, rows)
     values, tree = _carried(trace, init, _with_counter(body), "scan")
-    first, end, one = (_constant(trace, n) for n in (0, rows.count, 1))
-    last = _constant(trace, rows.count - 1) if reverse else None
+    first, end, one = (constant_index(trace, n) for n in (0, rows.count, 1))
+    last = constant_index(trace, rows.count - 1) if reverse else None
     with trace.region(_counted(values)) as block:
         handed = _tracers(trace, block, values)
         number: SSAValue = block.args[0]
@@ -312,7 +217,7 @@ def scan(
         at = _counter(trace, number)
         made = _body_results(trace, block, handed, body(at, handed, tree), tree, "scan")
         stacks = [_written(trace, block, y, at, rows.count) for y in body.ys if rows.count]
-    _close(trace, block, [*made, *stacks])
+    close(trace, block, [*made, *stacks])
     empty = [filled(0, s.type) for s in stacks]
     op = scf.ForOp(first, end, one, [trace.use(v) for v in (*values, *empty)], block)
     found = trace.results_like(trace.emit(_with_policy(op, policy)), [*values, *stacks])
@@ -356,7 +261,7 @@ def _written(trace: Trace, block: Block, y: Tracer, at: Tracer, count: int) -> T
     type_ = tensor_type([count, *y.shape], element(y))
     so_far = Tracer(trace, block.insert_arg(type_, len(block.args)))
     row = emit_one(ExpandDimsOp, y, axis=0)
-    starts = [at, *(_zero() for _ in y.shape)]
+    starts = [at, *(zero() for _ in y.shape)]
     return emit_one(DynamicUpdateSliceOp, so_far, row, *starts)
 
 
@@ -394,30 +299,6 @@ def _with_policy(op: LoopT, policy: str) -> LoopT:
     if kind != "store_all":
         op.attributes[POLICY_ATTRIBUTE] = written
     return op
-
-
-# Scalars.
-
-
-def _zero() -> Tracer:
-    return filled(0, tensor_type([], i64))
-
-
-def _constant(trace: Trace, value: int) -> SSAValue:
-    return trace.emit(arith.ConstantOp(IntegerAttr(value, index))).result
-
-
-def _index(trace: Trace, value: Any, what: str) -> SSAValue:
-    """An integer as an index."""
-    if is_number(value) and isinstance(value, int):
-        return _constant(trace, value)
-    found = lifted(value, what=f"{what}: ")
-    kind = element(found)
-    if found.shape or is_bool(kind) or is_float(kind):
-        raise refusal(f"{what} must be integers of rank 0, got {type_text(found.type)}")
-    wide = converted(found, i64)
-    number = trace.emit(tensor.ExtractOp(trace.use(wide), [], i64)).result
-    return trace.emit(arith.IndexCastOp(number, index)).result
 
 
 def _counted(values: Sequence[Tracer]) -> Block:

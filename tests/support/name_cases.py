@@ -336,7 +336,25 @@ SMOOTH: Calls = {
           for n in (0, 1, 5, -2)),
     ],
     "linalg.multi_dot": lambda xp, x: xp.linalg.multi_dot([x[0], x.T, x, P]),
-    "linalg.cond": lambda xp, x: xp.linalg.cond(x[:, :3] + 3 * np.eye(3), 1),
+    "linalg.cond": [
+        *((lambda xp, x, p=p: xp.linalg.cond(x[:, :3] + 3 * np.eye(3), p)) for p in (1, None, -2))
+    ],
+    "linalg.svd": [
+        lambda xp, x: xp.linalg.svd(x, full_matrices=False),
+        lambda xp, x: xp.linalg.svd(x[:, :3]),
+        lambda xp, x: xp.linalg.svd(x, compute_uv=False),
+    ],
+    "linalg.svdvals": lambda xp, x: xp.linalg.svdvals(x.T),
+    "linalg.eigh": lambda xp, x: xp.linalg.eigh(x @ x.T),
+    "linalg.eigvalsh": lambda xp, x: xp.linalg.eigvalsh(x[:, :3], UPLO="L"),
+    "linalg.qr": [
+        *((lambda xp, x, m=m: xp.linalg.qr(x, mode=m)) for m in ("reduced", "complete", "r"))
+    ],
+    "linalg.pinv": lambda xp, x: xp.linalg.pinv(x),
+    "linalg.matrix_rank": lambda xp, x: xp.linalg.matrix_rank(x),
+    "linalg.lstsq": [
+        lambda xp, x: xp.linalg.lstsq(x.T, P)[:2], lambda xp, x: xp.linalg.lstsq(x, M)[0]
+    ],
     "linalg.tensorinv": lambda xp, x: xp.linalg.tensorinv(
         xp.reshape(np.eye(6) * 3 + xp.resize(x, (6, 6)), (2, 3, 3, 2))
     ),

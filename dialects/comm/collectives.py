@@ -259,7 +259,7 @@ class PartOp(_PartOp):
     def _starts(self, near: Value) -> list[Value]:
         """Where this rank's part begins."""
         emitter, group = near.emitter, self.attributes.get("group")
-        rank = emitter.value(emitter.insert(RankOp.of([], group=group)).y)
+        rank = emitter.value(emitter.insert(RankOp.of([], group=group, ranks=self.ranks)).y)
         begin = rank * shape_of(self.y.type)[self.axis]
         return [begin if d == self.axis else rank.full(0) for d in range(len(near.shape))]
 

@@ -181,8 +181,12 @@ class BarrierOp(GroupOp):
 
 
 class _NumberOp(GroupOp):
-    """A number of rank 0 that the program reads from its world."""
+    """A number of rank 0 that the program reads from its world.
 
+    With `ranks` the group must have so many.
+    """
+
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("group", "ranks")
     INACTIVE: ClassVar[bool] = True
 
     y = result_def()
@@ -190,20 +194,35 @@ class _NumberOp(GroupOp):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
+        if "ranks" in attributes:
+            ranks_of(attributes)
         return [tensor([], i64)]
 
+    def numpy(self) -> Any:
+        return self.located(lambda: np.array(self._number(worlds.current())))
+
+    def _number(self, world: worlds.World) -> int:
+        size = world.size(self.group)
+        if "ranks" in self.attributes and (ranks := ranks_of(self.attributes)) != size:
+            raise worlds.WorldError(
+                f"ranks = {ranks} must be the size of group {self.group}, got {size}"
+            )
+        return size
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return self.call(emitter, operands, [self.y.type], self.name.partition(".")[2])
+        words = [ranks_of(self.attributes)] if "ranks" in self.attributes else []
+        return self.call(emitter, operands, [self.y.type], self.name.partition(".")[2], *words)
 
 
 @irdl_op_definition
 class RankOp(_NumberOp):
-    """The number of this rank in the group, from 0, as i64."""
+    """The number of this rank in the group, from 0, as i64; of a group of `ranks`, where given."""
 
     name = "comm.rank"
 
-    def numpy(self) -> Any:
-        return self.located(lambda: np.array(worlds.current().rank(self.group)))
+    def _number(self, world: worlds.World) -> int:
+        super()._number(world)
+        return world.rank(self.group)
 
 
 @irdl_op_definition
@@ -211,9 +230,6 @@ class SizeOp(_NumberOp):
     """The number of ranks in the group, as i64."""
 
     name = "comm.size"
-
-    def numpy(self) -> Any:
-        return self.located(lambda: np.array(worlds.current().size(self.group)))
 
 
 OPS: tuple[type[GroupOp], ...] = (PermuteOp, SendOp, RecvOp, BarrierOp, RankOp, SizeOp)

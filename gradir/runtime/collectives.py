@@ -188,26 +188,32 @@ def _steps(
     """What a call does; CommError or WorldError where the world does not fit it."""
     world = mpi.world()
     steps = _Steps()
+    size = world.size(group)
     if kind in LOCAL:
+        if words:
+            _check_ranks(group, int(words[0]), size)
         number = np.array(world.rank(group) if kind == "rank" else world.size(group))
         steps.copied, steps.source = number.nbytes, number.ctypes.data
         steps.kept.append(number)
         return steps
-    size = world.size(group)
     if kind == "barrier":
         if size > 1:
             steps.call("MPI_Ibarrier", mpi.handle(mpi.communicator(group)))
             steps.is_over = True
         return steps
-    if int(words[0]) != size:
-        raise CommError(
-            f"ranks = {words[0]} must be the size of group {group}, got {size}; start as many "
-            f"processes: mpiexec -n {words[0]} python ..."
-        )
+    _check_ranks(group, int(words[0]), size)
     _check_sizes(kind, size, inputs[0].nbytes, outputs[0].nbytes)
     plan = _Plan(steps, group, world.rank(group), inputs[0], outputs[0])
     plan.alone(kind, *words[1:]) if size == 1 else _KINDS[kind](plan, *words[1:])
     return steps
+
+
+def _check_ranks(group: str, ranks: int, size: int) -> None:
+    if ranks != size:
+        raise CommError(
+            f"ranks = {ranks} must be the size of group {group}, got {size}; start as many "
+            f"processes: mpiexec -n {ranks} python ..."
+        )
 
 
 def _check_sizes(kind: str, ranks: int, read: int, written: int) -> None:

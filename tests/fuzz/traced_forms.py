@@ -147,8 +147,17 @@ VECTORS = (
     "gnp.affine_gather({0}, lambda i: (i * 2 - 1,), ($N,), pad=0.5)",
     "gnp.affine_scatter_add({0}, lambda i: (i * -2 + $N,), ($N,), drop=True)",
     "gradir.kernel(lambda i, x: x[i - 1] * x[i + 1] - x[i], pad=0.5)({0})",
+    "gradir.associative_scan(lambda a, b: a * 0.5 + b, {0}, reverse=True)",
+    "gradir.map(lambda x: gnp.sin(x) * x, {0}, batch_size=2)",
 )
+# its eigenvalues and singular values are far from each other
+_SPREAD = "gnp.sin({0}) * 0.1 + gnp.diag(gnp.arange(1.0, $N + 1.0, dtype={0}.dtype))"
 MATRICES = (
+    f"gnp.linalg.svdvals({_SPREAD}) * {{0}}",
+    f"gnp.linalg.svd({_SPREAD}).U ** 2",
+    f"gnp.linalg.eigh({_SPREAD}).eigenvectors ** 2",
+    f"gnp.linalg.qr({_SPREAD}).R",
+    f"gnp.linalg.pinv({_SPREAD})",
     "{0}.T",
     "gnp.permute_dims({0}, (1, 0))",
     "{0}[::-1]",

@@ -58,7 +58,13 @@ func.func @f(%x: tensor<4xf64>) {
 
 func.func @f(%x: tensor<5xf64>) {
   // expected-error @+1 {{comm.part: axis 0 must be in equal parts for 2 ranks, got tensor<5xf64>}}
-  %z = comm.part %x {ranks = 2} : tensor<5xf64> -> tensor<2xf64>
+  %y = comm.part %x {ranks = 2} : tensor<5xf64> -> tensor<2xf64>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<5xf64>) {
   // expected-error @+1 {{comm.reduce_scatter: axis 0 must be in equal parts for 2 ranks, got tensor<5xf64>}}
   %y = comm.reduce_scatter %x {ranks = 2} : tensor<5xf64> -> tensor<2xf64>
   func.return

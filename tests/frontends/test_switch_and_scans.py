@@ -22,6 +22,11 @@ def _cube(x: Any) -> Any:
     return x**3
 
 
+def _in_a_tuple(x: Any) -> Any:
+    return (x,)
+
+
+_WRONG: Any = [_twice, 3]
 FUNCTIONS = (_twice, gnp.sin, _cube)
 WANTED: tuple[Any, ...] = (2 * X, np.sin(X), X**3)
 SLOPES: tuple[Any, ...] = (np.full(3, 2.0), np.cos(X), 3 * X**2)
@@ -40,7 +45,11 @@ def test_switch_in_other_transformations() -> None:
         return gnp.sum(gradir.switch(index, FUNCTIONS, x))
 
     gradient = gradir.jit(gradir.grad(total))
-    curvature = gradir.jit(gradir.grad(lambda x, k: gnp.sum(gradir.grad(total)(x, k))))
+
+    def slopes(x: Any, index: Any) -> Any:
+        return gnp.sum(gradir.grad(total)(x, index))
+
+    curvature = gradir.jit(gradir.grad(slopes))
     for index, wanted in enumerate(SLOPES):
         np.testing.assert_allclose(gradient(X, np.int64(index)), wanted)
     np.testing.assert_allclose(curvature(X, np.int64(2)), 6 * X)
@@ -124,10 +133,10 @@ def test_associative_scan_of_steps_of_a_recurrence() -> None:
         (lambda: gradir.switch(1.5, FUNCTIONS, X), "switch: index must be integers of rank 0"),
         (lambda: gradir.switch(True, FUNCTIONS, X), "switch: index must be integers of rank 0"),
         (lambda: gradir.switch(0, [], X), "switch: branches: expected a list of functions"),
-        (lambda: gradir.switch(0, [_twice, 3], X), "switch: expected a Python function, got 3"),
+        (lambda: gradir.switch(0, _WRONG, X), "switch: expected a Python function, got 3"),
         (lambda: gradir.switch(np.int64(0), [_twice, gnp.sum], X),
          "switch: all functions must return the same types"),
-        (lambda: gradir.switch(np.int64(0), [_twice, lambda x: (x,)], X), "one nesting"),
+        (lambda: gradir.switch(np.int64(0), [_twice, _in_a_tuple], X), "one nesting"),
         (lambda: gradir.map(_twice, ()), "map: arrays expected, got none"),
         (lambda: gradir.map(_twice, (X, X[:2])), "map: xs must be arrays with one number of rows"),
         (lambda: gradir.map(_twice, X, batch_size=0), "map: batch_size must be a positive integer"),

@@ -37,10 +37,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of gradir's figure `what`: a bound, or a multiple of others' figures.
+    """What is asked of gradir's figure `what`: a bound, or one beside those of others.
 
-    `peers` is a multiple of the best peer's figure, `other` a multiple of one contender's. `busy`:
-    only in settings with so many busy processes.
+    `peers`: so many times as fast as the best peer. `other` is a multiple of one contender's
+    figure. `busy`: only in settings with so many busy processes.
     """
 
     what: str
@@ -55,7 +55,8 @@ class Asked:
     def wanted(self, figures: Sequence[Figure]) -> tuple[float | None, str]:
         """The bound among these figures, None with nobody to compare with; and as text."""
         mine = [f for f in figures if f.what == self.what and f.value is not None]
-        sign = ">=" if self.what in FASTER_IS_MORE else "<="
+        is_rate = self.what in FASTER_IS_MORE
+        sign = ">=" if is_rate else "<="
         if self.bound is not None:
             unit = next((f.unit for f in mine), "")
             return self.bound, f"{sign} {self.bound:g} {unit}".rstrip()
@@ -64,11 +65,12 @@ class Asked:
             found = [f.value for f in mine if f.who == name]
             text = f"{sign} {factor:g} of {name}"
         else:
-            factor = self.peers or 1.0
+            speed = self.peers or 1.0
+            factor = speed if is_rate else 1 / speed
             found = [f.value for f in mine if not f.who.startswith(GRADIR)]
-            text = f"{sign} {factor:g} x the best peer"
+            text = f"{speed:g} x as fast as the best peer"
         values = [v for v in found if v is not None]
-        best = max if self.what in FASTER_IS_MORE else min
+        best = max if is_rate else min
         return (factor * best(values) if values else None), text
 
     def is_met(self, figures: Sequence[Figure]) -> bool | None:

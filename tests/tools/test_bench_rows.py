@@ -26,9 +26,9 @@ RATES = [Figure(GRADIR, "steps", 90.0, "/s"), Figure("gradir, 1 thread", "steps"
     [
         (Asked("time", 2.0), TIMES, (2.0, "<= 2 ms"), True),
         (Asked("time", 1.9), TIMES, (1.9, "<= 1.9 ms"), False),
-        (Asked("time", peers=1.2), TIMES, (2.16, "<= 1.2 x the best peer"), True),
-        (Asked("time", peers=1.1), TIMES, (1.98, "<= 1.1 x the best peer"), False),
-        (Asked("time", peers=1.1), NO_PEER, (None, "<= 1.1 x the best peer"), None),
+        (Asked("time", peers=0.9), TIMES, (2.0, "0.9 x as fast as the best peer"), True),
+        (Asked("time", peers=1.2), TIMES, (1.5, "1.2 x as fast as the best peer"), False),
+        (Asked("time", peers=1.1), NO_PEER, (None, "1.1 x as fast as the best peer"), None),
         (Asked("steps", 90.0), RATES, (90.0, ">= 90 /s"), True),
         (Asked("steps", 91.0), RATES, (91.0, ">= 91 /s"), False),
         (

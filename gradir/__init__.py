@@ -25,6 +25,7 @@ __all__ = [
     "clear_cache",
     "compile",
     "cond",
+    "custom_jvp",
     "custom_op",
     "custom_vjp",
     "default_dtype",
@@ -87,6 +88,7 @@ _LAZY = {
     "checkpoint": "gradir.frontends.transforms.markers",
     "name": "gradir.frontends.transforms.markers",
     "no_grad": "gradir.frontends.transforms.markers",
+    "custom_jvp": "gradir.frontends.transforms.custom_derivatives",
     "custom_vjp": "gradir.frontends.transforms.custom_derivatives",
     "custom_op": "gradir.frontends.transforms.custom_op",
     "kernel": "gradir.frontends.transforms.kernel",
@@ -143,6 +145,7 @@ if TYPE_CHECKING:
     from gradir.frontends.training.trainer import Trainer as Trainer
     from gradir.frontends.transforms.branches import cond as cond
     from gradir.frontends.transforms.branches import switch as switch
+    from gradir.frontends.transforms.custom_derivatives import custom_jvp as custom_jvp
     from gradir.frontends.transforms.custom_derivatives import custom_vjp as custom_vjp
     from gradir.frontends.transforms.custom_op import custom_op as custom_op
     from gradir.frontends.transforms.derivatives import grad as grad

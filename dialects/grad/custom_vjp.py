@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, ModuleOp, SymbolRefAttr
-from xdsl.ir import Operation
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, traits_def
 from xdsl.traits import HasParent
 
 
@@ -18,8 +20,13 @@ class CustomVjpOp(IRDLOperation):
     residuals...)` replaces @f, and `@f_backward(residuals..., cotangents of the floating results)
     -> cotangents of the floating arguments` is the derivative; the types of both are verified. All
     floating arguments and results take part. The body of @f may have ops without a derivative, or
-    effects. The second derivative is that of @f_forward and @f_backward. Forward mode through @f
-    is refused, since @f_backward need not be linear.
+    effects. The second derivative is that of @f_forward and @f_backward.
+
+        grad.custom_vjp @f, @f_forward, @f_backward jvp @f_jvp
+
+    `@f_jvp(args, tangents of the floating arguments) -> (results, tangents of the floating
+    results)` replaces @f in forward mode, which is refused without it: @f_backward need not be
+    linear.
 
     vjp: @f_backward(residuals, ct)
     """
@@ -29,20 +36,27 @@ class CustomVjpOp(IRDLOperation):
     function = prop_def(FlatSymbolRefAttrConstr)
     forward = prop_def(FlatSymbolRefAttrConstr)
     backward = prop_def(FlatSymbolRefAttrConstr)
+    jvp = opt_prop_def(FlatSymbolRefAttrConstr)
 
     traits = traits_def(HasParent(ModuleOp))
 
-    assembly_format = "$function `,` $forward `,` $backward attr-dict"
+    assembly_format = "$function `,` $forward `,` $backward (`jvp` $jvp^)? attr-dict"
+
+    @classmethod
+    def of(cls, names: Sequence[str], near: Operation | None = None) -> CustomVjpOp:
+        """The declaration with these `names`, at the place of another."""
+        keys = ("function", "forward", "backward", "jvp")
+        fields: dict[str, Attribute] = dict(zip(keys, map(SymbolRefAttr, names), strict=False))
+        made = cls.create(properties=fields)
+        if near is not None:
+            made.location = near.location
+        return made
 
     @property
-    def names(self) -> tuple[str, str, str]:
-        """The names of the function, of its forward and of its backward function."""
-        function, forward, backward = map(_name, (self.function, self.forward, self.backward))
-        return function, forward, backward
-
-
-def _name(symbol: SymbolRefAttr) -> str:
-    return symbol.root_reference.data
+    def names(self) -> tuple[str, ...]:
+        """The names of the function, of its forward, its backward and, if any, its jvp function."""
+        symbols = (self.function, self.forward, self.backward, self.jvp)
+        return tuple(s.root_reference.data for s in symbols if s is not None)
 
 
 OPS: tuple[type[Operation], ...] = (CustomVjpOp,)

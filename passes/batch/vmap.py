@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
@@ -106,29 +106,26 @@ class FunctionsOnRows:
             return self.made(name, rows, call)
         if name not in self._custom:
             try:
-                self._custom[name] = self._with_derivative(self.program.custom[name])
+                self._with_derivative(name, self.program.custom[name])
             except NoRows:
                 self._custom[name] = None
         return self._custom[name]
 
-    def _with_derivative(self, op: CustomVjpOp) -> OnRows:
+    def _with_derivative(self, called: str, op: CustomVjpOp) -> None:
         """A function and its derivative, all of them with rows in all arguments and results."""
         made: list[OnRows] = []
         for name in op.names:
             source = self.program.function(name, op)
             count = len(source.function_type.inputs.data)
             made.append(self.on_rows(source, [True] * count, True, f"_vmap{self.size}_all"))
+            self._custom[called] = made[0]  # the derivative may call it
         names = [m.function.sym_name.data for m in made]
         if names[0] not in self.program.custom:
-            keys = ("function", "forward", "backward")
-            found = {k: SymbolRefAttr(n) for k, n in zip(keys, names, strict=True)}
-            declared = CustomVjpOp.create(properties=found)
-            declared.location = op.location
+            declared = CustomVjpOp.of(names, op)
             block = op.parent
             assert block is not None
             block.insert_op_after(declared, op)
             self.program.custom[names[0]] = declared
-        return made[0]
 
 
 def vmap(

@@ -23,7 +23,7 @@ from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.grad import accumulated, zero
 from gradir.dialects.grad.host_call import HostCallOp, tangent_call
 from gradir.dialects.grad.join import JoinOp
-from gradir.dialects.grad.tape import cotangent_type
+from gradir.dialects.grad.tape import cotangent_type, is_floating
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import executions_within, region_flow, yielded
 from gradir.passes.analysis.signature import argument_attributes
@@ -39,7 +39,7 @@ from gradir.passes.differentiate.rule import Rules
 from gradir.passes.differentiate.selectors import Target
 from gradir.passes.gradient.prepare import is_taken_apart
 from gradir.passes.rules.calls import Key, derive_callees, key_of, suffix
-from gradir.passes.rules.custom_vjp import refuse_forward_mode
+from gradir.passes.rules.custom_vjp import custom_of, tangent_function
 
 Callees = dict[Key, FuncOp]
 
@@ -193,15 +193,22 @@ class ForwardMode:
         self.set_tangents(results, emitter.insert(made).results, emitter)
 
     def _call(self, op: CallOp) -> None:
-        """A call of @g_jvp, from tangents of active arguments to those of active results."""
-        refuse_forward_mode(self.program, op)
-        key = key_of(self.program, op, self.activity, self.executions)
-        callee, emitter = self.callees[key], Emitter(self.block, op.location)
+        """A call of @g_jvp, from tangents of active arguments to those of active results.
+
+        A declared one is for all floating arguments and results.
+        """
+        if (declared := custom_of(self.program, op)) is not None:
+            callee = tangent_function(self.program, op, declared)
+            wrt, of = _floating(op.operands), _floating(op.results)
+        else:
+            key = key_of(self.program, op, self.activity, self.executions)
+            callee, wrt, of = self.callees[key], key.wrt, key.of
+        emitter = Emitter(self.block, op.location)
         operands = [self.primal[o] for o in op.operands]
-        tangents = [self.tangent_or_zero(op.operands[k], emitter) for k in key.wrt]
+        tangents = [self.tangent_or_zero(op.operands[k], emitter) for k in wrt]
         types = callee.function_type.outputs.data
         made = emitter.insert(CallOp(callee.sym_name.data, [*operands, *tangents], list(types)))
-        self._take_over(op, made, key.of)
+        self._take_over(op, made, of)
 
     def _take_over(self, op: Operation, made: Operation, active: Sequence[int]) -> None:
         """Map the results of `op` to those of `made`; behind them are the active ones' tangents."""
@@ -286,6 +293,10 @@ class ForwardMode:
         first = self._region(op, before, carried, passed)
         second = self._region(op, after, passed, carried)
         self._with_regions(op, initial, passed, first, second)
+
+
+def _floating(values: Sequence[SSAValue]) -> list[int]:
+    return [k for k, value in enumerate(values) if is_floating(value.type)]
 
 
 def _hint(value: SSAValue) -> str:

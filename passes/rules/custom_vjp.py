@@ -39,7 +39,7 @@ class SavedCustomCall:
 
 def custom_forward(outer: Differentiator, op: CallOp, declared: CustomVjpOp) -> SavedCustomCall:
     """Append a call of the forward function in place of the call."""
-    _, name, _ = declared.names
+    name = declared.names[1]
     forward = outer.program.function(name, declared)
     types = list(forward.function_type.outputs.data)
     operands = list(map(outer.primal, op.operands))
@@ -55,7 +55,7 @@ def custom_backward(
     outer: Differentiator, op: CallOp, saved: SavedCustomCall, cts: Cotangents
 ) -> Iterable[tuple[SSAValue, Value | None]]:
     """Append a call of the backward function, with zeros for missing cotangents."""
-    _, _, name = saved.declared.names
+    name = saved.declared.names[2]
     backward, emitter = outer.program.function(name, saved.declared), outer.emitter
     seeds = [
         (ct or zero(result.type, emitter)).ssa
@@ -112,9 +112,9 @@ def flatten(program: Program, derived: Derived) -> None:
         held.erase()
 
 
-def refuse_forward_mode(program: Program, call: CallOp) -> None:
-    """PassError for an active call, if its function has a custom vjp."""
-    if (declared := custom_of(program, call)) is not None:
+def tangent_function(program: Program, call: CallOp, declared: CustomVjpOp) -> FuncOp:
+    """The jvp function of a call's callee; PassError without one."""
+    if declared.jvp is None:
         name = called_name(call)
         raise PassError(
             f"func.call: @{name} has a vjp of its own and no jvp; use reverse mode, or take the "
@@ -122,3 +122,4 @@ def refuse_forward_mode(program: Program, call: CallOp) -> None:
             call,
             [(f"the vjp of @{name} is declared here", declared)],
         )
+    return program.function(declared.names[3], declared)

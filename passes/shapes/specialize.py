@@ -303,20 +303,16 @@ class Specializer:
 
     def _declare(self, declared: CustomVjpOp, copy: FuncOp, types: Sequence[Attribute]) -> None:
         """Declare a function's custom vjp for its copy."""
-        forward, backward = (self._function(declared, name) for name in declared.names[1:])
+        forward, backward, *tangent = (self._function(declared, n) for n in declared.names[1:])
         forward = self._copy(declared, forward, types)
         results = copy.function_type.outputs.data
         residuals = forward.function_type.outputs.data[len(results) :]
         seeds = [t for t in results if is_floating(t)]
         backward = self._copy(declared, backward, [*residuals, *seeds])
-        names = [f.sym_name.data for f in (copy, forward, backward)]
-        made = CustomVjpOp.create(
-            properties={
-                key: SymbolRefAttr(name)
-                for key, name in zip(("function", "forward", "backward"), names, strict=True)
-            }
-        )
-        made.location = declared.location
+        pushed = [*types, *(t for t in types if is_floating(t))]
+        made_by = [copy, forward, backward, *(self._copy(declared, f, pushed) for f in tangent)]
+        names = [f.sym_name.data for f in made_by]
+        made = CustomVjpOp.of(names, declared)
         block = declared.parent
         assert block is not None
         block.insert_op_after(made, declared)

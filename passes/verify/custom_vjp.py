@@ -19,7 +19,7 @@ def verify_custom_vjp(
     op: CustomVjpOp, symbols: Mapping[str, Operation], declared: Declared
 ) -> None:
     """VerifyError for a wrong declaration; else adds it to `declared`."""
-    function, forward, backward = (_function(op, name, symbols) for name in op.names)
+    function, forward, backward, *tangent = (_function(op, name, symbols) for name in op.names)
     if (other := declared.get(function)) is not None:
         raise VerifyError(
             f"{op.name}: a function must have one derivative, got another for {_name(function)}",
@@ -45,6 +45,12 @@ def verify_custom_vjp(
     _require(op, backward, what, function, [*residuals, *seeds], taken)
     what = "must return the cotangents of the floating arguments of"
     _require(op, backward, what, function, grads, made)
+    for pushed in tangent:
+        taken, made = _types(pushed)
+        what = "must take the arguments and the tangents of the floating ones of"
+        _require(op, pushed, what, function, [*inputs, *grads], taken)
+        what = "must return the results and the tangents of the floating ones of"
+        _require(op, pushed, what, function, [*outputs, *seeds], made)
 
 
 def _function(op: CustomVjpOp, name: str, symbols: Mapping[str, Operation]) -> FuncOp:

@@ -157,8 +157,8 @@ class Maker:
     def custom(self, scope: list[Value], depth: int) -> Statement:
         given = self.types(2)
         body = self.block([], min(depth, 1), None, self.values(given))
-        types = types_of(body.ends)
-        return Statement("custom", self.values(types), self.picks(scope, given), (), (body,))
+        types, note = types_of(body.ends), (self.choose.choice(("vjp", "jvp")),)
+        return Statement("custom", self.values(types), self.picks(scope, given), note, (body,))
 
     def branch(self, scope: list[Value], depth: int) -> Statement:
         condition, first = self.pick(scope, BOOL), self.block(scope, depth)

@@ -127,9 +127,13 @@ class PythonWriter:
         """A derivative of its own that is the same one."""
         name, operands = self.name("custom"), self.uses(scope, statement.operands)
         self.define(f"{name}_plain", Scope(), statement.blocks[0])
-        self.put(f"{name} = gradir.custom_vjp({name}_plain)")
-        self.put(f"{name}.defvjp(lambda *a: ({name}_plain(*a), a), "
-                 f"lambda a, ct: gradir.vjp({name}_plain, *a)[1](ct))")  # fmt: skip
+        (mode,) = statement.note
+        self.put(f"{name} = gradir.custom_{mode}({name}_plain)")
+        if mode == "jvp":
+            self.put(f"{name}.defjvp(lambda p, t: gradir.jvp({name}_plain, p, t))")
+        else:
+            self.put(f"{name}.defvjp(lambda *a: ({name}_plain(*a), a), "
+                     f"lambda a, ct: gradir.vjp({name}_plain, *a)[1](ct))")  # fmt: skip
         self.assign(scope, statement.results, f"{name}({', '.join(operands)})")
 
     def write_if(self, scope: Scope, statement: Statement) -> None:

@@ -134,3 +134,37 @@ def test_values_inside_are_not_asked_for() -> None:
     with pytest.raises(PassError, match="no value of @cube is named 'square'"):
         text = ODD_CUBE.replace("array.multiply %x, %x", 'grad.name %x {name = "square"}', 1)
         gradir.parse(text).gradient("cube", of="square")
+
+
+def test_a_declared_jvp_is_specialized_with_its_function() -> None:
+    text = """
+grad.custom_vjp @f, @f_forward, @f_backward jvp @f_jvp
+func.func @f(%x: tensor<?xf64>, %n: tensor<?xi64>) -> tensor<?xf64> {
+  %y = array.ceil %x : tensor<?xf64>
+  func.return %y : tensor<?xf64>
+}
+func.func @f_forward(%x: tensor<?xf64>, %n: tensor<?xi64>) -> tensor<?xf64> {
+  %y = array.floor %x : tensor<?xf64>
+  func.return %y : tensor<?xf64>
+}
+func.func @f_backward(%y_ct: tensor<?xf64>) -> tensor<?xf64> {
+  func.return %y_ct : tensor<?xf64>
+}
+func.func @f_jvp(%x: tensor<?xf64>, %n: tensor<?xi64>, %t: tensor<?xf64>)
+    -> (tensor<?xf64>, tensor<?xf64>) {
+  %y = array.round %x : tensor<?xf64>
+  %y_tangent = array.multiply %t, %x : tensor<?xf64>
+  func.return %y, %y_tangent : tensor<?xf64>, tensor<?xf64>
+}
+func.func @g(%x: tensor<?xf64>, %n: tensor<?xi64>) -> tensor<?xf64> {
+  %y = func.call @f(%x, %n) : (tensor<?xf64>, tensor<?xi64>) -> tensor<?xf64>
+  %z = array.negative %y : tensor<?xf64>
+  func.return %z : tensor<?xf64>
+}
+"""
+    module = gradir.parse(text).gradient("g", mode="jvp")
+    for size in (3, 2):
+        x, n = X[:size], np.arange(size)
+        value, tangent = gradir.compile(module, "g_jvp")(x, n, x)
+        np.testing.assert_array_equal(value, -np.round(x))
+        np.testing.assert_array_equal(tangent, -x * x)

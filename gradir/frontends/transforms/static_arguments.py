@@ -70,8 +70,8 @@ class StaticallyJitted(Copied):
     ) -> tuple[Any, list[Any], dict[str, Any]]:
         """The function jitted for the static values of a call, and the other arguments."""
         choice = _Choice(
-            tuple((k, _key(v), v) for k, v in enumerate(args) if k in self._numbers),
-            tuple((n, _key(v), v) for n, v in sorted(kwargs.items()) if n in self._names),
+            tuple((k, static_key(v), v) for k, v in enumerate(args) if k in self._numbers),
+            tuple((n, static_key(v), v) for n, v in sorted(kwargs.items()) if n in self._names),
         )
         try:
             jitted = self._made.get(choice)
@@ -118,11 +118,11 @@ class StaticallyJitted(Copied):
         raise AssertionError("all static values have a hash")
 
 
-def _key(value: Any) -> Hashable:
+def static_key(value: Any) -> Hashable:
     """What tells a value from equal ones: its type, and the bits of a float, in tuples too."""
     kind = cast(Hashable, type(value))
     if isinstance(value, tuple):
-        return kind, *map(_key, cast(tuple[Any, ...], value))
+        return kind, *map(static_key, cast(tuple[Any, ...], value))
     if isinstance(value, float | complex | np.generic):
         return kind, np.asarray(cast(Any, value)).tobytes()
     return kind, None

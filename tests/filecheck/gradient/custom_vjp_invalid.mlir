@@ -90,3 +90,38 @@ func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
   %y = func.call @g(%x) : (tensor<4xf64>) -> tensor<4xf64>
   func.return %y : tensor<4xf64>
 }
+
+// -----
+
+// expected-error @+1 {{grad.custom_vjp: @push must take the arguments and the tangents of the floating ones of @f (tensor<4xf64>, i64, tensor<4xf64>), got tensor<4xf64>, i64}}
+grad.custom_vjp @f, @f, @back jvp @push
+func.func @f(%x: tensor<4xf64>, %n: i64) -> tensor<4xf64> {
+  func.return %x : tensor<4xf64>
+}
+func.func @back(%y_ct: tensor<4xf64>) -> tensor<4xf64> {
+  func.return %y_ct : tensor<4xf64>
+}
+// expected-note @+1 {{@push is defined here}}
+func.func @push(%x: tensor<4xf64>, %n: i64) -> (tensor<4xf64>, tensor<4xf64>) {
+  func.return %x, %x : tensor<4xf64>, tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{grad.custom_vjp: @push must return the results and the tangents of the floating ones of @f (tensor<4xf64>, tensor<4xf64>), got tensor<4xf64>}}
+grad.custom_vjp @f, @f, @f jvp @push
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  func.return %x : tensor<4xf64>
+}
+// expected-note @+1 {{@push is defined here}}
+func.func @push(%x: tensor<4xf64>, %x_tangent: tensor<4xf64>) -> tensor<4xf64> {
+  func.return %x : tensor<4xf64>
+}
+
+// -----
+
+// expected-error @+1 {{grad.custom_vjp: expected functions, got @push, which is not defined}}
+grad.custom_vjp @f, @f, @f jvp @push
+func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
+  func.return %x : tensor<4xf64>
+}

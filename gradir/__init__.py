@@ -80,6 +80,7 @@ _LAZY = {
     "interop": "gradir.interop",
     "debug": "gradir.debug",
     "comm": "gradir.comm",
+    "tree": "gradir.tree",
     "cache_info": "gradir.cache.store",
     "clear_cache": "gradir.cache.store",
     "Spec": "gradir.frontends.tracing.spec",
@@ -130,6 +131,7 @@ if TYPE_CHECKING:
     from gradir import optim as optim
     from gradir import scipy as scipy
     from gradir import testing as testing
+    from gradir import tree as tree
     from gradir.api import Module as Module
     from gradir.api import compile as compile
     from gradir.api import interpret as interpret

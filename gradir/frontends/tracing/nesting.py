@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.frontends.tracing.trees import Tree, first_difference, flatten, grown, spread_leaves
+from gradir.frontends.tracing.trees import (
+    Tree,
+    described,
+    first_difference,
+    flatten,
+    grown,
+    spread_leaves,
+)
 
 
 def require_nested_alike(what: str, first: str, tree: Tree, name: str, other: Tree) -> None:
@@ -20,15 +27,6 @@ def require_nested_alike(what: str, first: str, tree: Tree, name: str, other: Tr
             f"{what}: {name} must be nested like {first}, got {described(got)} at {name}{path} "
             f"and {described(wanted)} at {first}{path}"
         )
-
-
-def described(tree: Tree | None) -> str:
-    """A nesting in a message: `a dict of 2`."""
-    if tree is None:
-        return "nothing"
-    if tree.kind is None:
-        return "an array"
-    return "None" if tree.kind is type(None) else f"a {tree.kind.__name__} of {len(tree.children)}"
 
 
 def choices(

@@ -15,6 +15,7 @@ from gradir.api import Module
 from gradir.errors import ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.memory import Memory
+from gradir.frontends.tracing.nodes import kind_of
 from gradir.frontends.tracing.source_locations import (
     SOURCES,
     at,
@@ -141,7 +142,7 @@ def _spec(leaf: Any, name: str) -> tuple[Any, bool]:
     found = spec_of(leaf)
     if found is None:
         raise ArgumentTypeError(
-            f"{name}: expected an array, a gradir.Spec or a number, got {type(leaf).__name__}"
+            f"{name}: expected an array, a gradir.Spec or a number, got {kind_of(leaf)}"
         )
     return found
 

@@ -26,6 +26,7 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import AnyTensor, element_of, is_bool, is_float, tensor
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.frontends.tracing.default_types import default_element
+from gradir.frontends.tracing.nodes import kind_of
 from gradir.frontends.tracing.source_locations import location, refusal
 from gradir.frontends.tracing.spec import element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer
@@ -288,7 +289,7 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
         return cast(Any, value).__gradir_array__()
     if hasattr(value, "__dlpack__"):
         return constant(np.from_dlpack(cast(Any, value)))
-    raise refusal(f"{what}expected an array or a number, got {type(value).__name__}")
+    raise refusal(f"{what}expected an array or a number, got {kind_of(value)}")
 
 
 def holds_tracers(value: Sequence[Any]) -> bool:

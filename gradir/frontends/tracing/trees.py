@@ -1,7 +1,8 @@
 """Nested tuples, lists and dicts of arrays, and their flat lists of leaves.
 
 The order of leaves: items of tuples and lists from first to last, values of a dict by its sorted
-keys, the indices and the values of RowSlices. None has no leaf. All other objects are leaves.
+keys, the indices and the values of RowSlices, the children of classes that are registered as nodes
+(nodes.py). None has no leaf. All other objects are leaves.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from gradir.errors import ArgumentTypeError
+from gradir.frontends.tracing.nodes import NODES, parts
 from gradir.runtime.row_slices import RowSlices
 
 
 class Tree(NamedTuple):
     """The nesting of leaves: `kind` is the container, None for a leaf.
 
-    `keys` are a dict's, sorted; of RowSlices they are the shape. Trees are hashable; equal
-    nestings are equal.
+    `keys` are a dict's, sorted; of RowSlices they are the shape, of a node's class its static
+    data. Trees are hashable; equal nestings are equal.
     """
 
     kind: type | None
@@ -66,9 +68,7 @@ class Tree(NamedTuple):
         """A name per leaf: `params`, `params_w`, `params0`."""
         if self.kind is None:
             return [name]
-        keys = ("indices", "values") if self.kind is RowSlices else self.keys
-        fields: Sequence[Any] = getattr(self.kind, "_fields", keys)
-        labels: Sequence[Any] = fields or range(len(self.children))
+        labels: Sequence[Any] = self._attributes or self._selectors
         return [
             found
             for label, child in zip(labels, self.children, strict=True)
@@ -84,10 +84,23 @@ class Tree(NamedTuple):
 
     def labelled(self) -> dict[str, Tree]:
         """The children by what selects them: `['w']`, `[0]`, `.mu`."""
-        fields: Sequence[str] = getattr(self.kind, "_fields", ())
-        keys: Sequence[Any] = self.keys or range(len(self.children))
-        labels = [f".{field}" for field in fields] or [f"[{key!r}]" for key in keys]
+        labels = [f".{field}" for field in self._attributes]
+        labels = labels or [f"[{key!r}]" for key in self._selectors]
         return dict(zip(labels, self.children, strict=True))
+
+    @property
+    def _attributes(self) -> Sequence[str]:
+        """The attributes that have the children; none of other containers."""
+        if self.kind is RowSlices:
+            return "indices", "values"
+        if self.kind in NODES:
+            return NODES[self.kind].fields
+        return getattr(self.kind, "_fields", ())
+
+    @property
+    def _selectors(self) -> Sequence[Any]:
+        """The keys or positions of the children."""
+        return self.keys if self.kind is dict else range(len(self.children))
 
 
 def _joined(name: str, label: object) -> str:
@@ -96,6 +109,9 @@ def _joined(name: str, label: object) -> str:
 
 def maker(tree: Tree) -> Callable[..., Any]:
     """What makes the value of its children, for a class that Python does not build in."""
+    if tree.kind in NODES:
+        unflatten, data = NODES[tree.kind].unflatten, tree.keys[0]
+        return lambda *children: unflatten(data, children)
     kind = cast(Callable[..., Any], tree.kind)
     if kind is RowSlices:
         return partial(RowSlices, shape=tree.keys)
@@ -106,10 +122,43 @@ LEAF = Tree(None)
 ARRAY = frozenset([np.ndarray])
 
 
-def flatten(value: object, atom: type[RowSlices] | None = None) -> tuple[list[Any], Tree]:
-    """The leaves of a nested value in order, and their nesting. RowSlices as `atom` are leaves."""
+def flatten(
+    value: object,
+    atom: type[RowSlices] | None = None,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> tuple[list[Any], Tree]:
+    """The leaves of a nested value in order, and their nesting.
+
+    RowSlices as `atom` are leaves, and so is what `is_leaf` says is one.
+    """
     leaves: list[Any] = []
-    return leaves, _flatten(value, leaves, atom)
+    return leaves, _flatten(value, leaves, atom, is_leaf)
+
+
+def leaves_up_to(value: object, tree: Tree) -> list[Any]:
+    """What a value has at the leaves of a tree, which its nesting begins with: parts of it.
+
+    ArgumentTypeError for another nesting.
+    """
+    if tree.kind is None:
+        return [value]
+    kind, keys, children = _node(value, None) or (None, (), ())
+    if (kind, keys, len(children)) != (tree.kind, tree.keys, len(tree.children)):
+        raise ArgumentTypeError(
+            f"expected {described(tree)}, got {described(flatten(value)[1])}: trees must be nested "
+            "alike"
+        )
+    pairs = zip(children, tree.children, strict=True)
+    return [leaf for child, its in pairs for leaf in leaves_up_to(child, its)]
+
+
+def described(tree: Tree | None) -> str:
+    """A nesting in a message: `a dict of 2`."""
+    if tree is None:
+        return "nothing"
+    if tree.kind is None:
+        return "an array"
+    return "None" if tree.kind is type(None) else f"a {tree.kind.__name__} of {len(tree.children)}"
 
 
 def first_difference(
@@ -174,30 +223,42 @@ def _placed(leaves: Iterator[Any], found: Tree, tree: Tree) -> list[Any] | None:
     return made
 
 
-def _flatten(value: object, leaves: list[Any], atom: type[RowSlices] | None) -> Tree:
+def _flatten(
+    value: object,
+    leaves: list[Any],
+    atom: type[RowSlices] | None,
+    is_leaf: Callable[[Any], bool] | None,
+) -> Tree:
+    node = None if is_leaf is not None and is_leaf(value) else _node(value, atom)
+    if node is None:
+        leaves.append(value)
+        return LEAF
+    kind, keys, items = node
+    if is_leaf is None and ARRAY.issuperset(map(type, items)):
+        leaves += items  # most are arrays, and so none is looked at in Python
+        return Tree(kind, keys, (LEAF,) * len(items))
+    return Tree(kind, keys, tuple([_flatten(item, leaves, atom, is_leaf) for item in items]))
+
+
+def _node(
+    value: object, atom: type[RowSlices] | None
+) -> tuple[type, tuple[Any, ...], Sequence[Any]] | None:
+    """The kind, the keys and the children of a nested value; None for a leaf."""
+    kind = type(value)
     if value is None:
-        return Tree(type(None))
+        return kind, (), ()
+    if kind in NODES:
+        children, data = parts(value)
+        return kind, data, children
     if isinstance(value, dict):
         found = cast(dict[Any, Any], value)
         keys = _sorted(found)
-        return Tree(dict, keys, _children([found[key] for key in keys], leaves, atom))
+        return dict, keys, [found[key] for key in keys]
     if isinstance(value, tuple | list):
-        items = cast(Sequence[Any], value)
-        return Tree(type(items), (), _children(items, leaves, atom))
+        return kind, (), cast(Sequence[Any], value)
     if isinstance(value, RowSlices) and atom is not RowSlices:
-        parts = _children((value.indices, value.values), leaves, atom)
-        return Tree(RowSlices, tuple(value.shape), parts)
-    leaves.append(value)
-    return LEAF
-
-
-def _children(
-    items: Sequence[Any], leaves: list[Any], atom: type[RowSlices] | None
-) -> tuple[Tree, ...]:
-    if ARRAY.issuperset(map(type, items)):  # most are, and so none is looked at in Python
-        leaves += items
-        return (LEAF,) * len(items)
-    return tuple([_flatten(item, leaves, atom) for item in items])
+        return RowSlices, tuple(value.shape), (value.indices, value.values)
+    return None
 
 
 def _sorted(value: dict[Any, Any]) -> tuple[Any, ...]:

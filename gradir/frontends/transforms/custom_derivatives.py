@@ -21,6 +21,7 @@ from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.callbacks import called
+from gradir.frontends.tracing.nodes import static_key
 from gradir.frontends.tracing.source_locations import location, public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.trace import Traced, function_name, traced
@@ -30,7 +31,6 @@ from gradir.frontends.tracing.trees import Tree, flatten, leaves_like
 from gradir.frontends.transforms.derivatives import vjp
 from gradir.frontends.transforms.donation import argument_numbers
 from gradir.frontends.transforms.jit import jit
-from gradir.frontends.transforms.static_arguments import static_key
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
 from gradir.symbols import function_named
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from gradir.codegen.driver.tree_call import CONSTANT, DICT, LEAF, LIST, OTHER, TUPLE
+from gradir.frontends.tracing.nodes import NODES
 from gradir.frontends.tracing.tracing import IN_PYTHON
 from gradir.frontends.tracing.trees import Tree, maker
 from gradir.frontends.transforms.donation import GIVEN_UP
@@ -89,6 +90,8 @@ def _argument_nodes(tree: Tree, classes: Iterator[type]) -> Iterator[Node]:
     kind, count = tree.kind, len(tree.children)
     # those of the subclasses that are walked through as native code does
     items: object = getattr(kind, "__iter__", None)
+    if kind in NODES:
+        raise _NotNative
     if kind is None:
         yield Node(LEAF, next(classes))
     elif kind is type(None):

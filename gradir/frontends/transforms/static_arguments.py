@@ -10,9 +10,8 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from gradir.errors import ArgumentTypeError
+from gradir.frontends.tracing.nodes import static_key
 from gradir.frontends.tracing.source_locations import public
 from gradir.frontends.transforms.donation import argument_numbers
 from gradir.frontends.transforms.wrapped import Copied, look_like
@@ -116,16 +115,6 @@ class StaticallyJitted(Copied):
                     "give a tuple for a list, and arrays as arguments that are not static"
                 )
         raise AssertionError("all static values have a hash")
-
-
-def static_key(value: Any) -> Hashable:
-    """What tells a value from equal ones: its type, and the bits of a float, in tuples too."""
-    kind = cast(Hashable, type(value))
-    if isinstance(value, tuple):
-        return kind, *map(static_key, cast(tuple[Any, ...], value))
-    if isinstance(value, float | complex | np.generic):
-        return kind, np.asarray(cast(Any, value)).tobytes()
-    return kind, None
 
 
 def _listed(names: object) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp
 from gradir.dialects.base.shapes import element_of, shape_of, tensor
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.errors import ArgumentTypeError
+from gradir.frontends.tracing.nodes import NODES, parts
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import NUMPY_NAMES, Spec, type_text
 from gradir.frontends.tracing.trace import Traced, function_name, traced
@@ -84,6 +85,9 @@ def _axes_of(axes: Axes, tree: Tree, what: str) -> list[int | None]:
         given = cast(dict[Any, Any], axes)
         if set(given) == set(tree.keys):
             children = [given[key] for key in tree.keys]
+    elif tree.kind in NODES and type(cast(object, axes)) is tree.kind:
+        children, data = parts(cast(object, axes))
+        children = children if data == tree.keys else None
     elif isinstance(axes, tuple | list) and tree.kind is not None and tree.kind is not dict:
         items = cast(Sequence[Any], axes)
         children = items if len(items) == len(tree.children) else None

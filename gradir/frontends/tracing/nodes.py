@@ -78,7 +78,7 @@ def register_dataclass(
         return children, tuple(getattr(value, name) for name in meta)
 
     def unflatten(static: tuple[Any, ...], children: Sequence[Any]) -> Any:
-        item = cast(Any, object.__new__(made))
+        item: Any = cast(Any, object).__new__(cls)
         for name, child in (*zip(data, children, strict=True), *zip(meta, static, strict=True)):
             object.__setattr__(item, name, child)
         return item

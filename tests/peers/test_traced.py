@@ -1,4 +1,7 @@
-"""One Python function traced by gradir and by JAX: values, gradients and tangents agree."""
+"""One Python function traced by gradir and by JAX: values, gradients and tangents agree.
+
+And every pair of transformations.
+"""
 
 # pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -11,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from jax_ops import jax, jnp
+from transform_pairs import ALL, X, applied, is_refused
 
 import gradir
 import gradir.numpy as gnp
@@ -21,10 +25,14 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 class Lax:
     """JAX's functions under the names that gradir has for them."""
 
-    cond, scan = jax.lax.cond, jax.lax.scan
+    cond, scan, switch, map = jax.lax.cond, jax.lax.scan, jax.lax.switch, jax.lax.map
     fori_loop, while_loop = jax.lax.fori_loop, jax.lax.while_loop
-    grad, jvp, vjp, checkpoint = jax.grad, jax.jvp, jax.vjp, jax.checkpoint
-    no_grad = jax.lax.stop_gradient
+    associative_scan, no_grad = jax.lax.associative_scan, jax.lax.stop_gradient
+    grad, value_and_grad, jvp, vjp = jax.grad, jax.value_and_grad, jax.jvp, jax.vjp
+    jacfwd, jacrev, hessian = jax.jacfwd, jax.jacrev, jax.hessian
+    linearize, linear_transpose = jax.linearize, jax.linear_transpose
+    custom_vjp, custom_jvp = jax.custom_vjp, jax.custom_jvp
+    jit, vmap, checkpoint = jax.jit, jax.vmap, jax.checkpoint
 
 
 # Each takes the namespace of arrays, that of transformations, x [5, 3] and w [3, 3].
@@ -79,3 +87,18 @@ def test_traced_programs_agree_with_jax(program: Callable[..., Any], seed: int) 
     np.testing.assert_allclose(moved, tangent, rtol=1e-10)
     for one, other in zip(gradir.grad(ours, argnums=(0, 1))(x, w), grads, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("inner", ALL)
+@pytest.mark.parametrize("outer", ALL)
+def test_pairs_of_transformations_agree_with_jax(outer: Any, inner: Any) -> None:
+    if is_refused([outer, inner]):
+        return
+    try:
+        wanted = applied(jnp, Lax, outer, inner)(jnp.asarray(X))
+    except (ValueError, TypeError) as error:
+        # JAX has no reverse mode of while loops, and no linearize of a custom_vjp
+        assert "while_loop" in str(error) or "custom_vjp" in str(error), error
+        return
+    found = gradir.jit(applied(gnp, gradir, outer, inner))(X)
+    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12)

@@ -50,7 +50,7 @@ def attribute(value: Plain) -> Attribute:
 def is_splat(constant: DenseIntOrFPElementsAttr) -> bool:
     """Every element has the same bits: 0.0 and -0.0 are two."""
     size = constant.get_element_type().compile_time_size
-    elements = np.frombuffer(constant.data.data, np.uint8).reshape(-1, size)
+    elements = np.frombuffer(constant.data.data, f"u{size}")
     return bool((elements == elements[:1]).all())
 
 

@@ -58,7 +58,6 @@ _OTHERS = {
     "floating-point errors give nan and inf; gradir.debug.check_nan finds them": (
         "errstate geterr geterrcall seterr seterrcall getbufsize setbufsize"
     ),
-    "arrays are joined by concatenate, stack and block": "c_ r_",
     "polynomials are vectors of coefficients: polyval, polyadd and the like": "poly1d polynomial",
     "random numbers are functions of a key and a counter here: uniform and normal": "random",
     "it is a part of NumPy of its own": (

@@ -21,7 +21,7 @@ from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted, spread, unified
 from gradir.frontends.tracing.default_types import default_element, default_of
 from gradir.frontends.tracing.source_locations import public, refusal
-from gradir.frontends.tracing.spec import as_shape, element_named
+from gradir.frontends.tracing.spec import as_shape, element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import (
     constant,
@@ -62,6 +62,10 @@ def _stacked(value: Any) -> Any:
     if not isinstance(value, list | tuple) or not holds_tracers(cast(Sequence[Any], value)):
         return cast(Any, value)
     rows = [lifted(_stacked(each)) for each in cast(Sequence[Any], value)]
+    for row in rows:
+        if row.shape != rows[0].shape:
+            parts = f"{type_text(rows[0].type)} and {type_text(row.type)}"
+            raise refusal(f"the parts of a list must have one shape to be an array, got {parts}")
     rows, _ = unified(StackOp, rows)
     return apply(StackOp, {"xs": rows, "axis": 0})
 

@@ -23,6 +23,7 @@ from gradir.frontends.functions import (
     descriptions,
     differences,
     elementwise,
+    index_tricks,
     indexing,
     linalg,
     numpy_protocol,
@@ -51,6 +52,7 @@ newaxis = None
 e, inf, nan, pi, euler_gamma = np.e, np.inf, np.nan, np.pi, np.euler_gamma
 # Objects of NumPy's that describe places and dtypes, and hold no values.
 mgrid, ogrid, s_, index_exp = np.mgrid, np.ogrid, np.s_, np.index_exp
+r_, c_ = index_tricks.r_, index_tricks.c_
 dtype, integer, floating, number = np.dtype, np.integer, np.floating, np.number
 
 _LATER = (
@@ -94,8 +96,8 @@ _DTYPES = {
     name: Spec((), _SAME_DTYPES.get(name, name)).dtype for name in (*ELEMENTS, *_SAME_DTYPES)
 }
 _CONSTANTS = (
-    "dtype", "e", "euler_gamma", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
-    "nan", "newaxis", "number", "ogrid", "pi", "s_",
+    "c_", "dtype", "e", "euler_gamma", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
+    "nan", "newaxis", "number", "ogrid", "pi", "r_", "s_",
 )  # fmt: skip
 
 

@@ -41,7 +41,8 @@ FUNCTIONS: dict[str, Any] = {}
 """The functions behind operators and methods by name, and their module as `namespace`."""
 
 
-def _function(name: str) -> Any:
+def registered(name: str) -> Any:
+    """A function of FUNCTIONS."""
     assert name in FUNCTIONS, f"{name}: no module of gradir.frontends.functions has registered it"
     return FUNCTIONS[name]
 
@@ -49,7 +50,7 @@ def _function(name: str) -> Any:
 def _operator(name: str) -> Callable[[Tracer, object], Any]:
     @public
     def operator(self: Tracer, other: object) -> Any:
-        return _function(name)(self, other) if _is_operand(other) else NotImplemented
+        return registered(name)(self, other) if _is_operand(other) else NotImplemented
 
     return operator
 
@@ -57,7 +58,7 @@ def _operator(name: str) -> Callable[[Tracer, object], Any]:
 def _swapped(name: str) -> Callable[[Tracer, object], Any]:
     @public
     def operator(self: Tracer, other: object) -> Any:
-        return _function(name)(other, self) if _is_operand(other) else NotImplemented
+        return registered(name)(other, self) if _is_operand(other) else NotImplemented
 
     return operator
 
@@ -69,7 +70,7 @@ def _in_place(name: str) -> Any:
     def operator(self: Tracer, other: object) -> Any:
         if not self.shape or not _is_operand(other):
             return NotImplemented
-        return _function("updated")(self, name, other)
+        return registered("updated")(self, name, other)
 
     return operator
 
@@ -77,7 +78,7 @@ def _in_place(name: str) -> Any:
 def _method(name: str) -> Any:
     @public
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
-        return _function(name)(self, *args, **kwargs)
+        return registered(name)(self, *args, **kwargs)
 
     method.__name__ = name
     method.__doc__ = f"gradir.numpy.{name} of this array."
@@ -186,12 +187,12 @@ class Tracer:
     @property
     def T(self) -> Any:
         """The array with its axes in reverse order."""
-        return _function("transpose")(self)
+        return registered("transpose")(self)
 
     @property
     def mT(self) -> Any:
         """The array with its last two axes exchanged."""
-        return _function("matrix_transpose")(self)
+        return registered("matrix_transpose")(self)
 
     @property
     def itemsize(self) -> int:
@@ -211,19 +212,19 @@ class Tracer:
     @property
     def imag(self) -> Any:
         """Zeros."""
-        return _function("imag")(self)
+        return registered("imag")(self)
 
     @property
     def at(self) -> Any:
         """`x.at[key].set(values)` and the like: x with other values where x[key] reads."""
-        return _function("at")(self)
+        return registered("at")(self)
 
     def __repr__(self) -> str:
         name = f"%{self._ssa.name_hint} " if self._ssa.name_hint else ""
         return f"<traced array {name}{type_text(self.type)}>"
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return _function("namespace")
+        return registered("namespace")
 
     # Operators.
 
@@ -272,21 +273,21 @@ class Tracer:
     @public
     def compress(self, condition: Any, axis: Any = None) -> Any:
         """gradir.numpy.compress of this array."""
-        return _function("compress")(condition, self, axis)
+        return registered("compress")(condition, self, axis)
 
     @public
     def transpose(self, *axes: Any) -> Any:
         """gradir.numpy.transpose of this array; the axes as one tuple or as several numbers."""
-        return _function("transpose")(self, _one_tuple(axes) if axes else None)
+        return registered("transpose")(self, _one_tuple(axes) if axes else None)
 
     @public
     def reshape(self, *shape: Any, **options: Any) -> Any:
         """gradir.numpy.reshape of this array; the shape as one tuple or as several numbers."""
-        return _function("reshape")(self, _one_tuple(shape), **options)
+        return registered("reshape")(self, _one_tuple(shape), **options)
 
     @public
     def __getitem__(self, key: Any) -> Any:
-        return _function("get")(self, key)
+        return registered("get")(self, key)
 
     @public
     def __iter__(self) -> Iterator[Any]:
@@ -315,13 +316,13 @@ class Tracer:
     @public
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """NumPy's elementwise functions and operators: those of gradir.numpy."""
-        return _function("of_ufunc")(ufunc, method, inputs, options)
+        return registered("of_ufunc")(ufunc, method, inputs, options)
 
     @public
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """NumPy's other functions; those that have no counterpart are refused."""
-        return _function("of_function")(function, args, kwargs)
+        return registered("of_function")(function, args, kwargs)
 
     @public
     def __setitem__(self, key: object, value: object) -> None:
-        _function("assign")(self, key, value)
+        registered("assign")(self, key, value)

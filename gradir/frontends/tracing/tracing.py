@@ -29,7 +29,7 @@ from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.nodes import kind_of
 from gradir.frontends.tracing.source_locations import location, refusal
 from gradir.frontends.tracing.spec import element_named, type_text
-from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracer import Tracer, registered
 from gradir.passes.analysis.regions import MAX_REGION_DEPTH
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -282,7 +282,7 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
         made.weak = element is None
         return made
     if isinstance(value, list | tuple) and holds_tracers(cast(Sequence[Any], value)):
-        raise refusal("a list of traced arrays is no array; join them with gradir.numpy.stack")
+        return registered("asarray")(value)
     if isinstance(value, np.ndarray | np.generic | list | tuple):
         return constant(value)
     if hasattr(value, "__gradir_array__"):

@@ -1,0 +1,82 @@
+"""gradir.numpy.r_ and c_: arrays joined by subscripts, with NumPy's meaning."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from gradir.frontends.tracing.eager import eager
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.tracer import Tracer, registered
+from gradir.frontends.tracing.tracing import lifted
+
+
+class Joiner:
+    """`r_[a, 0, 1:5, x]` joins arrays, numbers and ranges; a step of 5j means five numbers.
+
+    A first subscript "axis", "axis,ndmin" or "axis,ndmin,place" says along which axis, of at least
+    how many axes the parts are made, and at which of these the axes of a part begin.
+    """
+
+    def __init__(self, name: str, axis: int, rank: int, place: int):
+        self._name, self._places = name, (axis, rank, place)
+
+    def __repr__(self) -> str:
+        return f"gradir.numpy.{self._name}"
+
+    def __getitem__(self, key: Any) -> Any:
+        return _joined(self._name, self._places, key)
+
+
+@eager
+def _joined(name: str, places: tuple[int, int, int], key: Any) -> Tracer:
+    items = list(cast(Any, key)) if isinstance(key, tuple) else [key]
+    axis, rank, place = places
+    if items and isinstance(items[0], str):
+        axis, rank, place = _directive(name, items.pop(0), places)
+    made: list[Any] = []
+    for item in items:
+        if isinstance(item, str):
+            raise refusal(f"{name}: {item!r} must be the first subscript")
+        part = _range(item) if isinstance(item, slice) else lifted(item)
+        made.append(_of_rank(name, part, rank, place))
+    if not made:
+        raise refusal(f"{name}: at least one array must be given")
+    return registered("concatenate")(made, axis=axis)
+
+
+def _directive(name: str, text: str, places: tuple[int, int, int]) -> tuple[int, int, int]:
+    try:
+        found = [int(each) for each in text.split(",")]
+    except ValueError:
+        found = []
+    if not 1 <= len(found) <= 3:
+        raise refusal(f'{name}: expected "axis", "axis,ndmin" or "axis,ndmin,place", got {text!r}')
+    axis, rank, place = (*found, *places[len(found) :])
+    return axis, rank, place
+
+
+def _range(item: slice) -> Any:
+    """The numbers from start to stop: so many as an imaginary step says, else by steps."""
+    start = 0 if item.start is None else item.start
+    step = 1 if item.step is None else item.step
+    if isinstance(step, complex | np.complexfloating):
+        return registered("linspace")(start, item.stop, int(abs(step)))
+    return registered("arange")(start, item.stop, step)
+
+
+def _of_rank(name: str, part: Any, rank: int, place: int) -> Any:
+    """The part with axes of extent 1 around its own, which begin at `place`."""
+    missing = rank - part.ndim
+    if missing <= 0:
+        return part
+    before = place + missing + 1 if place < 0 else place
+    if part.ndim and not 0 <= before <= missing:
+        raise refusal(f"{name}: the axes of {part!r} cannot begin at axis {place} of {rank}")
+    before = min(max(before, 0), missing)
+    return registered("reshape")(part, (1,) * before + part.shape + (1,) * (missing - before))
+
+
+r_ = Joiner("r_", 0, 1, -1)
+c_ = Joiner("c_", -1, 2, 0)

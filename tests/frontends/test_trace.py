@@ -320,7 +320,7 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: x.astype("int16"), "dtype: expected float64, float32, float16, bfloat16, int64,"),
     (lambda x: (x > 0) - (x > 1), "array.subtract: numpy boolean subtract, the `-` operator, is"),
     (lambda x: x.astype("int64") ** -1, "pow: integers to negative integer powers are not allowed"),
-    (lambda x: gnp.sin([x, x[0]]), "array.stack: "),
+    (lambda x: gnp.sin([x, x[0]]), "the parts of a list must have one shape to be an array, got"),
     (lambda x: gnp.sin([x, "x"]), "expected an array or a number, got str"),
     (lambda x: gnp.sin("x"), "expected an array or a number, got str"),
     (lambda x: "x", "result of the traced function: expected an array or a number, got str"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-import numpy as np
-
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer, registered
@@ -31,7 +29,7 @@ class Joiner:
 
 @eager
 def _joined(name: str, places: tuple[int, int, int], key: Any) -> Tracer:
-    items = list(cast(Any, key)) if isinstance(key, tuple) else [key]
+    items: list[Any] = list(cast(Any, key)) if isinstance(key, tuple) else [key]
     axis, rank, place = places
     if items and isinstance(items[0], str):
         axis, rank, place = _directive(name, items.pop(0), places)
@@ -39,7 +37,7 @@ def _joined(name: str, places: tuple[int, int, int], key: Any) -> Tracer:
     for item in items:
         if isinstance(item, str):
             raise refusal(f"{name}: {item!r} must be the first subscript")
-        part = _range(item) if isinstance(item, slice) else lifted(item)
+        part = _range(cast(Any, item)) if isinstance(item, slice) else lifted(item)
         made.append(_of_rank(name, part, rank, place))
     if not made:
         raise refusal(f"{name}: at least one array must be given")
@@ -59,11 +57,11 @@ def _directive(name: str, text: str, places: tuple[int, int, int]) -> tuple[int,
 
 def _range(item: slice) -> Any:
     """The numbers from start to stop: so many as an imaginary step says, else by steps."""
-    start = 0 if item.start is None else item.start
-    step = 1 if item.step is None else item.step
-    if isinstance(step, complex | np.complexfloating):
-        return registered("linspace")(start, item.stop, int(abs(step)))
-    return registered("arange")(start, item.stop, step)
+    first, stop, by = item.start, item.stop, item.step
+    start = 0 if first is None else first
+    if isinstance(by, complex):
+        return registered("linspace")(start, stop, int(abs(by)))
+    return registered("arange")(start, stop, 1 if by is None else by)
 
 
 def _of_rank(name: str, part: Any, rank: int, place: int) -> Any:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from gradir.frontends import numpy
 from gradir.frontends.functions import absent, linalg
-from gradir.frontends.scipy import special, stats
+from gradir.scipy import linalg as scipy_linalg
+from gradir.scipy import signal, special, stats
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
 MARKER = "<!-- written by `make docs` from here on -->\n"
@@ -25,6 +26,8 @@ def page() -> str:
         _section("gradir.numpy.linalg", linalg.__all__, linalg.DIFFERS, linalg.ABSENT),
         _section("gradir.scipy.special", special.__all__, {}, special.ABSENT),
         _section("gradir.scipy.stats", stats.__all__, {}, stats.ABSENT),
+        _section("gradir.scipy.linalg", scipy_linalg.__all__, {}, scipy_linalg.ABSENT),
+        _section("gradir.scipy.signal", signal.__all__, {}, signal.ABSENT),
     ]
     return "\n".join([head + MARKER, *parts])
 

@@ -51,7 +51,7 @@ def svd(
     columns) vectors.
     """
     x = floating(a)
-    _require_matrices("svd", x)
+    require_matrices("svd", x)
     if hermitian:
         raise refusal("svd: hermitian=True is not there; leave it out, or use eigh")
     if not compute_uv:
@@ -67,7 +67,7 @@ def svd(
 def svdvals(x: Any) -> Tracer:
     """The singular values, descending."""
     value = floating(x)
-    _require_matrices("svdvals", value)
+    require_matrices("svdvals", value)
     return op.svd(value)[1]
 
 
@@ -101,7 +101,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     mode: "reduced", "r", or "complete" for matrices that are not taller than wide.
     """
     x = floating(a)
-    _require_matrices("qr", x)
+    require_matrices("qr", x)
     if mode not in ("reduced", "complete", "r"):
         raise refusal(f'qr: mode must be "reduced", "complete" or "r", got {mode!r}')
     if mode == "complete" and x.shape[-2] > x.shape[-1]:
@@ -119,7 +119,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     Its derivative is that of matrices of one rank.
     """
     x = floating(a)
-    _require_matrices("pinv", x)
+    require_matrices("pinv", x)
     if hermitian:
         raise refusal("pinv: hermitian=True is not there; leave it out")
     if rcond is not None and rtol is not None:
@@ -168,19 +168,6 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tracer, Tracer, Tracer, Tr
     return found, residuals, matrix_rank(x, rtol=limit), s
 
 
-def cond(x: Any, p: Any = None) -> Tracer:
-    """The condition number norm(x) * norm(inv(x)) by the norm p, by default 2."""
-    value = floating(x)
-    _require_matrices("cond", value)
-    if p in (None, 2, -2):
-        s = svdvals(value)
-        most, least = s[..., 0], s[..., -1]
-        return least / most if p == -2 else most / least
-    from gradir.frontends.functions.linalg import norm
-
-    return norm(value, p, (-2, -1)) * norm(op.inv(value), p, (-2, -1))
-
-
 def singular_norm(x: Any, axes: Any, ord: Any, keepdims: bool) -> Any:
     """A norm of matrices by singular values: 2, -2 or "nuc"."""
     places = axes_of(x, axes)
@@ -191,7 +178,8 @@ def singular_norm(x: Any, axes: Any, ord: Any, keepdims: bool) -> Any:
     return made
 
 
-def _require_matrices(what: str, x: Any) -> None:
+def require_matrices(what: str, x: Any) -> None:
+    """TraceError unless x has rank 2 or more."""
     if x.ndim < 2:
         raise refusal(f"{what}: expected matrices, got {x!r}")
 
@@ -201,5 +189,5 @@ def _epsilon(x: Any) -> float:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    svd, svdvals, eigh, eigvalsh, qr, pinv, matrix_rank, lstsq, cond,
+    svd, svdvals, eigh, eigvalsh, qr, pinv, matrix_rank, lstsq,
 )  # fmt: skip

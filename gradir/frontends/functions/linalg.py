@@ -84,6 +84,17 @@ def _matrix_norm(x: Any, axes: Sequence[int], ord: Any, keepdims: bool) -> Any:
     return made if keepdims else op.squeeze(made, axis=list(axes))
 
 
+def cond(x: Any, p: Any = None) -> Tracer:
+    """The condition number norm(x) * norm(inv(x)) by the norm p, by default 2."""
+    value = floating(x)
+    factors.require_matrices("cond", value)
+    if p in (None, 2, -2):
+        s = factors.svdvals(value)
+        most, least = s[..., 0], s[..., -1]
+        return least / most if p == -2 else most / least
+    return norm(value, p, (-2, -1)) * norm(op.inv(value), p, (-2, -1))
+
+
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tracer:
     """The norm of all elements, or along axes, as those of a vector."""
     value = floating(x)
@@ -232,7 +243,7 @@ def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> Tracer:
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     norm, vector_norm, matrix_norm, trace, diagonal, cross, solve, inv, det, slogdet, cholesky,
     matrix_power, multi_dot, tensorinv, tensorsolve, matmul, vecdot, outer, tensordot,
-    matrix_transpose, *factors.FUNCTIONS,
+    matrix_transpose, cond, *factors.FUNCTIONS,
 )  # fmt: skip
 BY_NAME = {f.__name__: eager(checked(f, f"linalg.{f.__name__}")) for f in FUNCTIONS}
 ABSENT: dict[str, str] = {

@@ -76,6 +76,9 @@ def smaller_statement(statement: Statement) -> Iterator[tuple[Statement, ...]]:
     """What may stand for a statement and is less."""
     for block in statement.blocks:
         yield (*block.statements, _same(statement.results, block.ends))
+    if statement.kind in SHRINKABLE and (first := SHRINKABLE[statement.kind][0]) is not None:
+        # a loop that makes no step
+        yield (_same(statement.results, statement.operands[first:]),)
     if not statement.blocks:
         yield from _identities(statement)
     if statement.kind in SHRINKABLE:

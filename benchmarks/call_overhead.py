@@ -135,6 +135,15 @@ def prepare_gradient(name: str, kept: bool) -> harness.Call:
     return lambda: compiled(x)
 
 
+def prepare_eager(name: str) -> harness.Call:
+    """One function of a library's `numpy` module, outside of traced functions."""
+    module = harness.library({"NumPy": "numpy"}.get(name, f"{name}.numpy"))
+    (x,) = make_inputs()
+    if name == "jax":
+        x = module.asarray(x)
+    return lambda: module.sin(x)
+
+
 def workloads(threads: int) -> Iterator[harness.Workload]:
     """Calls with one array, with nested arguments, of gradients; starts and compilations."""
 
@@ -168,6 +177,13 @@ def workloads(threads: int) -> Iterator[harness.Workload]:
     ]
     title = "Call overhead, gradient of a sum of 16 elements, f32"
     yield harness.Workload(title, contenders, reference="JAX, kept")
+    contenders = [
+        harness.Contender("NumPy", lambda: prepare_eager("NumPy")),
+        harness.Contender("JAX", lambda: prepare_eager("jax"), "jax"),
+        harness.Contender("gradir", lambda: prepare_eager("gradir"), "gradir"),
+    ]
+    title = "Call overhead, sin of 16 elements outside of a trace, f32"
+    yield harness.Workload(title, contenders, reference="NumPy")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "cache"
         contenders = [

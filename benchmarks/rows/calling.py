@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import call_overhead
 import harness
@@ -10,14 +10,18 @@ import harness
 from rows.row import GRADIR, Asked, Measured, Row, Run
 from rows.timing import timed
 
+LIBRARIES = ((GRADIR, "gradir"), ("JAX", "jax"))
 
-def call_row(make: Callable[[str], harness.Call]) -> Callable[[Run], Measured]:
+
+def call_row(
+    make: Callable[[str], harness.Call], libraries: Sequence[tuple[str, str]] = LIBRARIES
+) -> Callable[[Run], Measured]:
     """The time of a call in each library, by its name."""
 
     def measure(run: Run) -> Measured:
         contenders = [
-            harness.Contender(who, lambda library=library: make(library), library)
-            for who, library in ((GRADIR, "gradir"), ("JAX", "jax"))
+            harness.Contender(who, lambda library=library: make(library), library.lower())
+            for who, library in libraries
         ]
         return Measured(timed(run, contenders, "us"))
 
@@ -41,5 +45,10 @@ ROWS = (
         "grad(f)(x), asked for at each call",
         call_row(lambda library: call_overhead.prepare_gradient(library, kept=False)),
         [Asked("time", 20.0)],
+    ),
+    Row(
+        "sin of 16 elements, outside of a trace",
+        call_row(call_overhead.prepare_eager, (*LIBRARIES, ("NumPy", "NumPy"))),
+        [Asked("time", 5.0)],
     ),
 )

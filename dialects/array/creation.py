@@ -146,9 +146,9 @@ class IotaOp(CreationOp):
         _ = self.axis
 
     def numpy(self, *arrays: Any) -> Any:
-        shape = shape_of(self.y.type)
-        line = [n if d == self.axis else 1 for d, n in enumerate(shape)]
-        return np.broadcast_to(np.arange(shape[self.axis]).reshape(line), shape)
+        shape, axis = shape_of(self.y.type), self.axis
+        line = [n if d == axis else 1 for d, n in enumerate(shape)]
+        return np.broadcast_to(np.arange(shape[axis]).reshape(line), shape)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, element = shape_of(self.y.type), element_of(self.y.type)

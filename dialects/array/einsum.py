@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import prod
 from typing import Any, ClassVar
@@ -50,6 +51,11 @@ class Equation:
 
 def parse_equation(equation: str, shapes: Sequence[Sequence[int]]) -> Equation:
     """An equation for operands of these shapes; VerifyException where it does not fit."""
+    return _parsed(equation, tuple(map(tuple, shapes)))
+
+
+@lru_cache(maxsize=1024)
+def _parsed(equation: str, shapes: tuple[tuple[int, ...], ...]) -> Equation:
     plain = equation.replace(" ", "")
     term = r"[a-zA-Z]*(\.\.\.)?[a-zA-Z]*"
     if not re.fullmatch(rf"{term}(,{term})*(->{term})?", plain):

@@ -70,15 +70,17 @@ class ReductionOp(TensorOp):
 
     def spread(self, y: Value, x: Value) -> Value:
         """A value of the result's shape repeated over the operand's."""
-        shape = [1 if d in self.axes else n for d, n in enumerate(x.shape)]
+        axes = self.axes
+        shape = [1 if d in axes else n for d, n in enumerate(x.shape)]
         line = reshaped(y, shape)
         return BroadcastToOp.on(line, type=tensor(x.shape, y.element))
 
     def numpy(self, x: Any) -> Any:
-        if not self.axes:
+        axes = tuple(self.axes)
+        if not axes:
             return x
         keep = flag(self.attributes, "keepdims", False)
-        return getattr(np, self.NUMPY)(x, axis=tuple(self.axes), keepdims=keep)
+        return getattr(np, self.NUMPY)(x, axis=axes, keepdims=keep)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, element = shape_of(self.x.type), element_of(self.x.type)
@@ -158,10 +160,11 @@ class MeanOp(ReductionOp):
         return narrowed(total / self.count, self.y.type)
 
     def numpy(self, x: Any) -> Any:
-        keep = flag(self.attributes, "keepdims", False)
+        axes, keep = self.axes, flag(self.attributes, "keepdims", False)
+        count = prod(x.shape[d] for d in axes)
         with np.errstate(invalid="ignore", divide="ignore"):
-            total = extrema.total(x, self.axes, keep)
-            return total / np.asarray(self.count, total.dtype)
+            total = extrema.total(x, axes, keep)
+            return total / np.asarray(count, total.dtype)
 
 
 class _ExtremumReductionOp(ReductionOp):

@@ -138,7 +138,7 @@ class _DeviationOp(_StatisticOp):
     def numpy_variance(self, x: Any) -> Any:
         axes = tuple(self.axes)
         with np.errstate(invalid="ignore", divide="ignore"):
-            count = np.asarray(self.count, x.dtype)
+            count = np.asarray(prod(x.shape[d] for d in axes), x.dtype)
             mean = np.sum(x, axis=axes, keepdims=True) / count
             total = np.sum((x - mean) ** 2, axis=axes, keepdims=self.keepdims)
             return total / np.asarray(self.divisor, x.dtype)

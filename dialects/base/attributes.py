@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     StringAttr,
     f64,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute
@@ -72,7 +73,7 @@ def _integers(attributes: Attributes, name: str, default: Sequence[int] | None) 
     match attributes.get(name):
         case None:
             return None if default is None else list(default)
-        case IntegerAttr() as one if one.type != IntegerType(1):
+        case IntegerAttr() as one if one.type != i1:
             return [one.value.data]
         case DenseArrayBase() as dense if isinstance(dense.elt_type, IntegerType):
             return integers_of(dense)
@@ -108,7 +109,7 @@ def number(attributes: Attributes, name: str, default: float | None = None) -> f
     match attributes.get(name):
         case FloatAttr() as value:
             return float(value.value.data)
-        case IntegerAttr() as value if value.type == IntegerType(1):
+        case IntegerAttr() as value if value.type == i1:
             return int(value.value.data != 0)  # true is held as -1
         case IntegerAttr() as value:
             return value.value.data
@@ -122,7 +123,7 @@ def flag(attributes: Attributes, name: str, default: bool) -> bool:
     match attributes.get(name):
         case None:
             return default
-        case IntegerAttr() as value if value.type == IntegerType(1):
+        case IntegerAttr() as value if value.type == i1:
             return value.value.data != 0
         case other:
             raise VerifyException(f"{name} must be true or false, got {other}")

@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
     FunctionType,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     SymbolRefAttr,
+    i1,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
@@ -109,7 +109,7 @@ class DerivativeOp(IRDLOperation):
                 return None
             case StringAttr() as text:
                 return text.data
-            case IntegerAttr() as number if number.type != IntegerType(1):
+            case IntegerAttr() as number if number.type != i1:
                 return number.value.data
             case other:
                 raise VerifyException(

@@ -7,6 +7,7 @@ of a trace they run at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gradir.dialects.array.movement import ReshapeOp
@@ -30,6 +31,7 @@ from gradir.runtime import mpi
 
 WORLD = "world"
 worlds.set_default(mpi.world)
+of_ranks = partial(eager, is_replayed=False)
 
 
 def axis_size(axis_name: str = WORLD) -> int:
@@ -40,7 +42,7 @@ def axis_size(axis_name: str = WORLD) -> int:
         raise CommError(str(error)) from None
 
 
-@eager
+@of_ranks
 def axis_index(axis_name: str = WORLD) -> Tracer:
     """The number of this rank in a group, from 0; a traced program reads it as it runs."""
     return emit_one(RankOp, group=_named(axis_name))
@@ -144,7 +146,7 @@ def recv(like: Any, source: int, axis_name: str = WORLD) -> Any:
     return _each(like, lambda x: _emit(RecvOp, x, axis_name, source=source))
 
 
-@eager
+@of_ranks
 def barrier(axis_name: str = WORLD) -> None:
     """All ranks of a group wait here for one another."""
     emit(BarrierOp, types=[], group=_named(axis_name))
@@ -166,7 +168,7 @@ def _each(x: Any, function: Callable[[Tracer], Tracer]) -> Any:
     """The function of each array of a nested value."""
     leaves, tree = flatten(x)
 
-    @eager
+    @of_ranks
     def one(leaf: Any) -> Tracer:
         return function(lifted(leaf))
 

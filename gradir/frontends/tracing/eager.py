@@ -1,11 +1,13 @@
 """Functions of traced arrays on NumPy arrays: outside of a trace, each op is run as it is made.
 
 The same Python function runs; its trace is one that gives each op's NumPy meaning, that of the
-interpreter, in place of a line of a program. Results are new NumPy arrays.
+interpreter, in place of a line of a program. Results are new NumPy arrays. Later calls on arrays of
+the same types run the ops alone (`replays`).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +18,8 @@ from xdsl.ir import Attribute, Block, SSAValue
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import AnyTensor
-from gradir.frontends.tracing.source_locations import location, public, refusal
+from gradir.frontends.tracing.replays import Records, own, signature
+from gradir.frontends.tracing.source_locations import called_from, location, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, running, tracing
 
@@ -44,6 +47,7 @@ class _Eager(Trace):
     def __init__(self) -> None:
         super().__init__([])
         self.name = "eager"
+        self.ops: list[TensorOp] = []
 
     def apply(
         self,
@@ -55,6 +59,7 @@ class _Eager(Trace):
         arrays = [_array(self, o) for o in operands]
         made = _op(op, tuple(o.type for o in operands), tuple(types), tuple(attributes.items()))
         made.location = location()
+        self.ops.append(made)
         return [
             self.tracer(array, result.type)
             for array, result in zip(values_of(made, arrays), made.results, strict=True)
@@ -90,29 +95,45 @@ def _op(
     return Trace([]).emit(made)
 
 
-def eager(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A public function of traced arrays that takes NumPy arrays where nothing is traced."""
+def eager(function: Callable[..., Any], is_replayed: bool = True) -> Callable[..., Any]:
+    """A public function of traced arrays that takes NumPy arrays where nothing is traced.
+
+    `is_replayed`: its ops depend on the types of its arguments alone, not on a world of ranks.
+    """
     inner: Any = getattr(function, "__wrapped__", function)
+    records = Records(inner, _op)
+
+    def once(key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        trace = _Eager()
+        with running(trace):
+            result = _outside(inner(*args, **kwargs), (*args, *kwargs.values()))
+        if key is not None:
+            records.note(key, (args, kwargs), trace.ops, result)
+        return result
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         if tracing() is not None:
-            return inner(*args, **kwargs)
-        with running(_Eager()):
-            return _outside(inner(*args, **kwargs), (*args, *kwargs.values()))
+            return called_from(frame, inner, *args, **kwargs)
+        arrays: list[Array] = []
+        key = signature(args, kwargs, arrays) if is_replayed else None
+        record = records.of(key)
+        if record is not None:
+            try:
+                return record.replay(arrays)
+            except Exception:
+                records.found.pop(key, None)  # the call itself says what is wrong, and where
+        return called_from(frame, once, key, args, kwargs)
 
-    return public(call)
+    return call
 
 
 def _outside(result: Any, arguments: Sequence[Any]) -> Any:
     """A result as NumPy arrays, none of which is an argument or a view of one."""
     if isinstance(result, Tracer):
-        array = cast(Any, result.ssa).array
-        is_shared = any(
-            isinstance(each, np.ndarray) and np.may_share_memory(array, cast(Array, each))
-            for each in _leaves(arguments)
-        )
-        return np.array(array) if is_shared or not array.flags.writeable else array
+        arrays: list[Array] = [a for a in _leaves(arguments) if isinstance(a, np.ndarray)]
+        return own(cast(Any, result.ssa).array, arrays)
     if isinstance(result, tuple | list):
         parts = [_outside(each, arguments) for each in cast(Sequence[Any], result)]
         return parts if isinstance(result, list) else tuple(parts)

@@ -5,14 +5,14 @@ It never stands in for native code. f16 and bf16 are computed in f32 and rounded
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.diagnostics import LocatedError, location_text, op_name
 from gradir.dialects.base.interfaces import TensorOp
@@ -37,6 +37,7 @@ from gradir.passes.analysis.call_graph import (
     functions_by_name,
     only_block,
 )
+from gradir.passes.analysis.regions import captured
 from gradir.runtime.arrays import ArraySpec, as_input, dtype_of, widened
 from gradir.runtime.host_calls import host_call_of, results_of
 from gradir.runtime.mpi import world
@@ -162,6 +163,30 @@ class _Interpreter:
         if isinstance(op, HostCallOp):
             return results_of(host_call_of(op), operands)
         return _cast_values(op, operands)
+
+
+def run_ops(
+    ops: Sequence[Operation], values: Environment, functions: Mapping[str, func.FuncOp]
+) -> None:
+    """Run ops of a function under construction, in this order; their results go to `values`."""
+    running = _Interpreter(dict(functions))
+    with np.errstate(all="ignore"):
+        for op in ops:
+            if op.regions or isinstance(op, func.CallOp):
+                read = captured(op)
+                results = running.call(_alone(op, read), [values[v] for v in read])
+            else:
+                results = running.results(op, [values[v] for v in op.operands])
+            values.update(zip(op.results, results, strict=True))
+
+
+def _alone(op: Operation, read: Sequence[SSAValue]) -> func.FuncOp:
+    """A function of the values that an op reads, which gives its results."""
+    block = Block(arg_types=[v.type for v in read])
+    copy = op.clone(dict(zip(read, block.args, strict=True)))
+    block.add_ops([copy, func.ReturnOp(*copy.results)])
+    type_ = [v.type for v in read], [r.type for r in op.results]
+    return func.FuncOp("alone", type_, Region(block))
 
 
 def values_of(op: TensorOp, operands: Sequence[Array]) -> Sequence[Array]:

@@ -64,7 +64,7 @@ ERRORS: list[tuple[Any, str]] = [
     (lambda x: gnp.r_[x, "0"], "r_: '0' must be the first subscript"),
     (lambda x: gnp.r_["0"], "r_: at least one array must be given"),
     (lambda x: gnp.c_["0,3,3", x], "c_: the axes of .* cannot begin at axis 3 of 3"),
-    (lambda x: gnp.r_[: x[0]], "arange: start, stop and step must be Python numbers"),
+    (lambda x: gnp.r_[: x[0]], "arange: start, stop and step must be known while tracing"),
     (lambda x: gnp.mean([x, x[0]]), "array.stack: operand types must be equal"),
 ]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from gradir.frontends.functions.array_ops import OP_FUNCTIONS
 from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.values import fixed_value_of, value_of, values_in
 
 _SHAPES = {
     "the shape of the result must not depend on values; choose with where, or bring a fixed "
@@ -111,8 +114,24 @@ DIFFERS = _listed({
 """What differs from NumPy in functions that are there."""
 
 
+def of_values(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """A function of NumPy on the values of traced arrays; NotImplemented where one is not known.
+
+    Nor where one depends on what is differentiated, as the result may then.
+    """
+    find = value_of if function in _OF_PLACES else fixed_value_of
+    found = values_in([*args, *kwargs.values()], find)
+    if function is None or found is None:
+        return NotImplemented
+    named = dict(zip(kwargs, found[len(args) :], strict=True))
+    return function(*found[: len(args)], **named)
+
+
 def _refusing(name: str) -> Callable[..., Any]:
     def refused(*args: Any, **kwargs: Any) -> Any:
+        found = of_values(getattr(np, name, None), args, kwargs)
+        if found is not NotImplemented:
+            return found
         if name in OP_FUNCTIONS:
             OP_FUNCTIONS[name]([])  # which refuses with a way out of its own
         raise refusal(f"{name}: {SHAPES[name]}")
@@ -120,5 +139,8 @@ def _refusing(name: str) -> Callable[..., Any]:
     refused.__name__, refused.__doc__ = name, f"Not there: {SHAPES[name]}."
     return refused
 
+
+_OF_PLACES = (np.nonzero, np.flatnonzero, np.argwhere)
+"""Functions whose results have no derivative."""
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = tuple(map(_refusing, SHAPES))

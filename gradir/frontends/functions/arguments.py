@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from operator import index
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Attribute
@@ -19,6 +19,7 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.values import fixed_value_of, values_in
 
 OUT = (
     "out is for arrays with values; write y = {name}(...), and in place of y += x of a NumPy "
@@ -109,13 +110,11 @@ def is_one(given: Any) -> bool:
 
 
 def known(value: Any, what: str) -> Any:
-    """A value as a NumPy array; TraceError if it is traced."""
-    if isinstance(value, Tracer) or (
-        isinstance(value, list | tuple)
-        and any(isinstance(each, Tracer) for each in cast(Sequence[Any], value))
-    ):
+    """A value as a NumPy array; TraceError if it is traced and has no fixed value."""
+    found = values_in([value], fixed_value_of)
+    if found is None:
         raise refusal(f"{what} must be known while tracing, got {value!r}")
-    return np.asarray(cast(Any, value))
+    return np.asarray(found[0])
 
 
 def number(value: Any, what: str) -> int:

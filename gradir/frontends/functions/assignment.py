@@ -23,6 +23,7 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
 from gradir.frontends.tracing.tracing import element, is_number, lifted
+from gradir.frontends.tracing.values import value_of
 
 
 def assign(target: Tracer, key: Any, value: Any) -> None:
@@ -84,7 +85,7 @@ def _mask(key: Any) -> Tracer | None:
 
 
 def _masked(target: Tracer, mask: Tracer, value: Tracer) -> Tracer:
-    """The target with a value where the mask holds; each place gets the same one."""
+    """The target with a value where the mask holds: one for all places, or of a known mask each."""
     rest = target.shape[mask.ndim :]
     if mask.shape != target.shape[: mask.ndim]:
         raise refusal(
@@ -93,10 +94,14 @@ def _masked(target: Tracer, mask: Tracer, value: Tracer) -> Tracer:
         )
     value = _trimmed(value, len(rest))
     if value.ndim > len(rest):
-        raise refusal(
-            "assignment: a value for each true element of a mask needs their number, which is not "
-            "known; write y[...] = gradir.numpy.where(mask, values, y) with values of y's shape"
-        )
+        places = value_of(mask)
+        if places is None:
+            raise refusal(
+                "assignment: a value for each true element of a mask needs their number, which is "
+                "not known; write y[...] = gradir.numpy.where(mask, values, y) with values of y's "
+                "shape"
+            )
+        return Place(target.copy(), places).set(value)
     mask = reshape(mask, (*mask.shape, *(1 for _ in rest)))
     return where(mask, spread(value, rest, element(target)), target)
 

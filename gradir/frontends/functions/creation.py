@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any, cast
 
+import numpy as np
 from xdsl.ir import Attribute
 
 from gradir.dialects.array.assembly import StackOp
@@ -17,6 +18,7 @@ from gradir.dialects.array.gather_scatter import OneHotOp
 from gradir.dialects.array.random import NormalOp, UniformOp
 from gradir.dialects.array.triangles import EyeOp
 from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
+from gradir.frontends.functions.arguments import known
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted, spread, unified
 from gradir.frontends.tracing.default_types import default_element, default_of
@@ -156,12 +158,19 @@ def iota(shape: Shape, axis: int = 0, dtype: Any = None) -> Tracer:
 def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None) -> Tracer:
     """start, start + step, ... before stop; `arange(n)` counts from 0 to n - 1.
 
-    Without a dtype: int64 of integers, else float64. All three are known while tracing.
+    Without a dtype: int64 of Python integers, float64 of Python numbers, else NumPy's of the
+    numbers. All three are known while tracing.
     """
-    first, last = (0, start) if stop is None else (start, stop)
-    for number in (first, last, step):
-        if not is_number(number):
-            raise refusal(f"arange: start, stop and step must be Python numbers, got {number!r}")
+    bounds = (0, start, step) if stop is None else (start, stop, step)
+    given: list[Any] = [
+        x if is_number(x) else known(x, "arange: start, stop and step") for x in bounds
+    ]
+    if any(np.ndim(x) or not np.issubdtype(np.result_type(x), np.number) for x in given):
+        raise refusal(f"arange: start, stop and step must be numbers, got {bounds}")
+    if dtype is None and not all(map(is_number, given)):
+        dtype = np.result_type(*given)
+    numbers: list[float] = [x.item() if isinstance(x, np.ndarray) else x for x in given]
+    first, last, step = numbers
     if step == 0:
         raise refusal("arange: step must not be 0")
     is_whole = all(isinstance(n, int) for n in (first, last, step))

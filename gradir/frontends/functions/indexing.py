@@ -2,7 +2,8 @@
 
 Integers and slices become one array.slice; a negative step reverses first. Traced integers and one
 array of integers become array.take along their axis, several arrays, and integers beside them,
-array.gather_nd. Masks are arrays of the places where they hold, which must be known while tracing.
+array.gather_nd. Masks are arrays of the places where they hold, which must be known while tracing:
+masks of NumPy, and traced ones of known values.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from gradir.frontends.tracing.memory import as_view
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, holds_tracers, lifted
+from gradir.frontends.tracing.values import value_of
 
 
 def get(x: Tracer, key: Any) -> Tracer:
@@ -118,6 +120,9 @@ def entries_of(x: Tracer, key: Any) -> list[Any]:
 
 def _entries(key: Any) -> list[Any]:
     """What one part of a key says of one axis, or of several for a mask."""
+    if isinstance(key, Tracer) and key.ndim and is_bool(element(key)):
+        found = value_of(key)
+        key = key if found is None else found
     is_list = isinstance(key, list) and not holds_tracers(cast(Any, key))
     mask: Any = np.asarray(cast(Any, key)) if is_list or isinstance(key, np.ndarray) else None
     if mask is None or mask.ndim == 0 or mask.dtype != bool or not mask.size:
@@ -177,7 +182,7 @@ def bounds_of(entry: Any, extent: int, axis: int) -> tuple[int, int, int]:
             raise refusal(message, IndexOutOfRange)
         return entry % extent, entry % extent + 1, 1
     for part in (entry.start, entry.stop, entry.step):
-        if isinstance(part, Tracer):
+        if isinstance(part, Tracer) and value_of(part) is None:
             raise refusal(
                 "index: slices must be known while tracing; use gradir.numpy.dynamic_slice"
             )

@@ -1,7 +1,8 @@
 """NumPy's own functions on traced arrays: `numpy.sin(x)` is `gradir.numpy.sin(x)`.
 
 A ufunc, and any other function, has the function of its name in gradir.numpy, or in its linalg;
-those of other names are refused, with the reason.
+those of other names are NumPy's own on values that nothing is differentiated by, and otherwise
+refused, with the reason.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def of_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Mapping[st
     elif method != "__call__":
         raise refusal(f"{name}.{method}: not there for traced arrays; call {name}")
     if ufunc.__name__ not in FUNCTIONS:
-        raise _unknown(name, ufunc.__name__)
+        return _of_values(name, ufunc, inputs, options)
     given = {k: v for k, v in options.items() if v is not None}
     return _called(name, _function(ufunc.__name__), inputs, given)
 
@@ -75,13 +76,21 @@ def of_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     name = f"{function.__module__}.{short}"
     found = {"numpy": FUNCTIONS, "numpy.linalg": linalg.BY_NAME}.get(function.__module__, {})
     if short not in found:
-        raise _unknown(name, short)
+        return _of_values(name, function, args, kwargs)
     out, kwargs = _out(kwargs)
     if out is not None:
         return into(f"{name}: out", out, of_function(function, args, kwargs), is_spread=False)
     made = _called(name, found[short], args, kwargs)
     if short == "einsum" and len(args) == 2:  # NumPy decides by strides whether it is a view
         return as_kin(lifted(args[1]), made)
+    return made
+
+
+def _of_values(name: str, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """A function that is not there, on values that nothing is differentiated by."""
+    made = absent.of_values(function, args, kwargs)
+    if made is NotImplemented:
+        raise _unknown(name, function.__name__)
     return made
 
 

@@ -32,15 +32,22 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import as_shape
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.values import value_of, values_in
 
 MODES = ("raise", "wrap", "clip")
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Tracer:
-    """x where the condition (bool) holds, else y; all three broadcast.   vjp: ct, 0 elsewhere"""
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """x where the condition (bool) holds, else y; all three broadcast.   vjp: ct, 0 elsewhere
+
+    Without x and y it is `nonzero`, for conditions with values.
+    """
     if x is None or y is None:
         if x is not y:
             raise refusal("where: both or neither of x and y must be given")
+        found = values_in([condition], value_of)
+        if found is not None:
+            return tuple(map(lifted, np.nonzero(found[0])))
         raise refusal(
             "where: of a condition alone the shape of the result must not depend on values; "
             "choose between two arrays with where(condition, x, y)"
@@ -151,10 +158,13 @@ def extract(condition: Any, arr: Any) -> Tracer:
 
 def _static(condition: Any, name: str) -> Any:
     if isinstance(condition, Tracer):
-        raise refusal(
-            f"{name}: the shape of the result must not depend on values, and the condition is "
-            "traced; choose with where(condition, x, 0)"
-        )
+        value = value_of(condition)
+        if value is None:
+            raise refusal(
+                f"{name}: the shape of the result must not depend on values, and the condition is "
+                "traced; choose with where(condition, x, 0)"
+            )
+        return value
     return known(condition, f"{name}: condition")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from xdsl.ir import Attribute, Block, SSAValue
@@ -44,6 +44,8 @@ class _Value:
 class _Eager(Trace):
     """A trace without a program: ops are run at once."""
 
+    is_eager: ClassVar[bool] = True
+
     def __init__(self) -> None:
         super().__init__([])
         self.name = "eager"
@@ -67,6 +69,9 @@ class _Eager(Trace):
 
     def holding(self, array: Array, type_: AnyTensor) -> Tracer:
         return self.tracer(array, type_)
+
+    def value_at(self, ssa: SSAValue) -> Array:
+        return cast(Any, ssa).array
 
     def tracer(self, array: Array, type_: Attribute) -> Tracer:
         """A traced array with a value."""

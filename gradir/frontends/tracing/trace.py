@@ -27,6 +27,7 @@ from gradir.frontends.tracing.spec import spec_of
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, lifted, running
 from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.tracing.values import Known, Moving
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first
 from gradir.passes.verify.verify import verify
@@ -38,7 +39,8 @@ class Traced:
 
     `arguments` has two parts, those by position and those by keyword; `names` are those of its
     leaves. `weak` tells for each result whether it is weak, as a Python number. `captured` are the
-    arrays of an outer trace; they follow the arguments.
+    arrays of an outer trace; they follow the arguments. `is_of_values`: it holds for the values of
+    the arguments alone.
     """
 
     module: Module
@@ -48,6 +50,7 @@ class Traced:
     names: tuple[str, ...]
     weak: tuple[bool, ...]
     captured: tuple[SSAValue, ...] = ()
+    is_of_values: bool = False
 
 
 @public
@@ -72,11 +75,13 @@ def traced(
     outer: Trace | None = None,
     name: str | None = None,
     place: LocationAttr | None = None,
+    moving: Moving | None = None,
 ) -> Traced:
     """`trace` with the nesting of arguments and results, within an outer trace if given.
 
     `what` is the name of gradir's function in errors; `name` and `place` are those of the program,
-    by default the function's own.
+    by default the function's own. With `moving`, Python code may ask for values of the arguments,
+    and the function is differentiated by those leaves.
     """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
@@ -85,6 +90,8 @@ def traced(
     found = [_spec(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
     trace = Trace([type_ for type_, _ in found], outer)
     trace.name = _free_name(name or function_name(function), outer)
+    if moving is not None:
+        trace.known = Known(leaves, moving(tree))
     arguments: list[Tracer] = []
     for label, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
         arguments.append(Tracer(trace, ssa, weak))
@@ -103,7 +110,8 @@ def traced(
     captured = tuple(trace.captured)
     weak = tuple(value.weak for value in values)
     made = Module(module, SOURCES)
-    return Traced(made, trace.name, tree, results, tuple(names), weak, captured)
+    is_of_values = trace.known.was_read
+    return Traced(made, trace.name, tree, results, tuple(names), weak, captured, is_of_values)
 
 
 def _free_name(name: str, outer: Trace | None) -> str:

@@ -2,15 +2,18 @@
 
 They have the operators, attributes and methods of the Array API's arrays; each is the function of
 gradir.numpy with the same meaning, which that module registers here. They have a shape and a dtype
-but no values: a read of values is refused. Assignment gives an array another SSA value (`memory`).
+but no values: a read of values is refused, except of those that a derivative of arrays knows
+(`values`). Assignment gives an array another SSA value (`memory`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import prod
+from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
@@ -18,6 +21,7 @@ from gradir.dialects.base.shapes import AnyTensor
 from gradir.frontends.tracing.memory import Memory, View, refresh
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
+from gradir.frontends.tracing.values import still_value_of, value_of
 from gradir.runtime.row_slices import RowSlices
 
 if TYPE_CHECKING:
@@ -28,10 +32,12 @@ _CHOICE = (
     "choose with gradir.cond, gradir.while_loop or gradir.numpy.where instead of if, while, and, "
     "or, not"
 )
+_INDEX = "take elements with gradir.numpy.take or x[i], without range()"
 _ZEROS = (
     "an array to assign to is made by gradir.numpy.zeros, or by numpy.zeros_like(x) of a traced x"
 )
 _ARRAY = f"compute with gradir.numpy instead of numpy; {_ZEROS}"
+_TEXT = "print it with gradir.debug.print"
 _UNCHANGED = "assign to its elements, or make another with x.at[key].set(values)"
 _VALUE = "return it from the traced function and ask for it outside"
 _NUMBER = f"{_VALUE}; {_ZEROS}"
@@ -91,6 +97,19 @@ def _refused(what: str, way_out: str = _VALUE) -> Any:
         raise refusal(_NO_VALUE.format(what=what, way_out=way_out))
 
     return refused
+
+
+def _read(what: str, way_out: str, convert: Callable[..., Any], is_still: bool = False) -> Any:
+    """A read of a value that is known; `is_still`: of one without a derivative."""
+
+    @public
+    def read(self: Tracer, *args: Any, **kwargs: Any) -> Any:
+        value = still_value_of(self, what) if is_still else value_of(self)
+        if value is None:
+            raise refusal(_NO_VALUE.format(what=what, way_out=way_out))
+        return convert(value, *args, **kwargs)
+
+    return read
 
 
 def _unchanged(name: str) -> Any:
@@ -223,6 +242,20 @@ class Tracer:
         name = f"%{self._ssa.name_hint} " if self._ssa.name_hint else ""
         return f"<traced array {name}{type_text(self.type)}>"
 
+    @public
+    def __str__(self) -> str:
+        value = value_of(self)
+        return repr(self) if value is None else str(value)
+
+    @public
+    def __format__(self, form: str) -> str:
+        value = value_of(self)
+        if value is not None:
+            return format(value if value.ndim else value.item(), form)
+        if form:
+            raise refusal(_NO_VALUE.format(what="format", way_out=_TEXT))
+        return repr(self)
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return registered("namespace")
 
@@ -303,12 +336,15 @@ class Tracer:
 
     # Reads and writes of values.
 
-    __bool__ = _refused("bool", _CHOICE)
-    __int__, __float__ = _refused("int"), _refused("float", _NUMBER)
-    __complex__ = _refused("complex")
-    __index__ = _refused("index", "take elements with gradir.numpy.take or x[i], without range()")
-    __array__ = _refused("numpy.asarray", _ARRAY)
-    item, tolist, tobytes = _refused("item"), _refused("tolist"), _refused("tobytes")
+    __bool__ = _read("bool", _CHOICE, bool)
+    __int__ = _read("int", _VALUE, int)
+    __index__ = _read("index", _INDEX, index)
+    __float__ = _read("float", _NUMBER, float, is_still=True)
+    __complex__ = _read("complex", _VALUE, complex, is_still=True)
+    __array__ = _read("numpy.asarray", _ARRAY, np.array, is_still=True)
+    item = _read("item", _VALUE, np.ndarray.item, is_still=True)
+    tolist = _read("tolist", _VALUE, np.ndarray.tolist, is_still=True)
+    tobytes = _read("tobytes", _VALUE, np.ndarray.tobytes, is_still=True)
     sort, partition = _unchanged("sort"), _unchanged("partition")
     put, resize = _unchanged("put"), _unchanged("resize")
     view = _refused("view", "its bytes are not at hand; convert with .astype")

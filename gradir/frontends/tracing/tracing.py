@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from threading import local
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
@@ -30,13 +30,16 @@ from gradir.frontends.tracing.nodes import kind_of
 from gradir.frontends.tracing.source_locations import location, refusal
 from gradir.frontends.tracing.spec import element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer, registered
+from gradir.frontends.tracing.values import Known
 from gradir.passes.analysis.regions import MAX_REGION_DEPTH
 
 OpT = TypeVar("OpT", bound=Operation)
 
 
 class Trace:
-    """One function under construction, with its callees."""
+    """One function under construction, with its callees. `is_eager`: there is no program."""
+
+    is_eager: ClassVar[bool] = False
 
     def __init__(self, types: Sequence[AnyTensor], outer: Trace | None = None):
         self.name = "main"
@@ -48,6 +51,7 @@ class Trace:
         # declarations beside the functions, and the function of each custom_vjp
         self.declarations: list[CustomVjpOp] = [] if outer is None else outer.declarations
         self.custom: dict[Any, Any] = {} if outer is None else outer.custom
+        self.known = Known((), ())
 
     def emit(self, op: OpT) -> OpT:
         """Append an op to the innermost block; VerifyError at the user's call for a wrong op.
@@ -82,6 +86,10 @@ class Trace:
             return filled(array.flat[0].item() if array.size else 0, type_)
         value = _dense(array, type_, data)
         return self.apply(ConstantOp, [], [type_], {"value": value})[0]
+
+    def value_at(self, ssa: SSAValue) -> np.ndarray[Any, Any] | None:
+        """The value of an SSA value, as far as it is at hand."""
+        return self.known.values.get(ssa)
 
     def use(self, tracer: Tracer) -> SSAValue:
         """The value of a traced array that ops emitted here may use; captured if necessary."""

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from gradir.api import Module, compile
+from gradir.api import Module
 from gradir.compiler.measured_gradient import apply_gradient
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
@@ -29,8 +29,8 @@ from gradir.frontends.tracing.trace import Traced, function_name, parameter_name
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
 from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
-from gradir.frontends.transforms import shared_derivatives
-from gradir.frontends.transforms.jit import Jitted, jit
+from gradir.frontends.transforms import shared_code, shared_derivatives
+from gradir.frontends.transforms.jit import Jitted
 from gradir.frontends.transforms.requests import (
     Requests,
     added_to,
@@ -126,9 +126,13 @@ def value_and_grad(
         out = kwargs.pop("out", None) if reads_out else None
         trace = tracing()
         assert trace is not None
-        inner = traced("grad", function, args, kwargs, outer=trace)
+
+        def moving(arguments: Tree) -> list[int]:
+            return leaves_of(arguments, argnums, len(args))
+
+        inner = traced("grad", function, args, kwargs, outer=trace, moving=moving)
         _require_number(inner, has_aux)
-        wrt = leaves_of(inner.arguments, argnums, len(args))
+        wrt = moving(inner.arguments)
         _require_floating(inner, wrt)
         requests, tree = asked.of(inner, args), gradient_tree(inner.arguments, argnums)
         added = added_to(inner, requests, None if out is None else out[1], tree)
@@ -162,7 +166,7 @@ class Derivative(Wrapped):
 
     def __init__(self, derivative: Callable[..., Any], parts: Parts, reads_out: bool):
         super().__init__(derivative, parts)
-        self.jitted = Jitted(derivative, reads_out=reads_out)
+        self.jitted = Jitted(derivative, reads_out=reads_out, knows_values=True)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         function: Callable[..., Any] = self.jitted.any_call
@@ -279,6 +283,11 @@ def _require_floating(inner: Traced, wrt: Sequence[int]) -> None:
 # vjp and jvp.
 
 
+def all_of(arguments: Tree) -> range:
+    """All leaves of the arguments."""
+    return range(arguments.leaf_count)
+
+
 def _derived_results(what: str, inner: Traced, has_aux: bool) -> Tree:
     """How the results are nested that have derivatives: all, or those before aux."""
     tree = inner.results
@@ -336,7 +345,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     (result, aux), of which only the result has cotangents; vjp returns aux as a third.
     """
     trace = tracing()
-    inner = traced("vjp", function, primals, outer=trace)
+    inner = traced("vjp", function, primals, outer=trace, moving=all_of)
     tree = _derived_results("vjp", inner, has_aux)
     wrt, of = _floating(inner)
     of = [k for k in of if k < tree.leaf_count]
@@ -455,7 +464,7 @@ class _Native:
         if tracing() is not None:
             return _called(self._copied(current("vjp")), values)
         if self.executable is None:
-            self.executable = compile(self.module, self.name)
+            self.executable = shared_code.compiled(self.module, self.name, None)
         return self.executable(*values)
 
     def _copied(self, trace: Trace) -> FuncOp:
@@ -496,8 +505,8 @@ def jvp(
     trace = tracing()
     if trace is None:
         pushed = partial(jvp, function, has_aux=has_aux)
-        return jit(pushed)(tuple(primals), tuple(tangents))
-    inner = traced("jvp", function, primals, outer=trace)
+        return Jitted(pushed, knows_values=True)(tuple(primals), tuple(tangents))
+    inner = traced("jvp", function, primals, outer=trace, moving=all_of)
     tree = _derived_results("jvp", inner, has_aux)
     wrt, of = _floating(inner)
     of = [k for k in of if k < tree.leaf_count]

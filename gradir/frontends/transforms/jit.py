@@ -171,6 +171,8 @@ class Jitted(Copied):
 
     `compiled(*args)` is the `Compiled` for such arguments: its `executable` has the plan and the
     code, its `traced.module` the program. `reads_out`: the function gets `out` too, and reads it.
+    `knows_values`: Python code may ask for values of the arguments; the function is then traced for
+    each call.
     """
 
     def __init__(
@@ -179,6 +181,7 @@ class Jitted(Copied):
         threads: int | None = None,
         donate_argnums: int | Sequence[int] = (),
         reads_out: bool = False,
+        knows_values: bool = False,
     ):
         if not callable(function):
             raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
@@ -188,6 +191,7 @@ class Jitted(Copied):
         self._donated = argument_numbers(donate_argnums)
         self._takes_out = reads_out or "out" not in parameter_names(function)
         self._reads_out = reads_out
+        self._knows_values = knows_values
         self._made: dict[tuple[Tree, Attribute, tuple[Hashable, ...]], Compiled] = {}
         self._last: _Last | None = None
         self._lock = RenewedLock()
@@ -231,8 +235,10 @@ class Jitted(Copied):
                 self._learn(last)
                 return results, last.made.traced.results
         made = self._traced(leaves, tree, arguments or (lambda: tree.build(leaves)))
-        self._last = last = _Last(tree, classes, default_element(float), made)
         require_not_donated(leaves, made.traced.names, made.traced.name)
+        if made.traced.is_of_values:
+            return made(leaves, out), made.traced.results
+        self._last = last = _Last(tree, classes, default_element(float), made)
         results = made(leaves, out)
         if out is None:
             self._learn(last)
@@ -278,6 +284,8 @@ class Jitted(Copied):
                         made = self.trace(*arguments())
                         donation = donated(made, tree, self._donated) if self._donated else None
                     found = Compiled(made, donation, self._threads, self._lock)
+                    if made.is_of_values:
+                        return found
                     self._made[key] = found
                     if self.after_trace is not None:
                         self.after_trace()
@@ -285,13 +293,18 @@ class Jitted(Copied):
 
     def trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
         """The program for some arguments."""
-        return traced("jit", self._function, args, kwargs)
+        moving = _nothing if self._knows_values else None
+        return traced("jit", self._function, args, kwargs, moving=moving)
 
     def __reduce__(self) -> str | Parts:
         return reduced(self, "jit", (jit, (self._function, self._threads, self._donated)))
 
     def __repr__(self) -> str:
         return f"<gradir.jit of {self._function!r}, compiled {len(self._made)} times>"
+
+
+def _nothing(arguments: Tree) -> tuple[()]:
+    return ()
 
 
 def _kind(leaf: object) -> Hashable:

@@ -1,0 +1,218 @@
+"""The values of traced arrays, where a derivative is traced for arrays.
+
+Outside of other traces `gradir.grad(f)(x)` traces f for the array x. What Python code asks of a
+traced array there (`if x > 0`, `range(n)`, a mask) is computed from the arguments, by the
+interpreter, and the program then holds for these arguments alone. Rows of gradir.vmap, and what
+loops carry, have no values; nor has anything while gradir.jit or gradir.trace runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.interfaces import is_inactive
+from gradir.dialects.base.shapes import element_of, is_float, is_tensor
+from gradir.dialects.comm.comm_op import GroupOp
+from gradir.dialects.grad.host_call import HostCallOp
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.trees import Tree
+from gradir.passes.analysis.call_graph import called_name, callees_first
+from gradir.passes.analysis.regions import captured
+
+if TYPE_CHECKING:
+    from gradir.frontends.tracing.tracer import Tracer
+    from gradir.frontends.tracing.tracing import Trace
+    from gradir.interpreter.interpreter import run_ops
+else:
+    run_ops = deferred("gradir.interpreter.interpreter", "run_ops")
+
+Array = np.ndarray[Any, Any]
+Moving = Callable[[Tree], Collection[int]]
+"""The leaves of the arguments, nested as given, by which a function is differentiated."""
+
+
+class _Place(NamedTuple):
+    trace: Trace
+    ssa: SSAValue
+
+
+class Known:
+    """What a trace knows of its arguments: an array or a value of an outer trace for each of them.
+
+    `moving` are the arguments by which the function is differentiated. `was_read`: the program
+    holds for these values alone.
+    """
+
+    def __init__(self, given: Sequence[Any], moving: Collection[int]):
+        self.given = [_Place(x.made_in, x.ssa) if hasattr(x, "made_in") else x for x in given]
+        self.moving = moving
+        self.values: dict[SSAValue, Array] = {}
+        self.was_read = False
+
+
+class _Unknown(Exception):
+    """A value that only a run of the program will have."""
+
+
+def value_of(x: Tracer) -> Array | None:
+    """The value of a traced array, which must not be written to; None where it is not known."""
+    try:
+        return _value(x.made_in, x.ssa)
+    except _Unknown:
+        return None
+
+
+def moves(x: Tracer) -> bool:
+    """Whether an array with a value depends on what is differentiated: a number then does not."""
+    return not x.made_in.is_eager and _moves(x.made_in, x.ssa)
+
+
+def still_value_of(x: Tracer, what: str) -> Array | None:
+    """`value_of`; TraceError for an array that depends on what is differentiated."""
+    value = value_of(x)
+    if value is not None and moves(x):
+        raise refusal(
+            f"{what}: this array depends on what is differentiated, and values outside of the "
+            "program have no derivative; compute with the array itself, or ask for the value of "
+            "gradir.no_grad(x)"
+        )
+    return value
+
+
+def fixed_value_of(x: Tracer) -> Array | None:
+    """The value of integers and bools, or of an array that nothing is differentiated by."""
+    value = value_of(x)
+    return None if value is None or moves(x) else value
+
+
+def values_in(values: Sequence[Any], of: Callable[[Any], Array | None]) -> list[Any] | None:
+    """Values with those that `of` finds in place of traced arrays, in lists and tuples too.
+
+    None where it finds none for one of them.
+    """
+    found: list[Any] = []
+    for each in values:
+        made: Any = each
+        if isinstance(each, list | tuple):
+            parts = values_in(cast(Sequence[Any], each), of)
+            made = None if parts is None else type(cast(Any, each))(parts)
+        elif hasattr(each, "made_in"):
+            value = of(each)
+            made = None if value is None else np.array(value)
+        if made is None and each is not None:
+            return None
+        found.append(made)
+    return found
+
+
+# How values are found.
+
+
+def _value(trace: Trace, ssa: SSAValue) -> Array:
+    found = trace.value_at(ssa)
+    if found is None:
+        run_ops(_needed(trace, ssa), trace.known.values, trace.functions)
+        found = trace.known.values[ssa]
+    return found
+
+
+def _needed(trace: Trace, ssa: SSAValue) -> list[Operation]:
+    """The ops that a value needs and that did not run, in an order in which they can."""
+    values = trace.known.values
+    stack: list[SSAValue | Operation] = [ssa]
+    order, seen = list[Operation](), set[Operation]()
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Operation):
+            order.append(item)
+        elif item not in values:
+            owner = item.owner
+            if isinstance(item, BlockArgument):
+                values[item] = _argument(trace, item)
+            elif isinstance(owner, Operation) and owner not in seen:
+                _require_repeatable(trace, owner)
+                seen.add(owner)
+                stack += [owner, *captured(owner)]
+    return order
+
+
+def _argument(trace: Trace, argument: BlockArgument) -> Array:
+    """The value of an argument of a trace; those of regions are not known."""
+    source = _source(trace, argument)
+    if isinstance(source, _Place):
+        return _value(source.trace, source.ssa)
+    if trace.outer is None:
+        trace.known.was_read = True
+    try:
+        return np.asarray(source, numpy_dtype(element_of(argument.type)))
+    except (TypeError, ValueError):
+        raise _Unknown from None
+
+
+def _source(trace: Trace, argument: BlockArgument) -> Any:
+    """What an argument stands for: an array, or a value of an outer trace."""
+    if argument.block is not trace.entry:
+        raise _Unknown
+    given = trace.known.given
+    if argument.index < len(given):
+        return given[argument.index]
+    for around, inside in trace.captured.items():
+        if inside is argument:
+            assert trace.outer is not None
+            return _Place(trace.outer, around)
+    raise _Unknown
+
+
+def _moves(trace: Trace, ssa: SSAValue) -> bool:
+    stack, seen = [ssa], set[SSAValue]()
+    while stack:
+        value = stack.pop()
+        if value in seen or not _is_real(value):
+            continue
+        seen.add(value)
+        owner = value.owner
+        if isinstance(value, BlockArgument):
+            if _argument_moves(trace, value):
+                return True
+        elif not isinstance(owner, Block) and not is_inactive(owner):
+            stack += captured(owner)
+    return False
+
+
+def _argument_moves(trace: Trace, argument: BlockArgument) -> bool:
+    if argument.block is not trace.entry:
+        return True
+    source = _source(trace, argument)
+    if isinstance(source, _Place) and _moves(source.trace, source.ssa):
+        return True
+    return argument.index in trace.known.moving
+
+
+def _is_real(value: SSAValue) -> bool:
+    """Whether a value may have a derivative."""
+    type_ = value.type
+    if is_tensor(type_):
+        return is_float(element_of(type_))
+    return not isinstance(type_, IntegerType | IndexType)
+
+
+def _require_repeatable(trace: Trace, op: Operation) -> None:
+    """TraceError for an op whose run would be one too many."""
+    inside = list(op.walk())
+    calls = [called_name(each) for each in inside if isinstance(each, CallOp)]
+    for function in callees_first(trace.functions, [trace.functions[name] for name in calls]):
+        inside += function.walk()
+    for each in inside:
+        if isinstance(each, GroupOp) or (isinstance(each, HostCallOp) and each.pure is None):
+            raise refusal(
+                f"{each.name}: a value is asked for that needs this op, which must run once, with "
+                "the program; return the value and ask for it outside"
+            )

@@ -1,0 +1,266 @@
+"""Python code that asks for values while a derivative of arrays is traced."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import value_programs
+
+import gradir
+import gradir.numpy as gnp
+from gradir import comm
+from gradir.errors import GradirError, TraceError
+
+Array = np.ndarray[Any, Any]
+X, Y = np.array([1.0, -2.0, 3.0]), np.array([0.0, 2.0, 3.0])
+
+
+def branch(x: Any) -> Any:
+    if np.sum(x) > 0:
+        return np.sum(x**3)
+    return -3 * np.sum(x)
+
+
+def newton(a: Any) -> Any:
+    x = a
+    while abs(x * x - a) > 1e-12:
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def masks(x: Any, y: Any = Y) -> Any:
+    x = x.copy()
+    x[y > 1] = x[y > 1] ** 2 * np.array([1.0, 2.0])
+    x[x > 100] = 7.0
+    (places,) = np.nonzero(x < 0)
+    return (
+        np.sum(x)
+        + np.sum(x[np.abs(x) > 1.5]) ** 2
+        + np.sum(np.where(x > 2)[0]) * x[0]
+        + sum(places)
+    )
+
+
+def integers(x: Any, y: Any = Y) -> Any:
+    count, order = int(np.sum(y)), np.argsort(x)
+    total = x[0] * count
+    for k in range(np.argmax(x)):
+        total = total + k * x[order[k]] ** 2
+    return (
+        total + np.sum(x[: np.argmax(x)]) + np.sum(np.repeat(x, y.astype(int)) * np.arange(y.sum()))
+    )
+
+
+def of_data(x: Any, y: Any) -> Any:
+    """What NumPy has and gradir.numpy has not, of arrays that nothing is differentiated by."""
+    values, counts = np.unique(y, return_counts=True)
+    scale = float(y.mean()) + y.item(1) + np.asarray(y)[2] + abs(np.fft.fft(y)).max()
+    return (
+        np.sum(x**2) * scale + values @ x + np.linalg.eigvals(np.diag(y)).sum() * x[0] + counts[0]
+    )
+
+
+def central(f: Callable[..., Any], x: Array, *rest: Any, step: float = 1e-6) -> Array:
+    units = np.eye(x.size).reshape(x.size, *x.shape) * step
+    found = [(f(x + d, *rest) - f(x - d, *rest)) / (2 * step) for d in units]
+    return np.array(found).reshape(x.shape + np.shape(found[0]))
+
+
+FUNCTIONS = (branch, lambda x: branch(-x), masks, integers, lambda x: of_data(x, Y))
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_derivatives_are_those_of_the_path(f: Callable[..., Any]) -> None:
+    wanted = central(f, X)
+    np.testing.assert_allclose(gradir.grad(f)(X), wanted, 1e-6, 1e-6)
+    np.testing.assert_allclose(gradir.jvp(f, (X,), (Y,))[1], Y @ wanted, 1e-6, 1e-6)
+    value, back = gradir.vjp(f, X)
+    np.testing.assert_allclose(value, f(X), 1e-12)
+    np.testing.assert_allclose(back(2.0)[0], 2 * wanted, 1e-6, 1e-6)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_second_order(f: Callable[..., Any]) -> None:
+    wanted = central(lambda x: central(f, x, step=1e-4), X, step=1e-4)
+    np.testing.assert_allclose(gradir.hessian(f)(X), wanted, 1e-4, 1e-4)
+    np.testing.assert_allclose(gradir.jacrev(gradir.grad(f))(X), wanted, 1e-4, 1e-4)
+    np.testing.assert_allclose(gradir.hvp(f, (X,), (Y,)), wanted @ Y, 1e-4, 1e-4)
+
+
+def test_loops_run_as_long_as_values_say() -> None:
+    assert gradir.grad(newton)(2.0) == pytest.approx(0.5 / np.sqrt(2), 1e-9)
+    assert gradir.grad(gradir.grad(newton))(2.0) == pytest.approx(-0.25 / 2**1.5, 1e-6)
+    slope = gradir.grad(newton)
+    for a in (0.1, 2.0, 2.0001, 100.0):
+        assert slope(a) == pytest.approx(0.5 / np.sqrt(a), 1e-6)
+
+
+def test_each_call_takes_its_own_path() -> None:
+    slope, kinds = gradir.grad(branch), list[Any]()
+    for sign in (1, -1, 1, -1, 1):
+        kinds.append(slope(sign * np.ones(3)).tolist())
+    assert kinds == [[3.0] * 3, [-3.0] * 3] * 2 + [[3.0] * 3]
+
+
+def test_a_path_changes_with_what_python_reads() -> None:
+    limit = [0.0]
+
+    def f(x: Any) -> Any:
+        return x * x if x > limit[0] else -x
+
+    slope = gradir.grad(f)
+    assert slope(3.0) == 6.0
+    limit[0] = 5.0
+    assert slope(3.0) == -1.0
+
+
+def test_values_of_captured_and_outer_arrays() -> None:
+    def outer(x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            return y**3 * x if x > 1 and y > x else y
+
+        return gradir.grad(inner)(2 * x) + (x if x > 0 else 0)
+
+    assert gradir.grad(outer)(2.0) == pytest.approx(36 * 4 + 1)  # 3 (2x)**2 x + x
+    assert gradir.grad(outer)(0.5) == 1.0
+
+
+def test_values_in_stages_and_after_loops() -> None:
+    def f(x: Any) -> Any:
+        y = gradir.fori_loop(0, 3, lambda k, y: y * x, x)
+        z = gradir.checkpoint(lambda y: gnp.sin(y) if y > 10 else gnp.cos(y))(y)
+        return z * 2 if z > 0 else z
+
+    assert gradir.grad(f)(2.0) == pytest.approx(np.cos(16) * 32, 1e-9)
+    assert gradir.grad(f)(1.0) == pytest.approx(-np.sin(1) * 8, 1e-9)
+
+
+def test_text_of_values(capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x: Any) -> Any:
+        y = np.sum(x * x)
+        print(y, f"{y:.2f}", f"{x}")
+        return y
+
+    for _ in range(2):
+        gradir.grad(f)(np.ones(2))
+    assert capsys.readouterr().out == "2.0 2.00 [1. 1.]\n" * 2
+    with pytest.raises(TraceError, match=r"format: a traced array has no value yet; print it with"):
+        gradir.jit(lambda x: x * len(f"{x:.2f}"))(1.0)
+
+
+def test_numpys_arrays_at_traced_places() -> None:
+    table = np.array([2.0, 3.0, 5.0])
+    assert gradir.grad(lambda x: x * table[np.argmax(gnp.stack([x, 2.0, 1.0]))])(7.0) == 2.0
+    assert gradir.grad(lambda x: np.sum(x[X > 0] * table[x > 2]))(X).tolist() == [5.0, 0.0, 5.0]
+
+
+def test_integers_and_flags_of_arguments() -> None:
+    def f(x: Any, n: Any, flag: Any) -> Any:
+        for _ in range(n):
+            x = x * x
+        return x if flag else -x
+
+    assert gradir.grad(f)(2.0, 3, True) == 8 * 2.0**7
+    assert gradir.grad(f)(2.0, 1, False) == -4.0
+
+
+MOVES = "this array depends on what is differentiated, and values outside of the program have no"
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: float(x[0]) * x[0],
+        lambda x: x[0].item() * x[1],
+        lambda x: np.sum(np.array(x.tolist())),
+        lambda x: x[0] * np.linalg.eigvals(gnp.diag(x))[0],
+        lambda x: np.sum(np.unique(x)),
+        lambda x: gradir.grad(lambda y: y * float(x[0]))(x[0]),
+        lambda x: float(gradir.grad(lambda y: y * y)(x[0])) * x[0],
+    ],
+)
+def test_values_with_a_derivative_stay_in_the_program(f: Callable[..., Any]) -> None:
+    with pytest.raises(GradirError, match=f"{MOVES}|numpy.linalg.eigvals: not there|array.unique"):
+        gradir.grad(f)(X)
+
+
+def test_values_without_a_derivative() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x * float(gradir.no_grad(x)) + x * float(y) + int(x) * x + x * float(y > 1)
+
+    assert gradir.grad(f)(2.5, 3.0) == 2.5 + 3 + 2 + 1
+    both = gradir.grad(f, argnums=(0, 1))
+    with pytest.raises(TraceError, match=f"float: {MOVES}"):
+        both(2.5, 3.0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: gradir.jit(branch)(X),
+        lambda: gradir.jit(gradir.grad(branch))(X),
+        lambda: gradir.trace(gradir.grad(branch), X),
+        lambda: gradir.grad(lambda x: gnp.sum(gradir.vmap(lambda r: r if r > 0 else 0 * r)(x)))(X),
+        lambda: gradir.grad(lambda x: gradir.scan(lambda c, r: (c if c > 0 else r, r), x[0], x)[0])(
+            X
+        ),
+        lambda: gradir.jit(lambda x: x[x > 0])(X),
+    ],
+)
+def test_no_values(call: Callable[[], Any]) -> None:
+    with pytest.raises(
+        GradirError, match=r"a traced array has no value yet|must not depend on values"
+    ):
+        call()
+
+
+def test_what_runs_once_is_not_run_for_a_value() -> None:
+    calls = list[float]()
+
+    def host(x: Any) -> Any:
+        calls.append(float(x))
+        return x
+
+    once = gradir.custom_op(host, lambda x: x, lambda x, y, ct: ct)
+    with pytest.raises(
+        TraceError, match=r"grad.host_call: a value is asked for that needs this op"
+    ):
+        gradir.grad(lambda x: x if once(x) > 0 else -x)(1.0)
+    with pytest.raises(
+        TraceError, match=r"comm.all_reduce: a value is asked for that needs this op"
+    ):
+        gradir.grad(lambda x: x if comm.psum(x) > 0 else -x)(1.0)
+    assert not calls
+
+
+def test_masks_of_constants_are_known_to_jit() -> None:
+    f = gradir.jit(lambda x: x[gnp.arange(3) > 0] if gnp.arange(3)[1] == 1 else x)
+    assert f(X).tolist() == [-2.0, 3.0]
+
+
+def test_functions_of_values_outside_of_traces() -> None:
+    assert gnp.unique([3, 1, 3]).tolist() == [1, 3]
+    assert gnp.nonzero(X > 0)[0].tolist() == gnp.where(X > 0)[0].tolist() == [0, 2]
+    assert gnp.arange(np.int64(3)).tolist() == [0, 1, 2]
+    assert gnp.arange(np.float32(2)).dtype == np.float32
+    assert gnp.arange(np.int32(1), 3).dtype == np.int32
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs(seed: int) -> None:
+    value_programs.check(seed)
+
+
+def test_functions_that_ask_for_values_outside_of_traces() -> None:
+    for k in range(4):  # a replay would give the numbers of another call
+        x = np.array([1.0, 2.0, 3.0]) - k
+        assert gnp.asarray(x)[gnp.asarray(x) > 0].tolist() == x[x > 0].tolist()
+        assert gnp.compress(gnp.greater(x, 0), x).tolist() == x[x > 0].tolist()
+        assert gnp.nonzero(x)[0].tolist() == np.nonzero(x)[0].tolist()
+        assert gnp.unique(np.abs(x)).tolist() == np.unique(np.abs(x)).tolist()

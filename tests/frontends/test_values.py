@@ -108,16 +108,65 @@ def test_each_call_takes_its_own_path() -> None:
     assert kinds == [[3.0] * 3, [-3.0] * 3] * 2 + [[3.0] * 3]
 
 
-def test_a_path_changes_with_what_python_reads() -> None:
-    limit = [0.0]
+def test_a_path_is_traced_once() -> None:
+    traces = list[int]()
 
-    def f(x: Any) -> Any:
-        return x * x if x > limit[0] else -x
+    def f(x: Any, y: Any) -> Any:
+        traces.append(len(traces))
+        inner = gradir.grad(lambda z: z**3 if z > y[0] and y[1] > 0 else z)(np.sum(x))
+        return inner * float(y[1]) + np.sum(x[x > 1] ** 2)
 
     slope = gradir.grad(f)
-    assert slope(3.0) == 6.0
-    limit[0] = 5.0
-    assert slope(3.0) == -1.0
+    for x, y, wanted in [
+        ([1.0, 2.0], [0.0, 1.0], [18.0, 22.0]),
+        ([1.0, 3.0], [1.0, 1.0], [24.0, 30.0]),
+        ([2.0, 2.0], [1.0, 1.0], [28.0, 28.0]),
+        ([1.0, 2.0], [9.0, 1.0], [0.0, 4.0]),
+        ([1.0, 2.0], [0.0, 2.0], [36.0, 40.0]),
+        ([1.0, 2.0], [0.0, 1.0], [18.0, 22.0]),
+        ([0.0, 3.0], [8.0, 1.0], [0.0, 6.0]),
+    ]:
+        assert slope(np.array(x), np.array(y)).tolist() == wanted
+    assert len(traces) == 4
+
+
+def test_a_path_is_anew_where_the_function_reads_other_objects() -> None:
+    limit = 0.0
+
+    def f(x: Any) -> Any:
+        return x * x if x > limit else -x
+
+    for _ in range(4):
+        assert gradir.grad(f)(3.0) == 6.0
+    limit = 5.0
+    assert gradir.grad(f)(3.0) == -1.0
+
+
+def test_values_of_a_trace_that_has_ended_are_not_known() -> None:
+    kept = list[Any]()
+
+    def f(x: Any) -> Any:
+        kept.append(np.sin(x))
+        return kept[-1] if x > 0 else x
+
+    gradir.grad(f)(1.0)
+    with pytest.raises(TraceError, match="a traced array has no value yet"):
+        bool(kept[0])
+    with pytest.raises(TraceError, match=r"another trace|no value yet"):
+        gradir.grad(lambda x: x if kept[0] > 0 else -x)(1.0)
+
+
+def test_errors_on_a_path_have_their_place() -> None:
+    table = gnp.arange(3.0)
+
+    def f(x: Any, k: Any) -> Any:
+        return x * x if gnp.take(table, k) > 0.5 else x
+
+    slope = gradir.grad(f)
+    assert slope(2.0, 1) == 4.0
+    assert slope(3.0, 2) == 6.0
+    with pytest.raises(gradir.GradirError, match=r"test_values.py:\d+:\d+: array.take"):
+        slope(2.0, 7)
 
 
 def test_values_of_captured_and_outer_arrays() -> None:

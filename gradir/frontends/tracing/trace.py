@@ -16,6 +16,7 @@ from gradir.errors import ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.memory import Memory
 from gradir.frontends.tracing.nodes import kind_of
+from gradir.frontends.tracing.paths import Path
 from gradir.frontends.tracing.source_locations import (
     SOURCES,
     at,
@@ -39,8 +40,8 @@ class Traced:
 
     `arguments` has two parts, those by position and those by keyword; `names` are those of its
     leaves. `weak` tells for each result whether it is weak, as a Python number. `captured` are the
-    arrays of an outer trace; they follow the arguments. `is_of_values`: it holds for the values of
-    the arguments alone.
+    arrays of an outer trace; they follow the arguments. With a `path` it holds for the values of
+    the arguments alone, and for those that take the same path.
     """
 
     module: Module
@@ -50,7 +51,7 @@ class Traced:
     names: tuple[str, ...]
     weak: tuple[bool, ...]
     captured: tuple[SSAValue, ...] = ()
-    is_of_values: bool = False
+    path: Path | None = None
 
 
 @public
@@ -91,7 +92,8 @@ def traced(
     trace = Trace([type_ for type_, _ in found], outer)
     trace.name = _free_name(name or function_name(function), outer)
     if moving is not None:
-        trace.known = Known(leaves, moving(tree))
+        path = Path([type_ for type_, _ in found]) if outer is None else outer.known.path
+        trace.known = Known(leaves, moving(tree), path)
     arguments: list[Tracer] = []
     for label, ssa, (_, weak) in zip(names, trace.entry.args, found, strict=True):
         arguments.append(Tracer(trace, ssa, weak))
@@ -110,8 +112,8 @@ def traced(
     captured = tuple(trace.captured)
     weak = tuple(value.weak for value in values)
     made = Module(module, SOURCES)
-    is_of_values = trace.known.was_read
-    return Traced(made, trace.name, tree, results, tuple(names), weak, captured, is_of_values)
+    path = trace.known.close()
+    return Traced(made, trace.name, tree, results, tuple(names), weak, captured, path)
 
 
 def _free_name(name: str, outer: Trace | None) -> str:

@@ -21,7 +21,7 @@ from gradir.dialects.base.shapes import AnyTensor
 from gradir.frontends.tracing.memory import Memory, View, refresh
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
-from gradir.frontends.tracing.values import still_value_of, value_of
+from gradir.frontends.tracing.values import still_value_of, text_of, value_of
 from gradir.runtime.row_slices import RowSlices
 
 if TYPE_CHECKING:
@@ -244,12 +244,12 @@ class Tracer:
 
     @public
     def __str__(self) -> str:
-        value = value_of(self)
+        value = text_of(self)
         return repr(self) if value is None else str(value)
 
     @public
     def __format__(self, form: str) -> str:
-        value = value_of(self)
+        value = text_of(self)
         if value is not None:
             return format(value if value.ndim else value.item(), form)
         if form:

@@ -51,7 +51,7 @@ class Trace:
         # declarations beside the functions, and the function of each custom_vjp
         self.declarations: list[CustomVjpOp] = [] if outer is None else outer.declarations
         self.custom: dict[Any, Any] = {} if outer is None else outer.custom
-        self.known = Known((), ())
+        self.known = Known((), (), None if outer is None else outer.known.path)
 
     def emit(self, op: OpT) -> OpT:
         """Append an op to the innermost block; VerifyError at the user's call for a wrong op.

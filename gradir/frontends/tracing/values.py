@@ -22,6 +22,7 @@ from gradir.dialects.base.interfaces import is_inactive
 from gradir.dialects.base.shapes import element_of, is_float, is_tensor
 from gradir.dialects.comm.comm_op import GroupOp
 from gradir.dialects.grad.host_call import HostCallOp
+from gradir.frontends.tracing.paths import Path
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.trees import Tree
 from gradir.passes.analysis.call_graph import called_name, callees_first
@@ -47,15 +48,25 @@ class _Place(NamedTuple):
 class Known:
     """What a trace knows of its arguments: an array or a value of an outer trace for each of them.
 
-    `moving` are the arguments by which the function is differentiated. `was_read`: the program
-    holds for these values alone.
+    `moving` are the arguments by which the function is differentiated. `path` is that of the
+    whole program, which holds for these values alone where one of them `was_read`.
     """
 
-    def __init__(self, given: Sequence[Any], moving: Collection[int]):
+    def __init__(self, given: Sequence[Any], moving: Collection[int], path: Path | None = None):
         self.given = [_Place(x.made_in, x.ssa) if hasattr(x, "made_in") else x for x in given]
         self.moving = moving
         self.values: dict[SSAValue, Array] = {}
+        self.path = path
         self.was_read = False
+
+    def close(self) -> Path | None:
+        """End the trace; the path that its program holds for."""
+        path = self.path if self.was_read else None
+        if path is not None:
+            path.close()
+        self.given, self.path = [], None
+        self.values.clear()
+        return path
 
 
 class _Unknown(Exception):
@@ -64,10 +75,21 @@ class _Unknown(Exception):
 
 def value_of(x: Tracer) -> Array | None:
     """The value of a traced array, which must not be written to; None where it is not known."""
+    trace, ssa = x.made_in, x.ssa
     try:
-        return _value(x.made_in, x.ssa)
+        value = _value(trace, ssa)
     except _Unknown:
         return None
+    if trace.known.path is not None:
+        trace.known.path.ask(ssa, value)
+    return value
+
+
+def text_of(x: Tracer) -> Array | None:
+    """`value_of`, for text: Python code runs again in each call, which may print it."""
+    if x.made_in.known.path is not None:
+        x.made_in.known.path.is_kept = False
+    return value_of(x)
 
 
 def moves(x: Tracer) -> bool:
@@ -119,8 +141,11 @@ def values_in(values: Sequence[Any], of: Callable[[Any], Array | None]) -> list[
 def _value(trace: Trace, ssa: SSAValue) -> Array:
     found = trace.value_at(ssa)
     if found is None:
-        run_ops(_needed(trace, ssa), trace.known.values, trace.functions)
-        found = trace.known.values[ssa]
+        ops, known = _needed(trace, ssa), trace.known
+        run_ops(ops, known.values, trace.functions)
+        if known.path is not None:
+            known.path.add(ops, trace.functions)
+        found = known.values[ssa]
     return found
 
 
@@ -146,15 +171,23 @@ def _needed(trace: Trace, ssa: SSAValue) -> list[Operation]:
 
 def _argument(trace: Trace, argument: BlockArgument) -> Array:
     """The value of an argument of a trace; those of regions are not known."""
-    source = _source(trace, argument)
+    source, path = _source(trace, argument), trace.known.path
     if isinstance(source, _Place):
-        return _value(source.trace, source.ssa)
-    if trace.outer is None:
-        trace.known.was_read = True
+        value = _value(source.trace, source.ssa)
+        if path is not None:
+            path.same(argument, source.ssa)
+        return value
     try:
-        return np.asarray(source, numpy_dtype(element_of(argument.type)))
+        value = np.asarray(source, numpy_dtype(element_of(argument.type)))
     except (TypeError, ValueError):
         raise _Unknown from None
+    if trace.outer is None:
+        trace.known.was_read = True
+    if path is not None and trace.outer is None:
+        path.argument(argument, argument.index)
+    elif path is not None:
+        path.constant(argument, value)
+    return value
 
 
 def _source(trace: Trace, argument: BlockArgument) -> Any:

@@ -15,6 +15,7 @@ from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.default_types import default_element
+from gradir.frontends.tracing.paths import Path
 from gradir.frontends.tracing.source_locations import at, place_of_user, public
 from gradir.frontends.tracing.spec import Spec, spec_of
 from gradir.frontends.tracing.trace import Traced, parameter_names, traced
@@ -39,6 +40,9 @@ from gradir.frontends.transforms.in_place import (
 from gradir.frontends.transforms.quick_calls import QuickCalls
 from gradir.frontends.transforms.static_arguments import StaticallyJitted
 from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduced
+
+MOST_PATHS = 8
+"""The paths that are kept for arguments of one kind."""
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 
@@ -166,13 +170,33 @@ class _Last(NamedTuple):
     made: Compiled
 
 
+class _Paths:
+    """The compiled functions that hold for a path of values alone, the last ones first."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, list[tuple[Path, Compiled]]] = {}
+
+    def keep(self, key: Hashable, path: Path, made: Compiled) -> None:
+        if path.is_kept:
+            self._kept[key] = [(path, made), *self._kept.get(key, ())][:MOST_PATHS]
+
+    def find(self, key: Hashable, leaves: Sequence[Any]) -> Compiled | None:
+        """The function for arguments of this kind and these values."""
+        kept = self._kept.get(key, ())
+        for pair in kept:
+            if pair[0].holds(leaves):
+                self._kept[key] = [pair, *(other for other in kept if other is not pair)]
+                return pair[1]
+        return None
+
+
 class Jitted(Copied):
     """A Python function that runs as native code; called like the function.
 
     `compiled(*args)` is the `Compiled` for such arguments: its `executable` has the plan and the
     code, its `traced.module` the program. `reads_out`: the function gets `out` too, and reads it.
     `knows_values`: Python code may ask for values of the arguments; the function is then traced for
-    each call.
+    each path that these take.
     """
 
     def __init__(
@@ -193,6 +217,7 @@ class Jitted(Copied):
         self._reads_out = reads_out
         self._knows_values = knows_values
         self._made: dict[tuple[Tree, Attribute, tuple[Hashable, ...]], Compiled] = {}
+        self._paths = _Paths()
         self._last: _Last | None = None
         self._lock = RenewedLock()
         self.quick = QuickCalls()
@@ -236,7 +261,7 @@ class Jitted(Copied):
                 return results, last.made.traced.results
         made = self._traced(leaves, tree, arguments or (lambda: tree.build(leaves)))
         require_not_donated(leaves, made.traced.names, made.traced.name)
-        if made.traced.is_of_values:
+        if made.traced.path is not None:
             return made(leaves, out), made.traced.results
         self._last = last = _Last(tree, classes, default_element(float), made)
         results = made(leaves, out)
@@ -274,7 +299,7 @@ class Jitted(Copied):
         self, leaves: Sequence[Any], tree: Tree, arguments: Callable[[], Arguments]
     ) -> Compiled:
         key = tree, default_element(float), tuple(map(_kind, leaves))
-        found = self._made.get(key)
+        found = self._made.get(key) or self._paths.find(key, leaves)
         if found is None:
             # one thread traces it, and the others wait
             with self._lock:
@@ -284,9 +309,10 @@ class Jitted(Copied):
                         made = self.trace(*arguments())
                         donation = donated(made, tree, self._donated) if self._donated else None
                     found = Compiled(made, donation, self._threads, self._lock)
-                    if made.is_of_values:
-                        return found
-                    self._made[key] = found
+                    if made.path is None:
+                        self._made[key] = found
+                    else:
+                        self._paths.keep(key, made.path, found)
                     if self.after_trace is not None:
                         self.after_trace()
         return found

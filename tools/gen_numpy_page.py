@@ -23,6 +23,7 @@ def page() -> str:
     there = sorted(set(numpy.__all__) - set(absent.ABSENT))
     parts = [
         _section("gradir.numpy", there, absent.DIFFERS, absent.ABSENT),
+        f"NumPy's own: {_names(absent.OWN)}.\n",
         _section("gradir.numpy.linalg", linalg.__all__, linalg.DIFFERS, linalg.ABSENT),
         _section("gradir.scipy.special", special.__all__, {}, special.ABSENT),
         _section("gradir.scipy.stats", stats.__all__, {}, stats.ABSENT),

@@ -313,3 +313,21 @@ def test_functions_that_ask_for_values_outside_of_traces() -> None:
         assert gnp.compress(gnp.greater(x, 0), x).tolist() == x[x > 0].tolist()
         assert gnp.nonzero(x)[0].tolist() == np.nonzero(x)[0].tolist()
         assert gnp.unique(np.abs(x)).tolist() == np.unique(np.abs(x)).tolist()
+
+
+def test_numpys_own_objects_under_gradirs_names(tmp_path: Any) -> None:
+    with gnp.errstate(divide="ignore"), gnp.printoptions(precision=2):
+        assert gnp.array_str(X / 3) == "[ 0.33 -0.67  1.  ]"
+    gnp.save(tmp_path / "x.npy", X)
+    assert gnp.load(tmp_path / "x.npy").tolist() == X.tolist()
+    assert list(gnp.ndindex(1, 2)) == [(0, 0), (0, 1)]
+    seen = list[bool]()
+
+    def f(x: Any) -> Any:
+        y = gnp.zeros_like(x)
+        gnp.copyto(y, x)
+        seen.append(isinstance(x, gnp.ndarray) and not isinstance(2.0, gnp.ndarray))
+        return gnp.sum(y * y)
+
+    assert gradir.grad(f)(X).tolist() == (2 * X).tolist()
+    assert seen == [True] and isinstance(gnp.ndarray(2), np.ndarray)

@@ -17,7 +17,7 @@ _SHAPES = {
         "argwhere flatnonzero intersect1d setdiff1d setxor1d trim_zeros union1d unique_all "
         "unique_counts unique_inverse unique_values unique nonzero"
     ),
-    "arrays do not change; make another with x.at[key].set(values)": "copyto place put putmask",
+    "arrays do not change; make another with x.at[key].set(values)": "place put putmask",
     "the result is complex; there are no complex numbers": "roots sort_complex emath fft",
     "least squares and quotients need the rank, or leave out leading zeros, which depend on "
     "values; solve for the coefficients with linalg.solve": "polyfit polydiv",
@@ -39,40 +39,40 @@ _OTHERS = {
     "there are no dates": (
         "busday_count busday_offset busdaycalendar datetime_as_string datetime_data is_busday isnat"
     ),
-    "text is made of values: call numpy's outside of traced functions, or gradir.debug.print": (
-        "array2string array_repr array_str base_repr binary_repr format_float_positional "
-        "format_float_scientific get_printoptions printoptions set_printoptions typename"
-    ),
-    "it reads or writes files, bytes or strings: call numpy's, and pass the array": (
-        "frombuffer fromfile fromiter fromregex fromstring genfromtxt load loadtxt memmap save "
-        "savetxt savez savez_compressed"
-    ),
     "it is about an array's memory, which the compiler chooses; x.at[key] makes changed arrays": (
         "asarray_chkfinite isfortran may_share_memory require shares_memory"
     ),
     "matrices are arrays of rank 2": "asmatrix bmat matrix",
     "it runs over values in Python: use gradir.vmap, gradir.scan or whole arrays": (
-        "broadcast flatiter ndenumerate ndindex nditer nested_iters"
+        "broadcast flatiter ndenumerate nditer nested_iters"
     ),
-    "it makes or describes NumPy's own functions: use numpy's": (
-        "frompyfunc ufunc dtypes ScalarType sctypeDict typecodes typing mintypecode "
-        "min_scalar_type common_type get_include show_config show_runtime info"
-    ),
-    "floating-point errors give nan and inf; gradir.debug.check_nan finds them": (
-        "errstate geterr geterrcall seterr seterrcall getbufsize setbufsize"
-    ),
+    "it makes NumPy's own functions: use numpy's": "frompyfunc",
     "polynomials are vectors of coefficients: polyval, polyadd and the like": "poly1d polynomial",
     "random numbers are functions of a key and a counter here: uniform and normal": "random",
-    "it is a part of NumPy of its own": (
-        "char core ctypeslib exceptions f2py lib ma rec strings test testing little_endian False_ "
-        "True_ ndarray"
-    ),
+    "it is a part of NumPy of its own": "char core ctypeslib f2py lib ma rec strings test",
 }
 
 
 def _listed(groups: dict[str, str]) -> dict[str, str]:
     return {name: reason for reason, names in groups.items() for name in names.split()}
 
+
+OWN = frozenset(
+    # text
+    "array2string array_repr array_str base_repr binary_repr format_float_positional "
+    "format_float_scientific get_printoptions printoptions set_printoptions typename "
+    # files, bytes and strings
+    "frombuffer fromfile fromiter fromregex fromstring genfromtxt load loadtxt memmap save savetxt "
+    "savez savez_compressed "
+    # errors of NumPy's arithmetic; programs give nan and inf, which gradir.debug.check_nan finds
+    "errstate geterr geterrcall seterr seterrcall getbufsize setbufsize "
+    # what describes types and NumPy
+    "ufunc dtypes ScalarType sctypeDict typecodes typing mintypecode min_scalar_type common_type "
+    "get_include show_config show_runtime info little_endian False_ True_ exceptions "
+    # what knows no traced arrays, or hands them on
+    "ndindex testing copyto".split()
+)
+"""Names of which gradir.numpy has NumPy's own object."""
 
 SHAPES = _listed(_SHAPES)
 """Names of functions that are refused at the place of the call."""

@@ -15,6 +15,18 @@ from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 
 
+class _Arrays(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, np.ndarray | Tracer)
+
+
+class ndarray(metaclass=_Arrays):
+    """The class of NumPy's and of traced arrays, for isinstance; a call makes one of NumPy's."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return np.ndarray(*args, **kwargs)
+
+
 def shape(a: Any) -> tuple[int, ...]:
     """The extents of the axes."""
     return lifted(a).shape

@@ -54,6 +54,7 @@ e, inf, nan, pi, euler_gamma = np.e, np.inf, np.nan, np.pi, np.euler_gamma
 mgrid, ogrid, s_, index_exp = np.mgrid, np.ogrid, np.s_, np.index_exp
 r_, c_ = index_tricks.r_, index_tricks.c_
 dtype, integer, floating, number = np.dtype, np.integer, np.floating, np.number
+ndarray = descriptions.ndarray
 
 _LATER = (
     *(
@@ -97,7 +98,7 @@ _DTYPES = {
 }
 _CONSTANTS = (
     "c_", "dtype", "e", "euler_gamma", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
-    "nan", "newaxis", "number", "ogrid", "pi", "r_", "s_",
+    "nan", "ndarray", "newaxis", "number", "ogrid", "pi", "r_", "s_",
 )  # fmt: skip
 
 
@@ -133,5 +134,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
+        if name in absent.OWN:
+            return getattr(np, name)
         reason = f": {absent.ABSENT[name]}" if name in absent.ABSENT else ""
         raise AttributeError(f"gradir.numpy has no {name}{reason}")

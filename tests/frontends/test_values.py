@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import functools
+import random
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -331,3 +334,24 @@ def test_numpys_own_objects_under_gradirs_names(tmp_path: Any) -> None:
 
     assert gradir.grad(f)(X).tolist() == (2 * X).tolist()
     assert seen == [True] and isinstance(gnp.ndarray(2), np.ndarray)
+
+
+@pytest.mark.parametrize("kind", ["global", "generator", "state", "python", "attribute", "callee"])
+def test_random_numbers_of_numpy_are_drawn_in_each_call(kind: str) -> None:
+    generator, state, legacy = np.random.default_rng(0), np.random.RandomState(0), np.random
+    holder = types.SimpleNamespace(deeper=[np.random.default_rng(1)])
+    draws: dict[str, Callable[[], float]] = {
+        "global": lambda: legacy.rand(),
+        "generator": lambda: generator.normal(),
+        "state": lambda: state.randn(),
+        "python": random.random,
+        "attribute": lambda: holder.deeper[0].normal(),
+        "callee": functools.partial(lambda rng: rng.normal(), generator),
+    }
+    draw = draws[kind]
+    slope = gradir.grad(gradir.checkpoint(lambda x: x * draw()))
+    assert len({float(slope(1.0)) for _ in range(3)}) == 3
+    both = gradir.value_and_grad(lambda x: x * draw() if x > 0 else x)
+    assert len({float(both(1.0)[1]) for _ in range(3)}) == 3
+    fixed = gradir.jit(slope)
+    assert len({float(fixed(1.0)) for _ in range(3)}) == 1

@@ -15,6 +15,7 @@ from gradir.errors import ArgumentError, ArgumentTypeError, TraceError
 from gradir.forking import RenewedLock
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.default_types import default_element
+from gradir.frontends.tracing.draws import Draws
 from gradir.frontends.tracing.paths import Path
 from gradir.frontends.tracing.source_locations import at, place_of_user, public
 from gradir.frontends.tracing.spec import Spec, spec_of
@@ -44,6 +45,9 @@ from gradir.frontends.transforms.wrapped import Copied, Parts, look_like, reduce
 MOST_PATHS = 8
 """The paths that are kept for arguments of one kind."""
 
+_Key = tuple[Tree, Attribute, tuple[Hashable, ...]]
+"""The kind of arguments: their nesting, the default dtype, and the kinds of leaves."""
+
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 
 
@@ -52,13 +56,14 @@ class Compiled:
     """The compiled function for one nesting, shapes and dtypes of arguments.
 
     It has code for each choice of arguments whose memory results take: `donation` has the one
-    that all calls share, `out` of a call may add more.
+    that all calls share, `out` of a call may add more. `is_general`: it is right for all values.
     """
 
     traced: Traced
     donation: Donation | None
     threads: int | None
     lock: RenewedLock
+    is_general: bool = True
     codes: dict[Taken, InPlace] = field(default_factory=dict[Taken, InPlace])
 
     @cached_property
@@ -174,13 +179,13 @@ class _Paths:
     """The compiled functions that hold for a path of values alone, the last ones first."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, list[tuple[Path, Compiled]]] = {}
+        self._kept: dict[_Key, list[tuple[Path, Compiled]]] = {}
 
-    def keep(self, key: Hashable, path: Path, made: Compiled) -> None:
+    def keep(self, key: _Key, path: Path, made: Compiled) -> None:
         if path.is_kept:
             self._kept[key] = [(path, made), *self._kept.get(key, ())][:MOST_PATHS]
 
-    def find(self, key: Hashable, leaves: Sequence[Any]) -> Compiled | None:
+    def find(self, key: _Key, leaves: Sequence[Any]) -> Compiled | None:
         """The function for arguments of this kind and these values."""
         kept = self._kept.get(key, ())
         for pair in kept:
@@ -216,7 +221,7 @@ class Jitted(Copied):
         self._takes_out = reads_out or "out" not in parameter_names(function)
         self._reads_out = reads_out
         self._knows_values = knows_values
-        self._made: dict[tuple[Tree, Attribute, tuple[Hashable, ...]], Compiled] = {}
+        self._made: dict[_Key, Compiled] = {}
         self._paths = _Paths()
         self._last: _Last | None = None
         self._lock = RenewedLock()
@@ -261,7 +266,7 @@ class Jitted(Copied):
                 return results, last.made.traced.results
         made = self._traced(leaves, tree, arguments or (lambda: tree.build(leaves)))
         require_not_donated(leaves, made.traced.names, made.traced.name)
-        if made.traced.path is not None:
+        if not made.is_general:
             return made(leaves, out), made.traced.results
         self._last = last = _Last(tree, classes, default_element(float), made)
         results = made(leaves, out)
@@ -305,16 +310,23 @@ class Jitted(Copied):
             with self._lock:
                 found = self._made.get(key)
                 if found is None:
-                    with at(place_of_user()):
-                        made = self.trace(*arguments())
-                        donation = donated(made, tree, self._donated) if self._donated else None
-                    found = Compiled(made, donation, self._threads, self._lock)
-                    if made.path is None:
-                        self._made[key] = found
-                    else:
-                        self._paths.keep(key, made.path, found)
-                    if self.after_trace is not None:
-                        self.after_trace()
+                    found = self._newly_traced(tree, arguments, key)
+        return found
+
+    def _newly_traced(self, tree: Tree, arguments: Callable[[], Arguments], key: _Key) -> Compiled:
+        draws = Draws(self._function) if self._knows_values else None
+        with at(place_of_user()):
+            made = self.trace(*arguments())
+            donation = donated(made, tree, self._donated) if self._donated else None
+        is_kept = draws is None or not draws.were_made()
+        is_general = is_kept and made.path is None
+        found = Compiled(made, donation, self._threads, self._lock, is_general)
+        if is_general:
+            self._made[key] = found
+        elif is_kept and made.path is not None:
+            self._paths.keep(key, made.path, found)
+        if self.after_trace is not None:
+            self.after_trace()
         return found
 
     def trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:

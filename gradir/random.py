@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from gradir.frontends.random import (
     absent,
+    angles,
+    arrivals,
     choices,
     continuous,
     counts,
     gammas,
     keys,
     multivariate,
-    vonmises,
-    wald,
 )
 from gradir.frontends.random.samplers import sampler
 from gradir.frontends.scipy.names import missing
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 
-_ROOMS = (keys, continuous, gammas, counts, choices, multivariate, wald, vonmises)
+_ROOMS = (keys, continuous, gammas, counts, choices, multivariate, arrivals, angles)
 _FUNCTIONS = {f.__name__: sampler(f) for room in _ROOMS for f in room.FUNCTIONS}
 _FUNCTIONS["PRNGKey"] = _FUNCTIONS["key"]
 globals().update(_FUNCTIONS)

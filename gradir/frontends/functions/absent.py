@@ -59,7 +59,7 @@ _OTHERS = {
         "errstate geterr geterrcall seterr seterrcall getbufsize setbufsize"
     ),
     "polynomials are vectors of coefficients: polyval, polyadd and the like": "poly1d polynomial",
-    "random numbers are functions of a key and a counter here: uniform and normal": "random",
+    "gradir.random": "random",
     "it is a part of NumPy of its own": (
         "char core ctypeslib exceptions f2py lib ma rec strings test testing little_endian False_ "
         "True_ ndarray"

@@ -27,7 +27,7 @@ from gradir.frontends.random.draws import (
     working,
 )
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.frontends.tracing.spec import as_shape, element_named
+from gradir.frontends.tracing.spec import as_shape, element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
 
@@ -100,7 +100,7 @@ def categorical(
     batch, count = rows.shape[:-1], rows.shape[-1]
     extents = result_shape("categorical", shape, batch)
     if not count:
-        raise refusal(f"categorical: logits must have categories, got {given!r}")
+        raise refusal(f"categorical: logits must have categories, got {type_text(given.type)}")
     kind, at = working(element(given)), key_of(key)
     if replace:
         noise = standard_gumbel(at, 0, (*extents, count), kind)

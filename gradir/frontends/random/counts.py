@@ -30,6 +30,7 @@ from gradir.frontends.random.keys import derived
 from gradir.frontends.random.rejection import first_accepted
 from gradir.frontends.scipy.incomplete import log_beta_density, log_density
 from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.transforms.flow import scan, while_loop
@@ -223,7 +224,7 @@ def _axis_of(name: str, p: Any) -> Any:
     """Probabilities [.., k] in float64."""
     given: Any = converted(lifted(p, what=f"{name}: "), f64)
     if given.ndim < 1 or not given.shape[-1]:
-        raise refusal(f"{name}: p must have an axis of probabilities, got {given!r}")
+        raise refusal(f"{name}: p must have an axis of probabilities, got {type_text(given.type)}")
     return given
 
 

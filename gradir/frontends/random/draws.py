@@ -122,13 +122,11 @@ def result_shape(name: str, shape: Any, *shapes: Sequence[int]) -> tuple[int, ..
     try:
         for each in shapes:
             found = broadcast_shapes(found, tuple(each))
-        if shape is None:
-            return found
-        wanted = as_shape(shape)
-        fits = broadcast_shapes(found, wanted) == wanted
     except VerifyException as error:
         raise refusal(f"{name}: {error}") from None
-    if not fits:
+    wanted = found if shape is None else as_shape(shape)
+    pairs = zip(reversed(found), reversed(wanted), strict=False)
+    if len(found) > len(wanted) or any(m not in (1, n) for m, n in pairs):
         raise refusal(
             f"{name}: the parameters must broadcast to shape {list(wanted)}, got {list(found)}"
         )

@@ -31,6 +31,7 @@ from gradir.frontends.random.keys import derived
 from gradir.frontends.random.rejection import first_accepted
 from gradir.frontends.scipy import special
 from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
@@ -132,7 +133,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Tra
     kind = float_kind("dirichlet", dtype)
     given: Any = lifted(alpha, what="dirichlet: ").astype("float64")
     if given.ndim < 1:
-        raise refusal(f"dirichlet: alpha must have an axis of numbers, got {given!r}")
+        raise refusal(f"dirichlet: alpha must have an axis of numbers, got {type_text(given.type)}")
     extents = result_shape("dirichlet", shape, given.shape[:-1])
     given = gnp.broadcast_to(given, (*extents, given.shape[-1]))
     drawn = log_gammas(key_of(key), gnp.where(given > 0, given, float("nan")))

@@ -67,14 +67,14 @@ def _pushed(primals: Any, tangents: Any) -> Any:
     key, kappa = primals
     angle = _drawn(key, kappa)
     sign = gnp.where(angle < 0, -1.0, 1.0)
-    return angle, sign * _slope(sign * angle, kappa) * tangents[1]
+    return angle, sign * quantile_slope(sign * angle, kappa) * tangents[1]
 
 
 _drawn.defjvp(_pushed)
 
 
-def _slope(x: Any, kappa: Any) -> Any:
-    """d x / d kappa for x in [0, pi]."""
+def quantile_slope(x: Any, kappa: Any) -> Any:
+    """d x / d kappa for angles x in [0, pi], arrays of float64 of one shape."""
     places, weights = rule()
     less = _one_less_ratio(kappa)
     is_low = _rise(x) < less

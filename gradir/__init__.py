@@ -77,6 +77,7 @@ _LAZY = {
     "nn": "gradir.nn",
     "scipy": "gradir.scipy",
     "optim": "gradir.optim",
+    "random": "gradir.random",
     "interop": "gradir.interop",
     "debug": "gradir.debug",
     "comm": "gradir.comm",
@@ -129,6 +130,7 @@ if TYPE_CHECKING:
     from gradir import nn as nn
     from gradir import numpy as numpy
     from gradir import optim as optim
+    from gradir import random as random
     from gradir import scipy as scipy
     from gradir import testing as testing
     from gradir import tree as tree

@@ -17,6 +17,8 @@ are numbered e = 0, 1, ... in row-major order. With the words w0, w1, w2, w3 of 
                                u = (w div 2**(32 - p)) / 2**p, p = 24, 11, 8 bits
               f64:             q = e div 2, w = w[2 (e mod 2)] + 2**32 w[2 (e mod 2) + 1],
                                u = (w div 2**11) / 2**53
+    bits      i32:             q = e div 4, w[e mod 4]
+              i64:             q = e div 2, w[2 (e mod 2)] + 2**32 w[2 (e mod 2) + 1]
     normal    f32, f16, bf16:  q = e div 4, a, b = w0, w1 where e mod 4 < 2, else w2, w3,
                                v = (a div 2 + 1/2) / 2**31, t = (b div 2**8) / 2**24
               f64:             q = e div 2, a = w0 + 2**32 w1, b = w2 + 2**32 w3,
@@ -112,17 +114,21 @@ def _fraction(word: Scalar, width: int, bits: int, type_: Attribute) -> Scalar:
     return number * (2.0**-bits)
 
 
-def uniform(key: Scalar, counter: Scalar, element: Scalar, name: str, type_: Attribute) -> Scalar:
-    """A number in [0, 1), exact in the element type called `name`, as one of the compute type."""
-    if name == "f64":
+def word(key: Scalar, counter: Scalar, element: Scalar, width: int) -> Scalar:
+    """The element's 32 or 64 random bits, as an i64."""
+    if width == 64:
         w = _block(key, counter, element, 2)
         second = _has_bit(element, 1)
-        word = _joined(b.select(second, w[2], w[0]), b.select(second, w[3], w[1]))
-        return _fraction(word, 64, 53, type_)
+        return _joined(b.select(second, w[2], w[0]), b.select(second, w[3], w[1]))
     w = _block(key, counter, element, 4)
     odd, upper = _has_bit(element, 1), _has_bit(element, 2)
-    word = b.select(upper, b.select(odd, w[3], w[2]), b.select(odd, w[1], w[0]))
-    return _fraction(word, 32, UNIFORM_BITS[name], type_)
+    return b.select(upper, b.select(odd, w[3], w[2]), b.select(odd, w[1], w[0]))
+
+
+def uniform(key: Scalar, counter: Scalar, element: Scalar, name: str, type_: Attribute) -> Scalar:
+    """A number in [0, 1), exact in the element type called `name`, as one of the compute type."""
+    width = 64 if name == "f64" else 32
+    return _fraction(word(key, counter, element, width), width, UNIFORM_BITS[name], type_)
 
 
 def normal(key: Scalar, counter: Scalar, element: Scalar, type_: Attribute) -> Scalar:
@@ -163,11 +169,12 @@ def numpy_words(key: Any, counter: Any, block: Any) -> tuple[Any, Any, Any, Any]
 
 
 def _numpy_blocks(key: Any, counter: Any, count: int, per_block: int) -> Any:
-    """The words of all blocks of `count` elements, [blocks, 4]."""
+    """The words of all blocks of `count` elements, [.., blocks, 4] for keys of shape [..]."""
     blocks = np.arange(-(-count // per_block), dtype=np.uint64)
-    key, counter = (np.asarray(v, np.int64).view(np.uint64) for v in (key, counter))
-    found: Any = numpy_words(key, counter, blocks)
-    return np.stack(np.broadcast_arrays(*found), axis=-1)
+    keys, counters = (np.asarray(v, np.int64).view(np.uint64)[..., None] for v in (key, counter))
+    found: Any = numpy_words(keys, counters, blocks)
+    arrays: Any = np.broadcast_arrays(*found)
+    return np.stack(arrays, axis=-1)
 
 
 def _numpy_joined(low: Any, high: Any) -> Any:
@@ -178,30 +185,36 @@ def _numpy_fraction(word: Any, width: int, bits: int, dtype: Any) -> Any:
     return (word >> np.uint64(width - bits)).astype(dtype) * dtype(2.0**-bits)
 
 
+def numpy_word(key: Any, counter: Any, count: int, width: int) -> Any:
+    """`count` times 32 or 64 random bits for each key, as uint64: [.., count]."""
+    w = _numpy_blocks(key, counter, count, 128 // width)
+    found = w if width == 32 else _numpy_joined(w[..., 0::2], w[..., 1::2])
+    return found.reshape(*found.shape[:-2], -1)[..., :count]
+
+
 def numpy_uniform(key: Any, counter: Any, count: int, name: str) -> Any:
-    """`count` numbers in [0, 1): float64 for f64, else float32."""
-    if name == "f64":
-        w = _numpy_blocks(key, counter, count, 2)
-        word = _numpy_joined(w[:, 0::2], w[:, 1::2]).ravel()[:count]
-        return _numpy_fraction(word, 64, 53, np.float64)
-    word = _numpy_blocks(key, counter, count, 4).ravel()[:count]
-    return _numpy_fraction(word, 32, UNIFORM_BITS[name], np.float32)
+    """`count` numbers in [0, 1) for each key: float64 for f64, else float32."""
+    dtype, width = (np.float64, 64) if name == "f64" else (np.float32, 32)
+    word = numpy_word(key, counter, count, width)
+    return _numpy_fraction(word, width, UNIFORM_BITS[name], dtype)
 
 
 def numpy_normal(key: Any, counter: Any, count: int, name: str) -> Any:
-    """`count` numbers of the standard normal distribution: float64 for f64, else float32."""
+    """`count` standard normal numbers for each key: float64 for f64, else float32."""
     dtype: Any = np.float64 if name == "f64" else np.float32
     if name == "f64":
         w = _numpy_blocks(key, counter, count, 2)
-        word = _numpy_joined(w[:, 0], w[:, 1]) >> np.uint64(11)
+        word = _numpy_joined(w[..., 0], w[..., 1]) >> np.uint64(11)
         radius = (word.astype(dtype) + 1) * dtype(2.0**-53)
-        turn = _numpy_fraction(_numpy_joined(w[:, 2], w[:, 3]), 64, 53, dtype)
+        turn = _numpy_fraction(_numpy_joined(w[..., 2], w[..., 3]), 64, 53, dtype)
     else:
         w = _numpy_blocks(key, counter, count, 4)
-        word = (w[:, 0::2] >> np.uint64(1)).ravel()
+        w = w.reshape(*w.shape[:-2], -1)
+        word = w[..., 0::2] >> np.uint64(1)
         radius = (word.astype(dtype) + dtype(0.5)) * dtype(2.0**-31)
-        turn = _numpy_fraction(w[:, 1::2].ravel(), 32, 24, dtype)
+        turn = _numpy_fraction(w[..., 1::2], 32, 24, dtype)
     # the two elements of a pair: cosine and sine
-    angle = (turn[:, None] - np.array([0, 0.25], dtype)) * dtype(2 * pi)
+    angle = (turn[..., None] - np.array([0, 0.25], dtype)) * dtype(2 * pi)
     length = np.sqrt(np.log(radius) * dtype(-2))
-    return (length[:, None] * np.cos(angle)).ravel()[:count]
+    found = length[..., None] * np.cos(angle)
+    return found.reshape(*found.shape[:-2], -1)[..., :count]

@@ -2,6 +2,7 @@
 
 Use a key for a program or a stream, and another counter for each draw from it: equal operands give
 equal numbers, whatever the number of threads. Both are inactive: no derivative flows to a number.
+Arrays of keys and counters, [..] of the result's [.., d...], draw the numbers d... of each of them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite, prod
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -22,7 +23,7 @@ from gradir.dialects.base.attributes import number
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import below, rounded
-from gradir.dialects.base.shapes import element_of, shape_of, tensor
+from gradir.dialects.base.shapes import compatible, element_of, is_tensor, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
@@ -31,9 +32,12 @@ from gradir.dialects.loopnest.loopnest import Output
 
 
 class RandomOp(TensorOp):
-    """Numbers drawn for the result type, from a key and a counter: rank-0 tensors of i64."""
+    """Numbers drawn for the result type, from keys and counters: two tensors of i64 of one shape,
+    the first extents of the result's; rank 0 for one of each.
+    """
 
     INACTIVE: ClassVar[bool] = True
+    KIND: ClassVar[str] = "float"
 
     key = operand_def()
     counter = operand_def()
@@ -41,8 +45,13 @@ class RandomOp(TensorOp):
     traits = traits_def(Pure())
 
     def verify_types(self) -> None:
-        require_key(self.key.type, self.counter.type)
-        require_elements(self.y.type, "float")
+        _require_keys(self.key.type, self.counter.type, self.y.type)
+        require_elements(self.y.type, self.KIND)
+
+    @property
+    def count(self) -> int:
+        """The number of elements of one key."""
+        return prod(shape_of(self.y.type)[len(shape_of(self.key.type)) :])
 
     def draw(
         self,
@@ -52,12 +61,13 @@ class RandomOp(TensorOp):
     ) -> Sequence[SSAValue]:
         """A nest in which `number_of(key, counter, element's number)` gives each element."""
         shape, element = shape_of(self.y.type), element_of(self.y.type)
-        rank = len(shape)
+        rank, keys = len(shape), len(shape_of(self.key.type))
 
         def one(key: Scalar, counter: Scalar) -> Scalar:
-            return b.from_compute(number_of(key, counter, _element_number(key, shape)), element)
+            place = _element_number(key, shape, keys)
+            return b.from_compute(number_of(key, counter, place), element)
 
-        reads = [Read(o, Access.of_dims(rank, [])) for o in operands]
+        reads = [Read(o, Access.of_dims(rank, range(keys))) for o in operands]
         return nest(emitter, shape, reads, [Output(self.y.type, Access.identity(rank))], one)
 
 
@@ -68,12 +78,60 @@ def require_key(key: Attribute, counter: Attribute) -> None:
         raise VerifyException(f"key and counter must be {wanted}, got {key} and {counter}")
 
 
-def _element_number(near: Scalar, shape: Sequence[int]) -> Scalar:
-    """The number of the element that a body is at, counted in row-major order."""
+def _require_keys(key: Attribute, counter: Attribute, y: Attribute) -> None:
+    """VerifyException unless key and counter are of i64 and one shape, the first part of y's."""
+    if not (is_tensor(key) and is_tensor(counter) and is_tensor(y)):
+        raise VerifyException(f"expected ranked tensors, got {key}, {counter} and {y}")
+    shape, other = shape_of(key), shape_of(counter)
+    fits = compatible(shape, other) and compatible(shape, shape_of(y)[: len(shape)])
+    if not (fits and key.element_type == counter.element_type == i64):
+        raise VerifyException(
+            "key and counter must be tensors of i64 of one shape, the first extents of the "
+            f"result's, got {key} and {counter} for {y}"
+        )
+
+
+def _element_number(near: Scalar, shape: Sequence[int], keys: int) -> Scalar:
+    """The number of the element that a body is at, counted in row-major order for each key."""
     count = b.literal(near, 0, i64)
-    for d, extent in enumerate(shape):
+    for d, extent in enumerate(shape[keys:], keys):
         count = count * extent + b.index(near, d)
     return count
+
+
+@irdl_op_definition
+class RandomBitsOp(RandomOp):
+    """Random bits: each integer of i32 or i64 is as likely as any other.
+
+    The words of Philox 4x32-10 as they are: for i32 word e mod 4 of block q = e div 4, for element
+    e in row-major order; for i64 word 2 (e mod 2) and, above it, the next, of block q = e div 2.
+    Key and counter as in array.uniform, the bits the same natively and in the interpreter.
+    """
+
+    name = "array.random_bits"
+    KIND: ClassVar[str] = "integer"
+
+    def verify_types(self) -> None:
+        super().verify_types()
+        if element_of(self.y.type) not in (i32, i64):
+            raise VerifyException(f"elements must be i32 or i64, got {self.y.type}")
+
+    @property
+    def _width(self) -> int:
+        return 32 if element_of(self.y.type) == i32 else 64
+
+    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        element, width = element_of(self.y.type), self._width
+
+        def number_of(key: Scalar, counter: Scalar, place: Scalar) -> Scalar:
+            return b.cast(philox.word(key, counter, place, width), element)
+
+        return self.draw(emitter, operands, number_of)
+
+    def numpy(self, key: Any, counter: Any) -> Any:
+        word = philox.numpy_word(key, counter, self.count, self._width)
+        unsigned, signed = (np.uint32, np.int32) if self._width == 32 else (np.uint64, np.int64)
+        return word.astype(unsigned).view(signed).reshape(shape_of(self.y.type))
 
 
 @irdl_op_definition
@@ -132,7 +190,7 @@ class UniformOp(RandomOp):
 
     def numpy(self, key: Any, counter: Any) -> Any:
         shape = shape_of(self.y.type)
-        u = philox.numpy_uniform(key, counter, prod(shape), str(element_of(self.y.type)))
+        u = philox.numpy_uniform(key, counter, self.count, str(element_of(self.y.type)))
         width, low, last = (u.dtype.type(v) for v in (self._width, self.bounds[0], self._last))
         return np.minimum(u * width + low, last).reshape(shape)
 
@@ -163,7 +221,7 @@ class NormalOp(RandomOp):
     def numpy(self, key: Any, counter: Any) -> Any:
         shape = shape_of(self.y.type)
         name = str(element_of(self.y.type))
-        return philox.numpy_normal(key, counter, prod(shape), name).reshape(shape)
+        return philox.numpy_normal(key, counter, self.count, name).reshape(shape)
 
 
-OPS: tuple[type[TensorOp], ...] = (UniformOp, NormalOp)
+OPS: tuple[type[TensorOp], ...] = (RandomBitsOp, UniformOp, NormalOp)

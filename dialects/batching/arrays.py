@@ -18,6 +18,7 @@ from gradir.dialects.array import (
     gather_scatter,
     indexing,
     movement,
+    random,
     reductions,
     scans,
     slicing,
@@ -280,6 +281,7 @@ register(
     triangular.MatrixOp,
     *(triangles.TrilOp, triangles.TriuOp, triangles.DiagonalOp, triangles.TraceOp),
     triangles.DiagonalBackwardOp,
+    random.RandomOp,
 )
 register(along_axes, reductions.ReductionOp, movement.FlipOp)
 register(placed, statistics.ArgmaxOp, statistics.ArgminOp)

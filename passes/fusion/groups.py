@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from itertools import accumulate
+from itertools import accumulate, count
 from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -82,7 +82,8 @@ class Grouping:
             missing[group] = len(before)
             for other in before:
                 users[other].append(group)
-        ready = [(g.place, k, g) for k, g in enumerate(self._all) if not missing[g]]
+        number = count()  # of groups of one place, the first that is ready comes first
+        ready = [(g.place, next(number), g) for g in self._all if not missing[g]]
         heapify(ready)
         ordered: list[FusionGroup] = []
         while ready:
@@ -91,7 +92,7 @@ class Grouping:
             for user in users[group]:
                 missing[user] -= 1
                 if not missing[user]:
-                    heappush(ready, (user.place, len(ordered) + len(self._all), user))
+                    heappush(ready, (user.place, next(number), user))
         assert len(ordered) == len(self._all), "fusion made a cycle"
         return ordered
 

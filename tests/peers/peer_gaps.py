@@ -7,6 +7,7 @@ NOT_IN_PEERS: dict[str, str] = {
     "array.constant": "a literal",
     "array.uniform": "peers draw other numbers; ours are held against published vectors",
     "array.normal": "as array.uniform",
+    "array.random_bits": "as array.uniform",
     "nn.dropout": "as array.uniform",
     "array.gather_nd": "TensorFlow's",
     "array.scatter_nd_add": "TensorFlow's",

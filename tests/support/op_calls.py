@@ -28,7 +28,7 @@ SHAPED = {
     "array.reshape", "array.broadcast_to", "array.affine_gather", "array.affine_scatter_add",
 }  # fmt: skip
 TYPED = {"array.astype", "array.one_hot"}
-MADE = {"array.full", "array.iota", "array.uniform", "array.normal"}
+MADE = {"array.full", "array.iota", "array.uniform", "array.normal", "array.random_bits"}
 
 # Functions that make int64 of smaller integers first.
 WIDENING = {"array.sum", "array.prod", "array.cumulative_sum", "array.cumulative_prod"}

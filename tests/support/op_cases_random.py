@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from op_cases import Case
 from op_references import Array
-from random_references import dropout, normal, uniform
+from random_references import bits, dropout, normal, uniform
 
 KEYS = np.array(-(2**40) - 5), np.array(2**33 + 7)
 """Operands with bits in both halves."""
@@ -24,6 +24,24 @@ def _drawn(op: str, shape: tuple[int, ...], **attributes: float) -> Case:
         return draw(shape, *keys, **given)
 
     return Case(op, KEYS, attributes, reference, results=[(shape, None)])
+
+
+def _integers(shape: tuple[int, ...], dtype: str) -> Case:
+    def reference(*keys: Array) -> Array:
+        return bits(shape, dtype, *keys)
+
+    return Case("array.random_bits", KEYS, {}, reference, results=[(shape, dtype)])
+
+
+def _drawn_of_each(op: str) -> Case:
+    """Two keys with their counters."""
+    draw: Any = uniform if op == "array.uniform" else normal
+    many = np.array([KEYS[0], 3]), np.array([KEYS[1], -1])
+
+    def reference(keys: Array, counters: Array) -> Array:
+        return np.stack([draw((3,), k, c) for k, c in zip(keys, counters, strict=True)])
+
+    return Case(op, many, {}, reference, results=[((2, 3), None)])
 
 
 def _masked(shape: tuple[int, ...], p: float) -> Case:
@@ -64,6 +82,8 @@ CASES: tuple[Case, ...] = (
     *(_drawn("array.uniform", shape) for shape in SHAPES),
     _drawn("array.uniform", (40,), low=-1.5, high=2.5),
     *(_drawn("array.normal", shape) for shape in SHAPES),
+    *map(_drawn_of_each, ("array.uniform", "array.normal")),
+    *(_integers(shape, dtype) for shape in SHAPES for dtype in ("int32", "int64")),
     *(Case("nn.dropout", [shape, *KEYS], {"p": 0.3}, dropout) for shape in SHAPES),
     Case("nn.dropout", [(3, 5), *KEYS], {}, dropout),
     Case("nn.dropout", [(3, 5), *KEYS], {"p": 0.0}, dropout),

@@ -31,6 +31,13 @@ def uniform(
     return np.array(numbers).reshape(shape)
 
 
+def bits(shape: Sequence[int], dtype: str, key: Array, counter: Array) -> Array:
+    """One word per element of int32, two of int64."""
+    words = [w for q in range(prod(shape)) for w in philox(int(key), int(counter), q)]
+    wide = np.array(words, np.uint32).view(np.int32 if dtype == "int32" else np.int64)
+    return wide[: prod(shape)].reshape(shape)
+
+
 def normal(shape: Sequence[int], key: Array, counter: Array) -> Array:
     numbers: list[float] = []
     for e in range(prod(shape)):

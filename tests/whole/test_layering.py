@@ -159,7 +159,19 @@ def test_what_a_small_program_does_not_load() -> None:
 GRADIR_ROOMS = (
     *("diagnostics", "errors", "forking", "gc_pause", "registry", "universe", "symbols"),
     *("cache", "text", "codegen", "runtime", "interpreter", "compiler", "profiling", "api"),
-    *("frontends", "numpy", "nn", "scipy", "optim", "debug", "comm", "tree", "testing", "interop"),
+    *(
+        "frontends",
+        "numpy",
+        "nn",
+        "scipy",
+        "random",
+        "optim",
+        "debug",
+        "comm",
+        "tree",
+        "testing",
+        "interop",
+    ),
     "__init__",
 )
 
@@ -245,7 +257,17 @@ ROOMS = {
         *("driver", "scratch"),
     ),
     "gradir/frontends": (
-        *("tracing", "functions", "scipy", "transforms", "optim", "comm", "training", "caffe2"),
+        *(
+            "tracing",
+            "functions",
+            "scipy",
+            "transforms",
+            "random",
+            "optim",
+            "comm",
+            "training",
+            "caffe2",
+        ),
     ),
 }
 

@@ -48,7 +48,6 @@ _OTHERS = {
     ),
     "it makes NumPy's own functions: use numpy's": "frompyfunc",
     "polynomials are vectors of coefficients: polyval, polyadd and the like": "poly1d polynomial",
-    "random numbers are functions of a key and a counter here: uniform and normal": "random",
     "it is a part of NumPy of its own": "char core ctypeslib f2py lib ma rec strings test",
 }
 
@@ -69,8 +68,8 @@ OWN = frozenset(
     # what describes types and NumPy
     "ufunc dtypes ScalarType sctypeDict typecodes typing mintypecode min_scalar_type common_type "
     "get_include show_config show_runtime info little_endian False_ True_ exceptions "
-    # what knows no traced arrays, or hands them on
-    "ndindex testing copyto".split()
+    # what knows no traced arrays, or hands them on; gradir.random draws in programs
+    "ndindex testing copyto random".split()
 )
 """Names of which gradir.numpy has NumPy's own object."""
 

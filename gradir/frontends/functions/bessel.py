@@ -29,7 +29,7 @@ def polynomial(x: Any, coefficients: list[float]) -> Any:
     return total
 
 
-def _asymptotic(n: int) -> list[float]:
+def asymptotic(n: int) -> list[float]:
     """The coefficients of 1 / x**k in sqrt(2 pi x) exp(-x) I_n(x)."""
     found = [1.0]
     for k in range(1, 30):
@@ -42,7 +42,7 @@ def _scaled(value: Any, n: int, is_small: Any) -> tuple[Any, Any]:
     near, far = where(is_small, value, 1.0), where(is_small, 2 * _LIMIT, value)
     square = near * near / 4
     series = polynomial(square, _SERIES[n]) * (near / 2 if n else 1)
-    return series, polynomial(1 / far, _asymptotic(n)) / op.sqrt(2 * pi * far)
+    return series, polynomial(1 / far, asymptotic(n)) / op.sqrt(2 * pi * far)
 
 
 def _bessel(name: str, n: int, scaled: bool) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 from gradir.dialects.array.assembly import StackOp
 from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.gather_scatter import OneHotOp
-from gradir.dialects.array.random import NormalOp, UniformOp
+from gradir.dialects.array.random import NormalOp, RandomBitsOp, UniformOp
 from gradir.dialects.array.triangles import EyeOp
 from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
 from gradir.frontends.functions.arguments import known
@@ -206,7 +206,8 @@ def uniform(
 ) -> Tracer:
     """Numbers uniformly distributed in [low, high), a function of key and counter (int64) alone.
 
-    Equal keys and counters give equal numbers: use another counter for each draw.
+    Equal keys and counters give equal numbers: use another counter for each draw. Arrays of keys
+    and counters have the first extents of the shape, and draw the rest each.
     """
     drawn = {"key": key, "counter": counter, "low": float(low), "high": float(high)}
     return apply(UniformOp, drawn, [_type(shape, dtype)])
@@ -216,6 +217,12 @@ def uniform(
 def normal(key: Any, counter: Any, shape: Shape = (), dtype: Any = None) -> Tracer:
     """Normally distributed numbers, a function of key and counter (int64) alone."""
     return apply(NormalOp, {"key": key, "counter": counter}, [_type(shape, dtype)])
+
+
+@public
+def random_bits(key: Any, counter: Any, shape: Shape = (), dtype: Any = "int64") -> Tracer:
+    """Random bits as int64 or int32, a function of key and counter (int64) alone."""
+    return apply(RandomBitsOp, {"key": key, "counter": counter}, [_type(shape, dtype)])
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
@@ -236,4 +243,5 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     one_hot,
     uniform,
     normal,
+    random_bits,
 )

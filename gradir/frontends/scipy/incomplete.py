@@ -79,7 +79,7 @@ def _upper_gamma(a: Any, x: Any) -> Any:
     return _integral(width, lambda v, wide: wide(a - 1) * op.log1p(v) - wide(x) * v)
 
 
-def _log_density(a: Any, x: Any) -> Any:
+def log_density(a: Any, x: Any) -> Any:
     """log(x**a * exp(-x) / gamma(a + 1)), of a large a by Stirling's series."""
     is_large = op.greater_equal(a, LARGE)
     b, y = where(is_large, a, LARGE), where(is_large, x, LARGE)
@@ -99,8 +99,8 @@ def _both_gammas(a: Any, x: Any) -> tuple[Any, Any]:
     is_low = op.less_equal(y, op.maximum(b, 1.0) + 1)
     small = where(is_low, y, 1.0), where(is_low, b, 1.0)
     large = where(is_low, 4.0, y), where(is_low, 1.0, b)
-    lower = op.exp(_log_density(small[1], small[0])) * _lower_gamma(small[1], small[0])
-    upper = op.exp(_log_density(large[1], large[0])) * large[1] * _upper_gamma(large[1], large[0])
+    lower = op.exp(log_density(small[1], small[0])) * _lower_gamma(small[1], small[0])
+    upper = op.exp(log_density(large[1], large[0])) * large[1] * _upper_gamma(large[1], large[0])
     p, q = where(is_low, lower, 1 - upper), where(is_low, 1 - lower, upper)
     at_end: Any = where(op.equal(x, 0), 0.0, 1.0)
     bad = float("nan")
@@ -130,10 +130,10 @@ def _beta_part(a: Any, b: Any, x: Any, y: Any) -> Any:
     )  # fmt: skip
     for k in range(_STEPS, 0, -1):
         total = 1 + (a + b + (k - 1)) * x / (a + k) * total
-    return op.exp(_log_beta_density(a, b, x, y)) * total / a
+    return op.exp(log_beta_density(a, b, x, y)) * total / a
 
 
-def _log_beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
+def log_beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
     """log(x**a * y**b / beta(a, b)), of large a and b by Stirling's series."""
     is_large = op.greater_equal(op.minimum(a, b), LARGE)
     p, q = where(is_large, a, LARGE), where(is_large, b, LARGE)

@@ -36,8 +36,11 @@ _INDEX = "take elements with gradir.numpy.take or x[i], without range()"
 _ZEROS = (
     "an array to assign to is made by gradir.numpy.zeros, or by numpy.zeros_like(x) of a traced x"
 )
-_ARRAY = f"compute with gradir.numpy instead of numpy; {_ZEROS}"
 _TEXT = "print it with gradir.debug.print"
+_ARRAY = (
+    "compute with gradir.numpy instead of numpy, draw with gradir.random instead of numpy.random; "
+    f"{_ZEROS}"
+)
 _UNCHANGED = "assign to its elements, or make another with x.at[key].set(values)"
 _VALUE = "return it from the traced function and ask for it outside"
 _NUMBER = f"{_VALUE}; {_ZEROS}"

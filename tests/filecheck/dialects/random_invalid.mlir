@@ -1,7 +1,7 @@
 // RUN: gradir-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%key: tensor<i32>, %counter: tensor<i64>) {
-  // expected-error @+1 {{array.uniform: key and counter must be tensor<i64>, got tensor<i32> and tensor<i64>}}
+  // expected-error @+1 {{array.uniform: key and counter must be tensors of i64 of one shape, the first extents of the result's, got tensor<i32> and tensor<i64> for tensor<4xf32>}}
   %0 = array.uniform %key, %counter : tensor<i32>, tensor<i64> -> tensor<4xf32>
   func.return
 }
@@ -9,8 +9,32 @@ func.func @f(%key: tensor<i32>, %counter: tensor<i64>) {
 // -----
 
 func.func @f(%key: tensor<i64>, %counter: tensor<1xi64>) {
-  // expected-error @+1 {{array.normal: key and counter must be tensor<i64>, got tensor<i64> and tensor<1xi64>}}
+  // expected-error @+1 {{array.normal: key and counter must be tensors of i64 of one shape, the first extents of the result's, got tensor<i64> and tensor<1xi64> for tensor<4xf32>}}
   %0 = array.normal %key, %counter : tensor<i64>, tensor<1xi64> -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%keys: tensor<3xi64>) {
+  // expected-error @+1 {{array.normal: key and counter must be tensors of i64 of one shape, the first extents of the result's, got tensor<3xi64> and tensor<3xi64> for tensor<2x3xf32>}}
+  %0 = array.normal %keys, %keys : tensor<3xi64>, tensor<3xi64> -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%key: tensor<i64>) {
+  // expected-error @+1 {{array.random_bits: elements must be i32 or i64, got tensor<4xi8>}}
+  %0 = array.random_bits %key, %key : tensor<i64>, tensor<i64> -> tensor<4xi8>
+  func.return
+}
+
+// -----
+
+func.func @f(%key: tensor<i64>) {
+  // expected-error @+1 {{array.random_bits: elements must be integer, got tensor<4xf32>}}
+  %0 = array.random_bits %key, %key : tensor<i64>, tensor<i64> -> tensor<4xf32>
   func.return
 }
 

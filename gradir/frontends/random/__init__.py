@@ -1,0 +1,1 @@
+"""gradir.random: keys, and NumPy's and JAX's distributions."""

@@ -17,6 +17,7 @@ from gradir.dialects.array.gather_scatter import OneHotOp
 from gradir.dialects.array.random import NormalOp, UniformOp
 from gradir.dialects.array.triangles import EyeOp
 from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
+from gradir.errors import ArgumentError
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted, spread, unified
 from gradir.frontends.tracing.default_types import default_element, default_of
@@ -45,16 +46,29 @@ def _type(shape: Shape, dtype: Any, default: type | Attribute = float) -> AnyTen
 
 @public
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Tracer:
-    """An array, a number or nested lists of these as an array of the dtype."""
-    del order, copy  # how it lies in memory, which the compiler chooses
+    """An array, a number or nested lists of these as an array of the dtype.
+
+    copy: True, it is an array of its own; False, it is `a` itself, ArgumentError where it cannot be
+    """
+    del order  # how it lies in memory, which the compiler chooses
     value = _stacked(a)
     kind = None if dtype is None else element_named(dtype)
-    if kind is not None and isinstance(value, list | tuple):
-        return constant(value, kind)
-    made = lifted(value, kind)
-    if kind is None or (kind == element(made) and not made.weak):
-        return made
-    return _of_type(made, kind)
+    made = constant(value, kind) if kind and _is_listed(value) else lifted(value, kind)
+    if kind is not None and (kind != element(made) or made.weak):
+        made = _of_type(made, kind)
+    if copy is False and made is not a:
+        raise refusal(
+            f"asarray: copy=False needs an array of the dtype, got {_described(a)}", ArgumentError
+        )
+    return made.copy() if copy else made
+
+
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _described(value: Any) -> str:
+    return repr(value) if isinstance(value, Tracer) else type(value).__name__
 
 
 def _stacked(value: Any) -> Any:
@@ -173,9 +187,14 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
 
 
 @public
-def astype(x: Any, dtype: Any) -> Tracer:
-    """x with elements of another dtype; floats are cut to integers, bool is 0 or 1.   vjp: ct"""
-    return _of_type(lifted(x), element_named(dtype))
+def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tracer:
+    """x with elements of another dtype; floats are cut to integers, bool is 0 or 1.   vjp: ct
+
+    copy: whether an array of the dtype is copied, or x itself
+    """
+    value, kind = lifted(x), element_named(dtype)
+    is_kept = not copy and element(value) == kind and not value.weak
+    return value if is_kept else _of_type(value, kind)
 
 
 @public

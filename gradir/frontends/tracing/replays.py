@@ -228,8 +228,7 @@ def _form(result: Any) -> Any:
     if isinstance(result, Tracer):
         return _Place(cast(Any, result.ssa).index, result.type)
     if isinstance(result, tuple | list):
-        kind: type[Any] = list if isinstance(result, list) else tuple
-        return kind([_form(each) for each in cast(Sequence[Any], result)])
+        return like(result, [_form(each) for each in cast(Sequence[Any], result)])
     if type(result) in PLAIN or isinstance(result, np.dtype):
         return cast(object, result)
     raise _Unknown
@@ -240,9 +239,15 @@ def _outside(form: Any, values: Sequence[Array], inside: Sequence[Array]) -> Any
         array = values[form.index]
         return array if array.base is None and not _is_in(array, inside) else own(array, inside)
     if isinstance(form, tuple | list):
-        parts = [_outside(each, values, inside) for each in cast(Sequence[Any], form)]
-        return parts if isinstance(form, list) else tuple(parts)
+        return like(form, [_outside(each, values, inside) for each in cast(Sequence[Any], form)])
     return form
+
+
+def like(nested: Any, parts: list[Any]) -> Any:
+    """Parts as a list, a tuple or a named tuple like another one."""
+    if isinstance(nested, list):
+        return parts
+    return cast(Any, type(nested))(*parts) if hasattr(nested, "_fields") else tuple(parts)
 
 
 def _is_in(array: Array, others: Sequence[Array]) -> bool:

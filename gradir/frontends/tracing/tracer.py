@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
@@ -37,6 +38,8 @@ _VALUE = "return it from the traced function and ask for it outside"
 _NUMBER = f"{_VALUE}; {_ZEROS}"
 
 
+DEVICE = "cpu"
+"""The device of all arrays, NumPy's name of it."""
 FUNCTIONS: dict[str, Any] = {}
 """The functions behind operators and methods by name, and their module as `namespace`."""
 
@@ -185,6 +188,11 @@ class Tracer:
         return prod(self.shape)
 
     @property
+    def device(self) -> str:
+        """The device of the array's memory."""
+        return DEVICE
+
+    @property
     def T(self) -> Any:
         """The array with its axes in reverse order."""
         return registered("transpose")(self)
@@ -256,7 +264,7 @@ class Tracer:
 
     # Methods of the Array API's or NumPy's arrays.
 
-    astype, squeeze = _method("astype"), _method("squeeze")
+    squeeze = _method("squeeze")
     sum, prod, mean = _method("sum"), _method("prod"), _method("mean")
     min, max, var, std = _method("min"), _method("max"), _method("var"), _method("std")
     any, all = _method("any"), _method("all")
@@ -269,6 +277,26 @@ class Tracer:
     take, repeat, choose = _method("take"), _method("repeat"), _method("choose")
     conj, conjugate, nonzero = _method("conj"), _method("conjugate"), _method("nonzero")
     fill = _method("fill")
+
+    @public
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True,
+        copy: bool = True,
+    ) -> Any:  # fmt: skip
+        """gradir.numpy.astype of this array; `casting` says which dtypes are allowed."""
+        made = registered("astype")(self, dtype, copy=copy)
+        if not np.can_cast(self.dtype, made.dtype, casting):
+            raise refusal(
+                f"astype: {self.dtype} values do not become {made.dtype} by casting={casting!r}"
+            )
+        return made
+
+    @public
+    def to_device(self, device: Any, *, stream: Any = None) -> Any:
+        """The array, which is on the only device."""
+        if device != DEVICE or stream is not None:
+            raise refusal(f'to_device: device must be "{DEVICE}", without a stream, got {device!r}')
+        return self
 
     @public
     def compress(self, condition: Any, axis: Any = None) -> Any:

@@ -21,6 +21,7 @@ from gradir.errors import ArgumentError
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted, spread, unified
 from gradir.frontends.tracing.default_types import default_element, default_of
+from gradir.frontends.tracing.memory import as_array
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import as_shape, element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer
@@ -60,7 +61,8 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -
         raise refusal(
             f"asarray: copy=False needs an array of the dtype, got {_described(a)}", ArgumentError
         )
-    return made.copy() if copy else made
+    is_new = made is not a or copy or not made.is_array
+    return as_array(made.copy()) if is_new else made
 
 
 def _is_listed(value: Any) -> bool:
@@ -87,7 +89,9 @@ def _stacked(value: Any) -> Any:
 def _of_type(x: Tracer, kind: Attribute) -> Tracer:
     """A copy of x with elements of a requested type, which is not weak."""
     made = converted(x, kind)
-    return Tracer(made.made_in, made.ssa)
+    made = Tracer(made.made_in, made.ssa)
+    made.stored = x.stored
+    return made
 
 
 @public
@@ -97,16 +101,16 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None) -> Tracer:
     Without a dtype: that of the value; float64, int64 or bool of a Python number.
     """
     if is_number(fill_value):
-        return filled(fill_value, _type(shape, dtype, default_of(fill_value)))
+        return as_array(filled(fill_value, _type(shape, dtype, default_of(fill_value))))
     number = lifted(fill_value)
     type_ = _type(shape, dtype, element(number))
-    return spread(number, shape_of(type_), type_.element_type).copy()
+    return as_array(spread(number, shape_of(type_), type_.element_type).copy())
 
 
 @public
 def zeros(shape: Shape, dtype: Any = None) -> Tracer:
     """Zeros; float64 without a dtype."""
-    return filled(0, _type(shape, dtype))
+    return as_array(filled(0, _type(shape, dtype)))
 
 
 @public
@@ -118,19 +122,19 @@ def empty(shape: Shape, dtype: Any = None) -> Tracer:
 @public
 def array(value: Any, dtype: Any = None) -> Tracer:
     """A copy of what asarray gives."""
-    return asarray(value, dtype).copy()
+    return as_array(asarray(value, dtype).copy())
 
 
 @public
 def copy(x: Any) -> Tracer:
     """x as an array of its own: what is assigned to one does not show in the other."""
-    return lifted(x).copy()
+    return as_array(lifted(x).copy())
 
 
 @public
 def ones(shape: Shape, dtype: Any = None) -> Tracer:
     """Ones; float64 without a dtype."""
-    return filled(1, _type(shape, dtype))
+    return as_array(filled(1, _type(shape, dtype)))
 
 
 @public

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -83,8 +83,8 @@ def _where(*args: Any, **kwargs: Any) -> Any:
 
 
 def _trimmed(*args: Any, **kwargs: Any) -> Any:
-    made = np.trim_zeros(*args, **kwargs)
-    return made.copy() if isinstance(made, np.ndarray) else made
+    made = cast(Any, np).trim_zeros(*args, **kwargs)
+    return made.copy()
 
 
 VALUED = (

@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import AnyTensor
-from gradir.frontends.tracing.memory import Memory, View, refresh
+from gradir.frontends.tracing.memory import Memory, View, is_argument, refresh
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.runtime.row_slices import RowSlices
@@ -67,11 +67,11 @@ def _swapped(name: str) -> Callable[[Tracer, object], Any]:
 
 
 def _in_place(name: str) -> Any:
-    """An operator such as +=. Arrays of rank 0 do not change: Python makes `y = y + x` of it."""
+    """An operator such as +=. Numbers do not change: Python makes `y = y + x` of it."""
 
     @public
     def operator(self: Tracer, other: object) -> Any:
-        if not self.shape or not _is_operand(other):
+        if not self.is_array or not _is_operand(other):
             return NotImplemented
         return registered("updated")(self, name, other)
 
@@ -120,10 +120,11 @@ def _is_operand(value: object) -> bool:
 class Tracer:
     """A traced array: an SSA value of a trace. `weak`: it promotes as a Python number.
 
-    `home` is the block that the array was made in; `view_of` tells what it is a view of.
+    `home` is the block that the array was made in; `view_of` tells what it is a view of. `stored`:
+    it is an array where its rank is 0 too, and no number as NumPy's results are.
     """
 
-    __slots__ = ("_ssa", "home", "made_in", "memory", "view_of", "weak")
+    __slots__ = ("_ssa", "home", "made_in", "memory", "stored", "view_of", "weak")
     __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __init__(self, trace: Trace, ssa: SSAValue, weak: bool = False):
@@ -131,6 +132,7 @@ class Tracer:
         self.home = trace.blocks[-1]
         self._ssa = ssa
         self.weak = weak
+        self.stored = False
         self.memory: Memory | None = None
         self.view_of: View | None = None
 
@@ -147,8 +149,13 @@ class Tracer:
 
     @public
     def copy(self) -> Tracer:
-        """The array as one of its own: what is assigned to one does not show in the other."""
-        return Tracer(self.made_in, self.ssa, self.weak)
+        """The array as one of its own: what is assigned to one does not show in the other.
+
+        That of a number is one; that of an argument an array, as it may be NumPy's array of rank 0.
+        """
+        made = Tracer(self.made_in, self.ssa, self.weak)
+        made.stored = self.stored or is_argument(self)
+        return made
 
     def named(self, name: str) -> None:
         """Name the SSA value, if it has no name and this one is valid."""
@@ -201,6 +208,11 @@ class Tracer:
     def mT(self) -> Any:
         """The array with its last two axes exchanged."""
         return registered("matrix_transpose")(self)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it can be assigned to; numbers do not change."""
+        return self.stored or bool(self.shape)
 
     @property
     def itemsize(self) -> int:

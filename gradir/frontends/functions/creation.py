@@ -6,9 +6,10 @@ Where they say float64 without a dtype, `gradir.default_dtype` may say another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil
+from math import ceil, isfinite
 from typing import Any, cast
 
+import numpy as np
 from xdsl.ir import Attribute
 
 from gradir.dialects.array.assembly import StackOp
@@ -16,7 +17,7 @@ from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.gather_scatter import OneHotOp
 from gradir.dialects.array.random import NormalOp, UniformOp
 from gradir.dialects.array.triangles import EyeOp
-from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
+from gradir.dialects.base.shapes import AnyTensor, is_bool, is_float, shape_of, tensor
 from gradir.errors import ArgumentError
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted, spread, unified
@@ -94,6 +95,13 @@ def _of_type(x: Tracer, kind: Attribute) -> Tracer:
     return made
 
 
+def _cut(number: Any, kind: Attribute) -> Any:
+    """A Python number as an element of a requested type, by NumPy's cast."""
+    if is_bool(kind):
+        return bool(number)
+    return number if is_float(kind) or not isfinite(number) else int(number)
+
+
 @public
 def full(shape: Shape, fill_value: Any, dtype: Any = None) -> Tracer:
     """Every element is `fill_value`, a number, or an array that broadcasts to the shape.
@@ -101,7 +109,8 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None) -> Tracer:
     Without a dtype: that of the value; float64, int64 or bool of a Python number.
     """
     if is_number(fill_value):
-        return as_array(filled(fill_value, _type(shape, dtype, default_of(fill_value))))
+        type_ = _type(shape, dtype, default_of(fill_value))
+        return as_array(filled(_cut(fill_value, type_.element_type), type_))
     number = lifted(fill_value)
     type_ = _type(shape, dtype, element(number))
     return as_array(spread(number, shape_of(type_), type_.element_type).copy())
@@ -170,12 +179,18 @@ def iota(shape: Shape, axis: int = 0, dtype: Any = None) -> Tracer:
     return apply(IotaOp, {"axis": axis}, [_type(shape, dtype, int)])
 
 
+def _number(value: Any) -> Any:
+    """NumPy's number as Python's."""
+    return cast(Any, value).item() if isinstance(value, np.generic) else value
+
+
 @public
 def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None) -> Tracer:
     """start, start + step, ... before stop; `arange(n)` counts from 0 to n - 1.
 
     Without a dtype: int64 of integers, else float64. All three are known while tracing.
     """
+    start, stop, step = (_number(each) for each in (start, stop, step))
     first, last = (0, start) if stop is None else (start, stop)
     for number in (first, last, step):
         if not is_number(number):

@@ -112,7 +112,7 @@ def eager(
         trace = _Eager()
         with running(trace):
             result = _outside(inner(*args, **kwargs), (*args, *kwargs.values()))
-        if key is not None:
+        if key is not None and not trace.has_looked:
             records.note(key, (args, kwargs), trace.ops, result)
         return result
 
@@ -139,12 +139,16 @@ def eager(
 
 
 def _outside(result: Any, arguments: Sequence[Any]) -> Any:
-    """A result as NumPy arrays, none of which is an argument or a view of one."""
+    """A result as NumPy arrays, none of which shares memory with an argument or another one."""
     if isinstance(result, Tracer):
-        arrays: list[Array] = [a for a in _leaves(arguments) if isinstance(a, np.ndarray)]
-        return own(cast(Any, result.ssa).array, arrays)
+        return own(cast(Any, result.ssa).array, _leaves(arguments))
+    if isinstance(result, np.ndarray):
+        return own(cast(Any, result), _leaves(arguments))
     if isinstance(result, tuple | list):
-        return like(result, [_outside(each, arguments) for each in cast(Sequence[Any], result)])
+        parts: list[Any] = []
+        for each in cast(Sequence[Any], result):
+            parts.append(_outside(each, (*arguments, *parts)))
+        return like(result, parts)
     return result
 
 

@@ -148,6 +148,64 @@ def test_copies_are_their_own():
         np.testing.assert_array_equal(other, X[0].flat[: other.size].reshape(other.shape) + 1)
 
 
+RANK_0 = """
+    z = np.zeros_like(s); w = z; w += 1; w *= s; return z, w
+    t = s * 2; w = t; w += 1; return t, w
+    t = x[0]; w = t; w += 1; return t, w, x
+    z = np.copy(s); w = z; w -= 1; return z, s
+    t = np.sum(x); c = t.copy(); w = c; w += 1; return t, c, w
+    z = np.zeros_like(s); c = z.copy(); w = c; w += 1; return z, c, w
+    z = np.zeros_like(s); c = z.astype(np.float32); w = c; w += s; return z, c, w
+    z = np.empty_like(s); z[...] = s; z[()] += s; return z
+    z = np.full_like(s, 2); n = z[()]; n += 1; return z, n
+    z = np.zeros_like(s); n = z[...]; n += s; return z, n
+    z = np.zeros_like(s); v = z.reshape(1); v += 1; return z, v
+    z = np.zeros_like(s); v = np.reshape(z, (1, 1)); z += s; return z, v
+    t = s * 2; v = np.reshape(t, (1,)); v += 1; return t, v
+    t = s * 2; v = np.expand_dims(t, 0); v[0] = 7; return t, v
+    t = s * 2; v = np.ravel(t); v[0] = 7; return t, v
+    y = x * 1; v = y[0, ...]; v += 5; return y, v
+    y = x * 1; v = np.squeeze(y[:1]); v += 5; return y, v
+    z = np.where(s > 0, s, 0.0); w = z; w += 1; return z, w
+    z = np.ones_like(s); w = np.multiply(z, s, out=z); w += 1; return z, w
+    z = np.ones_like(s); np.copyto(z, s); z[s > 0] = 3; return z
+    z = np.zeros_like(s, dtype=int); w = z; w += 2; z.fill(w * 2); return z, w
+    z = np.zeros_like(s); p = +z; q = abs(z); p += 1; q += 1; return z, p, q
+    z = np.zeros_like(s)[None]; w = z[0]; w += 1; return z, w
+    z = np.zeros_like(s); many = [z, z]; many[0] += s; return many[1]
+"""
+
+
+def test_arrays_of_rank_0():
+    """All of the programs in one, as NumPy's own; the argument is NumPy's number."""
+    lines = [line.strip() for line in RANK_0.strip().splitlines()]
+    scope: dict[str, Any] = {"np": np}
+    for k, line in enumerate(lines):
+        exec(f"def f{k}(s, x):\n    {line}", scope)
+
+    def every(s: Any, x: Any) -> Any:
+        return [scope[f"f{k}"](s, x) for k in range(len(lines))]
+
+    s, x = np.float64(3), np.arange(3.0)
+    for found, wanted, line in zip(gradir.jit(every)(s, x), every(s, x), lines, strict=True):
+        pairs = (
+            [(found, wanted)] if isinstance(found, np.ndarray) else zip(found, wanted, strict=True)
+        )
+        for one, other in pairs:
+            np.testing.assert_array_equal(one, other, line, strict=False)
+            assert one.dtype == np.asarray(other).dtype
+
+    def f(s: Any) -> Any:
+        z = np.zeros_like(s)
+        w = z
+        w += s**2
+        w *= s
+        return z
+
+    check_grads(f, (s,), order=2)
+    np.testing.assert_allclose(gradir.vmap(f)(x), x**3)
+
+
 def _written(function: Any) -> Any:
     def f(x: Any) -> Any:
         y = x * 1
@@ -167,6 +225,9 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda y, x: np.add.at(np.zeros((3, 4)), 0, x), "numpy.add.at: an array made by numpy canno"),
     (lambda y, x: y[0].__setitem__((), y), "array.broadcast_to: tensor<3x4xf64> does not"),
     (lambda y, x: y[0, 0].__setitem__((), 1), "assignment: a traced array of rank 0 is a number"),
+    (lambda y, x: np.zeros_like(x[0, 0]).__iadd__(x[0]), "assignment: a result of shape [4] does"),
+    (lambda y, x: np.zeros_like(x[0, 0], int).__iadd__(0.5), "assignment: float64 values do not g"),
+    (lambda y, x: np.broadcast_to(y[0, 0], ()).__iadd__(1), "assignment: a broadcast array is"),
     (lambda y, x: y.__iadd__(x[None]), "assignment: a result of shape [1, 3, 4] does not fit into"),
     (lambda y, x: (y > 0).__iadd__(1.0), "assignment: float64 values do not go into bool[3, 4]"),
     (lambda y, x: gnp.arange(3).__setitem__(0, np.nan), "assignment: nan is no element of an"),

@@ -40,10 +40,13 @@ def _statement(random: np.random.Generator, arrays: list[Any]) -> None:
 
 
 def _seen(random: np.random.Generator, x: Any) -> Any:
-    """A view of x, itself, or a copy."""
-    found = x[_key(random, x.shape)]
+    """A view of x, itself, or a copy; of rank 0 too, where NumPy's are arrays and no numbers."""
+    key = _key(random, x.shape)
+    found = x[key]
     choices = [
-        found if found.shape else x,
+        found if found.shape or Ellipsis in key else x,
+        np.copy(found),
+        np.zeros_like(found),
         x.T,
         np.flip(np.expand_dims(x, 0), -1),
         x.reshape((*x.shape[:1], 1, *x.shape[1:])),

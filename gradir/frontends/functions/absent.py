@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from gradir.frontends.functions.array_ops import OP_FUNCTIONS
+from gradir.frontends.functions.standard import VALUED
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.values import fixed_value_of, value_of, values_in
 
-_SHAPES = {
+_DEPENDS = (
     "the shape of the result must not depend on values; choose with where, or bring a fixed "
-    "number of elements to the front with sort or top_k": (
-        "argwhere flatnonzero intersect1d setdiff1d setxor1d trim_zeros union1d unique_all "
-        "unique_counts unique_inverse unique_values unique nonzero"
-    ),
+    "number of elements to the front with sort or top_k"
+)
+_SHAPES = {
+    _DEPENDS: " ".join(VALUED),
     "arrays do not change; make another with x.at[key].set(values)": "place put putmask",
     "the result is complex; there are no complex numbers": "roots sort_complex emath fft",
     "least squares and quotients need the rank, or leave out leading zeros, which depend on "
@@ -75,7 +76,10 @@ OWN = frozenset(
 
 SHAPES = _listed(_SHAPES)
 """Names of functions that are refused at the place of the call."""
-ABSENT = {**_listed(_OTHERS), **SHAPES}
+ABSENT = {
+    **_listed(_OTHERS),
+    **{name: reason for name, reason in SHAPES.items() if name not in VALUED},
+}
 """All names, with their reasons."""
 DIFFERS = _listed({
     "integers are summed in int64, unsigned ones too": (
@@ -91,7 +95,10 @@ DIFFERS = _listed({
     "`length` must be given for a traced array": "bincount",
     "a function gets all of x, with chosen elements in place of the others": "piecewise",
     "types promote as in JAX: integers beside a float take its type": "result_type promote_types",
-    "both x and y must be given": "where",
+    "x and y must be given while tracing": "where",
+    "outside of traced functions alone, as the shape of the result depends on values": (
+        " ".join(VALUED)
+    ),
     "repeats must be known while tracing": "repeat",
     "the condition must be known while tracing": "compress extract",
     "places must be known while tracing": "insert delete",
@@ -135,7 +142,8 @@ def _refusing(name: str) -> Callable[..., Any]:
             OP_FUNCTIONS[name]([])  # which refuses with a way out of its own
         raise refusal(f"{name}: {SHAPES[name]}")
 
-    refused.__name__, refused.__doc__ = name, f"Not there: {SHAPES[name]}."
+    place = "while tracing" if name in VALUED else "there"
+    refused.__name__, refused.__doc__ = name, f"Not {place}: {SHAPES[name]}."
     return refused
 
 

@@ -47,6 +47,10 @@ def checked(
         except TypeError as error:
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 raise refusal(_mismatch(name, known, error, kwargs)) from None
+            try:  # the function may be one around another
+                signature.bind(*args, **kwargs)
+            except TypeError as mismatch:
+                raise refusal(_mismatch(name, known, mismatch, kwargs)) from None
             raise
 
     call.__name__ = call.__qualname__ = function.__name__

@@ -40,10 +40,10 @@ def assign(target: Tracer, key: Any, value: Any) -> None:
 
 
 def _require_array(target: Tracer) -> None:
-    if not target.shape:
+    if not target.is_array:
         raise refusal(
             "assignment: a traced array of rank 0 is a number, as NumPy's results of rank 0, and "
-            "does not change; write y = value"
+            "does not change; write y = value, or make an array with y = gradir.numpy.array(y)"
         )
 
 

@@ -6,7 +6,7 @@ Where they say float64 without a dtype, `gradir.default_dtype` may say another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil
+from math import ceil, isfinite
 from typing import Any, cast
 
 import numpy as np
@@ -17,11 +17,13 @@ from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.gather_scatter import OneHotOp
 from gradir.dialects.array.random import NormalOp, RandomBitsOp, UniformOp
 from gradir.dialects.array.triangles import EyeOp
-from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
+from gradir.dialects.base.shapes import AnyTensor, is_bool, is_float, shape_of, tensor
+from gradir.errors import ArgumentError
 from gradir.frontends.functions.arguments import known
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted, spread, unified
 from gradir.frontends.tracing.default_types import default_element, default_of
+from gradir.frontends.tracing.memory import as_array
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import as_shape, element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer
@@ -47,16 +49,30 @@ def _type(shape: Shape, dtype: Any, default: type | Attribute = float) -> AnyTen
 
 @public
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Tracer:
-    """An array, a number or nested lists of these as an array of the dtype."""
-    del order, copy  # how it lies in memory, which the compiler chooses
+    """An array, a number or nested lists of these as an array of the dtype.
+
+    copy: True, it is an array of its own; False, it is `a` itself, ArgumentError where it cannot be
+    """
+    del order  # how it lies in memory, which the compiler chooses
     value = _stacked(a)
     kind = None if dtype is None else element_named(dtype)
-    if kind is not None and isinstance(value, list | tuple):
-        return constant(value, kind)
-    made = lifted(value, kind)
-    if kind is None or (kind == element(made) and not made.weak):
-        return made
-    return _of_type(made, kind)
+    made = constant(value, kind) if kind and _is_listed(value) else lifted(value, kind)
+    if kind is not None and (kind != element(made) or made.weak):
+        made = _of_type(made, kind)
+    if copy is False and made is not a:
+        raise refusal(
+            f"asarray: copy=False needs an array of the dtype, got {_described(a)}", ArgumentError
+        )
+    is_new = made is not a or copy or not made.is_array
+    return as_array(made.copy()) if is_new else made
+
+
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _described(value: Any) -> str:
+    return repr(value) if isinstance(value, Tracer) else type(value).__name__
 
 
 def _stacked(value: Any) -> Any:
@@ -75,7 +91,16 @@ def _stacked(value: Any) -> Any:
 def _of_type(x: Tracer, kind: Attribute) -> Tracer:
     """A copy of x with elements of a requested type, which is not weak."""
     made = converted(x, kind)
-    return Tracer(made.made_in, made.ssa)
+    made = Tracer(made.made_in, made.ssa)
+    made.stored = x.stored
+    return made
+
+
+def _cut(number: Any, kind: Attribute) -> Any:
+    """A Python number as an element of a requested type, by NumPy's cast."""
+    if is_bool(kind):
+        return bool(number)
+    return number if is_float(kind) or not isfinite(number) else int(number)
 
 
 @public
@@ -85,16 +110,17 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None) -> Tracer:
     Without a dtype: that of the value; float64, int64 or bool of a Python number.
     """
     if is_number(fill_value):
-        return filled(fill_value, _type(shape, dtype, default_of(fill_value)))
+        type_ = _type(shape, dtype, default_of(fill_value))
+        return as_array(filled(_cut(fill_value, type_.element_type), type_))
     number = lifted(fill_value)
     type_ = _type(shape, dtype, element(number))
-    return spread(number, shape_of(type_), type_.element_type).copy()
+    return as_array(spread(number, shape_of(type_), type_.element_type).copy())
 
 
 @public
 def zeros(shape: Shape, dtype: Any = None) -> Tracer:
     """Zeros; float64 without a dtype."""
-    return filled(0, _type(shape, dtype))
+    return as_array(filled(0, _type(shape, dtype)))
 
 
 @public
@@ -106,19 +132,19 @@ def empty(shape: Shape, dtype: Any = None) -> Tracer:
 @public
 def array(value: Any, dtype: Any = None) -> Tracer:
     """A copy of what asarray gives."""
-    return asarray(value, dtype).copy()
+    return as_array(asarray(value, dtype).copy())
 
 
 @public
 def copy(x: Any) -> Tracer:
     """x as an array of its own: what is assigned to one does not show in the other."""
-    return lifted(x).copy()
+    return as_array(lifted(x).copy())
 
 
 @public
 def ones(shape: Shape, dtype: Any = None) -> Tracer:
     """Ones; float64 without a dtype."""
-    return filled(1, _type(shape, dtype))
+    return as_array(filled(1, _type(shape, dtype)))
 
 
 @public
@@ -182,9 +208,14 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
 
 
 @public
-def astype(x: Any, dtype: Any) -> Tracer:
-    """x with elements of another dtype; floats are cut to integers, bool is 0 or 1.   vjp: ct"""
-    return _of_type(lifted(x), element_named(dtype))
+def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tracer:
+    """x with elements of another dtype; floats are cut to integers, bool is 0 or 1.   vjp: ct
+
+    copy: whether an array of the dtype is copied, or x itself
+    """
+    value, kind = lifted(x), element_named(dtype)
+    is_kept = not copy and element(value) == kind and not value.weak
+    return value if is_kept else _of_type(value, kind)
 
 
 @public

@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import f64, i64
+from xdsl.dialects.builtin import f64, i8, i64
+from xdsl.ir import Attribute
 
-from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.dialects.base.shapes import byte_size, is_bool, is_float
 from gradir.frontends.functions.arguments import floating, number
 from gradir.frontends.functions.array_ops import op
-from gradir.frontends.functions.promotion import converted, result_element
+from gradir.frontends.functions.promotion import converted, operand, result_element
 from gradir.frontends.functions.reductions import all as _all
 from gradir.frontends.functions.reductions import sum
 from gradir.frontends.functions.sugar import (
@@ -83,7 +84,10 @@ def divmod(x1: Any, x2: Any) -> tuple[Tracer, Tracer]:
 
 def fmod(x1: Any, x2: Any) -> Tracer:
     """The remainder with the sign of x1.   vjp: ct, -ct * trunc(x1 / x2)"""
+    kind = result_element([operand(x1), operand(x2)])[0]
     x: Any = lifted(x1)
+    if is_bool(element(x)):  # numbers, as NumPy's remainders of bools are
+        x = converted(x, i8 if is_bool(kind) else kind)
     size = op.abs(x2)
     return where(op.less(x, 0), -op.remainder(-x, size), op.remainder(x, size))
 
@@ -297,14 +301,27 @@ def _shift(name: str, shifted: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return shift
 
 
-def _power_of_two(like: Any, exponent: Any) -> Any:
-    kind = result_element([lifted(like), lifted(exponent)])[0]
+def _as_integers(x1: Any, x2: Any) -> tuple[Any, Any, Attribute]:
+    kind = result_element([operand(x1), operand(x2)])[0]
     kind = i64 if is_bool(kind) else kind
-    return pow(converted(2, kind), converted(lifted(exponent), kind))
+    return converted(operand(x1), kind), converted(operand(x2), kind), kind
 
 
-left_shift = _shift("left_shift", lambda x, n: op.multiply(x, _power_of_two(x, n)))
-right_shift = _shift("right_shift", lambda x, n: op.floor_divide(x, _power_of_two(x, n)))
+def _left(x1: Any, x2: Any) -> Tracer:
+    x, places, kind = _as_integers(x1, x2)
+    return op.multiply(x, pow(converted(2, kind), places))
+
+
+def _right(x1: Any, x2: Any) -> Tracer:
+    """By floor division; the power of two for the last places is no element of the type."""
+    x, places, kind = _as_integers(x1, x2)
+    last = 8 * byte_size(kind) - (1 if x.dtype.kind == "u" else 2)
+    is_far: Any = op.logical_or(op.greater(places, last), op.less(places, 0))
+    near = op.floor_divide(x, pow(converted(2, kind), where(is_far, 0, places)))
+    return where(is_far, where(op.less(x, 0), -1, 0) if x.dtype.kind == "i" else 0, near)
+
+
+left_shift, right_shift = _shift("left_shift", _left), _shift("right_shift", _right)
 
 
 def bitwise_count(x: Any) -> Tracer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from gradir.frontends.functions.views import expand_dims, matrix_transpose, move
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.tracing import element, is_number, lifted
 
 
 class SVDResult(NamedTuple):
@@ -127,6 +127,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     limit = rtol if rcond is None else rcond
     if limit is None:
         return op.pinv(x)
+    if isinstance(limit, np.generic | np.ndarray) and limit.ndim == 0:
+        limit = cast(Any, limit).item()
     if not isinstance(limit, int | float):
         raise refusal(f"pinv: rcond must be a Python number, got {limit!r}")
     return op.pinv(x, rcond=float(limit))
@@ -142,7 +144,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     s = svdvals(x)
     if tol is None:
         rtol = _epsilon(x) * builtins.max(x.shape[-2:]) if rtol is None else rtol
-        tol = max(s, -1, None, True) * rtol if s.shape[-1] else 0
+        limits = rtol if is_number(rtol) else expand_dims(lifted(rtol), -1)
+        tol = max(s, -1, None, True) * limits if s.shape[-1] else 0
     else:
         tol = expand_dims(lifted(tol), -1)
     return op.sum(converted(op.greater(s, tol), default_element(int)), axis=[s.ndim - 1])

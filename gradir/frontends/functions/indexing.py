@@ -44,7 +44,7 @@ def get(x: Tracer, key: Any) -> Tracer:
     if any(isinstance(e, Tracer) and e.ndim for e in entries):
         return made
     if not made.shape and not any(k is Ellipsis for k in keys):
-        return made
+        return made if made is not x else Tracer(x.made_in, x.ssa, x.weak)
     # the numbers among the keys as they are now
     kept = tuple(k.copy() if isinstance(k, Tracer) else k for k in keys)
 

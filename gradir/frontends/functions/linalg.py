@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -136,9 +136,16 @@ def det(a: Any) -> Tracer:
     return op.det(a)
 
 
-def slogdet(a: Any) -> tuple[Tracer, Tracer]:
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant, and the logarithm of its size."""
+
+    sign: Tracer
+    logabsdet: Tracer
+
+
+def slogdet(a: Any) -> SlogdetResult:
     """The sign of the determinant, and the logarithm of its size."""
-    return op.slogdet(a)
+    return SlogdetResult(*op.slogdet(a))
 
 
 def cholesky(a: Any, *, upper: bool = False) -> Tracer:

@@ -38,6 +38,7 @@ from gradir.frontends.functions import (
     selection,
     shapes,
     sparse,
+    standard,
     sugar,
     updates,
     views,
@@ -55,6 +56,8 @@ mgrid, ogrid, s_, index_exp = np.mgrid, np.ogrid, np.s_, np.index_exp
 r_, c_ = index_tricks.r_, index_tricks.c_
 dtype, integer, floating, number = np.dtype, np.integer, np.floating, np.number
 ndarray = descriptions.ndarray
+__array_api_version__ = standard.VERSION
+__array_namespace_info__ = standard.namespace_info
 
 _LATER = (
     *(
@@ -69,11 +72,17 @@ _LATER = (
         differences,
         elementwise,
     ),
-    *(selection, polynomials, bessel, ranges, segments, descriptions, creation, affine),
+    *(selection, polynomials, bessel, ranges, segments, descriptions, creation, affine, standard),
 )
+
+
+def _placed(function: Callable[..., Any]) -> Callable[..., Any]:
+    return standard.placed(function) if function.__name__ in standard.PLACED else function
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **array_ops.OP_FUNCTIONS,
-    **{f.__name__: checked(f) for room in _LATER for f in room.FUNCTIONS},
+    **{f.__name__: checked(_placed(f)) for room in _LATER for f in room.FUNCTIONS},
     "norm": linalg.BY_NAME["norm"],
 }
 # Several names of one function.
@@ -85,7 +94,7 @@ _ALIASES = {
     "bitwise_left_shift": "left_shift", "bitwise_not": "bitwise_invert",
     "bitwise_right_shift": "right_shift", "concat": "concatenate", "conj": "conjugate",
     "degrees": "rad2deg", "empty_like": "zeros_like",
-    "fix": "trunc", "from_dlpack": "asarray", "invert": "bitwise_invert", "mod": "remainder",
+    "fix": "trunc", "invert": "bitwise_invert", "mod": "remainder",
     "power": "pow", "radians": "deg2rad", "row_stack": "vstack",
     "true_divide": "divide",
 }  # fmt: skip
@@ -106,15 +115,13 @@ def register(functions: Mapping[str, Callable[..., Any]]) -> None:
     """More functions of this module, by their names."""
     FUNCTIONS.update(functions)
     globals().update(functions)
-    __all__.extend(
-        name for name in functions if name not in absent.SHAPES or name in array_ops.OP_FUNCTIONS
-    )
+    __all__.extend(name for name in functions if name not in absent.ABSENT)
 
 
 __all__ = [*_CONSTANTS, *_DTYPES]  # pyright: ignore[reportUnsupportedDunderAll]
 _FUNCTIONS.update({alias: _FUNCTIONS[name] for alias, name in _ALIASES.items()})
 _FUNCTIONS.update({f.__name__: f for f in absent.FUNCTIONS})
-register({name: eager(function) for name, function in _FUNCTIONS.items()})
+register({name: eager(f, outside=standard.OUTSIDE.get(name)) for name, f in _FUNCTIONS.items()})
 TRACED.update(sparse.FUNCTIONS)
 FUNCTIONS.update(get=indexing.get, at=updates.At, namespace=sys.modules[__name__])
 FUNCTIONS.update(

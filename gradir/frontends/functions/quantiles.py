@@ -29,7 +29,7 @@ from gradir.frontends.functions.views import (
 )
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.tracing import element, lifted, looked
 
 # alpha and beta of Hyndman and Fan's continuous methods.
 _CONTINUOUS = {
@@ -136,6 +136,8 @@ def _quantiles(name: str, scale: float, skip: bool) -> Callable[..., Any]:
         share: Any = q if scale == 1 else (
             floating(q) / scale if isinstance(q, Tracer) else np.true_divide(q, scale)
         )  # fmt: skip
+        if isinstance(q, np.ndarray):
+            looked()
         if not isinstance(q, Tracer):
             share = np.asarray(share)
             return _quantile(a, share if share.ndim else float(share), axis, method, keepdims, skip,

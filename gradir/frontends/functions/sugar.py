@@ -27,6 +27,7 @@ from gradir.frontends.functions.promotion import (
     spread,
 )
 from gradir.frontends.functions.views import reshape
+from gradir.frontends.tracing.memory import as_array
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, is_number, lifted
@@ -37,7 +38,8 @@ from gradir.frontends.tracing.tracing import element, emit_one, is_number, lifte
 @public
 def positive(x: Any) -> Tracer:
     """A copy of x."""
-    return lifted(x).copy()
+    value = lifted(x)
+    return Tracer(value.made_in, value.ssa, value.weak)
 
 
 @public
@@ -73,7 +75,7 @@ def where(condition: Any, x: Any, y: Any) -> Tracer:
     values = [spread(v, shape, kind) for v in choices]
     made = emit_one(WhereOp, spread(cond, shape, i1), *values)
     made.weak = weak
-    return made
+    return as_array(made)
 
 
 @public

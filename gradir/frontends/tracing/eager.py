@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import AnyTensor
-from gradir.frontends.tracing.replays import Records, own, signature
+from gradir.frontends.tracing.replays import Records, like, own, signature
 from gradir.frontends.tracing.source_locations import called_from, location, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, running, tracing
@@ -71,6 +71,7 @@ class _Eager(Trace):
         return self.tracer(array, type_)
 
     def value_at(self, ssa: SSAValue) -> Array:
+        self.has_looked = True
         return cast(Any, ssa).array
 
     def tracer(self, array: Array, type_: Attribute) -> Tracer:
@@ -100,10 +101,15 @@ def _op(
     return Trace([]).emit(made)
 
 
-def eager(function: Callable[..., Any], is_replayed: bool = True) -> Callable[..., Any]:
+def eager(
+    function: Callable[..., Any],
+    is_replayed: bool = True,
+    outside: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
     """A public function of traced arrays that takes NumPy arrays where nothing is traced.
 
     `is_replayed`: its ops depend on the types of its arguments alone, not on a world of ranks.
+    `outside` answers in its place where nothing is traced, unless with NotImplemented.
     """
     inner: Any = getattr(function, "__wrapped__", function)
     records = Records(inner, _op)
@@ -112,7 +118,7 @@ def eager(function: Callable[..., Any], is_replayed: bool = True) -> Callable[..
         trace = _Eager()
         with running(trace):
             result = _outside(inner(*args, **kwargs), (*args, *kwargs.values()))
-        if key is not None:
+        if key is not None and not trace.has_looked:
             records.note(key, (args, kwargs), trace.ops, result)
         return result
 
@@ -121,6 +127,10 @@ def eager(function: Callable[..., Any], is_replayed: bool = True) -> Callable[..
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         if tracing() is not None:
             return called_from(frame, inner, *args, **kwargs)
+        if outside is not None and not any(isinstance(a, Tracer) for a in args):
+            made = outside(*args, **kwargs)
+            if made is not NotImplemented:
+                return made
         arrays: list[Array] = []
         key = signature(args, kwargs, arrays) if is_replayed else None
         record = records.of(key)
@@ -135,13 +145,16 @@ def eager(function: Callable[..., Any], is_replayed: bool = True) -> Callable[..
 
 
 def _outside(result: Any, arguments: Sequence[Any]) -> Any:
-    """A result as NumPy arrays, none of which is an argument or a view of one."""
+    """A result as NumPy arrays, none of which shares memory with an argument or another one."""
     if isinstance(result, Tracer):
-        arrays: list[Array] = [a for a in _leaves(arguments) if isinstance(a, np.ndarray)]
-        return own(cast(Any, result.ssa).array, arrays)
+        return own(cast(Any, result.ssa).array, _leaves(arguments))
+    if isinstance(result, np.ndarray):
+        return own(cast(Any, result), _leaves(arguments))
     if isinstance(result, tuple | list):
-        parts = [_outside(each, arguments) for each in cast(Sequence[Any], result)]
-        return parts if isinstance(result, list) else tuple(parts)
+        parts: list[Any] = []
+        for each in cast(Sequence[Any], result):
+            parts.append(_outside(each, (*arguments, *parts)))
+        return like(result, parts)
     return result
 
 

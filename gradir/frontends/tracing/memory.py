@@ -92,19 +92,32 @@ def _memory(tracer: Tracer) -> Memory:
     return tracer.memory
 
 
+def as_array(made: Tracer) -> Tracer:
+    """A new value as an array, which can be assigned to, also where its rank is 0."""
+    made.stored = True
+    return made
+
+
 def as_view(base: Tracer, made: Tracer, read: Read, write: Write | None, key: Any = None) -> Tracer:
-    """The array `made`, read from the base just now, as a view of it."""
-    if made is base:
-        made = base.copy()
+    """The array `made`, read from the base just now, as a view of it; of a number it is a copy."""
+    made = as_array(base.copy() if made is base else made)
+    if write is not None and not base.is_array and not is_argument(base):
+        return made
     made.memory = memory = _memory(base)
     made.view_of = View(base, read, write, key, memory.version)
     return made
 
 
+def is_argument(tracer: Tracer) -> bool:
+    """Whether the memory is that of an argument of the traced function."""
+    return tracer.memory is not None and tracer.memory.argument is not None
+
+
 def as_kin(base: Tracer, made: Tracer) -> Tracer:
     """The array `made` as one that is a view of the base or a copy, which is not known."""
-    if made is base:
-        made = base.copy()
+    made = as_array(base.copy() if made is base else made)
+    if not base.is_array and not is_argument(base):
+        return made
     around = _memory(base)
     made.view_of, made.memory = None, Memory(around.argument)
     around.kin.append(made.memory)

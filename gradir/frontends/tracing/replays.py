@@ -36,8 +36,10 @@ else:
 
 Array = np.ndarray[Any, Any]
 
-PLAIN = frozenset([int, bool, str, type(None), type, type(Ellipsis)])
+PLAIN = frozenset([int, bool, str, type(None), type(Ellipsis)])
 """Types of arguments that are what they are, besides dtypes."""
+LONGEST = 1 << 6
+"""So many items a list may have: a longer one is data, of which each has another signature."""
 LIMIT = 1 << 10
 """So many signatures of a function are known at a time: numbers that change, as a step size does,
 must not fill the memory."""
@@ -82,11 +84,11 @@ def _add_rarer(value: Any, kind: type, key: list[Any], arrays: list[Array]) -> b
         return not isnan(value)
     if kind is tuple or kind is list:
         key += (kind, len(value))
-        return _add(value, key, arrays)
+        return len(value) <= LONGEST and _add(value, key, arrays)
     if kind is slice:
         key.append(kind)
         return _add((value.start, value.stop, value.step), key, arrays)
-    if issubclass(kind, np.dtype):
+    if issubclass(kind, np.dtype) or _is_dtype(value):
         key += (kind, value)
         return True
     if issubclass(kind, np.generic):
@@ -94,6 +96,13 @@ def _add_rarer(value: Any, kind: type, key: list[Any], arrays: list[Array]) -> b
         arrays.append(np.asarray(value))
         return True
     return False
+
+
+def _is_dtype(value: Any) -> bool:
+    """Whether a value is a class that names a dtype; others are functions."""
+    return isinstance(value, type) and (
+        value in (bool, int, float) or issubclass(value, np.generic)
+    )
 
 
 def _replaced(value: Any, arrays: list[Tracer]) -> Any:
@@ -228,33 +237,42 @@ def _form(result: Any) -> Any:
     if isinstance(result, Tracer):
         return _Place(cast(Any, result.ssa).index, result.type)
     if isinstance(result, tuple | list):
-        kind: type[Any] = list if isinstance(result, list) else tuple
-        return kind([_form(each) for each in cast(Sequence[Any], result)])
+        return like(result, [_form(each) for each in cast(Sequence[Any], result)])
     if type(result) in PLAIN or isinstance(result, np.dtype):
         return cast(object, result)
     raise _Unknown
 
 
-def _outside(form: Any, values: Sequence[Array], inside: Sequence[Array]) -> Any:
+def _outside(form: Any, values: Sequence[Array], inside: Sequence[Any]) -> Any:
     if isinstance(form, _Place):
         array = values[form.index]
         return array if array.base is None and not _is_in(array, inside) else own(array, inside)
     if isinstance(form, tuple | list):
-        parts = [_outside(each, values, inside) for each in cast(Sequence[Any], form)]
-        return parts if isinstance(form, list) else tuple(parts)
+        parts: list[Any] = []
+        for each in cast(Sequence[Any], form):
+            parts.append(_outside(each, values, (*inside, *parts)))
+        return like(form, parts)
     return form
 
 
-def _is_in(array: Array, others: Sequence[Array]) -> bool:
+def like(nested: Any, parts: list[Any]) -> Any:
+    """Parts as a list, a tuple or a named tuple like another one."""
+    if isinstance(nested, list):
+        return parts
+    return cast(Any, type(nested))(*parts) if hasattr(nested, "_fields") else tuple(parts)
+
+
+def _is_in(array: Array, others: Sequence[Any]) -> bool:
     for each in others:
         if array is each:
             return True
     return False
 
 
-def own(array: Array, others: Sequence[Array]) -> Array:
+def own(array: Array, others: Sequence[Any]) -> Array:
     """The array, or a copy where it is read-only or may share memory with another."""
-    is_shared = any(np.may_share_memory(array, each) for each in others)
+    arrays = [cast(Array, each) for each in others if isinstance(each, np.ndarray)]
+    is_shared = any(np.may_share_memory(array, each) for each in arrays)
     return np.array(array) if is_shared or not array.flags.writeable else array
 
 
@@ -300,6 +318,8 @@ class Records:
             is_same = _is_same(record.replay(arrays), wanted)
         except Exception:
             return None  # it reads an array, or takes it for something else
+        if sum(constant.size for constant in record.constants) > 4 * KEPT:
+            return None
         is_written = any(i.ssa is not place for i, place in zip(inputs, places, strict=True))
         are_same = len(ops) == len(recording.ops) and all(map(_is, ops, recording.ops))
         return record if are_same and is_same and not is_written else None
@@ -315,7 +335,7 @@ def _is_same(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, np.ndarray):
         x, y = cast(Array, one), cast(Array, other)
-        return x.dtype == y.dtype and x.tobytes() == y.tobytes()
+        return (x.dtype, x.shape) == (y.dtype, y.shape) and x.tobytes() == y.tobytes()
     if isinstance(one, tuple | list):
         ones, others = cast(Sequence[Any], one), cast(Sequence[Any], other)
         return len(ones) == len(others) and all(map(_is_same, ones, others))

@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.shapes import AnyTensor
-from gradir.frontends.tracing.memory import Memory, View, refresh
+from gradir.frontends.tracing.memory import Memory, View, is_argument, refresh
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.values import still_value_of, text_of, value_of
@@ -46,6 +46,8 @@ _VALUE = "return it from the traced function and ask for it outside"
 _NUMBER = f"{_VALUE}; {_ZEROS}"
 
 
+DEVICE = "cpu"
+"""The device of all arrays, NumPy's name of it."""
 FUNCTIONS: dict[str, Any] = {}
 """The functions behind operators and methods by name, and their module as `namespace`."""
 
@@ -73,11 +75,11 @@ def _swapped(name: str) -> Callable[[Tracer, object], Any]:
 
 
 def _in_place(name: str) -> Any:
-    """An operator such as +=. Arrays of rank 0 do not change: Python makes `y = y + x` of it."""
+    """An operator such as +=. Numbers do not change: Python makes `y = y + x` of it."""
 
     @public
     def operator(self: Tracer, other: object) -> Any:
-        if not self.shape or not _is_operand(other):
+        if not self.is_array or not _is_operand(other):
             return NotImplemented
         return registered("updated")(self, name, other)
 
@@ -139,10 +141,11 @@ def _is_operand(value: object) -> bool:
 class Tracer:
     """A traced array: an SSA value of a trace. `weak`: it promotes as a Python number.
 
-    `home` is the block that the array was made in; `view_of` tells what it is a view of.
+    `home` is the block that the array was made in; `view_of` tells what it is a view of. `stored`:
+    it is an array where its rank is 0 too, and no number as NumPy's results are.
     """
 
-    __slots__ = ("_ssa", "home", "made_in", "memory", "view_of", "weak")
+    __slots__ = ("_ssa", "home", "made_in", "memory", "stored", "view_of", "weak")
     __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def __init__(self, trace: Trace, ssa: SSAValue, weak: bool = False):
@@ -150,6 +153,7 @@ class Tracer:
         self.home = trace.blocks[-1]
         self._ssa = ssa
         self.weak = weak
+        self.stored = False
         self.memory: Memory | None = None
         self.view_of: View | None = None
 
@@ -166,8 +170,13 @@ class Tracer:
 
     @public
     def copy(self) -> Tracer:
-        """The array as one of its own: what is assigned to one does not show in the other."""
-        return Tracer(self.made_in, self.ssa, self.weak)
+        """The array as one of its own: what is assigned to one does not show in the other.
+
+        That of a number is one; that of an argument an array, as it may be NumPy's array of rank 0.
+        """
+        made = Tracer(self.made_in, self.ssa, self.weak)
+        made.stored = self.stored or is_argument(self)
+        return made
 
     def named(self, name: str) -> None:
         """Name the SSA value, if it has no name and this one is valid."""
@@ -207,6 +216,11 @@ class Tracer:
         return prod(self.shape)
 
     @property
+    def device(self) -> str:
+        """The device of the array's memory."""
+        return DEVICE
+
+    @property
     def T(self) -> Any:
         """The array with its axes in reverse order."""
         return registered("transpose")(self)
@@ -215,6 +229,11 @@ class Tracer:
     def mT(self) -> Any:
         """The array with its last two axes exchanged."""
         return registered("matrix_transpose")(self)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it can be assigned to; numbers do not change."""
+        return self.stored or bool(self.shape)
 
     @property
     def itemsize(self) -> int:
@@ -292,7 +311,7 @@ class Tracer:
 
     # Methods of the Array API's or NumPy's arrays.
 
-    astype, squeeze = _method("astype"), _method("squeeze")
+    squeeze = _method("squeeze")
     sum, prod, mean = _method("sum"), _method("prod"), _method("mean")
     min, max, var, std = _method("min"), _method("max"), _method("var"), _method("std")
     any, all = _method("any"), _method("all")
@@ -305,6 +324,26 @@ class Tracer:
     take, repeat, choose = _method("take"), _method("repeat"), _method("choose")
     conj, conjugate, nonzero = _method("conj"), _method("conjugate"), _method("nonzero")
     fill = _method("fill")
+
+    @public
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True,
+        copy: bool = True,
+    ) -> Any:  # fmt: skip
+        """gradir.numpy.astype of this array; `casting` says which dtypes are allowed."""
+        made = registered("astype")(self, dtype, copy=copy)
+        if not np.can_cast(self.dtype, made.dtype, casting):
+            raise refusal(
+                f"astype: {self.dtype} values do not become {made.dtype} by casting={casting!r}"
+            )
+        return made
+
+    @public
+    def to_device(self, device: Any, *, stream: Any = None) -> Any:
+        """The array, which is on the only device."""
+        if device != DEVICE or stream is not None:
+            raise refusal(f'to_device: device must be "{DEVICE}", without a stream, got {device!r}')
+        return self
 
     @public
     def compress(self, condition: Any, axis: Any = None) -> Any:

@@ -43,6 +43,7 @@ class Trace:
 
     def __init__(self, types: Sequence[AnyTensor], outer: Trace | None = None):
         self.name = "main"
+        self.has_looked = False
         self.entry = Block(arg_types=types)
         self.outer = outer
         self.blocks: list[Block] = [self.entry]
@@ -176,6 +177,15 @@ _current = _Current()
 IN_PYTHON: list[object] = []
 """While anything is here, native code makes no calls as a whole: the running traces of all threads,
 and default dtypes other than float64."""
+
+
+def looked() -> None:
+    """Note that a function decides by an array's elements: its ops do not tell of all that it does.
+
+    Called where an argument is an array with values, which then cannot be a traced one.
+    """
+    if _current.trace is not None:
+        _current.trace.has_looked = True
 
 
 def tracing() -> Trace | None:

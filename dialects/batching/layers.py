@@ -29,7 +29,7 @@ from gradir.dialects.nn import (
 )
 from gradir.dialects.nn import attention as nn_attention
 from gradir.dialects.nn import regression_losses as regression
-from gradir.dialects.spatial import convolution, pooling, resampling
+from gradir.dialects.spatial import convolution, pooling, resampling, transposed_convolution
 
 
 def linear(one: Batched) -> Sequence[Value] | None:
@@ -157,7 +157,7 @@ register(cell, recurrent.CellOp)
 register(attended, nn_attention.AttentionOp, attention.AttentionBackwardOp)
 register(
     rows_of_batch,
-    *(convolution.ConvOp, convolution.InputBackwardOp, convolution.ConvTranspose2dOp),
+    *(convolution.ConvOp, convolution.InputBackwardOp, transposed_convolution.ConvTransposeOp),
     *(norms.GroupNormOp, norms.InstanceNormOp, gated.PreluOp, resize.PixelShuffleOp),
 )
 register(rows_of_batches, pooling.SlidingWindowOp)

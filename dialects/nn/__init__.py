@@ -18,6 +18,7 @@ from gradir.dialects.nn import (
     regression_losses,
     resize,
 )
+from gradir.dialects.spatial import transposed_convolution
 from gradir.dialects.spatial.convolution import NN_OPS as CONVOLUTIONS
 
 OPS = (
@@ -26,6 +27,7 @@ OPS = (
     *gated.OPS,
     *layers.OPS,
     *CONVOLUTIONS,
+    *transposed_convolution.OPS,
     *norms.OPS,
     *batch_norm.OPS,
     *pools.OPS,

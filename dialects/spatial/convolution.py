@@ -15,8 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.array.movement import BroadcastToOp
-from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
+from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
@@ -24,7 +23,6 @@ from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
     element_of,
-    extents_text,
     shape_of,
     tensor,
 )
@@ -34,7 +32,6 @@ from gradir.dialects.spatial.geometry import (
     Taps,
     Window,
     require_shape,
-    spatial_numbers,
     window,
 )
 from gradir.dialects.spatial.nests import convolve, convolve_weight_backward
@@ -76,13 +73,13 @@ class ConvolutionOp(TensorOp, ABC):
         return SumOp.on(ct, axis=[d for d in range(self.DIMS + 2) if d != channels])
 
 
-def _require_floats(operands: Sequence[Attribute]) -> None:
+def require_floats(operands: Sequence[Attribute]) -> None:
     require_elements(operands[0], "float")
     if any(element_of(o) != element_of(operands[0]) for o in operands):
         raise VerifyException(f"elements must agree, got {', '.join(map(str, operands))}")
 
 
-def _require_bias(bias: Sequence[Attribute], channels: int) -> None:
+def require_bias(bias: Sequence[Attribute], channels: int) -> None:
     for one in bias:
         if not compatible(shape_of(one), [channels]):
             wanted = "?" if channels == DYNAMIC else channels
@@ -99,11 +96,11 @@ class ConvOp(ConvolutionOp, ABC):
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        _require_floats(operands)
+        require_floats(operands)
         x, weight, *bias = operands
         form = window(attributes, cls.DIMS)
         shape = form.convolved(x, weight)
-        _require_bias(bias, shape[form.channel_axis])
+        require_bias(bias, shape[form.channel_axis])
         return [tensor(shape, element_of(x))]
 
     def vjp(self, ct: Value, y: Value, x: Value, weight: Value, *bias: Value) -> Cotangents:
@@ -135,7 +132,7 @@ class InputBackwardOp(ConvolutionOp, ABC):
     y = result_def()
 
     def verify_types(self) -> None:
-        _require_floats([self.ct.type, self.weight.type, self.y.type])
+        require_floats([self.ct.type, self.weight.type, self.y.type])
         require_shape(self.ct.type, self.window.convolved(self.y.type, self.weight.type), "ct")
 
     def vjp(self, ct: Value, y: Value, x: Value, weight: Value) -> Cotangents:
@@ -146,10 +143,10 @@ class InputBackwardOp(ConvolutionOp, ABC):
         return convolve_input_backward(emitter, self.window, ct, weight, self.y.type)
 
     def numpy(self, ct: Any, weight: Any) -> Any:
-        return _transposed_on_arrays(self.window, ct, weight, shape_of(self.y.type))
+        return transposed_on_arrays(self.window, ct, weight, shape_of(self.y.type))
 
 
-def _transposed_on_arrays(form: Window, ct: Any, weight: Any, shape: Sequence[int]) -> Any:
+def transposed_on_arrays(form: Window, ct: Any, weight: Any, shape: Sequence[int]) -> Any:
     """The transpose in x."""
     taps = Taps(form)
     results, kernel = taps.images(ct), taps.weights(weight)
@@ -170,7 +167,7 @@ class WeightBackwardOp(ConvolutionOp, ABC):
     y = result_def()
 
     def verify_types(self) -> None:
-        _require_floats([self.ct.type, self.x.type, self.y.type])
+        require_floats([self.ct.type, self.x.type, self.y.type])
         require_shape(self.ct.type, self.window.convolved(self.x.type, self.y.type), "ct")
 
     def vjp(self, ct: Value, y: Value, to_result: Value, x: Value) -> Cotangents:
@@ -322,102 +319,7 @@ _WEIGHT_BACKWARD: dict[int, type[WeightBackwardOp]] = {
 }
 
 
-@irdl_op_definition
-class ConvTranspose2dOp(ConvolutionOp):
-    """The transpose of a convolution as a layer of its own, with PyTorch's meaning.
-
-    x [N, C, H, W], weight [C, O / groups, KH, KW], bias [O], result [N, O, H', W'] with
-    H' = (H - 1) * stride - top - bottom + dilation * (KH - 1) + output_padding + 1; in
-    `layout = "NHWC"` x [N, H, W, C], weight [KH, KW, O / groups, C]. `output_padding` (0) is less
-    than the stride; the other attributes are those of nn.conv2d.
-    vjp: nn.conv2d of ct, grad.conv2d_weight_backward of x and ct, sum of ct over N, H, W
-    """
-
-    name = "nn.conv_transpose2d"
-    ATTRIBUTES: ClassVar[tuple[str, ...]] = (*SETTINGS, "output_padding")
-    DIMS: ClassVar[int] = 2
-
-    x = operand_def()
-    weight = operand_def()
-    bias = opt_operand_def()
-    y = result_def()
-
-    @classmethod
-    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        _require_floats(operands)
-        x, weight, *bias = operands
-        form = window(attributes, cls.DIMS)
-        shape = _transposed(form, x, weight, _output_padding(form, attributes))
-        _require_bias(bias, shape[form.channel_axis])
-        return [tensor(shape, element_of(x))]
-
-    def vjp(self, ct: Value, y: Value, x: Value, weight: Value, *bias: Value) -> Cotangents:
-        to_weight = self.weight_backward(x, ct, weight.type)
-        return [self.convolution(ct, weight), to_weight, *(self.bias_backward(ct) for _ in bias)]
-
-    def decompose(self, x: Value, weight: Value, *bias: Value) -> Value:
-        if not bias:
-            return self.input_backward(x, weight, self.y.type)
-        # in f32 for f16 and bf16: rounded once
-        wide_type = tensor(shape_of(self.y.type), widened(bias[0]).element)
-        image = self.input_backward(widened(x), widened(weight), wide_type)
-        line = [1] * (self.DIMS + 2)
-        line[self.window.channel_axis] = bias[0].shape[0]
-        repeated = BroadcastToOp.on(reshaped(widened(bias[0]), line), type=wide_type)
-        return narrowed(image + repeated, self.y.type)
-
-    def numpy(self, x: Any, weight: Any, bias: Any = None) -> Any:
-        form = self.window
-        y = _transposed_on_arrays(form, x, weight, shape_of(self.y.type))
-        if bias is None:
-            return y
-        line = [1] * (self.DIMS + 2)
-        line[form.channel_axis] = bias.size
-        return y + bias.reshape(line)
-
-
-def _output_padding(form: Window, attributes: Attributes) -> tuple[int, ...]:
-    """One number for each dimension, less than the stride."""
-    found = spatial_numbers(attributes, "output_padding", form.dims, 0, 0)
-    if any(p >= s for p, s in zip(found, form.stride, strict=True)):
-        raise VerifyException(
-            f"output_padding must be less than the stride, got {list(found)} and "
-            f"{list(form.stride)}"
-        )
-    return found
-
-
-def _transposed(
-    form: Window, x: Attribute, weight: Attribute, added: Sequence[int]
-) -> tuple[int, ...]:
-    """The result's shape; VerifyException where the operands do not fit."""
-    rank = form.dims + 2
-    if len(shape_of(x)) != rank or len(shape_of(weight)) != rank:
-        raise VerifyException(f"x and weight must have rank {rank}, got {x} and {weight}")
-    n, channels, *spatial = form.image(shape_of(x))
-    o, i, *kernel = form.weight(shape_of(weight))
-    if DYNAMIC not in (channels, o) and channels != o:
-        raise VerifyException(f"x must have {o} channels (those of weight), got {channels}")
-    if o != DYNAMIC and o % form.groups:
-        raise VerifyException(f"the channels of x must divide by groups, got {o} and {form.groups}")
-    if 0 in kernel:
-        raise VerifyException(f"the kernel must not be empty, got {weight}")
-    smallest = form.transposed_size(spatial, kernel)
-    unknown = [n == DYNAMIC or k == DYNAMIC for n, k in zip(spatial, kernel, strict=True)]
-    sizes = [
-        DYNAMIC if is_unknown else size + more
-        for is_unknown, size, more in zip(unknown, smallest, added, strict=True)
-    ]
-    if 0 in spatial:
-        raise VerifyException(f"x must have spatial extents >= 1, got {x}")
-    if any(size < 0 for size in sizes if size != DYNAMIC):
-        raise VerifyException(
-            f"padding must leave extents >= 0 of the result, got {extents_text(sizes)}"
-        )
-    return form.as_image(n, DYNAMIC if i == DYNAMIC else i * form.groups, sizes)
-
-
-NN_OPS: tuple[type[TensorOp], ...] = (Conv1dOp, Conv2dOp, Conv3dOp, ConvTranspose2dOp)
+NN_OPS: tuple[type[TensorOp], ...] = tuple(_FORWARD.values())
 GRAD_OPS: tuple[type[TensorOp], ...] = (
     *_INPUT_BACKWARD.values(),
     *_WEIGHT_BACKWARD.values(),

@@ -355,20 +355,24 @@ def _avg_pool(function: Function, rank: int) -> Function:
     return pool
 
 
-def _conv_transpose2d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, dilation: Any = 1, groups: int = 1, layout: str = "NCHW",
-) -> Any:  # fmt: skip
-    if layout != "NCHW":
-        x, weight = x.movedim(-1, 1), weight.movedim((-1, -2), (0, 1))
-    (top, left), (bottom, right) = _pairs(padding, 2)
-    y = F.conv_transpose2d(
-        x, weight, None, tuple(_listed(stride, 2)), 0, tuple(_listed(output_padding, 2)), groups,
-        tuple(_listed(dilation, 2)),
-    )  # fmt: skip
-    y = y[:, :, top : y.shape[2] - bottom, left : y.shape[3] - right]
-    y = y if bias is None else y + bias[:, None, None]
-    return y if layout == "NCHW" else y.movedim(1, -1)
+def _conv_transpose(function: Function, rank: int) -> Function:
+    def transposed(
+        x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+        output_padding: Any = 0, dilation: Any = 1, groups: int = 1, layout: str = "NCHW",
+    ) -> Any:  # fmt: skip
+        if layout != "NCHW":
+            x, weight = x.movedim(-1, 1), weight.movedim((-1, -2), (0, 1))
+        low, high = _pairs(padding, rank)
+        strides, added, steps = (
+            tuple(_listed(given, rank)) for given in (stride, output_padding, dilation)
+        )
+        y = function(x, weight, None, strides, 0, added, groups, steps)
+        ends = [n - cut for n, cut in zip(y.shape[2:], high, strict=True)]
+        y = y[(..., *(slice(*bounds) for bounds in zip(low, ends, strict=True)))]
+        y = y if bias is None else y + bias.reshape(-1, *[1] * rank)
+        return y if layout == "NCHW" else y.movedim(1, -1)
+
+    return transposed
 
 
 def _adaptive_avg_pool2d(x: Any, size: Any, layout: str = "NCHW") -> Any:
@@ -568,7 +572,8 @@ TORCH: dict[str, Function] = {
     "nn.conv1d": _conv(F.conv1d, 1),
     "nn.conv2d": _conv(F.conv2d, 2),
     "nn.conv3d": _conv(F.conv3d, 3),
-    "nn.conv_transpose2d": _conv_transpose2d,
+    **{f"nn.conv_transpose{d}d": _conv_transpose(getattr(F, f"conv_transpose{d}d"), d)
+       for d in (1, 2, 3)},
     "nn.max_pool1d": _max_pool(F.max_pool1d, 1),
     "nn.max_pool2d": _max_pool(F.max_pool2d, 2),
     "nn.max_pool3d": _max_pool(F.max_pool3d, 3),

@@ -234,6 +234,11 @@ def test_many_random_nests_stay_inside():
     assert in_subprocess("nests", "1000", "600").strip() == "{'ran': 600}"
 
 
+def test_narrow_writes_stay_inside():
+    """The last vector of a row with one lane, of bf16 and other truncated numbers."""
+    assert in_subprocess("narrow").strip() == "{'ran': 16}"
+
+
 def test_hostile_indices_stay_inside():
     """Any numbers as indices, keys, targets, labels: an error, or numbers."""
     assert "IndexOutOfRange" in in_subprocess("indices", "9")

@@ -3,6 +3,7 @@
 Run as a program, it runs hostile programs natively on such arrays, for test_memory_safety.py:
 
     python guarded_memory.py nests FIRST COUNT      # random loop nests that are proven to be safe
+    python guarded_memory.py narrow                 # writes of numbers that were made narrower
     python guarded_memory.py indices EVERY          # ops on tensors whose integers are any numbers
 """
 
@@ -179,6 +180,66 @@ def run_nests(first: int, count: int) -> dict[str, int]:
     return outcomes
 
 
+# Writes whose last vector has one lane, of numbers that a body has made narrower.
+
+EXTENTS = (1, 2, 3, 5, 9, 17, 33, 65)
+NARROWED = {
+    ("f32", "bf16"): "%n = arith.truncf %s : f32 to bf16",
+    ("f64", "f32"): "%n = arith.truncf %s : f64 to f32",
+    ("i32", "i8"): "%n = arith.trunci %s : i32 to i8",
+    ("i64", "i32"): "%n = arith.trunci %s : i64 to i32",
+}
+DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}
+
+
+def narrow_text(wide: str, narrow: str, stride: int) -> str:
+    """A function with a nest, and a result, for each extent: the elements above 3, `stride` apart.
+
+    Nests go over the extents again and again, with an outer dimension of 2.
+    """
+    kind = "f" if wide[0] == "f" else "i"
+    compared = f"cmpf ogt, %a, %c : {wide}" if kind == "f" else f"cmpi sgt, %a, %c : {wide}"
+    lines, results, arguments = list[str](), list[str](), list[str]()
+    for n in EXTENTS:
+        rows = abs(stride) * (n - 1) + 1
+        source, made = f"tensor<2x{n}x{wide}>", f"tensor<2x{rows}x{narrow}>"
+        arguments += [f"%x{n}: {source}", f"%y{n}: {made}"]
+        results.append(made)
+        start = rows - 1 if stride < 0 else 0
+        lines.append(
+            f"  %r{n} = loopnest.nest [2, {n}] (%a = %x{n}[d0, d1] : {source}) -> "
+            f"([d0, {stride} * d1 + {start}] init %y{n} : {made}) {{\n"
+            f"    %c = arith.constant 3{'.0' if kind == 'f' else ''} : {wide}\n"
+            f"    %b = arith.{compared}\n    %s = arith.select %b, %a, %c : {wide}\n"
+            f"    {NARROWED[wide, narrow]}\n    loopnest.yield %n : {narrow}\n  }}\n"
+        )
+    names = ", ".join(f"%r{n}" for n in EXTENTS)
+    types = ", ".join(results)
+    head = f"func.func @f({', '.join(arguments)}) -> ({types}) {{\n"
+    return f"{head}{''.join(lines)}  return {names} : {types}\n}}\n"
+
+
+def run_narrow() -> dict[str, int]:
+    """How many functions ran, with the values that NumPy has."""
+    count = 0
+    for wide, narrow in NARROWED:
+        for stride in (1, -1, 2, -3):
+            print(f"narrow {wide} {narrow} {stride}", file=sys.stderr, flush=True)
+            module = gradir.parse(narrow_text(wide, narrow, stride))
+            function = gradir.compile(module, "f", threads=1)
+            arrays, wanted = list[Array](), list[Array]()
+            for n, result in zip(EXTENTS, function.results, strict=True):
+                arrays.append(np.arange(2 * n).reshape(2, n).astype(DTYPES[wide]))
+                arrays.append(np.full(result.shape, 7, result.dtype))
+                wanted.append(arrays[-1].copy())
+                wanted[-1][:, ::stride] = np.maximum(arrays[-2], 3)
+            assert run_guarded(function, arrays) == "ran"
+            for found, expected in zip(function(*arrays), wanted, strict=True):
+                np.testing.assert_array_equal(found, expected)
+            count += 1
+    return {"ran": count}
+
+
 # Ops on tensors.
 
 HOSTILE = (-(2**63), 2**63 - 1, 2**62, 2**32 + 1, -(2**31), 10**6, -1, 0, 1, 7, 255)
@@ -223,5 +284,7 @@ if __name__ == "__main__":
     faulthandler.enable()
     if sys.argv[1] == "nests":
         print(run_nests(int(sys.argv[2]), int(sys.argv[3])))
+    elif sys.argv[1] == "narrow":
+        print(run_narrow())
     else:
         print(run_indices(int(sys.argv[2])))

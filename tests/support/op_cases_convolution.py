@@ -124,21 +124,23 @@ def _weight_backward(shape: tuple[int, ...]) -> Any:
 def _conv_transpose(
     x: Array, w: Array, *bias: Array, output_padding: Numbers = 0, **attributes: Any
 ) -> Array:
-    g = _Geometry(x.ndim - 2, **attributes)
+    dims = x.ndim - 2
+    g = _Geometry(dims, **attributes)
     x, w = g.image(x), g.weight(w)
-    more = [output_padding] * 2 if isinstance(output_padding, int) else output_padding
-    padding: Any = attributes.get("padding", 0)
-    padding = [padding] * 4 if isinstance(padding, int) else list(padding) * (4 // len(padding))
+    more = [output_padding] * dims if isinstance(output_padding, int) else output_padding
+    given: Any = attributes.get("padding", 0)
+    given = [given] if isinstance(given, int) else list(given)
+    padding = given * (2 * dims // len(given))
     sizes = [
-        (x.shape[d + 2] - 1) * g.stride[d] - padding[d] - padding[d + 2]
+        (x.shape[d + 2] - 1) * g.stride[d] - padding[d] - padding[d + dims]
         + g.dilation[d] * (w.shape[d + 2] - 1) + 1 + more[d]
-        for d in range(2)
+        for d in range(dims)
     ]  # fmt: skip
     y = np.zeros((x.shape[0], w.shape[1] * g.groups, *sizes))
     for at_y, at_w, at_x in g.products(y.shape, w.shape, x.shape):
         y[at_y] += x[at_x] * w[at_w]
     for one in bias:
-        y += one.reshape(-1, 1, 1)
+        y += one.reshape(-1, *[1] * dims)
     return g.image_back(y)
 
 
@@ -181,6 +183,11 @@ _TRANSPOSED: Rows = [
     ([(1, 4, 2, 3), (4, 1, 2, 2), (2,)], {"groups": 2, "stride": [2, 3], "output_padding": [0, 2]}),
     ([(1, 2, 3, 3), (2, 3, 2, 2), (3,)], {"layout": "NHWC", "stride": 2, "dilation": 2}),
     ([(0, 2, 3, 3), (2, 1, 2, 2)], {}),
+    ([(2, 3, 5), (3, 2, 4), (2,)], {"stride": 3, "padding": [1, 0], "output_padding": 2}),
+    ([(1, 4, 4), (4, 2, 3)], {"groups": 2, "dilation": 2, "layout": "NHWC"}),
+    ([(1, 1, 1), (1, 1, 1)], {}),
+    ([(1, 2, 2, 3, 2), (2, 2, 2, 1, 3), (2,)], {"stride": [1, 2, 2], "output_padding": [0, 1, 0]}),
+    ([(1, 2, 2, 2, 2), (2, 1, 2, 2, 2), (2,)], {"groups": 2, "padding": 1, "layout": "NHWC"}),
 ]
 
 
@@ -208,7 +215,8 @@ def _convolutions() -> Iterator[Case]:
 def _transposed() -> Iterator[Case]:
     for operands, attributes in _TRANSPOSED:
         placed = _in_layout(operands, attributes.get("layout"))
-        yield Case("nn.conv_transpose2d", placed, attributes, _conv_transpose)
+        name = f"nn.conv_transpose{len(operands[0]) - 2}d"
+        yield Case(name, placed, attributes, _conv_transpose)
 
 
 CASES: tuple[Case, ...] = (*_convolutions(), *_transposed())

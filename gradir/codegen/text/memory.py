@@ -39,7 +39,18 @@ def integers(values: Sequence[int], kind: str = "i32") -> str:
 
 def constant_mask(lanes: int, active: int) -> str:
     """The mask whose first `active` lanes are set."""
-    return "<" + ", ".join(f"i1 {int(lane < active)}" for lane in range(lanes)) + ">"
+    return _literal([lane < active for lane in range(lanes)])
+
+
+def _literal(flags: Sequence[bool]) -> str:
+    return "<" + ", ".join(f"i1 {int(flag)}" for flag in flags) + ">"
+
+
+def _flags(mask: str | None, lanes: int) -> list[bool] | None:
+    """The lanes of a constant mask; None of one that is computed."""
+    if mask is None:
+        return [True] * lanes
+    return [part.endswith("1") for part in mask[1:-1].split(", ")] if mask[0] == "<" else None
 
 
 class MemoryInstructions(Instructions):
@@ -91,12 +102,30 @@ class MemoryInstructions(Instructions):
         if mask is None:
             self.f.line(f"store {type_} {value}, ptr {pointer}, align {align}")
             return
+        flags = _flags(mask, lanes)
+        if flags is not None and sum(flags) <= 1:
+            self._store_lane(stored, lanes, pointer, value, flags)
+            return
         symbol = f"@llvm.masked.store.{mangled(stored, lanes)}.p0"
         masks = llvm_type("i1", lanes)
         self.needs.declarations.add(f"declare void {symbol}({type_}, ptr, {masks})")
         self.f.line(
             f"call void {symbol}({type_} {value}, ptr align {align} {pointer}, {masks} {mask})"
         )
+
+    def _store_lane(
+        self, stored: str, lanes: int, pointer: str, value: str, flags: Sequence[bool]
+    ) -> None:
+        """The one active lane, if there is one, by itself.
+
+        LLVM 22 makes a scalar store of a masked one of a constant lane, and for vectors that were
+        truncated, as bf16 and int8 are, writes an element of the wide type: past the buffer's end.
+        """
+        if not any(flags):
+            return
+        lane, type_ = flags.index(True), llvm_type(stored, lanes)
+        one = self.f.emit(f"extractelement {type_} {value}, i64 {lane}")
+        self.store(stored, 1, self.address(stored, pointer, lane), one)
 
     def load_strided(
         self, kind: str, lanes: int, pointer: str, stride: int, mask: str | None, other: str = "0"
@@ -167,7 +196,7 @@ class MemoryInstructions(Instructions):
         """Elements a few apart: masks leave out what lies between them."""
         stored = memory_kind(kind)
         value, type_ = self._to_memory(kind, lanes, value), llvm_type(stored, lanes)
-        masks = llvm_type("i1", lanes)
+        masks, flags = llvm_type("i1", lanes), _flags(mask, lanes)
         for part in range(stride):
             numbers = range(part * lanes, (part + 1) * lanes)
             order = integers([n // stride for n in numbers])
@@ -175,10 +204,13 @@ class MemoryInstructions(Instructions):
                 f"shufflevector {type_} {value}, {type_} poison, <{lanes} x i32> {order}"
             )
             places = [n // stride if n % stride == 0 else lanes for n in numbers]
-            inside = self.f.emit(
-                f"shufflevector {masks} {mask or 'splat (i1 true)'}, {masks} zeroinitializer, "
-                f"<{lanes} x i32> {integers(places)}"
-            )
+            if flags is None:
+                inside = self.f.emit(
+                    f"shufflevector {masks} {mask}, {masks} zeroinitializer, "
+                    f"<{lanes} x i32> {integers(places)}"
+                )
+            else:
+                inside = _literal([place < lanes and flags[place] for place in places])
             address = self.address(stored, pointer, part * lanes)
             self.store(stored, lanes, address, spread, inside)
 
@@ -235,7 +267,10 @@ class MemoryInstructions(Instructions):
         )
 
     def reverse_mask(self, lanes: int, mask: str | None) -> str | None:
-        return None if mask is None else self.reverse("i1", lanes, mask)
+        flags = _flags(mask, lanes)
+        if mask is None or flags is None:
+            return None if mask is None else self.reverse("i1", lanes, mask)
+        return _literal(flags[::-1])
 
     def lane_numbers(self, lanes: int, start: str, step: int = 1, kind: str = "i64") -> str:
         """The vector `start + step * lane` of a scalar start."""
@@ -245,7 +280,11 @@ class MemoryInstructions(Instructions):
         return self.binary("add", kind, lanes, self.splat(kind, lanes, start), steps)
 
     def first_lanes(self, lanes: int, active: str) -> str:
-        """The mask of the first `active` lanes (an i64 value, not negative)."""
+        """The mask of the first `active` lanes (an i64 value, not negative), never a constant.
+
+        An empty assembly text hides the number from LLVM: see `_store_lane`.
+        """
+        active = self.f.emit(f'call i64 asm "", "=r,0"(i64 {active})')
         few = self.f.emit(f"call i64 @llvm.umin.i64(i64 {active}, i64 {lanes})")
         self.needs.declarations.add("declare i64 @llvm.umin.i64(i64, i64)")
         short = self.cast("trunc", "i64", "i32", 1, few)

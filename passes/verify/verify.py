@@ -6,7 +6,7 @@ operation.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -15,7 +15,6 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import (
-    ConstantLike,
     IsolatedFromAbove,
     IsTerminator,
     NoTerminator,
@@ -25,15 +24,12 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import VerifyError, value_name
-from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import can_be, is_tensor, require_size
-from gradir.dialects.foreign.elements import verify_elements
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.derivative import DerivativeOp
-from gradir.passes.verify.attributes import verify_attributes, verify_float_types
-from gradir.passes.verify.control_flow import verify_flow
+from gradir.passes.verify.attributes import verify_attributes
 from gradir.passes.verify.custom_vjp import Declared, verify_custom_vjp
-from gradir.passes.verify.tensor_ops import verify_tensor
+from gradir.passes.verify.own_rules import check_once
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,6 @@ class _Traits:
     terminator: bool
     no_terminator: bool
     symbol: SymbolOpInterface | None
-    alone: bool
 
     @staticmethod
     def of(op: type[Operation]) -> _Traits:
@@ -82,18 +77,11 @@ class _Traits:
             op.has_trait(IsTerminator),
             op.has_trait(NoTerminator),
             op.get_trait(SymbolOpInterface),
-            # constants hold data
-            issubclass(op, TensorOp) and not op.has_trait(ConstantLike),
         )
 
 
 # The terminators of gradir's regions: these classes declare no parent.
 _YIELDS = ("grad.yield", "loopnest.yield")
-
-
-# Tensor ops that were right, by all that their rules read: types and attributes.
-_RIGHT: set[Hashable] = set()
-_MOST_RIGHT = 4096
 
 
 @dataclass
@@ -124,7 +112,7 @@ class _Verifier:
         self._check_sizes(op.results)
         if op.regions:
             yield self._regions(op)
-        _check_own_rules(op, self)
+        _check_rules(op, self)
         self.visible.update(op.results)
 
     def _regions(self, op: Operation) -> _Steps:
@@ -160,23 +148,8 @@ class _Verifier:
                 self._check_operands(op)
                 self._check_place(op)
                 self._check_sizes(op.results)
-                self._check_rules(op)
+                _check_rules(op, self)
                 self.visible.update(op.results)
-
-    def _check_rules(self, op: Operation) -> None:
-        """Check an op without regions; of equal tensor ops, the first."""
-        if not self.traits_of(op).alone:
-            _check_own_rules(op, self)
-            return
-        facts = (
-            type(op), op.operand_types, op.result_types,
-            tuple(op.properties.items()), tuple(op.attributes.items()),
-        )  # fmt: skip
-        if facts not in _RIGHT:
-            _check_own_rules(op, self)
-            if len(_RIGHT) >= _MOST_RIGHT:
-                _RIGHT.clear()
-            _RIGHT.add(facts)
 
     def _leave(self, block: Block) -> None:
         self.visible.difference_update(block.args)
@@ -284,35 +257,18 @@ def _children(op: Operation) -> Iterator[Operation]:
             yield from block.ops
 
 
-def _check_own_rules(op: Operation, around: _Verifier) -> None:
-    """Check the attributes, constraints, traits and `verify_` of `op`."""
-    verify_attributes(op)
+def _check_rules(op: Operation, around: _Verifier) -> None:
+    """Check the rules of `op`, and those that read the symbols around it."""
     if isinstance(op, CallOp):
         # xDSL's own check searches the module, once per call
+        verify_attributes(op)
         _check_call(op, around.symbols)
         return
     if isinstance(op, DerivativeOp):
         _check_derivative(op, around.symbols)
-    try:
-        verify_flow(op)
-        verify_tensor(op)
-        op.verify_()
-        verify_elements(op)
-    except VerifyError:
-        raise
-    except VerifyException as error:
-        raise VerifyError(_with_name(op, str(error).strip()), op) from error
-    except Exception as error:
-        # an accessor fails on an operation of the wrong form
-        text = f"malformed operation, {type(error).__name__}: {error}"
-        raise VerifyError(_with_name(op, text), op) from error
-    verify_float_types(op)
+    check_once(op)
     if isinstance(op, CustomVjpOp):
         verify_custom_vjp(op, around.symbols, around.declared)
-
-
-def _with_name(op: Operation, message: str) -> str:
-    return message if message.startswith(op.name) else f"{op.name}: {message}"
 
 
 def _callee(op: CallOp | DerivativeOp, symbols: dict[str, Operation]) -> FuncOp:

@@ -47,12 +47,17 @@ def functions_of(ops: Iterable[type[TensorOp]], module: str) -> dict[str, Callab
 def function_of(op: type[TensorOp], module: str) -> Callable[..., Any]:
     """The function that applies an op to traced arrays."""
     signature = signature_of(op)
+    names = list(signature.parameters)
+    least = sum(p.default is Parameter.empty for p in signature.parameters.values())
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and least <= len(args) <= len(names):
+            # as below, sooner
+            return apply(op, dict(zip(names, args, strict=False)))
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            wrong = unknown_argument(op.name, kwargs, list(signature.parameters))
+            wrong = unknown_argument(op.name, kwargs, names)
             raise refusal(wrong or f"{op.name}: {error}") from None
         return apply(op, bound.arguments)
 

@@ -126,5 +126,15 @@ def broadcast(op: type[TensorOp], values: Sequence[object]) -> tuple[list[Tracer
     """Operands of one element type and one shape, and that type."""
     operands = [operand(v) for v in values]
     common = common_element(op, operands)
+    if _are_alike(operands, common.element):
+        return operands, common
     shape = common_shape(op.name, operands)
     return [spread(o, shape, common.element) for o in operands], common
+
+
+def _are_alike(operands: Sequence[Any], kind: Attribute) -> bool:
+    """Whether all are traced arrays of one type, with elements of `kind`."""
+    first = operands[0]
+    return all(
+        isinstance(o, Tracer) and o.type == first.type and element(o) == kind for o in operands
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from threading import local
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.creation import ConstantOp, FullOp, numpy_dtype
 from gradir.dialects.base.attributes import Plain, attribute
+from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import VerifyError
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import AnyTensor, element_of, is_bool, is_float, tensor
@@ -32,6 +33,11 @@ from gradir.frontends.tracing.spec import element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer, registered
 from gradir.frontends.tracing.values import Known
 from gradir.passes.analysis.regions import MAX_REGION_DEPTH
+
+if TYPE_CHECKING:
+    from gradir.passes.verify.own_rules import check_once
+else:
+    check_once = deferred("gradir.passes.verify.own_rules", "check_once")
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -61,10 +67,7 @@ class Trace:
         """
         op.location = location()
         if isinstance(op, TensorOp):
-            try:
-                op.verify_()
-            except VerifyException as error:
-                raise VerifyError(str(error), op) from None
+            check_once(op)
         self.blocks[-1].add_op(op)
         return op
 

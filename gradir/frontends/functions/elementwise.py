@@ -8,23 +8,20 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import f64, i64
+from xdsl.dialects.builtin import f64
 
-from gradir.dialects.base.shapes import is_bool, is_float
+from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions.arguments import floating, number
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, result_element
 from gradir.frontends.functions.reductions import all as _all
-from gradir.frontends.functions.reductions import sum
 from gradir.frontends.functions.sugar import (
     pow,
     where,
 )
 from gradir.frontends.functions.views import (
     broadcast_to,
-    expand_dims,
 )
-from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
 
@@ -83,6 +80,10 @@ def divmod(x1: Any, x2: Any) -> tuple[Tracer, Tracer]:
 
 def fmod(x1: Any, x2: Any) -> Tracer:
     """The remainder with the sign of x1.   vjp: ct, -ct * trunc(x1 / x2)"""
+    if not any(map(_is_floating, (x1, x2))):
+        rest: Any = op.remainder(x1, x2)
+        is_of_x2 = op.logical_and(op.not_equal(rest, 0), op.less(rest, 0) ^ op.less(x1, 0))
+        return where(is_of_x2, rest - x2, rest)
     x: Any = lifted(x1)
     size = op.abs(x2)
     return where(op.less(x, 0), -op.remainder(-x, size), op.remainder(x, size))
@@ -283,38 +284,6 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     return _all(op.equal(x, y))
 
 
-# Bits of integers.
-
-
-def _shift(name: str, shifted: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def shift(x1: Any, x2: Any) -> Tracer:
-        if _is_floating(x1) or _is_floating(x2):
-            raise refusal(f"{name}: expected integers, got {lifted(x1)!r} and {lifted(x2)!r}")
-        return shifted(x1, x2)
-
-    shift.__name__ = name
-    shift.__doc__ = f"The bits of x1 moved by x2 places to the {name.partition('_')[0]}."
-    return shift
-
-
-def _power_of_two(like: Any, exponent: Any) -> Any:
-    kind = result_element([lifted(like), lifted(exponent)])[0]
-    kind = i64 if is_bool(kind) else kind
-    return pow(converted(2, kind), converted(lifted(exponent), kind))
-
-
-left_shift = _shift("left_shift", lambda x, n: op.multiply(x, _power_of_two(x, n)))
-right_shift = _shift("right_shift", lambda x, n: op.floor_divide(x, _power_of_two(x, n)))
-
-
-def bitwise_count(x: Any) -> Tracer:
-    """The number of ones in the binary digits of |x|; uint8."""
-    value: Any = op.abs(converted(lifted(x), i64))
-    digits = op.floor_divide(expand_dims(value, value.ndim), 2 ** np.arange(63, dtype=np.int64))
-    count = sum(op.remainder(digits, 2), -1)
-    return where(op.less(value, 0), 1, count).astype("uint8")
-
-
 def real_if_close(a: Any, tol: float = 100) -> Tracer:
     """x."""
     return lifted(a)
@@ -324,5 +293,5 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     floor, ceil, trunc, rint, round, modf, divmod, fmod, fabs, signbit, isposinf, isneginf, isreal,
     iscomplex, imag, real, conjugate, angle, nan_to_num, heaviside, cbrt, float_power, logaddexp2,
     ldexp, deg2rad, rad2deg, sinc, fmax, fmin, isclose, allclose, array_equal, array_equiv,
-    left_shift, right_shift, bitwise_count, real_if_close,
+    real_if_close,
 )  # fmt: skip

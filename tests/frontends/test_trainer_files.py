@@ -172,7 +172,7 @@ def test_files_that_are_no_checkpoint(tmp_path: Path, kind: str) -> None:
     [
         ("params['table']", np.ones(7, np.float32), r"is float32\[7\], and the trainer.s is"),
         ("params['table']", np.ones(6), r"is float64\[6\], and the trainer's is float32\[6\]"),
-        ("params['table']", np.ones(6, np.uint16), r"is U16\[6\], and the trainer's is"),
+        ("params['table']", np.ones(6, np.complex64), r"is C64\[6\], and the trainer's is"),
         ("params['b'][0]", None, r"has no array params\['b'\]\[0\]"),
         ("state[1]", np.ones(2), r"has an array state\[1\], which the trainer does not have"),
         ("history.steps", None, "history.steps is missing"),

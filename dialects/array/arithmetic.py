@@ -16,7 +16,7 @@ from gradir.dialects.base import extrema
 from gradir.dialects.base.attributes import Attributes, Types, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import byte_size, element_of, is_float
+from gradir.dialects.base.shapes import byte_size, element_of, is_float, is_unsigned
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import gated, zero_or_nan
@@ -63,7 +63,7 @@ class PowOp(BinaryOp):
         if is_float(element):
             return b.power(x, y)
         bits = 8 * byte_size(element)
-        return b.integer_power(x, y, bits if b.is_unsigned(element) else bits - 1)
+        return b.integer_power(x, y, bits if is_unsigned(element) else bits - 1)
 
     def numpy(self, x: Any, y: Any) -> Any:
         if x.dtype.kind == "f":

@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
-from gradir.dialects.base.shapes import compatible, element_of, is_bool, is_float, shape_of, tensor
+from gradir.dialects.base.shapes import compatible, element_of, is_float, shape_of, tensor
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import (
@@ -22,7 +22,6 @@ from gradir.dialects.building.kinds import (
     require_elements,
     require_equal_types,
 )
-from gradir.dialects.loopnest.loopnest import scalar_type
 
 # Comparisons.
 
@@ -157,57 +156,6 @@ class LogicalNotOp(UnaryOp):
         return b.logical_not(x)
 
 
-class _BitwiseOp(ElementwiseOp):
-    """On the bits of integers, or on bools."""
-
-    INACTIVE: ClassVar[bool] = True
-    SAME_TYPE: ClassVar[bool] = True
-
-    lhs = operand_def()
-    rhs = operand_def()
-    y = result_def()
-
-    @classmethod
-    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_equal_types(operands)
-        if is_float(element_of(operands[0])):
-            raise VerifyException(f"elements must be integer or i1, got {operands[0]}")
-        return [operands[0]]
-
-
-@irdl_op_definition
-class BitwiseAndOp(_BitwiseOp):
-    """The bits set in both."""
-
-    name = "array.bitwise_and"
-    NUMPY: ClassVar[str] = "bitwise_and"
-
-    def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.logical_and(x, y)
-
-
-@irdl_op_definition
-class BitwiseOrOp(_BitwiseOp):
-    """The bits set in one or both."""
-
-    name = "array.bitwise_or"
-    NUMPY: ClassVar[str] = "bitwise_or"
-
-    def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.logical_or(x, y)
-
-
-@irdl_op_definition
-class BitwiseXorOp(_BitwiseOp):
-    """The bits set in one, not in both."""
-
-    name = "array.bitwise_xor"
-    NUMPY: ClassVar[str] = "bitwise_xor"
-
-    def body(self, x: Scalar, y: Scalar) -> Scalar:
-        return b.logical_xor(x, y)
-
-
 # Kinds of numbers.
 
 
@@ -325,11 +273,8 @@ class AstypeOp(ElementwiseOp):
         return [AstypeOp.on(ct, type=x.type) if is_float(x.element) else None]
 
     def body(self, x: Scalar) -> Scalar:
-        source, target = element_of(self.x.type), element_of(self.y.type)
-        if is_bool(target):
-            return x.not_equal(0)
-        # at once: by way of the compute type it would round, or saturate, twice
-        return b.cast(x, scalar_type(target), b.is_unsigned(source), b.is_unsigned(target))
+        # at once: by way of the compute type it would round twice
+        return b.cast(x, element_of(self.y.type))
 
     def numpy(self, x: Any) -> Any:
         return x  # the interpreter casts to the result type
@@ -349,9 +294,6 @@ OPS: tuple[type[TensorOp], ...] = (
     LogicalOrOp,
     LogicalXorOp,
     LogicalNotOp,
-    BitwiseAndOp,
-    BitwiseOrOp,
-    BitwiseXorOp,
     IsnanOp,
     IsinfOp,
     IsfiniteOp,

@@ -42,7 +42,10 @@ class CreationOp(TensorOp):
 
 @irdl_op_definition
 class FullOp(CreationOp):
-    """Every element is `value`, rounded to the element type."""
+    """Every element is `value`, rounded to the element type.
+
+    Of ui64 a number from 2**63 on has its type: `value = 9223372036854775808 : ui64`.
+    """
 
     name = "array.full"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("value",)

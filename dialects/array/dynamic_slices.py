@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.indexing import signed_place
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -57,7 +57,7 @@ def _places(
     for d, (start, element, m, n) in enumerate(kinds):
         at = b.index(start, d)
         if m != n:
-            wide = b.cast(start, i64, b.is_unsigned(element))
+            wide = signed_place(start, element)
             last = b.constant(wide, n - m)
             at = b.minimum(b.maximum(wide, b.constant(wide, 0)), last) + at
         places.append(at)

@@ -29,12 +29,15 @@ from gradir.dialects.base.shapes import (
     normalize_axis,
     shape_of,
     tensor,
+    ui64,
 )
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.building.nests import Read, add_at, nest
 from gradir.dialects.loopnest.loopnest import Output
+
+_LARGEST = (1 << 63) - 1
 
 
 class IndexingOp(TensorOp):
@@ -61,13 +64,26 @@ class IndexingOp(TensorOp):
         unless `from_start`."""
         if bound == 0:
             return b.index(at, 0)  # never run: an empty axis has no index
-        wide = b.cast(at, i64, b.is_unsigned(element_of(self.operands[self.INDICES].type)))
+        wide = signed_place(at, element_of(self.operands[self.INDICES].type))
         return b.check_index(wide, bound, self.message, from_start)
+
+
+def signed_place(at: Scalar, element: Attribute) -> Scalar:
+    """A loaded integer as i64; unsigned ones of 2**63 or more are 2**63 - 1, out of range too."""
+    read = b.to_compute(at, element)
+    if element == ui64:
+        read = b.minimum(read, b.constant(read, _LARGEST))
+    return b.cast(read, i64)
+
+
+def signed_places(indices: Any) -> Any:
+    """`signed_place` of the elements of a NumPy array."""
+    return (np.minimum(indices, _LARGEST) if indices.dtype == "uint64" else indices).astype("int64")
 
 
 def wrapped(indices: Any, bound: int, from_start: bool = False) -> Any:
     """NumPy indices as ones in [0, bound); IndexError at the first out of range."""
-    wide: Any = indices.astype("int64")
+    wide: Any = signed_places(indices)
     outside = wide[(wide < (0 if from_start else -bound)) | (wide >= bound)]
     if outside.size:
         raise IndexError(f"index {outside[0]} is out of range for a size of {bound}")

@@ -12,10 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, f64, i32, i64
+from xdsl.dialects.builtin import IntegerType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
+from gradir.dialects.base.shapes import (
+    byte_size,
+    element_of,
+    is_float,
+    is_unsigned,
+    shape_of,
+    tensor,
+)
 from gradir.dialects.base.value import Emitter, Scalar
 from gradir.dialects.building import body as b
 from gradir.dialects.building.programs import ElementView, ScalarProgram, forall
@@ -49,7 +56,7 @@ class RowSort:
         rows, extent = shape_of(self.type)
         most = max(FEW_GROUPS, min(MOST_GROUPS, GROUPED_ELEMENTS // max(extent, 1)))
         groups = max(1, min(rows, most))
-        wide = element_of(self.type) in (i64, f64)
+        wide = byte_size(element_of(self.type)) == 8
         key, place = (i64 if wide else i32), (i32 if extent < 1 << 31 else i64)
         program = _Sorting(self, groups, key)
         outputs = [tensor([rows, self.count], element_of(self.type))] if self.values else []
@@ -79,6 +86,8 @@ class _Sorting:
         self.element = element_of(wanted.type)
         self.key = key
         self.bits = key.width.data
+        # such a number has the sign bit of its key for its highest one
+        self.is_unsigned = is_unsigned(self.element) and 8 * byte_size(self.element) == self.bits
         self.digit_bits = LONG_DIGIT_BITS if self.extent in LONG_ROWS else DIGIT_BITS
         self.digits = 1 << self.digit_bits
         self.passes = -(-self.bits // self.digit_bits)
@@ -144,13 +153,14 @@ class _Sorting:
             key = b.logical_xor(bits, self.sign_of(bits))
             key = b.select(b.unordered(x, x), self.number((1 << self.bits - 1) - 1), key)
         key = b.cast(key, self.key)
+        key = self.flipped(key) if self.is_unsigned else key
         return b.logical_xor(key, self.number(-1)) if self.wanted.descending else key
 
     def value(self, key: Scalar) -> Scalar:
         """The element of a key."""
         key = b.logical_xor(key, self.number(-1)) if self.wanted.descending else key
         if not is_float(self.x.compute):
-            return b.cast(key, self.x.compute)
+            return b.cast(self.flipped(key) if self.is_unsigned else key, self.x.compute)
         bits = b.logical_xor(key, self.sign_of(key))
         return bits.emit(arith.BitcastOp(bits.ssa, self.x.compute))
 

@@ -25,6 +25,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.lazy_numpy import np
+from gradir.dialects.base.shapes import ui64
 
 Attributes = Mapping[str, Attribute]
 Types = Sequence[Attribute]
@@ -32,14 +33,14 @@ Plain = bool | int | float | str | Sequence[int] | Attribute
 
 
 def attribute(value: Plain) -> Attribute:
-    """The attribute for a Python value: i64, f64, bool, string, or an array of i64."""
+    """The attribute for a Python value: i64 (ui64 from 2**63 on), f64, bool, string, i64 array."""
     match value:
         case Attribute():
             return value
         case bool():
             return BoolAttr.from_bool(value)
         case int():
-            return IntegerAttr(value, i64)
+            return IntegerAttr(value, i64 if value < 1 << 63 else ui64)
         case float():
             return FloatAttr(value, f64)
         case str():

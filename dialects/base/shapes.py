@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     f64,
     i1,
     i8,
+    i16,
     i32,
     i64,
 )
@@ -33,10 +34,9 @@ from xdsl.utils.exceptions import VerifyException
 DYNAMIC = DYNAMIC_INDEX
 AnyTensor = TensorType[Attribute]
 
-ui8 = IntegerType(8, Signedness.UNSIGNED)
+ui8, ui16, ui32, ui64 = (IntegerType(n, Signedness.UNSIGNED) for n in (8, 16, 32, 64))
 _FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
 FLOAT_NAMES = "f64, f32, f16 or bf16"
-_INTEGERS = (i64, i32, i8, ui8)
 
 # The name of each element type in NumPy (bfloat16 is ml_dtypes').
 NUMPY_NAMES: dict[Attribute, str] = {
@@ -46,11 +46,15 @@ NUMPY_NAMES: dict[Attribute, str] = {
     bf16: "bfloat16",
     i64: "int64",
     i32: "int32",
+    i16: "int16",
     i8: "int8",
+    ui64: "uint64",
+    ui32: "uint32",
+    ui16: "uint16",
     ui8: "uint8",
     i1: "bool",
 }
-
+_INTEGERS = frozenset(e for e, name in NUMPY_NAMES.items() if "int" in name)
 
 MAX_BYTES = 1 << 62
 """The bound of tensor sizes in bytes: sizes and offsets never overflow 64 bits."""
@@ -64,8 +68,14 @@ def is_float(element: Attribute) -> TypeGuard[AnyFloat]:
 
 
 def is_integer(element: Attribute) -> bool:
-    """i64, i32, i8 or ui8; not bool."""
+    """Of 8 to 64 bits, signed (i8) or unsigned (ui8); not bool."""
     return element in _INTEGERS
+
+
+def is_unsigned(element: Attribute) -> bool:
+    """Whether an element is an unsigned integer; bool is none."""
+    integer = as_integer_type(element)
+    return integer is not None and integer.signedness.data == Signedness.UNSIGNED
 
 
 def is_bool(element: Attribute) -> bool:

@@ -192,6 +192,12 @@ class Scalar(Value):
         return self.ssa.type
 
 
+class Unsigned(Scalar):
+    """An integer that is read as unsigned; arith's types do not say so, its ops do."""
+
+    __slots__ = ()
+
+
 class Elements(Scalar):
     """A tensor as a scalar: operators emit elementwise arith ops on tensors."""
 

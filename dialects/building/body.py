@@ -1,7 +1,8 @@
 """Scalar functions for the bodies of loop nests: each appends arith, math or loopnest ops.
 
 An op class writes its meaning on one element with these: `b.exp(x) / (1 + b.exp(x))`. Elements of
-f16 and bf16 are computed in f32, those of ui8 in i32 (`to_compute`), and rounded once at the end.
+f16 and bf16 are computed in f32 (`to_compute`) and rounded once at the end. Integers have arith's
+signless types; those of unsigned elements are `Unsigned` scalars, on which the ops are unsigned.
 """
 
 from __future__ import annotations
@@ -17,28 +18,41 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
-    Signedness,
     f32,
     i1,
-    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from gradir.dialects.base.elementwise_arith import comparison, made
 from gradir.dialects.base.rounding import rounded
-from gradir.dialects.base.shapes import as_integer_type, is_float
-from gradir.dialects.base.value import Scalar
+from gradir.dialects.base.shapes import as_integer_type, is_float, is_unsigned
+from gradir.dialects.base.value import Scalar, Unsigned
 from gradir.dialects.loopnest import loopnest, special
 
 
 def constant(like: Scalar, number: float) -> Scalar:
     """`number` in the type of `like`."""
-    return literal(like, number, like.type)
+    made = literal(like, number, like.type)
+    return _as_unsigned(made) if isinstance(like, Unsigned) else made
+
+
+def _full(like: Scalar, number: float, type_: Attribute) -> Scalar:
+    del type_
+    return constant(like, number)
+
+
+def _as_unsigned(x: Scalar) -> Unsigned:
+    return Unsigned(x.ssa, x.emitter)
+
+
+def _plain(x: Scalar) -> Scalar:
+    """A scalar to emit at that is not read as unsigned."""
+    return Scalar(x.ssa, x.emitter) if isinstance(x, Unsigned) else x
 
 
 def literal(near: Scalar, number: float, type_: Attribute) -> Scalar:
-    """`number` in a given type, emitted beside `near`."""
+    """`number` in a given scalar type, emitted beside `near`."""
     if is_float(type_):
         value: Attribute = FloatAttr(rounded(number, type_), type_)  # pyright: ignore[reportArgumentType,reportCallIssue]
     else:
@@ -48,14 +62,23 @@ def literal(near: Scalar, number: float, type_: Attribute) -> Scalar:
             if integer is None
             else IntegerAttr(int(number), integer, truncate_bits=True)
         )
-    return near.constant(value)
+    return _plain(near).constant(value)
 
 
-def _by_type(on_float: Callable[..., Any], on_integer: Callable[..., Any] | None):
+Make = Callable[..., Operation]
+
+
+def _by_type(on_float: Make, on_integer: Make | None, on_unsigned: Make | None):
+    """The op for floats, integers or unsigned integers: one unsigned operand makes it unsigned."""
+
     def function(*operands: Scalar) -> Scalar:
-        make = on_float if is_float(operands[0].type) else on_integer
+        if is_float(operands[0].type):
+            near, make = _plain(operands[0]), on_float
+        else:
+            near = next((o for o in operands if isinstance(o, Unsigned)), operands[0])
+            make = on_unsigned if isinstance(near, Unsigned) else on_integer
         assert make is not None, f"no meaning on {operands[0].type}"
-        return operands[0].emit(make(*(o.ssa for o in operands)))
+        return near.emit(make(*(o.ssa for o in operands)))
 
     return function
 
@@ -79,18 +102,31 @@ def _quickly(op_class: type[IRDLOperation]) -> Callable[..., Operation]:
     return make
 
 
-def _same_type(on_float: type[IRDLOperation], on_integer: type[IRDLOperation] | None):
-    return _by_type(_quickly(on_float), None if on_integer is None else _quickly(on_integer))
+def _same_type(
+    on_float: type[IRDLOperation],
+    on_integer: type[IRDLOperation] | None,
+    on_unsigned: type[IRDLOperation] | None = None,
+):
+    """An op by type; that of unsigned integers is that of integers where none is given."""
+    classes = on_integer, on_unsigned or on_integer
+    return _by_type(_quickly(on_float), *(None if c is None else _quickly(c) for c in classes))
 
 
-def _compare(float_predicate: str, integer_predicate: str):
-    def floats(x: SSAValue, y: SSAValue) -> Operation:
-        return comparison(arith.CmpfOp, x, y, float_predicate)
+def _compare(float_predicate: str, integer_predicate: str, unsigned_predicate: str = ""):
+    def make(op: type[arith.CmpfOp | arith.CmpiOp], predicate: str) -> Make:
+        def made(x: SSAValue, y: SSAValue) -> Operation:
+            return comparison(op, x, y, predicate)
 
-    def integers(x: SSAValue, y: SSAValue) -> Operation:
-        return comparison(arith.CmpiOp, x, y, integer_predicate)
+        return made
 
-    return _by_type(floats, integers)
+    predicates = integer_predicate, unsigned_predicate or integer_predicate
+    on_integers = (make(arith.CmpiOp, p) for p in predicates)
+    function = _by_type(make(arith.CmpfOp, float_predicate), *on_integers)
+
+    def compare(x: Scalar, y: Scalar) -> Scalar:
+        return _plain(function(x, y))
+
+    return compare
 
 
 def _negate(x: Scalar) -> Scalar:
@@ -100,17 +136,17 @@ def _negate(x: Scalar) -> Scalar:
 add = _same_type(arith.AddfOp, arith.AddiOp)
 subtract = _same_type(arith.SubfOp, arith.SubiOp)
 multiply = _same_type(arith.MulfOp, arith.MuliOp)
-divide = _same_type(arith.DivfOp, arith.FloorDivSIOp)
-maximum = _same_type(arith.MaximumfOp, arith.MaxSIOp)
-minimum = _same_type(arith.MinimumfOp, arith.MinSIOp)
-less = _compare("olt", "slt")
-less_equal = _compare("ole", "sle")
-greater = _compare("ogt", "sgt")
-greater_equal = _compare("oge", "sge")
+divide = _same_type(arith.DivfOp, arith.FloorDivSIOp, arith.DivUIOp)
+maximum = _same_type(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp)
+minimum = _same_type(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp)
+less = _compare("olt", "slt", "ult")
+less_equal = _compare("ole", "sle", "ule")
+greater = _compare("ogt", "sgt", "ugt")
+greater_equal = _compare("oge", "sge", "uge")
 equal = _compare("oeq", "eq")
 not_equal = _compare("une", "ne")
 unordered = _compare("uno", "ne")
-absolute = _same_type(math.AbsFOp, math.AbsIOp)
+_absolute = _same_type(math.AbsFOp, math.AbsIOp)
 exp = _same_type(math.ExpOp, None)
 exp2 = _same_type(math.Exp2Op, None)
 expm1 = _same_type(math.ExpM1Op, None)
@@ -137,7 +173,7 @@ erf = _same_type(math.ErfOp, None)
 erfc = _same_type(special.ErfcOp, None)
 power = _same_type(math.PowFOp, None)
 # with the sign of the dividend
-truncated_remainder = _same_type(special.RemainderOp, arith.RemSIOp)
+truncated_remainder = _same_type(special.RemainderOp, arith.RemSIOp, arith.RemUIOp)
 floor = _same_type(math.FloorOp, None)
 ceil = _same_type(math.CeilOp, None)
 trunc = _same_type(math.TruncOp, None)
@@ -147,6 +183,11 @@ fma = _same_type(math.FmaOp, None)
 logical_and = _same_type(arith.AndIOp, arith.AndIOp)
 logical_or = _same_type(arith.OrIOp, arith.OrIOp)
 logical_xor = _same_type(arith.XOrIOp, arith.XOrIOp)
+
+
+def absolute(x: Scalar) -> Scalar:
+    """|x|; of an unsigned integer x itself."""
+    return x if isinstance(x, Unsigned) else _absolute(x)
 
 
 def logical_not(x: Scalar) -> Scalar:
@@ -171,6 +212,8 @@ def integer_power(x: Scalar, y: Scalar, bits: int) -> Scalar:
         taken = not_equal(logical_and(y, constant(y, 1 << k)), zero)
         result = select(taken, result * square, result)
         square = square * square
+    if isinstance(y, Unsigned):
+        return result
     # of 1 and -1 the last bit of the exponent decides, whatever its sign
     is_fraction = logical_and(y < zero, not_equal(absolute(x), one))
     return select(is_fraction, zero, result)
@@ -184,6 +227,8 @@ def _rest(x: Scalar, y: Scalar, zero: Scalar) -> tuple[Scalar, Scalar]:
 
 def floor_remainder(x: Scalar, y: Scalar) -> Scalar:
     """x - y * floor(x / y), with the sign of y; integers give 0 where y is 0."""
+    if isinstance(x, Unsigned):
+        return truncated_remainder(x, y)
     zero = constant(x, 0)
     rest, wrong = _rest(x, y, zero)
     if not is_float(x.type):
@@ -211,11 +256,12 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
 
 def select(condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
     """x where the condition is true, else y."""
-    return x.emit(made(arith.SelectOp, [condition.ssa, x.ssa, y.ssa], x.ssa.type))
+    near = y if isinstance(y, Unsigned) else x
+    return near.emit(made(arith.SelectOp, [condition.ssa, x.ssa, y.ssa], x.ssa.type))
 
 
 Scalar.OPERATORS.update(
-    full=literal,
+    full=_full,
     add=add,
     subtract=subtract,
     multiply=multiply,
@@ -247,24 +293,27 @@ def check_index(x: Scalar, bound: int, message: str, from_start: bool = False) -
     return x.emit(loopnest.CheckIndexOp(x.ssa, bound, message, from_start))
 
 
-def cast(x: Scalar, target: Attribute, unsigned: bool = False, to_unsigned: bool = False) -> Scalar:
-    """x converted to another scalar type; to i1 by comparing with 0.
+def cast(x: Scalar, target: Attribute) -> Scalar:
+    """x converted to an element type; to i1 by comparing with 0, to ui8 as an unsigned number.
 
-    `unsigned`: x is read as unsigned; `to_unsigned`: a float saturates to the unsigned range.
+    Floats become integers towards 0 and saturate, nan is 0; integers wrap.
     """
+    type_ = loopnest.scalar_type(target)
+    made = _plain(x if x.type == type_ else _converted(x, type_, is_unsigned(target)))
+    return _as_unsigned(made) if is_unsigned(target) else made
+
+
+def _converted(x: Scalar, target: Attribute, to_unsigned: bool) -> Scalar:
     source = x.type
-    if source == target:
-        return x
     if target == i1:
         return x.not_equal(0)
     if is_float(source) and is_float(target):
         return _resize_float(x, target)
     if is_float(source):
-        to_integer = arith.FPToUIOp if to_unsigned else arith.FPToSIOp
-        return _convert(to_integer, x, target)
+        return _convert(arith.FPToUIOp if to_unsigned else arith.FPToSIOp, x, target)
+    unsigned = isinstance(x, Unsigned) or source == i1
     if is_float(target):
-        to_float = arith.UIToFPOp if unsigned or source == i1 else arith.SIToFPOp
-        return _convert(to_float, x, target)
+        return _convert(arith.UIToFPOp if unsigned else arith.SIToFPOp, x, target)
     return _resize_integer(x, target, unsigned)
 
 
@@ -283,35 +332,28 @@ def _resize_float(x: Scalar, target: Attribute) -> Scalar:
 
 
 def _resize_integer(x: Scalar, target: Attribute, unsigned: bool) -> Scalar:
-    source = x.type
-    width, wanted = as_integer_type(source), as_integer_type(target)
+    width, wanted = as_integer_type(x.type), as_integer_type(target)
     assert width is not None and wanted is not None
     if width.width.data > wanted.width.data:
         return _convert(arith.TruncIOp, x, wanted)
-    extend = arith.ExtUIOp if unsigned or source == i1 else arith.ExtSIOp
-    return _convert(extend, x, wanted)
+    return _convert(arith.ExtUIOp if unsigned else arith.ExtSIOp, x, wanted)
 
 
 def compute_type(element: Attribute) -> Attribute:
-    """The type of a tensor's elements in bodies."""
+    """The scalar type of a tensor's elements in bodies."""
     if isinstance(element, Float16Type | BFloat16Type):
         return f32
-    return i32 if is_unsigned(element) else element
+    return loopnest.scalar_type(element)
 
 
 def to_compute(x: Scalar, element: Attribute) -> Scalar:
-    """An element of a tensor, converted to its compute type."""
-    return cast(x, compute_type(element), is_unsigned(element))
+    """An element of a tensor, as it was loaded, converted to its compute type."""
+    return _as_unsigned(x) if is_unsigned(element) else cast(x, compute_type(element))
 
 
 def from_compute(x: Scalar, element: Attribute) -> Scalar:
     """A computed value rounded to the element type of a tensor."""
-    return cast(x, loopnest.scalar_type(element))
-
-
-def is_unsigned(element: Attribute) -> bool:
-    integer = as_integer_type(element)
-    return integer is not None and integer.signedness.data == Signedness.UNSIGNED
+    return cast(x, element)
 
 
 # Ops of a body that cost next to nothing: accesses and constants are folded.

@@ -24,9 +24,9 @@ from gradir.dialects.base.shapes import (
     is_bool,
     is_float,
     is_tensor,
+    is_unsigned,
     shape_of,
     tensor,
-    ui8,
 )
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building.nests import elementwise
@@ -171,8 +171,8 @@ def require_number(value: float, type_: Attribute) -> None:
     if is_float(element):
         return
     bits = 1 if is_bool(element) else 8 * byte_size(element)
-    is_unsigned = is_bool(element) or element == ui8
-    low, high = (0, 1 << bits) if is_unsigned else (-(1 << bits - 1), 1 << bits - 1)
+    from_zero = is_bool(element) or is_unsigned(element)
+    low, high = (0, 1 << bits) if from_zero else (-(1 << bits - 1), 1 << bits - 1)
     is_whole = isinstance(value, int) or (isfinite(value) and value.is_integer())
     if not (is_whole and low <= value < high):
         raise VerifyException(

@@ -15,7 +15,7 @@
 A function that writes a region is called once, with the region's arguments, and returns the yielded
 values of the region: a scalar, several, or nothing. Inside, `dialects.body` and operators emit as
 in bodies of nests. Elements are in compute types: f32 for f16 and bf16, which are rounded when
-stored.
+stored. Carried values are unsigned where their first ones are.
 """
 
 from __future__ import annotations
@@ -77,8 +77,9 @@ class ScalarProgram:
         """`body(i, *carried)` returns the next carried values; the last ones are the results."""
         first, last, stride = (self.integer(v).ssa for v in (lower, upper, step))
         block = Block(arg_types=[i64, *(c.ssa.type for c in carried)])
-        self._fill(block, lambda values: scf.YieldOp(*values), body)
-        return self.emit(scf.ForOp(first, last, stride, [c.ssa for c in carried], Region(block)))
+        self._fill(block, lambda values: scf.YieldOp(*values), body, [Scalar, *map(type, carried)])
+        op = scf.ForOp(first, last, stride, [c.ssa for c in carried], Region(block))
+        return _like(carried, self.emit(op))
 
     def lanes(self, lower: Index, upper: Index, body: Callable[[Scalar], None]) -> None:
         """`body(i)` for independent iterations, several at a time in a vector."""
@@ -95,12 +96,13 @@ class ScalarProgram:
     ) -> list[Scalar]:
         """The results of the taken branch's function."""
         first, second = Block(), Block()
-        types = self._fill(first, lambda values: scf.YieldOp(*values), then)
+        found = self._fill(first, lambda values: scf.YieldOp(*values), then)
         other = Region()
         if otherwise is not None:
             self._fill(second, lambda values: scf.YieldOp(*values), otherwise)
             other = Region(second)
-        return self.emit(scf.IfOp(condition.ssa, types, Region(first), other))
+        types = [x.ssa.type for x in found]
+        return _like(found, self.emit(scf.IfOp(condition.ssa, types, Region(first), other)))
 
     def while_(
         self,
@@ -111,29 +113,41 @@ class ScalarProgram:
         """While `condition(*carried)` is true, `body(*carried)` returns the next carried values."""
         types = [c.ssa.type for c in carried]
         before, after = Block(arg_types=types), Block(arg_types=types)
-        self._fill(before, lambda values: scf.ConditionOp(values[0], *before.args), condition)
-        self._fill(after, lambda values: scf.YieldOp(*values), body)
+        kinds = list(map(type, carried))
+
+        def decide(values: list[SSAValue]) -> Operation:
+            return scf.ConditionOp(values[0], *before.args)
+
+        self._fill(before, decide, condition, kinds)
+        self._fill(after, lambda values: scf.YieldOp(*values), body, kinds)
         op = scf.WhileOp([c.ssa for c in carried], types, Region(before), Region(after))
-        return self.emit(op)
+        return _like(carried, self.emit(op))
 
     def _fill(
         self,
         block: Block,
         end: Callable[[list[SSAValue]], Operation],
         body: Callable[..., Scalars],
-    ) -> list[Attribute]:
-        """Write a region's block; returns the types of its function's results."""
+        kinds: Sequence[type[Scalar]] = (Scalar,),
+    ) -> list[Scalar]:
+        """Write a region's block, whose arguments are of these kinds; returns what it yields."""
         with self._inside(block):
-            found = body(*(Scalar(a, self.emitter) for a in block.args))
+            arguments = zip(kinds, block.args, strict=False)
+            found = body(*(kind(a, self.emitter) for kind, a in arguments))
             scalars = [found] if isinstance(found, Scalar) else list(found or ())
             self.emitter.insert(end([s.ssa for s in scalars]))
-        return [s.ssa.type for s in scalars]
+        return scalars
 
     @contextmanager
     def _inside(self, block: Block) -> Generator[None]:
         outer, self.emitter.block = self.emitter.block, block
         yield
         self.emitter.block = outer
+
+
+def _like(kinds: Sequence[Scalar], values: Sequence[Scalar]) -> list[Scalar]:
+    """Values, each unsigned where the scalar that it came from is."""
+    return [type(k)(v.ssa, v.emitter) for k, v in zip(kinds, values, strict=True)]
 
 
 class ElementView:

@@ -50,7 +50,11 @@ enum {
     GRADIR_FLOAT16 = 6,
     GRADIR_BFLOAT16 = 7,
     GRADIR_FLOAT32 = 8,
-    GRADIR_FLOAT64 = 9
+    GRADIR_FLOAT64 = 9,
+    GRADIR_INT16 = 10,
+    GRADIR_UINT16 = 11,
+    GRADIR_UINT32 = 12,
+    GRADIR_UINT64 = 13
 };
 
 /* `request` of an array to write. */

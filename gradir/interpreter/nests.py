@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.diagnostics import LocatedError, location_text
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import element_of, is_float, shape_of
+from gradir.dialects.base.shapes import element_of, is_float, is_unsigned, shape_of
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
     IndexOp,
@@ -31,7 +31,7 @@ from gradir.dialects.loopnest.loopnest import (
 from gradir.dialects.loopnest.special import ErfcOp, RemainderOp
 from gradir.errors import IndexOutOfRange
 from gradir.interpreter.conversions import as_elements
-from gradir.interpreter.integers import of_width
+from gradir.interpreter.integers import as_unsigned, of_width
 from gradir.interpreter.numbers import constant_value, knows_number_op, number_value
 from gradir.runtime.arrays import widened
 
@@ -177,9 +177,11 @@ def _combined(
 ) -> Array:
     """An output from the values of all iterations, which are elements of type `element`."""
     shape = shape_of(output.type)
+    if is_unsigned(element_of(output.type)):
+        values = as_unsigned(values)
     result = _initial(output, element, prod(shape), values.dtype)
     if start is not None:
-        result = _signed(start).reshape(-1).astype(result.dtype)
+        result = start.reshape(-1).astype(result.dtype)
     _combine(output.combiner, result, places, values.ravel())
     held = scalar_type(element_of(output.type))
     integer = result if is_float(held) else of_width(result, held)
@@ -194,7 +196,8 @@ def _initial(output: Output, element: Attribute, size: int, dtype: np.dtype[Any]
     if dtype.kind == "b":
         return np.full(size, output.combiner in ("multiply", "minimum", "and", "none"))
     limits = np.iinfo(dtype)
-    numbers = {"add": 0, "multiply": 1, "maximum": limits.min, "and": -1, "or": 0}
+    ones = limits.max if dtype.kind == "u" else -1
+    numbers = {"add": 0, "multiply": 1, "maximum": limits.min, "and": ones, "or": 0}
     return np.full(size, numbers.get(output.combiner, limits.max), dtype)
 
 

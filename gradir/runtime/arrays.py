@@ -13,29 +13,16 @@ from functools import cache
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IndexType,
-    IntegerType,
-    Signedness,
-)
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute
 
-from gradir.dialects.base.shapes import DYNAMIC
-from gradir.dialects.loopnest.loopnest import ShapedType
+from gradir.dialects.base.shapes import DYNAMIC, NUMPY_NAMES
+from gradir.dialects.loopnest.loopnest import ShapedType, scalar_type
 from gradir.errors import ArgumentError, ArgumentTypeError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _char = ctypes.c_char
 _address_of = ctypes.addressof
-_FLOATS: dict[type[Attribute], str] = {
-    Float16Type: "float16",
-    Float32Type: "float32",
-    Float64Type: "float64",
-}
 
 
 @dataclass(frozen=True)
@@ -63,24 +50,17 @@ def spec_of(name: str, type_: ShapedType) -> ArraySpec:
 @cache
 def dtype_of(element: Attribute) -> np.dtype[Any]:
     """The NumPy dtype of an element type."""
-    if isinstance(element, BFloat16Type):
+    if isinstance(element, IndexType):
+        return np.dtype(np.int64)
+    # a signed integer (si32) is held as a signless one
+    name = NUMPY_NAMES.get(element) or NUMPY_NAMES.get(scalar_type(element))
+    if name is None:
+        raise ArgumentError(f"no array type holds elements of type {element}")
+    if name == "bfloat16":
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)
-    if isinstance(element, IndexType):
-        return np.dtype(np.int64)
-    if isinstance(element, IntegerType):
-        integer = cast(IntegerType, element)
-        width = integer.width.data
-        if width == 1:
-            return np.dtype(np.bool_)
-        if width in (8, 16, 32, 64):
-            unsigned = integer.signedness.data == Signedness.UNSIGNED
-            return np.dtype(f"{'u' if unsigned else ''}int{width}")
-    for kind, name in _FLOATS.items():
-        if isinstance(element, kind):
-            return np.dtype(name)
-    raise ArgumentError(f"no array type holds elements of type {element}")
+    return np.dtype(name)
 
 
 def widened(array: Array) -> Array:

@@ -339,10 +339,8 @@ _KINDS: dict[str, Callable[..., None]] = {
 _MPI_TYPES = {
     "float32": "FLOAT",
     "float64": "DOUBLE",
-    "int8": "INT8_T",
-    "uint8": "UINT8_T",
-    "int32": "INT32_T",
-    "int64": "INT64_T",
+    **{f"int{bits}": f"INT{bits}_T" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"UINT{bits}_T" for bits in (8, 16, 32, 64)},
 }
 
 

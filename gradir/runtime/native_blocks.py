@@ -22,6 +22,7 @@ ABI = 1
 ROLES = "forward", "backward", "jvp"
 DTYPES = (
     "none", "bool", "int8", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+    "int16", "uint16", "uint32", "uint64",
 )  # fmt: skip
 NULL, WRITE = 0, 1
 MESSAGE_BYTES = 1024

@@ -18,23 +18,30 @@ import gradir.numpy as gnp
 from gradir import Spec
 from gradir.testing import check_grads
 
-NAMES = ("bool", "uint8", "int8", "int32", "int64", "bfloat16", "float16", "float32", "float64")
-# JAX's table of jax.numpy.promote_types, but for the int16 that it has for int8 with uint8.
-# Its last rows are those of a Python int and a Python float, with 64 bits.
+NAMES = (
+    "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "bfloat16",
+    "float16", "float32", "float64",
+)  # fmt: skip
+# JAX's table of jax.numpy.promote_types with 64 bits, which tests/peers compares with JAX.
+# Its last rows are those of a Python int and a Python float.
 TABLE = """
-b1 u1 i1 i4 i8 bf f2 f4 f8
-u1 u1 i4 i4 i8 bf f2 f4 f8
-i1 i4 i1 i4 i8 bf f2 f4 f8
-i4 i4 i4 i4 i8 bf f2 f4 f8
-i8 i8 i8 i8 i8 bf f2 f4 f8
-bf bf bf bf bf bf f4 f4 f8
-f2 f2 f2 f2 f2 f4 f2 f4 f8
-f4 f4 f4 f4 f4 f4 f4 f4 f8
-f8 f8 f8 f8 f8 f8 f8 f8 f8
-i8 u1 i1 i4 i8 bf f2 f4 f8
-f8 f8 f8 f8 f8 bf f2 f4 f8
+b1 u1 u2 u4 u8 i1 i2 i4 i8 bf f2 f4 f8
+u1 u1 u2 u4 u8 i2 i2 i4 i8 bf f2 f4 f8
+u2 u2 u2 u4 u8 i4 i4 i4 i8 bf f2 f4 f8
+u4 u4 u4 u4 u8 i8 i8 i8 i8 bf f2 f4 f8
+u8 u8 u8 u8 u8 f8 f8 f8 f8 bf f2 f4 f8
+i1 i2 i4 i8 f8 i1 i2 i4 i8 bf f2 f4 f8
+i2 i2 i4 i8 f8 i2 i2 i4 i8 bf f2 f4 f8
+i4 i4 i4 i8 f8 i4 i4 i4 i8 bf f2 f4 f8
+i8 i8 i8 i8 f8 i8 i8 i8 i8 bf f2 f4 f8
+bf bf bf bf bf bf bf bf bf bf f4 f4 f8
+f2 f2 f2 f2 f2 f2 f2 f2 f2 f4 f2 f4 f8
+f4 f4 f4 f4 f4 f4 f4 f4 f4 f4 f4 f4 f8
+f8 f8 f8 f8 f8 f8 f8 f8 f8 f8 f8 f8 f8
+i8 u1 u2 u4 u8 i1 i2 i4 i8 bf f2 f4 f8
+f8 f8 f8 f8 f8 f8 f8 f8 f8 bf f2 f4 f8
 """
-SHORT = dict(zip("b1 u1 i1 i4 i8 bf f2 f4 f8".split(), NAMES, strict=True))
+SHORT = dict(zip("b1 u1 u2 u4 u8 i1 i2 i4 i8 bf f2 f4 f8".split(), NAMES, strict=True))
 ROWS = [[SHORT[each] for each in line.split()] for line in TABLE.strip().splitlines()]
 
 
@@ -56,7 +63,7 @@ def test_arrays_promote_as_in_jax(first: str):
 @pytest.mark.parametrize("number", [2, 2.5])
 def test_python_numbers_promote_as_in_jax(number: float):
     specs = [Spec(2, n) for n in NAMES]
-    row = ROWS[9 if isinstance(number, int) else 10]
+    row = ROWS[len(NAMES) + isinstance(number, float)]
     assert names_of(lambda *xs: [x * number for x in xs], *specs) == row
     assert names_of(lambda *xs: [number - x for x in xs], *specs) == row
 

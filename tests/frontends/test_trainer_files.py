@@ -26,15 +26,27 @@ from trainers import DATA, PARAMS, batches, everything, fresh, loss
 import gradir
 import gradir.numpy as gnp
 from gradir import optim
+from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.base.shapes import NUMPY_NAMES
 from gradir.errors import ArgumentError, FileError
 from gradir.frontends.training.chart import Curve, Panel, chart
-from gradir.frontends.training.history import epochs_since_best
+from gradir.frontends.training.checkpoint_file import Checkpoint, Progress, read_checkpoint
+from gradir.frontends.training.history import Table, epochs_since_best
 
 Array = np.ndarray[Any, Any]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 # Files.
+
+
+def test_arrays_of_every_element_type(tmp_path: Path) -> None:
+    arrays = {n: np.arange(250, 253).astype(numpy_dtype(e)) for e, n in NUMPY_NAMES.items()}
+    Checkpoint(arrays, Progress(0), Table(), Table()).write(tmp_path / "run")
+    kinds = {name: f"{name}[3]" for name in arrays}
+    for name, array in read_checkpoint(tmp_path / "run", kinds).arrays.items():
+        assert array.dtype == arrays[name].dtype
+        np.testing.assert_array_equal(array, arrays[name])
 
 
 def test_a_checkpoint_file_is_plain_safetensors(tmp_path: Path) -> None:
@@ -160,7 +172,7 @@ def test_files_that_are_no_checkpoint(tmp_path: Path, kind: str) -> None:
     [
         ("params['table']", np.ones(7, np.float32), r"is float32\[7\], and the trainer.s is"),
         ("params['table']", np.ones(6), r"is float64\[6\], and the trainer's is float32\[6\]"),
-        ("params['table']", np.ones(6, np.uint16), r"is U16\[6\], and the trainer's is"),
+        ("params['table']", np.ones(6, np.complex64), r"is C64\[6\], and the trainer's is"),
         ("params['b'][0]", None, r"has no array params\['b'\]\[0\]"),
         ("state[1]", np.ones(2), r"has an array state\[1\], which the trainer does not have"),
         ("history.steps", None, "history.steps is missing"),

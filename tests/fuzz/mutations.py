@@ -39,7 +39,10 @@ EDGE_NUMBERS = (
     "nan",
 )
 SIZES = ("0", "1", "2", "3", "5", "17", "64", "1000", "2147483648", "?")
-ELEMENTS = ("f64", "f32", "f16", "bf16", "i1", "i8", "i32", "i64", "index", "ui8", "f128", "i7")
+ELEMENTS = (
+    "f64", "f32", "f16", "bf16", "i1", "i8", "i16", "i32", "i64", "index", "ui8", "ui16", "ui32",
+    "ui64", "f128", "i7",
+)  # fmt: skip
 SOME_BYTES = "(){}[]<>%@#!\"':,=-x0 9?\n\t\\\0\u00e9\u2028."
 
 Mutation = Callable[[Random, str], str]

@@ -1,7 +1,8 @@
 """The ops of level 2: templates of text, with the types of their operands and result.
 
 Types have letters: S, P, V, A are floats, a scalar and tensors of rank 0, of N and of N x N; X an
-index, B an i1, I a tensor of N indices below N, T a table of rows of N floats.
+index, B an i1, I a tensor of N indices below N, T a table of rows of N floats. W and H, in a form,
+are tensors of N integers of 64 and 16 bits, unsigned and signed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ TYPES = {
     "I": "tensor<$Nxi64>",
     "T": "tensor<40x$Nx$F>",
 }
+_INSIDE = {"W": "tensor<$Nxui64>", "H": "tensor<$Nxi16>"}
 S, P, V, A, INDEX, BOOL, PLACES, TABLE = TYPES.values()
 FLOATS = (S, P, V, A)
 
@@ -77,12 +79,14 @@ OTHERS = """
 %r = arith.xori %0, %1 : i1 | BB | B
 %rk = arith.index_cast %0 : index to i64 / %r = arith.sitofp %rk : i64 to !S | X | S
 %r = array.flip %0 {axis = [0]} : !I -> !I | I | I
+%rw = array.astype %0 : !I -> !W / %rh = array.full {value = 9223372036854775809 : ui64} : !W / %rm = array.multiply %rw, %rh : !W / %rn = array.full {value = $N} : !W / %rr = array.remainder %rm, %rn : !W / %r = array.astype %rr : !W -> !I | I | I
+%rx = array.astype %0 : !I -> !H / %ry = array.astype %1 : !I -> !H / %rs = array.subtract %rx, %ry : !H / %rn = array.full {value = $N} : !H / %rm = array.floor_divide %rs, %rn : !H / %rr = array.remainder %rm, %rn : !H / %r = array.astype %rr : !H -> !I | II | I
 """  # noqa: E501
 
 
 def form(text: str, operands: str, result: str) -> Form:
     """A form from a template in which !V stands for the type of the letter."""
-    text = re.sub("!([A-Z])", lambda match: TYPES[match[1]], text)
+    text = re.sub("!([A-Z])", lambda match: {**TYPES, **_INSIDE}[match[1]], text)
     return Form(text, tuple(TYPES[letter] for letter in operands), TYPES[result])
 
 

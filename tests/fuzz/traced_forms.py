@@ -201,6 +201,7 @@ JOINED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("gnp.concat([{0}[:1], {1}[1:]])", (A, A), A),
     ("{0}[{1}]", (V, PLACES), V),
     ("gnp.take({0}, {1}, axis=0)", (A, PLACES), A),
+    ("gnp.take({0}, {1}.astype('uint64'), axis=0)", (V, PLACES), V),
     ("gnp.take({0}, {1}, axis=1)", (A, PLACES), A),
     ("{0}[{1} % $N]", (V, INTEGER), P),
     ("{0}[{1} % $N]", (A, INTEGER), V),
@@ -223,6 +224,23 @@ JOINED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("gnp.stack([{0}] * $N)", (P,), V),
     ("nn.cross_entropy({0}, {1})", (A, PLACES), P),
 )
+# Numbers that wrap in other types than int64, and then places again.
+NARROW: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("(({0}.astype('uint64') * 12345678901234567891 >> 3) % $N).astype('int64')",
+     (PLACES,), PLACES),
+    ("(({0}.astype('int16') * 9999 - 3 ^ {1}.astype('int16')) % $N).astype('int64')",
+     (PLACES, PLACES), PLACES),
+    ("(gnp.maximum({0}.astype('uint32') - 5, {1}.astype('uint32') * 77) % $N).astype('int64')",
+     (PLACES, PLACES), PLACES),
+    ("gnp.max((~{0}.astype('uint16') << {1}.astype('uint16')) // 3).astype('int64') % $N",
+     (PLACES, INTEGER), INTEGER),
+    ("(gnp.cumulative_sum({0}.astype('uint8') - 200) // 7 % $N).astype('int64')",
+     (PLACES,), PLACES),
+    ("gnp.argsort({0}.astype('uint64') - 2, axis=0)", (PLACES,), PLACES),
+    ("({0} * 3).astype('uint16').astype('int64') % $N", (V,), PLACES),
+    ("gnp.bitwise_count({0}.astype('int16') - 3).astype('int64') % $N", (PLACES,), PLACES),
+    ("gnp.min({0}.astype('uint64') - 1) < 9", (PLACES,), BOOL),
+)  # fmt: skip
 WHOLE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("({0} + 1) % $N", (INTEGER,), INTEGER),
     ("({0} * 3 + {1}) % $N", (INTEGER, INTEGER), INTEGER),
@@ -239,6 +257,7 @@ WHOLE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("gnp.all({0} < 0.9)", (V,), BOOL),
     ("gnp.logical_not({0})", (BOOL,), BOOL),
     ("{0} == {1}", (INTEGER, INTEGER), BOOL),
+    *NARROW,
     ("{0} & {1}", (BOOL, BOOL), BOOL),
     ("gnp.logical_or({0}, {1})", (BOOL, BOOL), BOOL),
 )

@@ -147,7 +147,7 @@ def conversion_program(float_: str, integer: str) -> str:
 
 
 @pytest.mark.parametrize("float_", FLOATS)
-@pytest.mark.parametrize("integer", ["i1", "i8", "i32", "i64"])
+@pytest.mark.parametrize("integer", ["i1", "i8", "i16", "i32", "i64"])
 def test_conversions_at_the_edges(float_: str, integer: str) -> None:
     """nan, inf and numbers out of range saturate; i1 true is -1 with a sign and 1 without."""
     bits, text = WIDTHS[integer], conversion_program(float_, integer)

@@ -26,7 +26,10 @@ from gradir.dialects.building.kinds import BinaryOp, CompareOp, UnaryOp
 Array = np.ndarray[Any, np.dtype[Any]]
 FLOATS = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 ZEROS = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan)
-INTEGERS = {"i8": np.int8, "i32": np.int32, "i64": np.int64, "ui8": np.uint8}
+INTEGERS = {
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8,
+    "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64,
+}  # fmt: skip
 ELEMENTS_BY_NAME = {str(e): e for e in ELEMENTS.values()}
 
 # Ops of arith, math and array whose results are exact, or rounded once.

@@ -168,7 +168,9 @@ def test_floating_dtypes(name: str) -> None:
         close(f(ours)(x, i), f(lambda x, i: jnp.tanh(x[i]) * 2)(x, i), tolerance, tolerance)
 
 
-@pytest.mark.parametrize("name", ["bool", "uint8", "int8", "int32", "int64"])
+@pytest.mark.parametrize(
+    "name", ["bool", "uint8", "uint16", "uint64", "int8", "int16", "int32", "int64"]
+)
 def test_integers(name: str) -> None:
     x, y = jnp.asarray([0, 1, 1], name), random(3)
     assert wrap(lambda x: gnp.concat([x, x]))(x).dtype == name

@@ -102,7 +102,9 @@ def test_floating_dtypes(name: str) -> None:
     torch.testing.assert_close(found, wanted, **tolerance)
 
 
-@pytest.mark.parametrize("name", ["bool", "uint8", "int8", "int32", "int64"])
+@pytest.mark.parametrize(
+    "name", ["bool", "uint8", "uint16", "uint64", "int8", "int16", "int32", "int64"]
+)
 def test_integers_are_copied_through(name: str) -> None:
     x = torch.tensor([0, 1, 1]).to(getattr(torch, name))
     y = wrap(lambda x: gnp.concat([x, x]))(x)

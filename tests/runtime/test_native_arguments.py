@@ -108,16 +108,17 @@ def test_arrays_of_every_type() -> None:
 
     def run(call: Any) -> None:
         assert call.abi == native_blocks.ABI and call.role == 0 and call.data is None
-        assert (call.n_inputs, call.n_outputs) == (9, 9)
-        seen.append((kinds(call.inputs, 9), kinds(call.outputs, 9)))
+        assert (call.n_inputs, call.n_outputs) == (13, 13)
+        seen.append((kinds(call.inputs, 13), kinds(call.outputs, 13)))
         assert not any((call.cotangents, call.grads, call.tangents, call.out_tangents))
-        for k in range(9):
+        for k in range(13):
             source, target = call.inputs[k], call.outputs[k]
             assert (source.request, target.request) == (0, 1)
             assert source.size == view(source).size
             view(target)[...] = view(source)
 
-    names = "float64 float32 float16 int64 int32 int8 uint8 bool".split()
+    names = "float64 float32 float16 int64 int32 int16 int8".split()
+    names += "uint64 uint32 uint16 uint8 bool".split()
     arrays = [np.arange(4).reshape(2, 2).astype(name) for name in names]
     arrays = [*arrays[:4], arrays[4][0, 1], arrays[5][:0], *arrays[6:]]
     arrays.append(np.arange(3).astype(ml_dtypes.bfloat16))

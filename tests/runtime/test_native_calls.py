@@ -120,7 +120,10 @@ def test_arrays_that_can_be_read_in_place(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 1, 5), (2, 0, 3)])
-@pytest.mark.parametrize("element", ["f64", "f32", "f16", "bf16", "i64", "i8", "ui8", "i1"])
+@pytest.mark.parametrize(
+    "element",
+    ["f64", "f32", "f16", "bf16", "i64", "i16", "i8", "ui64", "ui32", "ui16", "ui8", "i1"],
+)
 def test_every_element_type_and_shape(
     shape: tuple[int, ...], element: str, monkeypatch: pytest.MonkeyPatch
 ):

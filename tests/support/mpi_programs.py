@@ -18,7 +18,7 @@ import gradir
 ALL = """
 func.func @f(%x: tensor<4x3xf64>) -> (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>,
     tensor<4x3xf64>, tensor<4x3xf64>, tensor<4xMxf64>, tensor<Kx3xf64>, tensor<4x3xf64>,
-    tensor<4x3xf16>, tensor<4x3xi64>, tensor<i64>, tensor<i64>) {
+    tensor<4x3xf16>, tensor<4x3xi64>, tensor<4x3xui16>, tensor<i64>, tensor<i64>) {
   %s = array.sin %x : tensor<4x3xf64>
   %a = comm.all_reduce %s {ranks = N} : tensor<4x3xf64>
   %b = comm.all_reduce %s {kind = "max", ranks = N} : tensor<4x3xf64>
@@ -33,12 +33,15 @@ func.func @f(%x: tensor<4x3xf64>) -> (tensor<4x3xf64>, tensor<4x3xf64>, tensor<4
   %j = comm.all_reduce %half {ranks = N} : tensor<4x3xf16>
   %whole = array.astype %x : tensor<4x3xf64> -> tensor<4x3xi64>
   %k = comm.all_reduce %whole {ranks = N} : tensor<4x3xi64>
+  %short = array.astype %whole : tensor<4x3xi64> -> tensor<4x3xui16>
+  %l = comm.all_reduce %short {ranks = N} : tensor<4x3xui16>
   %unread = comm.all_reduce %x {ranks = N} : tensor<4x3xf64>
   %rank = comm.rank : tensor<i64>
   %size = comm.size : tensor<i64>
-  func.return %a, %b, %c, %d, %e, %g, %h, %i, %j, %k, %rank, %size : tensor<4x3xf64>,
+  func.return %a, %b, %c, %d, %e, %g, %h, %i, %j, %k, %l, %rank, %size : tensor<4x3xf64>,
     tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4x3xf64>, tensor<4xMxf64>,
-    tensor<Kx3xf64>, tensor<4x3xf64>, tensor<4x3xf16>, tensor<4x3xi64>, tensor<i64>, tensor<i64>
+    tensor<Kx3xf64>, tensor<4x3xf64>, tensor<4x3xf16>, tensor<4x3xi64>, tensor<4x3xui16>,
+    tensor<i64>, tensor<i64>
 }
 """
 

@@ -108,6 +108,7 @@ def test_one_element_and_large(run: Run) -> None:
         (np.array(1e-12), "r: float64[] = 1.000000e-12"),
         (np.array(True), "r: bool[] = True"),
         (np.array([3, -4], np.int8), "r: int8[2]\n[ 3 -4]"),
+        (np.array(2**64 - 1, np.uint64), "r: uint64[] = 18446744073709551615"),
         (np.array([1.5, 2], ml_dtypes.bfloat16), "r: bfloat16[2]\n[1.500000 2.000000]"),
         (np.array([np.nan, np.inf]), "r: float64[2]\n[nan inf]"),
         (np.empty((0, 3)), "r: float64[0,3]\n[]"),

@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType, MemRefType, Signedness, i8
+from xdsl.dialects.builtin import IntegerType, MemRefType, i1, i8
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -23,6 +23,7 @@ from gradir.codegen.text.instructions import bits_of, is_float, kind_of
 from gradir.codegen.text.kernel import Kernel, KernelPhase
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access, Row, dim_row
+from gradir.dialects.base.shapes import is_unsigned
 from gradir.dialects.loopnest.body_ops import memory_type
 from gradir.dialects.loopnest.loopnest import (
     ContractOp,
@@ -237,8 +238,7 @@ def _widened(
     if is_float(kind_of(accumulator)):
         return builder.insert(arith.ExtFOp(value, accumulator)).result
     integer = cast(IntegerType, element)
-    is_unsigned = integer.signedness.data == Signedness.UNSIGNED or integer.width.data == 1
-    extend = arith.ExtUIOp if is_unsigned else arith.ExtSIOp
+    extend = arith.ExtUIOp if is_unsigned(element) or integer == i1 else arith.ExtSIOp
     return builder.insert(extend(value, cast(IntegerType, accumulator))).result
 
 

@@ -45,6 +45,7 @@ from gradir.codegen.text.instructions import (
     Needs,
     attribute_literal,
     bytes_of,
+    combiner_of,
     identity,
     is_float,
     kind_of,
@@ -52,6 +53,7 @@ from gradir.codegen.text.instructions import (
 )
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.access import Access
+from gradir.dialects.base.shapes import is_unsigned
 from gradir.dialects.loopnest.loopnest import IndexOp, NestOp, ShapedType
 
 SCRATCH_ALIGNMENT = 64
@@ -177,6 +179,7 @@ class NestPlanner:
         rows = zip(op.output_types, op.output_accesses, op.output_combiners, strict=True)
         for k, (type_, access, combiner) in enumerate(rows):
             steps, offset = access.strides(self.shapes[k])
+            element = cast(ShapedType, type_).element_type
             symbols = self._symbols(access, self.shapes[k], position)
             position += len(symbols)
             writes.append(
@@ -185,11 +188,12 @@ class NestPlanner:
                     kind=element_kind(cast(ShapedType, type_)),
                     value_kind=kind_of(op.yielded[k].type),
                     offset=Linear(steps, offset),
-                    combiner=combiner,
+                    combiner=combiner_of(combiner, element),
                     position=k,
                     starts=k in op.starting_outputs,
                     symbols=symbols,
                     in_memory=bool(symbols),
+                    unsigned=is_unsigned(element),
                 )
             )
         return writes
@@ -333,11 +337,15 @@ class NestPlanner:
         pointer = self.result.allocate(size, write.value_kind)
         wide = replace(write, pointer=pointer, kind=write.value_kind)
         if write.starts:
-            self._convert(write.pointer, write.kind, pointer, write.value_kind, size)
+            start = LinearWrite(
+                pointer, wide.kind, write.kind, Linear((1,)), "none", 0, unsigned=write.unsigned
+            )
+            self._convert(write.pointer, start, size)
         else:
             self._fill(wide, size)
         self._scatter_into(wide)
-        self._convert(pointer, write.value_kind, write.pointer, write.kind, size)
+        end = LinearWrite(write.pointer, write.kind, wide.kind, Linear((1,)), "none", 0)
+        self._convert(pointer, end, size)
 
     def _scatter_into(self, write: LinearWrite) -> None:
         one = self.make_pass([write])
@@ -363,15 +371,15 @@ class NestPlanner:
         lanes = vector_lanes([write.kind], False, self.target)
         self.add(Pass((size,), (), (goal,), CopyBody(start), lanes=lanes))
 
-    def _convert(self, source: str, kind: str, goal: str, goal_kind: str, size: int) -> None:
+    def _convert(self, source: str, write: LinearWrite, size: int) -> None:
         """Copy a buffer into one of another element kind."""
         self.add(
             Pass(
                 bounds=(size,),
-                reads=(LinearRead(source, kind, Linear((1,))),),
-                writes=(LinearWrite(goal, goal_kind, kind, Linear((1,)), "none", 0),),
+                reads=(LinearRead(source, write.value_kind, Linear((1,))),),
+                writes=(write,),
                 body=CopyBody(),
-                lanes=vector_lanes([kind, goal_kind], True, self.target),
+                lanes=vector_lanes([write.value_kind, write.kind], True, self.target),
             )
         )
 

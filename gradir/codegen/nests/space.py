@@ -88,7 +88,7 @@ class LinearWrite:
     `starts`: the buffer's contents are combined first. `symbols` are (position, step) of scattered
     indices: the value is combined into memory. `chunk_step` is the step from chunk to chunk where
     the output is an array of partial results. `resumes`: a reduction goes on from the accumulators
-    that it left in `pointer`, and leaves them there.
+    that it left in `pointer`, and leaves them there. `unsigned`: its integers are, of any kind.
     """
 
     pointer: str
@@ -102,6 +102,7 @@ class LinearWrite:
     in_memory: bool = False
     chunk_step: int = 0
     resumes: bool = False
+    unsigned: bool = False
 
 
 @dataclass(frozen=True)

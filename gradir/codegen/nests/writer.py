@@ -76,7 +76,7 @@ class PassWriter:
             if w.combiner != "none" or w.in_memory:
                 continue
             value = self.vector(values[w.position], w.value_kind)
-            value = memory.resize(w.value_kind, w.kind, lanes, value)
+            value = memory.resize(w.value_kind, w.kind, lanes, value, w.unsigned)
             address = self.loops.address(w.pointer, w.kind, w.offset, shift)
             address = self._in_chunk(w, address)
             stride = w.offset.coefficients[self.one.vector_dim]
@@ -106,7 +106,7 @@ class PassWriter:
                 old = memory.load(write.kind, 1, address)
             else:
                 old = memory.load_strided(write.kind, lanes, address, stride, mask)
-            old = memory.resize(write.kind, write.value_kind, lanes, old)
+            old = memory.resize(write.kind, write.value_kind, lanes, old, write.unsigned)
             total = memory.combine(write.combiner, write.value_kind, lanes, old, total)
         total = memory.resize(write.value_kind, write.kind, lanes, total)
         if lanes == 1:

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute
 
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.half_floats import extended, narrowed
+from gradir.dialects.base.shapes import is_unsigned
 
 LLVM_TYPES = {"f64": "double", "f32": "float", "f16": "i16", "bf16": "i16"}
 FLOAT_BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
@@ -127,6 +128,12 @@ def splat_literal(kind: str, lanes: int, number: str) -> str:
     return number if lanes == 1 else f"splat ({llvm_type(kind)} {number})"
 
 
+def combiner_of(combiner: str, element: Attribute) -> str:
+    """The combiner on kinds, which do not say whether the elements are unsigned."""
+    is_order = combiner in ("maximum", "minimum")
+    return f"unsigned {combiner}" if is_order and is_unsigned(element) else combiner
+
+
 def identity(combiner: str, kind: str) -> str:
     """The literal of a combiner's neutral element (-0.0 for a float sum)."""
     if is_float(kind):
@@ -135,6 +142,7 @@ def identity(combiner: str, kind: str) -> str:
     bits = bits_of(kind)
     low, high = (0, 1) if bits == 1 else (-(1 << bits - 1), (1 << bits - 1) - 1)
     numbers = {"add": 0, "multiply": 1, "maximum": low, "minimum": high, "and": -1, "or": 0}
+    numbers |= {"unsigned maximum": 0, "unsigned minimum": -1}
     return str(abs(numbers[combiner]) if bits == 1 else numbers[combiner])
 
 
@@ -245,15 +253,18 @@ class Instructions:
         self.needs.declarations.add(f"declare {to} {symbol}({from_})")
         return self.f.emit(f"call {to} {symbol}({from_} {operand})")
 
-    def resize(self, source: str, target: str, lanes: int, operand: str) -> str:
-        """Between two floats, or two integers (signed), of any widths."""
+    def resize(
+        self, source: str, target: str, lanes: int, operand: str, unsigned: bool = False
+    ) -> str:
+        """Between two floats, or two integers (signed unless `unsigned`), of any widths."""
         if source == target:
             return operand
         if is_float(source):
             return self.resize_float(source, target, lanes, operand)
         if bits_of(source) > bits_of(target):
             return self.cast("trunc", source, target, lanes, operand)
-        return self.cast("zext" if source == "i1" else "sext", source, target, lanes, operand)
+        extend = "zext" if unsigned or source == "i1" else "sext"
+        return self.cast(extend, source, target, lanes, operand)
 
     # Combiners.
 
@@ -271,9 +282,10 @@ class Instructions:
         return self.binary(opcode, kind, lanes, left, right)
 
     def _combine_integers(self, combiner: str, kind: str, lanes: int, left: str, right: str) -> str:
-        if combiner in ("maximum", "minimum"):
+        sign, _, order = combiner.rpartition(" ")
+        if order in ("maximum", "minimum"):
             # true is 1, the larger: signed order would have it as -1
-            name = ("u" if kind == "i1" else "s") + combiner[:3]
+            name = ("u" if sign or kind == "i1" else "s") + order[:3]
             return self.intrinsic(name, kind, lanes, left, right)
         opcode = {"add": "add", "multiply": "mul", "and": "and", "or": "or"}[combiner]
         return self.binary(opcode, kind, lanes, left, right)

@@ -14,11 +14,12 @@ from gradir.frontends.tracing.tracing import element
 
 _NAMES = {
     "FLOAT": "float32", "INT32": "int32", "BOOL": "bool", "UINT8": "uint8", "INT8": "int8",
-    "INT64": "int64", "FLOAT16": "float16", "DOUBLE": "float64", "BYTE": "uint8",
+    "UINT16": "uint16", "INT16": "int16", "INT64": "int64", "FLOAT16": "float16",
+    "DOUBLE": "float64", "BYTE": "uint8",
 }  # fmt: skip
 _NUMBERS = {
-    1: "FLOAT", 2: "INT32", 3: "BYTE", 5: "BOOL", 6: "UINT8", 7: "INT8", 10: "INT64",
-    12: "FLOAT16", 13: "DOUBLE",
+    1: "FLOAT", 2: "INT32", 3: "BYTE", 5: "BOOL", 6: "UINT8", 7: "INT8", 8: "UINT16", 9: "INT16",
+    10: "INT64", 12: "FLOAT16", 13: "DOUBLE",
 }  # fmt: skip
 
 

@@ -8,24 +8,20 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import f64, i8, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import f64, i8
 
-from gradir.dialects.base.shapes import byte_size, is_bool, is_float
+from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions.arguments import floating, number
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, operand, result_element
 from gradir.frontends.functions.reductions import all as _all
-from gradir.frontends.functions.reductions import sum
 from gradir.frontends.functions.sugar import (
     pow,
     where,
 )
 from gradir.frontends.functions.views import (
     broadcast_to,
-    expand_dims,
 )
-from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
 
@@ -85,9 +81,15 @@ def divmod(x1: Any, x2: Any) -> tuple[Tracer, Tracer]:
 def fmod(x1: Any, x2: Any) -> Tracer:
     """The remainder with the sign of x1.   vjp: ct, -ct * trunc(x1 / x2)"""
     kind = result_element([operand(x1), operand(x2)])[0]
+    if is_bool(kind):  # numbers, as NumPy's remainders of bools are
+        x1 = converted(lifted(x1), i8)
+    if not any(map(_is_floating, (x1, x2))):
+        rest: Any = op.remainder(x1, x2)
+        is_of_x2 = op.logical_and(op.not_equal(rest, 0), op.less(rest, 0) ^ op.less(x1, 0))
+        return where(is_of_x2, rest - x2, rest)
     x: Any = lifted(x1)
-    if is_bool(element(x)):  # numbers, as NumPy's remainders of bools are
-        x = converted(x, i8 if is_bool(kind) else kind)
+    if is_bool(element(x)):
+        x = converted(x, kind)
     size = op.abs(x2)
     return where(op.less(x, 0), -op.remainder(-x, size), op.remainder(x, size))
 
@@ -287,51 +289,6 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     return _all(op.equal(x, y))
 
 
-# Bits of integers.
-
-
-def _shift(name: str, shifted: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def shift(x1: Any, x2: Any) -> Tracer:
-        if _is_floating(x1) or _is_floating(x2):
-            raise refusal(f"{name}: expected integers, got {lifted(x1)!r} and {lifted(x2)!r}")
-        return shifted(x1, x2)
-
-    shift.__name__ = name
-    shift.__doc__ = f"The bits of x1 moved by x2 places to the {name.partition('_')[0]}."
-    return shift
-
-
-def _as_integers(x1: Any, x2: Any) -> tuple[Any, Any, Attribute]:
-    kind = result_element([operand(x1), operand(x2)])[0]
-    kind = i64 if is_bool(kind) else kind
-    return converted(operand(x1), kind), converted(operand(x2), kind), kind
-
-
-def _left(x1: Any, x2: Any) -> Tracer:
-    x, places, kind = _as_integers(x1, x2)
-    return op.multiply(x, pow(converted(2, kind), places))
-
-
-def _right(x1: Any, x2: Any) -> Tracer:
-    """By floor division; the power of two for the last places is no element of the type."""
-    x, places, kind = _as_integers(x1, x2)
-    last = 8 * byte_size(kind) - (1 if x.dtype.kind == "u" else 2)
-    is_far: Any = op.logical_or(op.greater(places, last), op.less(places, 0))
-    near = op.floor_divide(x, pow(converted(2, kind), where(is_far, 0, places)))
-    return where(is_far, where(op.less(x, 0), -1, 0) if x.dtype.kind == "i" else 0, near)
-
-
-left_shift, right_shift = _shift("left_shift", _left), _shift("right_shift", _right)
-
-
-def bitwise_count(x: Any) -> Tracer:
-    """The number of ones in the binary digits of |x|; uint8."""
-    value: Any = op.abs(converted(lifted(x), i64))
-    digits = op.floor_divide(expand_dims(value, value.ndim), 2 ** np.arange(63, dtype=np.int64))
-    count = sum(op.remainder(digits, 2), -1)
-    return where(op.less(value, 0), 1, count).astype("uint8")
-
-
 def real_if_close(a: Any, tol: float = 100) -> Tracer:
     """x."""
     return lifted(a)
@@ -341,5 +298,5 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     floor, ceil, trunc, rint, round, modf, divmod, fmod, fabs, signbit, isposinf, isneginf, isreal,
     iscomplex, imag, real, conjugate, angle, nan_to_num, heaviside, cbrt, float_power, logaddexp2,
     ldexp, deg2rad, rad2deg, sinc, fmax, fmin, isclose, allclose, array_equal, array_equiv,
-    left_shift, right_shift, bitwise_count, real_if_close,
+    real_if_close,
 )  # fmt: skip

@@ -2,7 +2,8 @@
 
 bool is below the integers, and they are below the floats. Python numbers stand between the kinds:
 a Python int is below all integer types, a Python float below all floating ones, so an array beside
-them keeps its type if that is of their kind or a higher one. Integers beside a float take its type.
+them keeps its type if that is of their kind or a higher one. Integers beside a float take its type;
+signed and unsigned ones that only a wider type holds take that, uint64 and a signed one a float's.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i32, i64
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
-from gradir.dialects.base.shapes import is_bool, is_float, ui8
+from gradir.dialects.base.shapes import is_bool, is_float, ui8, ui16, ui32, ui64
 from gradir.frontends.tracing.default_types import default_element
 
 INT, FLOAT = "a Python int", "a Python float"
@@ -23,8 +24,12 @@ Node: TypeAlias = Attribute | str
 _ABOVE: dict[Node, tuple[Node, ...]] = {
     i1: (INT,),
     INT: (ui8, i8),
-    ui8: (i32,),
-    i8: (i32,),
+    ui8: (ui16, i16),
+    ui16: (ui32, i32),
+    ui32: (ui64, i64),
+    ui64: (FLOAT,),
+    i8: (i16,),
+    i16: (i32,),
     i32: (i64,),
     i64: (FLOAT,),
     FLOAT: (bf16, f16),

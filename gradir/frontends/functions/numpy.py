@@ -58,6 +58,7 @@ dtype, integer, floating, number = np.dtype, np.integer, np.floating, np.number
 ndarray = descriptions.ndarray
 __array_api_version__ = standard.VERSION
 __array_namespace_info__ = standard.namespace_info
+signedinteger, unsignedinteger = np.signedinteger, np.unsignedinteger
 
 _LATER = (
     *(
@@ -91,23 +92,23 @@ _ALIASES = {
     "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
     "arctanh": "atanh", "around": "round", "asanyarray": "asarray",
     "ascontiguousarray": "asarray", "asfortranarray": "asarray",
-    "bitwise_left_shift": "left_shift", "bitwise_not": "bitwise_invert",
-    "bitwise_right_shift": "right_shift", "concat": "concatenate", "conj": "conjugate",
+    "left_shift": "bitwise_left_shift", "bitwise_not": "bitwise_invert",
+    "right_shift": "bitwise_right_shift", "concat": "concatenate", "conj": "conjugate",
     "degrees": "rad2deg", "empty_like": "zeros_like",
     "fix": "trunc", "invert": "bitwise_invert", "mod": "remainder",
     "power": "pow", "radians": "deg2rad", "row_stack": "vstack",
     "true_divide": "divide",
 }  # fmt: skip
-_SAME_DTYPES = {
-    "bool_": "bool", "double": "float64", "half": "float16", "int_": "int64", "intc": "int32",
-    "intp": "int64", "single": "float32",
-}  # fmt: skip
-_DTYPES = {
-    name: Spec((), _SAME_DTYPES.get(name, name)).dtype for name in (*ELEMENTS, *_SAME_DTYPES)
-}
+# NumPy's other names of dtypes, with its meaning on this machine.
+_SAME_DTYPES = (
+    "bool_", "byte", "double", "half", "int_", "intc", "intp", "long", "longlong", "short",
+    "single", "ubyte", "uint", "uintc", "uintp", "ulong", "ulonglong", "ushort",
+)  # fmt: skip
+_DTYPES = {name: Spec((), name).dtype for name in (*ELEMENTS, *_SAME_DTYPES)}
 _CONSTANTS = (
     "c_", "dtype", "e", "euler_gamma", "floating", "index_exp", "inf", "integer", "linalg", "mgrid",
-    "nan", "ndarray", "newaxis", "number", "ogrid", "pi", "r_", "s_",
+    "nan", "ndarray", "newaxis", "number", "ogrid", "pi", "r_", "s_", "signedinteger",
+    "unsignedinteger",
 )  # fmt: skip
 
 

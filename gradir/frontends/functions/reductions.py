@@ -13,7 +13,7 @@ from gradir.dialects.array.cumulative import CumulativeProdOp, CumulativeSumOp
 from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.array.statistics import ProdOp
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import is_float
+from gradir.dialects.base.shapes import is_float, is_unsigned, ui64
 from gradir.frontends.functions.arguments import axes_of, axis_of, floating, with_dtype
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
@@ -39,11 +39,11 @@ def _chosen(x: Tracer, where: Any, other: Any) -> Tracer:
 
 
 def _widening(kind: type[TensorOp], x: Any, dtype: Any, **attributes: Any) -> Tracer:
-    """The op on x in another type: integers and bools are reduced in int64."""
+    """The op on x in another type: integers and bools are reduced in 64 bits."""
     value = lifted(x)
     target = element(value) if dtype is None else element_named(dtype)
     if dtype is None and not is_float(target):
-        target = i64
+        target = ui64 if is_unsigned(target) else i64
     return apply(kind, {"x": converted(value, target), **attributes})
 
 
@@ -51,7 +51,7 @@ def sum(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
     initial: Any = None, where: Any = None,
 ) -> Tracer:  # fmt: skip
-    """The sum over `axis`, all where None; of integers and bools in int64.   vjp: ct, repeated
+    """The sum over `axis`, all where None; of integers and bools in 64 bits.   vjp: ct, repeated
 
     Elements where `where` is false are left out; `initial` is added.
     """
@@ -64,7 +64,7 @@ def prod(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
     initial: Any = None, where: Any = None,
 ) -> Tracer:  # fmt: skip
-    """The product over `axis`, all where None; of integers and bools in int64.
+    """The product over `axis`, all where None; of integers and bools in 64 bits.
 
     vjp: ct times the product of the other elements
     """

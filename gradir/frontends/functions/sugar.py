@@ -11,12 +11,13 @@ from typing import Any
 from xdsl.dialects.builtin import i1
 
 from gradir.dialects.array.arithmetic import ClipOp, PowOp
-from gradir.dialects.array.comparison import BitwiseXorOp, LogicalNotOp, WhereOp
+from gradir.dialects.array.bits import BitwiseXorOp
+from gradir.dialects.array.comparison import LogicalNotOp, WhereOp
 from gradir.dialects.array.dot_general import DotGeneralOp
 from gradir.dialects.array.einsum import EinsumOp
 from gradir.dialects.array.elementwise import MaximumOp, MinimumOp, SquareOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp, TakeOp
-from gradir.dialects.base.shapes import byte_size, is_bool, is_float
+from gradir.dialects.base.shapes import byte_size, is_bool, is_float, is_unsigned
 from gradir.frontends.functions.axes import integers, is_one
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import (
@@ -61,7 +62,8 @@ def bitwise_invert(x: Any) -> Tracer:
         return apply(LogicalNotOp, {"x": value})
     if is_float(element(value)):
         raise refusal(f"bitwise_invert: elements must be integer or bool, got {value!r}")
-    ones = 255 if byte_size(element(value)) == 1 and value.dtype.kind == "u" else -1
+    kind = element(value)
+    ones = (1 << 8 * byte_size(kind)) - 1 if is_unsigned(kind) else -1
     return apply(BitwiseXorOp, {"lhs": value, "rhs": ones})
 
 

@@ -24,7 +24,14 @@ from gradir.dialects.base.attributes import Plain, attribute
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import VerifyError
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import AnyTensor, element_of, is_bool, is_float, tensor
+from gradir.dialects.base.shapes import (
+    AnyTensor,
+    element_of,
+    is_bool,
+    is_float,
+    is_integer,
+    tensor,
+)
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.nodes import kind_of
@@ -268,11 +275,16 @@ def constant(value: Any, element: Attribute | None = None) -> Tracer:
 
     `element`: the element type to convert to. Python numbers in lists have NumPy's types.
     """
-    array = np.asarray(value)
+    is_listed = isinstance(value, list | tuple) and element is not None and is_integer(element)
+    try:
+        # at once: numbers from 2**63 on would be floats without a dtype
+        array = np.asarray(cast(Any, value), numpy_dtype(element) if is_listed else None)
+    except OverflowError as error:
+        raise refusal(f"asarray: {error}") from None
     if element is None:
         element = element_named(array.dtype)
     array = np.asarray(array.astype(numpy_dtype(element), copy=False), order="C")
-    return current(ConstantOp.name).holding(array, tensor(np.shape(value), element))
+    return current(ConstantOp.name).holding(array, tensor(array.shape, element))
 
 
 def _dense(array: np.ndarray[Any, Any], type_: AnyTensor, data: bytes) -> Attribute:

@@ -25,7 +25,8 @@ FORM = 1
 
 DTYPES = {
     **{"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"},
-    **{"I64": "int64", "I32": "int32", "I8": "int8", "U8": "uint8", "BOOL": "bool"},
+    **{"I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "BOOL": "bool"},
+    **{"U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8"},
 }
 """The dtypes of gradir by the format's names."""
 

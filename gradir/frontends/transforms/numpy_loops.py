@@ -34,11 +34,21 @@ def gcd(x1: Any, x2: Any) -> Any:
     """The greatest common divisor of integers, by Euclid's algorithm."""
     if tracing() is None:
         return np.gcd(x1, x2)
+    a, b = _sizes("gcd", x1, x2)
+    return _common_divisor(a, b).astype(gnp.result_type(x1, x2))
+
+
+def _sizes(name: str, x1: Any, x2: Any) -> Any:
+    """|x1| and |x2| in the unsigned type of their width, which holds that of the smallest too."""
     (a, b), _ = unified(WhereOp, [lifted(x1), lifted(x2)])
     if is_float(element(a)):
-        raise refusal(f"gcd: expected integers, got {a!r} and {b!r}")
-    shape = common_shape("gcd", [a, b])
-    state = tuple(gnp.abs(gnp.broadcast_to(v, shape)) for v in (a, b))
+        raise refusal(f"{name}: expected integers, got {a!r} and {b!r}")
+    shape = common_shape(name, [a, b])
+    dtype = f"uint{8 * a.dtype.itemsize}"
+    return [gnp.abs(gnp.broadcast_to(v, shape)).astype(dtype) for v in (a, b)]
+
+
+def _common_divisor(a: Any, b: Any) -> Any:
 
     def step(state: Any) -> Any:
         a, b = state
@@ -48,7 +58,7 @@ def gcd(x1: Any, x2: Any) -> Any:
     def is_left(state: Any) -> Any:
         return gnp.any(state[1] != 0)
 
-    return while_loop(is_left, step, state)[0]
+    return while_loop(is_left, step, (a, b))[0]
 
 
 @public
@@ -56,9 +66,9 @@ def lcm(x1: Any, x2: Any) -> Any:
     """The least common multiple of integers; 0 beside 0."""
     if tracing() is None:
         return np.lcm(x1, x2)
-    divisor: Any = gcd(x1, x2)
-    factor = gnp.where(divisor == 0, 0, gnp.floor_divide(x1, gnp.where(divisor == 0, 1, divisor)))
-    return gnp.abs(factor * x2)
+    a, b = _sizes("lcm", x1, x2)
+    # 0 of two zeros, as integers divided by 0 are 0
+    return (a // _common_divisor(a, b) * b).astype(gnp.result_type(x1, x2))
 
 
 def _run(function: Callable[..., Any], *arrays: Any) -> Any:

@@ -653,3 +653,27 @@ func.func @f(%x: tensor<4x3xf32>) {
   %0 = grad.polygamma %x {order = -1} : tensor<4x3xf32>
   func.return
 }
+
+// -----
+
+func.func @f(%x: tensor<3xf32>) {
+  // expected-error @+1 {{array.bitwise_left_shift: elements must be integer, got tensor<3xf32>}}
+  %0 = array.bitwise_left_shift %x, %x : tensor<3xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%b: tensor<3xi1>) {
+  // expected-error @+1 {{array.bitwise_count: elements must be integer, got tensor<3xi1>}}
+  %0 = array.bitwise_count %b : tensor<3xi1> -> tensor<3xui8>
+  func.return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{array.full: value must be an integer in [0, 65536) for tensor<2xui16>, got 65536}}
+  %0 = array.full {value = 65536} : tensor<2xui16>
+  func.return
+}

@@ -230,6 +230,7 @@ MOVES = "this array depends on what is differentiated, and values outside of the
     [
         lambda x: float(x[0]) * x[0],
         lambda x: x[0].item() * x[1],
+        lambda x: np.zeros(2).__setitem__(0, x[0]),
         lambda x: np.sum(np.array(x.tolist())),
         lambda x: x[0] * np.linalg.eigvals(gnp.diag(x))[0],
         lambda x: np.sum(np.unique(x)),
@@ -355,3 +356,37 @@ def test_random_numbers_of_numpy_are_drawn_in_each_call(kind: str) -> None:
     assert len({float(both(1.0)[1]) for _ in range(3)}) == 3
     fixed = gradir.jit(slope)
     assert len({float(fixed(1.0)) for _ in range(3)}) == 1
+
+
+def test_copies_of_arrays_from_around_are_assigned_to() -> None:
+    def eliminated(a: Any, b: Any) -> Any:
+        """A solution with pivots, as textbooks write it."""
+        a, b, n = a.copy(), b.copy(), len(b)
+        for k in range(n):
+            p = k + np.argmax(np.abs(a[k:, k]))
+            if p != k:
+                a[[k, p]], b[[k, p]] = a[[p, k]], b[[p, k]]
+            for i in range(k + 1, n):
+                factor = a[i, k] / a[k, k]
+                a[i, k:] -= factor * a[k, k:]
+                b[i] -= factor * b[k]
+        x = np.zeros_like(b)
+        for i in range(n - 1, -1, -1):
+            x[i] = (b[i] - np.dot(a[i, i + 1 :], x[i + 1 :])) / a[i, i]
+        return x
+
+    a, b = np.array([[0.1, 2.0, 1.0], [3.0, 1.0, -1.0], [1.0, 0.5, 2.0]]), np.array([1.0, 2.0, 0.5])
+    np.testing.assert_allclose(gradir.jacobian(eliminated, 1)(a, b), np.linalg.inv(a), 1e-10)
+    found = gradir.grad(lambda a, b: np.sum(eliminated(a, b)))(a, b)
+    inverse = np.linalg.inv(a)
+    np.testing.assert_allclose(found, -np.outer(inverse.sum(0), inverse @ b), 1e-8)
+
+    def inner(x: Any) -> Any:
+        def f(y: Any) -> Any:
+            z = x.copy()
+            z[0] = y
+            return np.sum(z * x)
+
+        return gradir.grad(f)(x[1]) + np.sum(x)
+
+    assert gradir.grad(inner)(X).tolist() == [2.0, 1.0, 1.0]

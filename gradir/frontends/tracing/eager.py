@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.ir import Attribute, Block, SSAValue
@@ -19,9 +19,9 @@ from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import AnyTensor
 from gradir.frontends.tracing.replays import Records, like, own, signature
-from gradir.frontends.tracing.source_locations import called_from, location, refusal
+from gradir.frontends.tracing.source_locations import called_from, location
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import Trace, running, tracing
+from gradir.frontends.tracing.tracing import Trace, Unwritten, running, tracing
 
 if TYPE_CHECKING:
     from gradir.interpreter.interpreter import values_of
@@ -41,14 +41,11 @@ class _Value:
         self.name_hint: str | None = None
 
 
-class _Eager(Trace):
+class _Eager(Unwritten):
     """A trace without a program: ops are run at once."""
 
-    is_eager: ClassVar[bool] = True
-
     def __init__(self) -> None:
-        super().__init__([])
-        self.name = "eager"
+        super().__init__()
         self.ops: list[TensorOp] = []
 
     def apply(
@@ -80,12 +77,7 @@ class _Eager(Trace):
 
 
 def _array(trace: _Eager, tracer: Tracer) -> Array:
-    if tracer.made_in is not trace:
-        raise refusal(
-            "a traced array of a trace that has ended is used here; "
-            "return it from the traced function"
-        )
-    return cast(Any, tracer.ssa).array
+    return cast(Any, trace.use(tracer)).array
 
 
 @lru_cache(1 << 12)

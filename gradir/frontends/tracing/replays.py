@@ -26,7 +26,7 @@ from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import Trace, running
+from gradir.frontends.tracing.tracing import Unwritten, running
 
 if TYPE_CHECKING:
     from gradir.interpreter.interpreter import cast_to, values_of
@@ -138,12 +138,11 @@ class _Step(NamedTuple):
     results: list[tuple[int, np.dtype[Any], Attribute]]
 
 
-class Recording(Trace):
+class Recording(Unwritten):
     """A trace that notes ops. `op_of` makes an op for types and attributes, the same one again."""
 
     def __init__(self, op_of: Callable[..., TensorOp]):
-        super().__init__([])
-        self.name = "eager"
+        super().__init__()
         self.op_of = op_of
         self.ops: list[TensorOp] = []
         self.steps: list[_Step] = []

@@ -17,6 +17,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.shapes import AnyTensor
 from gradir.frontends.tracing.memory import Memory, View, is_argument, refresh
 from gradir.frontends.tracing.source_locations import public, refusal
@@ -25,7 +26,9 @@ from gradir.frontends.tracing.values import still_value_of, text_of, value_of
 from gradir.runtime.row_slices import RowSlices
 
 if TYPE_CHECKING:
-    from gradir.frontends.tracing.tracing import Trace
+    from gradir.frontends.tracing.tracing import Trace, tracing
+else:
+    tracing = deferred("gradir.frontends.tracing.tracing", "tracing")
 
 _NO_VALUE = "{what}: a traced array has no value yet; {way_out}"
 _CHOICE = (
@@ -35,6 +38,10 @@ _CHOICE = (
 _INDEX = "take elements with gradir.numpy.take or x[i], without range()"
 _ZEROS = (
     "an array to assign to is made by gradir.numpy.zeros, or by numpy.zeros_like(x) of a traced x"
+)
+_STILL = (
+    "compute with the array itself (numpy.sin, not math.sin), or ask for the value of "
+    f"gradir.no_grad(x); {_ZEROS}"
 )
 _TEXT = "print it with gradir.debug.print"
 _ARRAY = (
@@ -109,7 +116,7 @@ def _read(what: str, way_out: str, convert: Callable[..., Any], is_still: bool =
 
     @public
     def read(self: Tracer, *args: Any, **kwargs: Any) -> Any:
-        value = still_value_of(self, what) if is_still else value_of(self)
+        value = still_value_of(self, what, _STILL) if is_still else value_of(self)
         if value is None:
             raise refusal(_NO_VALUE.format(what=what, way_out=way_out))
         return convert(value, *args, **kwargs)
@@ -174,7 +181,8 @@ class Tracer:
 
         That of a number is one; that of an argument an array, as it may be NumPy's array of rank 0.
         """
-        made = Tracer(self.made_in, self.ssa, self.weak)
+        trace = tracing() or self.made_in
+        made = Tracer(trace, trace.use(self), self.weak)
         made.stored = self.stored or is_argument(self)
         return made
 

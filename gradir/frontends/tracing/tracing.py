@@ -50,9 +50,9 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 class Trace:
-    """One function under construction, with its callees. `is_eager`: there is no program."""
+    """One function under construction, with its callees. `has_program`: of SSA values."""
 
-    is_eager: ClassVar[bool] = False
+    has_program: ClassVar[bool] = True
 
     def __init__(self, types: Sequence[AnyTensor], outer: Trace | None = None):
         self.name = "main"
@@ -169,6 +169,25 @@ class Trace:
             yield block
         finally:
             self.blocks.pop()
+
+
+class Unwritten(Trace):
+    """A trace without a program: its arrays have other objects in place of SSA values."""
+
+    has_program: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.name = "eager"
+
+    def use(self, tracer: Tracer) -> SSAValue:
+        """The array's own object."""
+        if tracer.made_in is not self:
+            raise refusal(
+                "a traced array of a trace that has ended is used here; "
+                "return it from the traced function"
+            )
+        return tracer.ssa
 
 
 def _block_of(value: SSAValue) -> Block | None:

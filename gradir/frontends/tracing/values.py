@@ -94,17 +94,16 @@ def text_of(x: Tracer) -> Array | None:
 
 def moves(x: Tracer) -> bool:
     """Whether an array with a value depends on what is differentiated: a number then does not."""
-    return not x.made_in.is_eager and _moves(x.made_in, x.ssa)
+    return x.made_in.has_program and _moves(x.made_in, x.ssa)
 
 
-def still_value_of(x: Tracer, what: str) -> Array | None:
+def still_value_of(x: Tracer, what: str, way_out: str) -> Array | None:
     """`value_of`; TraceError for an array that depends on what is differentiated."""
     value = value_of(x)
     if value is not None and moves(x):
         raise refusal(
             f"{what}: this array depends on what is differentiated, and values outside of the "
-            "program have no derivative; compute with the array itself, or ask for the value of "
-            "gradir.no_grad(x)"
+            f"program have no derivative; {way_out}"
         )
     return value
 
@@ -140,6 +139,8 @@ def values_in(values: Sequence[Any], of: Callable[[Any], Array | None]) -> list[
 
 def _value(trace: Trace, ssa: SSAValue) -> Array:
     found = trace.value_at(ssa)
+    if found is None and not trace.has_program:
+        raise _Unknown
     if found is None:
         ops, known = _needed(trace, ssa), trace.known
         run_ops(ops, known.values, trace.functions)

@@ -131,9 +131,9 @@ def value_and_grad(
             return leaves_of(arguments, argnums, len(args))
 
         inner = traced("grad", function, args, kwargs, outer=trace, moving=moving)
-        _require_number(inner, has_aux)
         wrt = moving(inner.arguments)
         _require_floating(inner, wrt)
+        _require_number(inner, has_aux)
         requests, tree = asked.of(inner, args), gradient_tree(inner.arguments, argnums)
         added = added_to(inner, requests, None if out is None else out[1], tree)
         options = Options("grad", policy, memory_limit, requests)
@@ -276,7 +276,8 @@ def _require_floating(inner: Traced, wrt: Sequence[int]) -> None:
     for k in wrt:
         if not is_float(element_of(types[k])):
             raise refusal(
-                f"grad: argument {inner.names[k]} must be floating, got {type_text(types[k])}"
+                f"grad: argument {inner.names[k]} must be floating, got {type_text(types[k])}; "
+                "pass floats, or name the floating arguments by argnums"
             )
 
 

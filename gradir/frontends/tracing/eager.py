@@ -73,12 +73,12 @@ class _Eager(Trace):
         return Tracer(self, cast(SSAValue, _Value(array, type_)))
 
 
+_ENDED = "a traced array of a trace that has ended is used here; return it from the traced function"
+
+
 def _array(trace: _Eager, tracer: Tracer) -> Array:
     if tracer.made_in is not trace:
-        raise refusal(
-            "a traced array of a trace that has ended is used here; "
-            "return it from the traced function"
-        )
+        raise refusal(_ENDED)
     return cast(Any, tracer.ssa).array
 
 
@@ -121,7 +121,8 @@ def eager(
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         if tracing() is not None:
             return called_from(frame, inner, *args, **kwargs)
-        if outside is not None and not any(isinstance(a, Tracer) for a in args):
+        given = (*args, *kwargs.values()) if outside is not None else ()
+        if outside is not None and not any(isinstance(each, Tracer) for each in given):
             made = outside(*args, **kwargs)
             if made is not NotImplemented:
                 return made
@@ -141,6 +142,8 @@ def eager(
 def _outside(result: Any, arguments: Sequence[Any]) -> Any:
     """A result as NumPy arrays, none of which shares memory with an argument or another one."""
     if isinstance(result, Tracer):
+        if not isinstance(result.made_in, _Eager):
+            raise refusal(_ENDED)
         return own(cast(Any, result.ssa).array, _leaves(arguments))
     if isinstance(result, np.ndarray):
         return own(cast(Any, result), _leaves(arguments))

@@ -119,3 +119,17 @@ def test_rank_by_limits_of_each_matrix() -> None:
     np.testing.assert_allclose(
         gnp.linalg.pinv(x[0], rtol=np.float64(0.5)), np.linalg.pinv(x[0], rtol=0.5), atol=1e-15
     )
+
+
+def test_traced_arrays_of_a_trace_that_has_ended_are_refused() -> None:
+    kept: list[Any] = []
+    gradir.trace(lambda x: (kept.append(x), x)[1], X)
+    for call in (
+        lambda t: gnp.unique(t),
+        lambda t: gnp.union1d([1.0], ar2=t),
+        lambda t: gnp.nonzero(t),
+        lambda t: gnp.asarray(t, copy=False),
+        lambda t: gnp.sum(t),
+    ):
+        with pytest.raises(gradir.GradirError):
+            call(kept[0])

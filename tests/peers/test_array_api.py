@@ -27,7 +27,6 @@ LEFT_OUT = {
     "complex numbers, which gradir does not have": (
         r"real\(x_i\)|test_fft|\[fft[-.]|test_eig(vals)?$|test_vecdot_conj"
     ),
-    "nextafter, which is not there: docs/numpy.md": r"nextafter",
     "infinite operands of floor_divide have Python's results, as NumPy's; the standard allows it": (
         r"floor_?div.*infinity"
     ),

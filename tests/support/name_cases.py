@@ -369,6 +369,7 @@ SMOOTH: Calls = {
 }  # fmt: skip
 
 VALUES: Calls = {
+    "nextafter": lambda xp, x: xp.nextafter(x, [[0.2], [-np.inf], [9.0]]),
     "any": lambda xp, x: xp.any(x > 1, axis=1, where=X < 1.6),
     "all": lambda xp, x: xp.all(x > -2, axis=0, keepdims=True),
     "count_nonzero": lambda xp, x: xp.count_nonzero(x > 0, axis=1, keepdims=True),

@@ -24,7 +24,7 @@ _SHAPES = {
     "the result is complex; there are no complex numbers": "roots sort_complex emath fft",
     "least squares and quotients need the rank, or leave out leading zeros, which depend on "
     "values; solve for the coefficients with linalg.solve": "polyfit polydiv",
-    "the bits of floats are not at hand; scale by finfo(x.dtype).eps": "nextafter spacing frexp",
+    "the bits of floats are not at hand; scale by finfo(x.dtype).eps": "spacing frexp",
     "bits are not packed; count them with bitwise_count": "packbits unpackbits",
 }
 _OTHERS = {

@@ -6,7 +6,7 @@ Where they say float64 without a dtype, `gradir.default_dtype` may say another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, isfinite
+from math import ceil
 from typing import Any, cast
 
 import numpy as np
@@ -17,11 +17,11 @@ from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.gather_scatter import OneHotOp
 from gradir.dialects.array.random import NormalOp, RandomBitsOp, UniformOp
 from gradir.dialects.array.triangles import EyeOp
-from gradir.dialects.base.shapes import AnyTensor, is_bool, is_float, shape_of, tensor
+from gradir.dialects.base.shapes import AnyTensor, is_float, shape_of, tensor
 from gradir.errors import ArgumentError
 from gradir.frontends.functions.arguments import known
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.functions.promotion import converted, spread, unified
+from gradir.frontends.functions.promotion import converted, fitting, spread, unified
 from gradir.frontends.tracing.default_types import default_element, default_of
 from gradir.frontends.tracing.memory import as_array
 from gradir.frontends.tracing.source_locations import public, refusal
@@ -96,13 +96,6 @@ def _of_type(x: Tracer, kind: Attribute) -> Tracer:
     return made
 
 
-def _cut(number: Any, kind: Attribute) -> Any:
-    """A Python number as an element of a requested type, by NumPy's cast."""
-    if is_bool(kind):
-        return bool(number)
-    return number if is_float(kind) or not isfinite(number) else int(number)
-
-
 @public
 def full(shape: Shape, fill_value: Any, dtype: Any = None) -> Tracer:
     """Every element is `fill_value`, a number, or an array that broadcasts to the shape.
@@ -111,7 +104,7 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None) -> Tracer:
     """
     if is_number(fill_value):
         type_ = _type(shape, dtype, default_of(fill_value))
-        return as_array(filled(_cut(fill_value, type_.element_type), type_))
+        return as_array(filled(fitting(fill_value, type_.element_type), type_))
     number = lifted(fill_value)
     type_ = _type(shape, dtype, element(number))
     return as_array(spread(number, shape_of(type_), type_.element_type).copy())
@@ -202,6 +195,9 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     is_whole = all(isinstance(n, int) for n in (first, last, step))
     count = max(ceil((last - first) / step), 0)
     type_ = _type([count], dtype, int if is_whole else float)
+    if not is_float(type_.element_type):  # NumPy casts the first two, and counts on from them
+        first, second = (fitting(each, type_.element_type) for each in (first, first + step))
+        step = second - first
     steps: Any = apply(IotaOp, {"axis": 0}, [type_])
     scaled = steps if step == 1 else steps * step
     return scaled if first == 0 else scaled + first

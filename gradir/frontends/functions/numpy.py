@@ -26,6 +26,7 @@ from gradir.frontends.functions import (
     index_tricks,
     indexing,
     linalg,
+    neighbors,
     numpy_protocol,
     ordering,
     padding,
@@ -73,7 +74,18 @@ _LATER = (
         differences,
         elementwise,
     ),
-    *(selection, polynomials, bessel, ranges, segments, descriptions, creation, affine, standard),
+    *(
+        selection,
+        polynomials,
+        bessel,
+        ranges,
+        segments,
+        descriptions,
+        creation,
+        affine,
+        standard,
+        neighbors,
+    ),
 )
 
 

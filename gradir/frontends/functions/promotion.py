@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -80,15 +81,17 @@ def operand(value: object) -> Any:
     return value if is_number(value) else lifted(value)
 
 
-def _fitting(number: Any, kind: Attribute) -> Any:
-    """A Python number for elements of a type: numbers other than 0 are true."""
-    return bool(number) if is_bool(kind) else number
+def fitting(number: Any, kind: Attribute) -> Any:
+    """A Python number cast to a type as by NumPy: fractions are cut off, all but 0 is true."""
+    if is_bool(kind):
+        return bool(number)
+    return number if is_float(kind) or not isfinite(number) else int(number)
 
 
 def converted(value: Any, kind: Attribute) -> Tracer:
     """A traced array, or a Python number, with elements of a type."""
     if not isinstance(value, Tracer):
-        return filled(_fitting(value, kind), tensor([], kind))
+        return filled(fitting(value, kind), tensor([], kind))
     if element(value) == kind:
         return value
     return emit_one(AstypeOp, value, type=tensor(value.shape, kind))
@@ -97,7 +100,7 @@ def converted(value: Any, kind: Attribute) -> Tracer:
 def spread(value: Any, shape: Sequence[int], kind: Attribute) -> Tracer:
     """A traced array, or a Python number, of an element type and a shape that it broadcasts to."""
     if not isinstance(value, Tracer):
-        return filled(_fitting(value, kind), tensor(shape, kind))
+        return filled(fitting(value, kind), tensor(shape, kind))
     value = converted(value, kind)
     if value.shape == tuple(shape):
         return value

@@ -17,7 +17,7 @@ from gradir.dialects.base.shapes import is_float, is_unsigned, ui64
 from gradir.frontends.functions.arguments import axes_of, axis_of, floating, with_dtype
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.functions.promotion import converted
+from gradir.frontends.functions.promotion import converted, operand
 from gradir.frontends.functions.sugar import (
     where,
 )
@@ -57,7 +57,7 @@ def sum(
     """
     x = _chosen(lifted(a), where, 0)
     made: Any = _widening(SumOp, x, dtype, axis=axis, keepdims=keepdims or None)
-    return made if initial is None else made + initial
+    return made if initial is None else made + converted(operand(initial), element(made))
 
 
 def prod(
@@ -70,7 +70,7 @@ def prod(
     """
     x = _chosen(lifted(a), where, 1)
     made: Any = _widening(ProdOp, x, dtype, axis=axis, keepdims=keepdims or None)
-    return made if initial is None else made * initial
+    return made if initial is None else made * converted(operand(initial), element(made))
 
 
 def _extreme(name: str, greater: str) -> Callable[..., Any]:
@@ -82,10 +82,11 @@ def _extreme(name: str, greater: str) -> Callable[..., Any]:
         if where is not None and initial is None:
             raise refusal(f"{name}: where needs initial, the value of no elements")
         axes = axes_of(x, axis)
+        initial = initial if initial is None else converted(operand(initial), element(x))
         if initial is not None and 0 in [x.shape[d] for d in axes]:
             shape = [1 if d in axes else n for d, n in enumerate(x.shape)
                      if keepdims or d not in axes]  # fmt: skip
-            return broadcast_to(converted(initial, element(x)), shape)
+            return broadcast_to(initial, shape)
         x = _chosen(x, where, initial)
         made = getattr(op, name)(x, axis=list(axes), keepdims=keepdims or None)
         return made if initial is None else getattr(op, greater)(made, initial)
@@ -130,10 +131,12 @@ def mean(
     """The arithmetic mean over `axis`, all where None; nan of no elements.   vjp: ct / n"""
     x = with_dtype(lifted(a), dtype)
     if where is None:
-        return op.mean(x, axis=axis, keepdims=keepdims or None)
-    x = floating(x)
-    total: Any = sum(x, axis, keepdims=keepdims, where=where)
-    return total / _count(x, where, axis, keepdims)
+        made = op.mean(x, axis=axis, keepdims=keepdims or None)
+    else:
+        x = floating(x)
+        total: Any = sum(x, axis, keepdims=keepdims, where=where)
+        made = total / _count(x, where, axis, keepdims)
+    return with_dtype(made, dtype)
 
 
 def var(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import i1
 
 from gradir.dialects.array.arithmetic import ClipOp, PowOp
@@ -80,6 +81,15 @@ def where(condition: Any, x: Any, y: Any) -> Tracer:
     return as_array(made)
 
 
+def _within(x: Tracer, low: Any, high: Any) -> tuple[Any, Any]:
+    """Bounds without those that no integer of the type of x is beyond."""
+    if x.dtype.kind not in "iu":
+        return low, high
+    limits = np.iinfo(x.dtype)
+    is_low, is_high = low is not None and low < limits.min, high is not None and high > limits.max
+    return None if is_low else low, None if is_high else high
+
+
 @public
 def clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None,
@@ -94,6 +104,9 @@ def clip(
     value = lifted(a)
     if all(is_number(b) for b in bounds):
         value = converted(value, result_element([value, *bounds])[0])
+        low, high = _within(value, low, high)
+        if bounds and low is None and high is None:
+            return positive(value)
         return apply(ClipOp, {"x": value, "min": low, "max": high})
     for op, bound in ((MaximumOp, low), (MinimumOp, high)):
         if bound is not None:

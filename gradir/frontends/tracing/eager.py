@@ -19,9 +19,9 @@ from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import AnyTensor
 from gradir.frontends.tracing.replays import Records, like, own, signature
-from gradir.frontends.tracing.source_locations import called_from, location
+from gradir.frontends.tracing.source_locations import called_from, location, refusal
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import Trace, Unwritten, running, tracing
+from gradir.frontends.tracing.tracing import ENDED, Trace, Unwritten, running, tracing
 
 if TYPE_CHECKING:
     from gradir.interpreter.interpreter import values_of
@@ -119,7 +119,8 @@ def eager(
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         if tracing() is not None:
             return called_from(frame, inner, *args, **kwargs)
-        if outside is not None and not any(isinstance(a, Tracer) for a in args):
+        given = (*args, *kwargs.values()) if outside is not None else ()
+        if outside is not None and not any(isinstance(each, Tracer) for each in given):
             made = outside(*args, **kwargs)
             if made is not NotImplemented:
                 return made
@@ -139,6 +140,8 @@ def eager(
 def _outside(result: Any, arguments: Sequence[Any]) -> Any:
     """A result as NumPy arrays, none of which shares memory with an argument or another one."""
     if isinstance(result, Tracer):
+        if not isinstance(result.made_in, _Eager):
+            raise refusal(ENDED)
         return own(cast(Any, result.ssa).array, _leaves(arguments))
     if isinstance(result, np.ndarray):
         return own(cast(Any, result), _leaves(arguments))

@@ -171,6 +171,10 @@ class Trace:
             self.blocks.pop()
 
 
+ENDED = "a traced array of a trace that has ended is used here; return it from the traced function"
+"""The refusal of arrays without a value and without a program that goes on."""
+
+
 class Unwritten(Trace):
     """A trace without a program: its arrays have other objects in place of SSA values."""
 
@@ -183,10 +187,7 @@ class Unwritten(Trace):
     def use(self, tracer: Tracer) -> SSAValue:
         """The array's own object."""
         if tracer.made_in is not self:
-            raise refusal(
-                "a traced array of a trace that has ended is used here; "
-                "return it from the traced function"
-            )
+            raise refusal(ENDED)
         return tracer.ssa
 
 

@@ -29,8 +29,9 @@ from gradir.frontends.random.draws import (
     valid_or_nan,
     words,
 )
-from gradir.frontends.random.gamma_slope import DEPTH, rule, wide
+from gradir.frontends.random.gamma_slope import wide
 from gradir.frontends.random.rejection import first_accepted
+from gradir.frontends.scipy.incomplete import DEPTH, rule
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
 from gradir.frontends.transforms.markers import no_grad

@@ -177,7 +177,7 @@ def test_ends_of_ranges() -> None:
         random.lognormal(key, np.array([0.0, -1.0])),
         random.weibull_min(key, 0.0, np.array([2.0, 0.0])),
         random.triangular(key, np.array([1.0, 0, 2]), np.array([1.0, 0, 1]), np.array([1.0, 0, 3])),
-        random.gamma(key, np.array([0.0, -1.0, np.inf, nan])),
+        random.gamma(key, np.array([0.0, -1.0, np.inf, nan, 5e-324])),
         random.beta(key, np.array([0.0, 1.0]), np.array([1.0, -1.0])),
         random.truncated_normal(key, np.array([1.0, 2.0, 40.0]), np.array([1.0, 1.0, 41.0])),
         random.vonmises(key, 0.0, np.array([-1.0, np.inf])),
@@ -187,7 +187,7 @@ def test_ends_of_ranges() -> None:
     expected = [
         np.tile([False, True], (50, 1)), [0, 0, 5, -1, -1, -1, 0], [0, -1, -1, -1], [1, -1, -1],
         [0, -1, -1], [[0, 3, 0], [-1, -1, -1]], [2, 0, 3, -1], [5, 5, 5], [1, 1, nan],
-        [0, nan], [1, nan], [0, nan], [1, 0, nan], [0, nan, nan, nan], [nan, nan], [1, nan, nan],
+        [0, nan], [1, nan], [0, nan], [1, 0, nan], [0, nan, nan, nan, 0], [nan, nan], [1, nan, nan],
         [nan, nan], [nan, nan], nan, nan, nan,
     ]  # fmt: skip
     for each, wanted in zip(found, expected, strict=True):

@@ -263,6 +263,26 @@ WHOLE: tuple[tuple[str, tuple[str, ...], str], ...] = (
 )
 
 
+# Draws by a fixed key, or by one that is made of an integer.
+DRAWN = (
+    "{0} + 0.3 * random.normal({1}, {0}.shape, {0}.dtype)",
+    "random.uniform(random.fold_in(3, {1}), {0}.shape, {0}.dtype, {0}, {0} + 1.0)",
+    "random.weibull_min({1}, {0}, 2.0 + gnp.tanh({0}), dtype={0}.dtype)",
+    "{0} * random.gamma(random.key({1}), 1.5, {0}.shape, {0}.dtype)",
+    "{0} * random.poisson(random.split({1})[1], 2.0, {0}.shape)",
+    "gnp.where(random.bernoulli({1}, 0.6, {0}.shape), {0}, 0.5)",
+    "random.truncated_normal({1}, gnp.tanh({0}), 2.0, dtype={0}.dtype)",
+)
+CHOSEN = (
+    ("random.permutation({1}, {0})", (V, INTEGER), V),
+    ("random.permutation({1}, {0}, axis=1, independent=True)", (A, INTEGER), A),
+    ("random.choice({1}, {0}, ($N,))", (A, INTEGER), A),
+    ("random.categorical({0}, {1})", (INTEGER, V), INTEGER),
+    ("random.randint({0}, ($N,), 0, $N)", (INTEGER,), PLACES),
+    ("random.binomial({0}, $N - 1, 0.4)", (INTEGER,), INTEGER),
+)
+
+
 def _forms() -> tuple[Form, ...]:
     found = _elementwise()
     found += [Form(text, (t,), P) for text in REDUCED for t in (V, A)]
@@ -270,12 +290,21 @@ def _forms() -> tuple[Form, ...]:
     found += [Form(text, (V,), V) for text in VECTORS]
     found += [Form(text, (A,), A) for text in MATRICES]
     found += [Form(*each) for each in (*JOINED, *JOINED, *WHOLE)]
+    found += [Form(text, (t, INTEGER), t) for text in DRAWN for t in (V, A, P)]
+    found += [Form(*each) for each in CHOSEN]
     return tuple(found)
 
 
 FORMS = _forms()
 # What has another derivative than its values have.
-FREE = tuple(Form("gradir.no_grad({0})", (t,), t) for t in FLOATS)
+FREE = tuple(
+    Form(text, (t,), t)
+    for t in FLOATS
+    for text in (
+        "gradir.no_grad({0})",
+        "random.gamma(5, 0.4 + gnp.square({0}), dtype={0}.dtype)",
+    )
+)
 
 
 def by_result(forms: tuple[Form, ...]) -> dict[str, tuple[Form, ...]]:

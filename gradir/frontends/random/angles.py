@@ -29,8 +29,9 @@ from gradir.frontends.random.draws import (
     valid_or_nan,
     words,
 )
-from gradir.frontends.random.gamma_slope import DEPTH, rule, wide
+from gradir.frontends.random.gamma_slope import wide
 from gradir.frontends.random.rejection import first_accepted
+from gradir.frontends.scipy.incomplete import DEPTH, rule
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
 from gradir.frontends.transforms.markers import no_grad
@@ -39,7 +40,7 @@ _LARGE = 20.0
 _DIFFERENCE = [p - q for p, q in zip(asymptotic(0), asymptotic(1), strict=True)]
 
 
-def _accepted(key: Any, kappa: Any) -> Any:
+def vonmises_angle(key: Any, kappa: Any) -> Any:
     """Angles in (-pi, pi) around 0, for finite kappa >= 0."""
     grown = gnp.sqrt(1 + 4 * kappa * kappa) + 1
     root = gnp.sqrt(grown)
@@ -60,7 +61,7 @@ def _accepted(key: Any, kappa: Any) -> Any:
     return gnp.where(words(key, 0, kappa.shape) < 0, -angle, angle)
 
 
-_drawn = custom_jvp(_accepted)
+_drawn = custom_jvp(vonmises_angle)
 
 
 def _pushed(primals: Any, tangents: Any) -> Any:

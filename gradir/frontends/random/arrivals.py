@@ -35,7 +35,7 @@ for _k in range(1, 13):
     _ODD.append(-_ODD[-1] * (2 * _k - 1))
 
 
-def _arrivals(key: Any, mean: Any, scale: Any) -> Any:
+def wald_arrival(key: Any, mean: Any, scale: Any) -> Any:
     normal = bell(key, 0, mean.shape)
     half = mean * normal * normal / (2 * scale)
     # the smaller one of two roots, whose product is 1
@@ -44,7 +44,7 @@ def _arrivals(key: Any, mean: Any, scale: Any) -> Any:
     return mean * gnp.where(is_first, root, 1 / root)
 
 
-_drawn = custom_jvp(_arrivals)
+_drawn = custom_jvp(wald_arrival)
 
 
 def _pushed(primals: Any, tangents: Any) -> Any:

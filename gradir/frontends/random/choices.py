@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import f64, i1, i64
@@ -122,7 +122,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> T
     `independent`: each line along the axis has an order of its own. Orders are those of random
     words of 64 bits.   vjp: ct in the order before
     """
-    given: Any = gnp.arange(x) if _is_count("permutation", x) else lifted(x)
+    given = _places_or_array("permutation", x)
     if not given.ndim:
         raise refusal(f"permutation: x must be an integer that is known, or an array, got {x!r}")
     place, at = axis_of(given, axis), key_of(key)
@@ -136,12 +136,13 @@ def _order(key: Any, count: int) -> Any:
     return gnp.argsort(words(key, 0, (count,)), axis=0)
 
 
-def _is_count(name: str, value: Any) -> bool:
+def _places_or_array(name: str, value: Any) -> Any:
+    """0, ..., n - 1 for a known integer n; else the array."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool):
-        return False
+        return lifted(value, what=f"{name}: ")
     if value < 0:
         raise refusal(f"{name}: a number of places must not be negative, got {value}")
-    return True
+    return gnp.arange(int(cast(Any, value)))
 
 
 def choice(
@@ -152,7 +153,7 @@ def choice(
     `p` [n] are their probabilities, divided by their sum; all are equal without it. Without
     replacement no place is drawn twice; those of probability 0 are then the last.
     """
-    given: Any = gnp.arange(a) if _is_count("choice", a) else lifted(a)
+    given = _places_or_array("choice", a)
     if not given.ndim:
         raise refusal(f"choice: a must be an integer that is known, or an array, got {a!r}")
     place, extents = axis_of(given, axis), as_shape(shape)

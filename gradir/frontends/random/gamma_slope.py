@@ -13,7 +13,6 @@ is a power series of z. In float64, and differentiable again.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,20 +21,14 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.array.gamma import BERNOULLI
 from gradir.frontends.functions.bessel import polynomial
 from gradir.frontends.scipy import special
+from gradir.frontends.scipy.incomplete import DEPTH, rule
 from gradir.frontends.transforms.markers import no_grad
 
-# exp(-DEPTH) is nothing beside 1; the series is for shapes below _SMALL, so z < _SMALL + 1.
-DEPTH, _NODES, _SMALL, _TERMS = 39.0, 64, 4.0, 44
+# The series is for shapes below _SMALL, so z < _SMALL + 1.
+_SMALL, _TERMS = 4.0, 44
 # From here on log(a) - digamma(a) is a series in 1 / a.
 _LARGE = 10.0
 _SERIES = [number / (2 * j) for j, number in enumerate(BERNOULLI, 1)]
-
-
-@cache
-def rule() -> tuple[Any, Any]:
-    """Places in (0, 1) and weights of Gauss and Legendre's rule."""
-    places, weights = np.polynomial.legendre.leggauss(_NODES)
-    return (places + 1) / 2, weights / 2
 
 
 def quantile_slope(a: Any, r: Any) -> Any:

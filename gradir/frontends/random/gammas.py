@@ -36,8 +36,10 @@ from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
 
+_LEAST = 2.0**-1022
 
-def _accepted(key: Any, a: Any) -> Any:
+
+def gamma_log_ratio(key: Any, a: Any) -> Any:
     """log(z / a) of gamma numbers z of finite shapes a > 0."""
     is_small = a < 1
     shape = gnp.where(is_small, a + 1, a)
@@ -60,7 +62,7 @@ def _accepted(key: Any, a: Any) -> Any:
     return found + gnp.where(is_small, gnp.log1p(1 / a) - less, 0.0)
 
 
-_log_ratio = custom_jvp(_accepted)
+_log_ratio = custom_jvp(gamma_log_ratio)
 
 
 def _pushed(primals: Any, tangents: Any) -> Any:
@@ -72,20 +74,25 @@ def _pushed(primals: Any, tangents: Any) -> Any:
 _log_ratio.defjvp(_pushed)
 
 
+def _is_none(a: Any) -> Any:
+    """Whether the shape is 0, or so near that 1 / a overflows."""
+    return gnp.logical_and(a >= 0, a < _LEAST)
+
+
 def log_gammas(key: Any, a: Any) -> Any:
     """log(z) of gamma numbers z: -inf for a = 0, nan for a < 0 and inf."""
-    is_inside = gnp.logical_and(a > 0, gnp.isfinite(a))
+    is_inside = gnp.logical_and(a >= _LEAST, gnp.isfinite(a))
     shape = gnp.where(is_inside, a, 1.0)
     drawn = _log_ratio(key, shape) + gnp.log(shape)
-    return gnp.where(is_inside, drawn, gnp.where(a == 0, -inf, float("nan")))
+    return gnp.where(is_inside, drawn, gnp.where(_is_none(a), -inf, float("nan")))
 
 
 def gammas(key: Any, a: Any) -> Any:
     """Gamma numbers: 0 for a = 0, nan for a < 0 and inf."""
-    is_inside = gnp.logical_and(a > 0, gnp.isfinite(a))
+    is_inside = gnp.logical_and(a >= _LEAST, gnp.isfinite(a))
     shape = gnp.where(is_inside, a, 1.0)
     drawn = gnp.exp(_log_ratio(key, shape)) * shape
-    return gnp.where(is_inside, drawn, gnp.where(a == 0, 0.0, float("nan")))
+    return gnp.where(is_inside, drawn, gnp.where(_is_none(a), 0.0, float("nan")))
 
 
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Tracer:

@@ -29,13 +29,16 @@ _COUNTS = {("choice", "a"), ("permutation", "x"), ("orthogonal", "n")}
 def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
     """The public form of a function of a key and parameters."""
     name, signature = function.__name__, inspect.signature(function)
+    known = signature.parameters
+    places = [p for p, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    needed = {p for p, one in known.items() if one.default is one.empty}
     call = checked(function, name, "gradir.random")
     compiled: dict[Any, Any] = {}
 
     def outside(*args: Any, **kwargs: Any) -> Any:
-        try:
-            given = signature.bind(*args, **kwargs).arguments
-        except TypeError:
+        # as signature.bind, which takes as long as a small draw
+        given = dict(zip(places, args, strict=False)) | kwargs
+        if len(given) < len(args) + len(kwargs) or not needed <= given.keys() <= known.keys():
             return call(*args, **kwargs)  # which says what is wrong
         static = {p: _plain(p, v) for p, v in given.items() if _is_static(name, p, v)}
         choice = tuple(static.items())

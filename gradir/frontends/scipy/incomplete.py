@@ -30,12 +30,13 @@ from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 
-# exp(-_DEPTH) is nothing beside 1; _STEPS of the recurrence; _NODES of the rule.
-_DEPTH, _STEPS, _NODES = 39.0, 20, 64
+# exp(-DEPTH) is nothing beside 1; _STEPS of the recurrence; _NODES of the rule.
+DEPTH, _STEPS, _NODES = 39.0, 20, 64
 
 
 @cache
-def _rule() -> tuple[Any, Any]:
+def rule() -> tuple[Any, Any]:
+    """Places in (0, 1) and weights of Gauss and Legendre's rule."""
     places, weights = np.polynomial.legendre.leggauss(_NODES)
     return (places + 1) / 2, weights / 2
 
@@ -46,13 +47,13 @@ def _integral(width: Any, exponent: Callable[[Any, Callable[[Any], Any]], Any]) 
     def wide(x: Any) -> Any:
         return expand_dims(x, x.ndim)
 
-    places, weights = (lifted(each).astype(width.dtype) for each in _rule())
+    places, weights = (lifted(each).astype(width.dtype) for each in rule())
     return width * op.sum(op.exp(exponent(wide(width) * places, wide)) * weights, axis=-1)
 
 
 def _width(slope: Any, curve: Any) -> Any:
-    """u > 0 with slope * u + curve * u * u / 2 = _DEPTH, for slope and curve >= 0 not both 0."""
-    return 2 * _DEPTH / (slope + op.sqrt(slope * slope + 2 * curve * _DEPTH))
+    """u > 0 with slope * u + curve * u * u / 2 = DEPTH, for slope and curve >= 0 not both 0."""
+    return 2 * DEPTH / (slope + op.sqrt(slope * slope + 2 * curve * DEPTH))
 
 
 def _lower_gamma(a: Any, x: Any) -> Any:
@@ -71,10 +72,10 @@ def _upper_gamma(a: Any, x: Any) -> Any:
     curve = op.maximum(a - 1, 0)
     slope = x - curve
     # (slope + curve / 2) v**2 + (slope - depth) v = depth
-    square, linear = slope + curve / 2, slope - _DEPTH
-    root = op.sqrt(linear * linear + 4 * square * _DEPTH)
+    square, linear = slope + curve / 2, slope - DEPTH
+    root = op.sqrt(linear * linear + 4 * square * DEPTH)
     width = where(
-        op.greater(linear, 0), 2 * _DEPTH / (linear + root), (root - linear) / (2 * square)
+        op.greater(linear, 0), 2 * DEPTH / (linear + root), (root - linear) / (2 * square)
     )
     return _integral(width, lambda v, wide: wide(a - 1) * op.log1p(v) - wide(x) * v)
 

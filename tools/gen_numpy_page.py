@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gradir.frontends import numpy
-from gradir.frontends.functions import absent, linalg
+from gradir.frontends.functions import absent, linalg, nn
 from gradir.scipy import linalg as scipy_linalg
 from gradir.scipy import signal, special, stats
 
@@ -25,6 +25,7 @@ def page() -> str:
         _section("gradir.numpy", there, absent.DIFFERS, absent.ABSENT),
         f"NumPy's own: {_names(absent.OWN)}.\n",
         _section("gradir.numpy.linalg", linalg.__all__, linalg.DIFFERS, linalg.ABSENT),
+        _section("gradir.nn", nn.__all__, {}, nn.ABSENT),
         _section("gradir.scipy.special", special.__all__, {}, special.ABSENT),
         _section("gradir.scipy.stats", stats.__all__, {}, stats.ABSENT),
         _section("gradir.scipy.linalg", scipy_linalg.__all__, {}, scipy_linalg.ABSENT),

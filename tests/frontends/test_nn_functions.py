@@ -39,6 +39,82 @@ def test_likely_keywords(name: str, keyword: str, meant: str) -> None:
         getattr(nn, name)(IMAGE, **{keyword: 2})
 
 
+def test_convolutions_of_an_image_and_of_named_padding() -> None:
+    weight = RANDOM.standard_normal((3, 2, 2, 3))
+    for padding, numbers in (("valid", 0), ("same", [0, 1, 1, 1])):
+        wanted = nn.conv2d(IMAGE, weight, padding=numbers, dilation=1)
+        np.testing.assert_array_equal(nn.conv2d(IMAGE, weight, padding=padding), wanted)
+        np.testing.assert_array_equal(nn.conv2d(IMAGE[0], weight, padding=padding), wanted[0])
+    last = nn.conv2d(
+        np.moveaxis(IMAGE, 1, -1), weight.transpose(2, 3, 1, 0), padding="same", layout="NHWC"
+    )
+    np.testing.assert_allclose(np.moveaxis(last, -1, 1), wanted, atol=1e-14)
+    y, places = nn.max_pool2d(IMAGE[0], 2, return_indices=True)
+    np.testing.assert_array_equal(y, nn.max_pool2d(IMAGE, 2)[0])
+    np.testing.assert_array_equal(
+        IMAGE[0].reshape(2, -1)[[[0], [1]], places.reshape(2, -1)], y.reshape(2, -1)
+    )
+    for wrong, message in (
+        ({"padding": "full"}, "nn.conv2d: padding must be one of 'same', 'valid'"),
+        ({"padding": "same", "stride": 2}, 'padding "same" needs stride 1'),
+    ):
+        with pytest.raises(TraceError, match=message):
+            nn.conv2d(IMAGE, weight, **wrong)
+    with pytest.raises(gradir.GradirError, match="output_padding must be less than the stride"):
+        nn.conv_transpose2d(IMAGE, weight[:2], dilation=2, output_padding=2)
+
+
+def test_output_padding_of_less_than_the_dilation() -> None:
+    """It shows what padding cuts off, then zeros, and the bias there too."""
+    x, weight, bias = IMAGE[:, :, 0], RANDOM.standard_normal((2, 3, 2)), np.arange(3.0)
+    whole = nn.conv_transpose1d(x, weight, dilation=4)
+    for padding, more in ((2, 1), (1, 3)):
+        cut = np.pad(whole, [(0, 0), (0, 0), (0, 3)])[
+            :, :, padding : whole.shape[2] - padding + more
+        ]
+        found = nn.conv_transpose1d(
+            x, weight, bias, dilation=4, padding=padding, output_padding=more
+        )
+        np.testing.assert_allclose(found, cut + bias[:, None], atol=1e-14)
+
+
+def test_sums_of_windows_that_reach_out() -> None:
+    x = RANDOM.standard_normal((1, 1, 5, 6))
+    padded = np.pad(x[0, 0], 1)
+    settings = {"padding": 1, "stride": 2, "ceil_mode": True, "divisor_override": 5}
+    wanted = [[padded[i : i + 3, j : j + 3].sum() / 5 for j in (0, 2, 4, 6)] for i in (0, 2, 4)]
+    np.testing.assert_allclose(nn.avg_pool2d(x, 3, **settings)[0, 0], wanted, atol=1e-14)
+    rows = nn.avg_pool1d(x[0, :, 0], 3, **settings)
+    wanted_row = [np.pad(x[0, 0, 0], 1)[j : j + 3].sum() / 5 for j in (0, 2, 4, 6)]
+    np.testing.assert_allclose(rows[0], wanted_row, atol=1e-14)
+    turned = nn.avg_pool2d(np.moveaxis(x, 1, -1), 3, layout="NHWC", **settings)
+    np.testing.assert_allclose(turned[0, :, :, 0], wanted, atol=1e-14)
+
+
+def test_names_of_torch_that_are_not_here() -> None:
+    for name in nn.ABSENT:
+        with pytest.raises(AttributeError, match=f"gradir.nn has no {name}: "):
+            getattr(nn, name)
+    assert nn.binary_cross_entropy(0.5, 1.0) == nn.bce_loss(0.5, 1.0)
+
+
+@pytest.mark.parametrize("p", [0.5, 3.5, -1.0])
+def test_norms_of_zeros(p: float) -> None:
+    """Their derivative is 0, as that of p = 2."""
+
+    def norm(x: Any) -> Any:
+        return gnp.linalg.vector_norm(x, ord=p)
+
+    for x in (np.zeros(3), np.array([0.0, 2.0, -1.0]), np.zeros(0 if p > 0 else 1)):
+        value, gradient = gradir.value_and_grad(norm)(x)
+        assert not np.any(gradient[x == 0]) and np.all(np.isfinite(gradient))
+        with np.errstate(divide="ignore"):
+            wanted = np.linalg.norm(x, p) if x.any() else 0
+        np.testing.assert_allclose(value, wanted, atol=1e-15)
+    if p > 0:
+        assert np.all(np.isnan(gradir.jacrev(gradir.grad(norm))(np.zeros(2))))
+
+
 def test_grid_sample() -> None:
     """Bilinear with zeros outside, by a loop; eager, compiled and mapped."""
     grid = RANDOM.uniform(-1.3, 1.3, (2, 3, 2, 2))
@@ -94,6 +170,23 @@ def test_ctc_loss() -> None:
 
 
 LOSSES: dict[str, Any] = {
+    "convolutions": lambda x, w: (
+        nn.conv_transpose1d(x[:, :, 0], w[0], stride=2)
+        * nn.conv1d(x[0, :, 0], w[:, :, 1], padding="same")[0, 0]
+    ),
+    "conv_transpose3d": lambda x, w: nn.conv_transpose3d(
+        x, w[:, :1, None, :2], dilation=2, output_padding=1, padding=(0, 1, 0)
+    ),
+    "pools": lambda x, w: (
+        nn.avg_pool2d(x * w, 2, divisor_override=3) + nn.adaptive_avg_pool2d(x, (2, None))[..., :1]
+    ),
+    "pads": lambda x, w: (
+        nn.pad(x, (-1, 2, 1, -1), "circular") * nn.pad(w, (2, -1), "replicate")[:, :, :4]
+    ),
+    "norms": lambda x, w: (
+        nn.normalize(gnp.exp(x), p=-1.5) * gnp.linalg.vector_norm(w / 1e3, ord=0.5)
+        + nn.prelu(x, w[0, 0, 0, 0])
+    ),
     "grid": lambda x, w: nn.grid_sample(
         x, nn.affine_grid(w[:, :, :, 0][:, :, :3] / 3, (2, 2, 3, 3))
     ),

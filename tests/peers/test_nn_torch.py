@@ -92,6 +92,45 @@ ROWS: list[Row] = [
     ),
 ]
 
+KERNEL = normal(4, 2, 2, 3)
+ROWS += [
+    *(
+        same(f"conv_transpose{d}d", x, w, b, stride=2, padding=1, output_padding=1, groups=2)
+        for d, x, w, b in (
+            (1, normal(2, 4, 5), normal(4, 3, 3), normal(6)),
+            (2, IMAGE, normal(4, 1, 3, 2), normal(2)),
+            (3, normal(1, 2, 3, 2, 4), normal(2, 1, 3, 2, 3), normal(2)),
+        )
+    ),
+    same("conv_transpose2d", IMAGE, KERNEL, dilation=3, padding=(1, 0), output_padding=(2, 1)),
+    same("conv2d", IMAGE[0], normal(3, 4, 2, 3), padding="same", dilation=2),
+    same("avg_pool2d", IMAGE, kernel=3, stride=2, padding=1, ceil_mode=True, divisor_override=4),
+    (
+        "adaptive_avg_pool2d",
+        lambda x: nn.adaptive_avg_pool2d(x, (None, 3)),
+        lambda x: F.adaptive_avg_pool2d(x, (None, 3)),
+        (IMAGE[0],),
+    ),
+    same("pad", IMAGE, pad=(-1, 2, 2, -3), mode="replicate"),
+    same("pad", IMAGE, pad=(-1, 2, 2, -3), mode="circular"),
+    same("pad", IMAGE, pad=(-2, 3, 2, -3), mode="reflect"),
+    same("prelu", X, normal(1)[0]),
+    same("softplus", 3 * X, beta=2.0, threshold=0.5),
+    *(same("normalize", X, p=p) for p in (-1.5, -np.inf)),
+    (
+        "bags",
+        lambda t, i, o: nn.embedding_bag(t, i, o, mode="max", padding_idx=2),
+        lambda t, i, o: F.embedding_bag(i, t, o, mode="max", padding_idx=2),
+        (normal(6, 3), np.array([0, 2, 5, 2, 1, 1]), np.array([0, 3, 3, 4])),
+    ),
+    (
+        "attention of broadcast heads",
+        nn.scaled_dot_product_attention,
+        F.scaled_dot_product_attention,
+        (normal(4, 5, 3), normal(2, 4, 6, 3), normal(2, 1, 6, 2)),
+    ),
+]
+
 LABELS = RANDOM.integers(0, 7, 3)
 SHARES = uniform(3, 7)
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])

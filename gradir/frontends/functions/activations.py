@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import gradir.frontends.functions.numpy as gnp
-from gradir.dialects.nn.activations import SoftmaxOp
+from gradir.dialects.nn.activations import SoftmaxOp, SoftplusOp
+from gradir.dialects.nn.gated import PreluOp
 from gradir.frontends.functions.arguments import axis_of, floating
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.tracing.source_locations import refusal
@@ -44,6 +45,29 @@ def softshrink(x: Any, lambd: float = 0.5) -> Tracer:
     x = floating(x)
     inner = gnp.where(x >= -lambd, x * 0, x + lambd)
     return gnp.where(x > lambd, x - lambd, inner)
+
+
+def softplus(x: Any, beta: float | None = None, threshold: float | None = None) -> Tracer:
+    """log(1 + exp(beta * x)) / beta, without overflow; x where beta * x > threshold.
+
+    Without a threshold it is the function itself, everywhere. The op is nn.softplus.
+    vjp: ct * sigmoid(beta * x); ct beyond the threshold
+    """
+    x = floating(x)
+    y: Any = apply(SoftplusOp, {"x": x, "beta": beta})
+    if threshold is None:
+        return y
+    return gnp.where(x * (1 if beta is None else beta) > threshold, x, y)
+
+
+def prelu(x: Any, weight: Any) -> Tracer:
+    """x where x > 0, else weight * x: weight [] or [1], or [C] along axis 1 of x.
+
+    The op is nn.prelu.
+    vjp: ct where x > 0, else weight * ct; sum of x * ct where not x > 0, so 0 at 0
+    """
+    weight = floating(weight)
+    return apply(PreluOp, {"x": x, "weight": weight if weight.ndim else weight[None]})
 
 
 def tanhshrink(x: Any) -> Tracer:
@@ -97,5 +121,6 @@ def gumbel_softmax(
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    relu6, threshold, hardshrink, softshrink, tanhshrink, softmin, rrelu, gumbel_softmax,
+    relu6, threshold, hardshrink, softshrink, softplus, prelu, tanhshrink, softmin, rrelu,
+    gumbel_softmax,
 )  # fmt: skip

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.nn.pools import AdaptiveAvgPool2dOp
 from gradir.frontends.functions.arguments import floating
+from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.rearrangements import per_axis, several
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
@@ -62,6 +64,21 @@ def adaptive_avg_pool1d(x: Any, size: Any) -> Tracer:
     return adaptive_mean(*_sizes("adaptive_avg_pool1d", x, 1, size))
 
 
+def adaptive_avg_pool2d(x: Any, size: Any, layout: Any = None) -> Tracer:
+    """The means of windows of x [N, C, H, W] or [C, H, W]; a None in `size` is x's extent.
+
+    layout: "NHWC" has the channels last. The op, of whole sizes and batches, is
+    nn.adaptive_avg_pool2d.
+    """
+    x = floating(x)
+    if x.ndim == 4 and None not in several(size, 2):
+        return apply(AdaptiveAvgPool2dOp, {"x": x, "size": size, "layout": layout})
+    if layout == "NHWC":
+        y = adaptive_avg_pool2d(gnp.moveaxis(x, -1, -3), size)
+        return gnp.moveaxis(y, -3, -1)
+    return adaptive_mean(*_sizes("adaptive_avg_pool2d", x, 2, size))
+
+
 def adaptive_avg_pool3d(x: Any, size: Any) -> Tracer:
     """The means of windows of x [N, C, D, H, W] or [C, D, H, W]; a None in `size` is x's extent."""
     return adaptive_mean(*_sizes("adaptive_avg_pool3d", x, 3, size))
@@ -106,6 +123,6 @@ def adaptive_max_pool3d(x: Any, size: Any, return_indices: bool = False) -> Any:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    adaptive_avg_pool1d, adaptive_avg_pool3d,
+    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d,
     adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d,
 )  # fmt: skip

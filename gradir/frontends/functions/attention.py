@@ -25,7 +25,8 @@ def scaled_dot_product_attention(
 ) -> Tracer:  # fmt: skip
     """softmax(scale * q k^T + mask) v of q [..., H, L, E], k [..., H, S, E], v [..., H, S, Ev].
 
-    mask: bools, true where a query attends to a key, or summands; it broadcasts to [..., L, S].
+    Leading axes broadcast. mask: bools, true where a query attends to a key, or summands; it
+    broadcasts to [..., L, S].
     enable_gqa: k and v may have fewer heads H, a divisor of q's. The op is nn.attention.
     """
     q, k, v = floating(q), floating(k), floating(v)
@@ -40,6 +41,9 @@ def scaled_dot_product_attention(
                 f"got {q!r}, {k!r} and {v!r}"
             )
         k, v = (gnp.repeat(x, q.shape[-3] // k.shape[-3], axis=-3) for x in (k, v))
+    if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+        first = gnp.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
+        q, k, v = (gnp.broadcast_to(x, (*first, *x.shape[-2:])) for x in (q, k, v))
     settings = {"scale": scale, "causal": is_causal or None}
     return apply(AttentionOp, {"q": q, "k": k, "v": v, "mask": mask, **settings})
 

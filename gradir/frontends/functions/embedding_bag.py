@@ -39,7 +39,7 @@ def embedding_bag(
     rows = apply(EmbeddingOp, {"table": table, "ids": ids, "padding_idx": padding_idx})
     keep = None if padding_idx is None else _is_no_padding(ids, padding_idx, table.shape[0])
     if mode == "max":
-        return _maximum(rows, keep)
+        return _maximum(rows, keep) if offsets is None else _largest(rows, keep, lifted(offsets))
     factors = [lifted(f) for f in (weights, keep) if f is not None]
     for factor in factors:
         rows = rows * gnp.expand_dims(gnp.astype(factor, rows.dtype), axis=-1)
@@ -66,8 +66,6 @@ def _check(table: Tracer, ids: Tracer, offsets: Any, mode: str, weights: Any) ->
         )
     if offsets is not None and lifted(offsets).ndim != 1:
         raise refusal(f"{place}: offsets must have one axis, got {lifted(offsets)!r}")
-    if mode == "max" and offsets is not None:
-        raise refusal(f'{place}: mode "max" needs ids of shape [bags, n], without offsets')
     if weights is not None and (mode != "sum" or lifted(weights).shape != ids.shape):
         raise refusal(f'{place}: weights need mode "sum" and the shape of ids, {ids.shape}')
 
@@ -89,6 +87,19 @@ def _maximum(rows: Tracer, keep: Tracer | None) -> Tracer:
     found = gnp.max(gnp.where(wide, rows, -gnp.inf), axis=1)
     is_full = gnp.expand_dims(gnp.any(keep, axis=1), axis=-1)
     return gnp.where(is_full, found, 0)
+
+
+def _largest(rows: Tracer, keep: Tracer | None, offsets: Tracer) -> Tracer:
+    """The maximum of each bag that starts at an offset; time is in the rows times the bags."""
+    bags, count = offsets.shape[0], rows.shape[0]
+    # an index out of range where the offsets are not ascending from 0
+    places = gnp.take(gnp.arange(bags), _bags(offsets, count), 0)
+    inside = gnp.expand_dims(gnp.arange(bags), 1) == places
+    if keep is not None:
+        inside = gnp.logical_and(inside, keep)
+    wide = gnp.expand_dims(inside, axis=-1)
+    found = gnp.max(gnp.where(wide, gnp.expand_dims(rows, 0), -gnp.inf), axis=1, initial=-gnp.inf)
+    return gnp.where(gnp.expand_dims(gnp.any(inside, axis=1), axis=-1), found, 0)
 
 
 def _bags(offsets: Tracer, count: int) -> Tracer:

@@ -47,13 +47,14 @@ def svd(
 ) -> Any:
     """The singular value factors (U, S, Vh) of matrices; S alone without `compute_uv`.
 
+    hermitian: of the symmetric matrices whose lower triangles are given.
     full_matrices: only for matrices that are square, or with false: U and Vh have min(rows,
     columns) vectors.
     """
     x = floating(a)
     require_matrices("svd", x)
     if hermitian:
-        raise refusal("svd: hermitian=True is not there; leave it out, or use eigh")
+        x = _mirrored("svd", x, "L")
     if not compute_uv:
         return svdvals(x)
     if full_matrices and x.shape[-1] != x.shape[-2]:
@@ -90,6 +91,8 @@ def _mirrored(what: str, a: Any, triangle: str | None) -> Any:
         return x
     if triangle not in ("L", "U", "l", "u"):
         raise refusal(f'{what}: UPLO must be "L" or "U", got {triangle!r}')
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise refusal(f"{what}: symmetric matrices must be square, got {x!r}")
     if triangle in ("L", "l"):
         return op.add(op.tril(x), matrix_transpose(op.tril(x, k=-1)))
     return op.add(op.triu(x), matrix_transpose(op.triu(x, k=1)))
@@ -116,12 +119,13 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tracer:
     """The pseudoinverse; singular values up to rcond times the largest count as 0.
 
+    hermitian: of the symmetric matrices whose lower triangles are given.
     Its derivative is that of matrices of one rank.
     """
     x = floating(a)
     require_matrices("pinv", x)
     if hermitian:
-        raise refusal("pinv: hermitian=True is not there; leave it out")
+        x = _mirrored("pinv", x, "L")
     if rcond is not None and rtol is not None:
         raise refusal("pinv: give rcond or rtol, not both")
     limit = rtol if rcond is None else rcond
@@ -135,10 +139,13 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tracer:
-    """The number of singular values above tol, by default the largest times rtol."""
+    """The number of singular values above tol, by default the largest times rtol.
+
+    hermitian: of the symmetric matrices whose lower triangles are given.
+    """
     x = floating(A)
-    if hermitian:
-        raise refusal("matrix_rank: hermitian=True is not there; leave it out")
+    if hermitian and x.ndim > 1:
+        x = _mirrored("matrix_rank", x, "L")
     if x.ndim < 2:
         return converted(op.any(op.not_equal(x, 0)), default_element(int))
     s = svdvals(x)

@@ -19,6 +19,7 @@ from gradir.frontends.functions.reductions import max, min, sum
 from gradir.frontends.functions.sugar import (
     pow,
     tensordot,
+    where,
 )
 from gradir.frontends.functions.views import (
     broadcast_to,
@@ -37,7 +38,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     """A vector's norm along one axis, a matrix's along two, that of all elements without both.
 
     ord: of vectors any number, 2 by default; of matrices "fro" (the default), 1, -1, inf, -inf.
-    vjp: ct * x / y, 0 where y is 0, for 2 and "fro"
+    vjp: of vectors ct * x * |x| ** (ord - 2) / y ** (ord - 1), 0 where y is 0; of "fro" as of 2
     """
     value = floating(x)
     if axis is None and ord is None:
@@ -62,10 +63,29 @@ def _vector_norm(x: Any, axes: Sequence[int], ord: Any, keepdims: bool) -> Any:
             return min(op.abs(x), axes, None, keepdims)
         case 0:
             return converted(sum(op.not_equal(x, 0), axes, keepdims=keepdims), element(x))
-        case int() | float():
-            return pow(sum(pow(op.abs(x), ord), axes, keepdims=keepdims), 1 / ord)
+        case int() | float() if ord == ord:
+            return _power_norm(x, axes, ord, keepdims)
         case _:
             raise refusal(f"norm: ord of vectors must be a number, got {ord!r}")
+
+
+def _power_norm(x: Any, axes: Sequence[int], ord: float, keepdims: bool) -> Any:
+    """(sum of |x| ** ord) ** (1 / ord), with derivative 0 where it, or x of an ord < 1, is 0.
+
+    What stands there in its place has that derivative, and a second one of nan if there is none.
+    """
+    size, zero = op.abs(x), op.equal(x, 0)
+    each = pow(where(zero, 1, size), ord) if ord < 1 else pow(size, ord)
+    if ord < 0:
+        some = op.any(zero, axis=list(axes), keepdims=keepdims or None)
+        root = pow(sum(each, axes, keepdims=keepdims), 1 / ord)
+        return where(some, min(size, axes, None, keepdims) if x.size else 0, root)
+    if ord < 1:
+        each = where(zero, op.hypot(x, op.multiply(x, 0)), each)
+    total = sum(each, axes, keepdims=keepdims)
+    zero = op.equal(total, 0)
+    length = op.norm(x, axis=list(axes), keepdims=keepdims or None)
+    return where(zero, length, pow(where(zero, 1, total), 1 / ord))
 
 
 def _matrix_norm(x: Any, axes: Sequence[int], ord: Any, keepdims: bool) -> Any:

@@ -87,9 +87,13 @@ def triplet_margin_with_distance_loss(
 def _rows(name: str, x: Any, target: Any) -> tuple[Any, Any, bool]:
     """x [N, C] and its targets with a first axis, and whether both had none."""
     x, target = floating(x), lifted(target)
+    if not x.ndim and target.ndim < 2:
+        x, target = x[None], gnp.reshape(target, () if name == "multi_margin_loss" else (1,))
     if x.ndim not in (1, 2):
         raise refusal(f"nn.{name}: x must be [N, C] or [C], got {x!r}")
     single = x.ndim == 1
+    if single and target.shape == (1,) and name == "multi_margin_loss":
+        target = target[0]
     return (x[None], target[None], True) if single else (x, target, False)
 
 

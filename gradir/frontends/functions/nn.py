@@ -16,6 +16,7 @@ from gradir.frontends.functions import (
     adaptive_pools,
     attention,
     batch_norm,
+    convolutions,
     distances,
     dropouts,
     embedding_bag,
@@ -35,6 +36,7 @@ _FAMILIES = (
     adaptive_pools,
     attention,
     batch_norm,
+    convolutions,
     distances,
     dropouts,
     embedding_bag,
@@ -51,6 +53,40 @@ _FUNCTIONS.update(
     for family in _FAMILIES
     for f in family.FUNCTIONS
 )
+# PyTorch's names beside those of the ops.
+_FUNCTIONS.update(
+    (name, checked(function, f"nn.{name}", "gradir.nn"))
+    for name, function in {
+        "binary_cross_entropy": losses.bce_loss,
+        "binary_cross_entropy_with_logits": losses.bce_with_logits,
+    }.items()
+)
+ABSENT = {name: reason for reason, names in {
+    "arrays do not change: the same name without _ makes another": (
+        "celu_ elu_ hardtanh_ leaky_relu_ relu_ rrelu_ selu_ threshold_"
+    ),
+    "return_indices=True of the pool without _with_indices gives them": (
+        "adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices "
+        "adaptive_max_pool3d_with_indices max_pool1d_with_indices max_pool2d_with_indices "
+        "max_pool3d_with_indices"
+    ),
+    "windows of random places are not there: max_pool2d and adaptive_max_pool2d": (
+        "fractional_max_pool2d fractional_max_pool3d fractional_max_pool2d_with_indices "
+        "fractional_max_pool3d_with_indices"
+    ),
+    "it is interpolate, with align_corners=True where it is bilinear": (
+        "upsample upsample_bilinear upsample_nearest"
+    ),
+    "it is multi_head_attention": "multi_head_attention_forward",
+    "it is cross_entropy of linear; a stage recomputes its logits": "linear_cross_entropy",
+    "it is conv1d of permuted axes": "conv_tbc",
+    "it is channel_shuffle": "native_channel_shuffle",
+    "it is gradir.numpy.matmul, of rows that are split or scaled before": (
+        "grouped_mm scaled_mm scaled_grouped_mm"
+    ),
+    "it is gradir.numpy.tanh": "tanh",
+}.items() for name in names.split()}  # fmt: skip
+"""torch.nn.functional's functions that are not here, and why."""
 __all__: list[str] = []  # pyright: ignore[reportUnsupportedDunderAll]
 
 
@@ -65,3 +101,9 @@ register({name: eager(function) for name, function in _FUNCTIONS.items()})
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
+
+else:
+
+    def __getattr__(name: str) -> Any:
+        reason = f": {ABSENT[name]}" if name in ABSENT else ""
+        raise AttributeError(f"gradir.nn has no {name}{reason}")

@@ -20,9 +20,10 @@ from gradir.dialects.nn.pools import (
 )
 from gradir.dialects.spatial.pooling import MAX_POOL_OPS
 from gradir.frontends.functions.arguments import floating
+from gradir.frontends.functions.convolutions import of_batch
 from gradir.frontends.functions.distances import power
 from gradir.frontends.functions.op_functions import apply
-from gradir.frontends.functions.rearrangements import per_axis
+from gradir.frontends.functions.rearrangements import per_axis, several
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
@@ -42,16 +43,20 @@ def _max_pool(dims: int) -> Callable[..., Any]:
             "kernel": kernel, "stride": stride, "padding": padding, "ceil_mode": ceil_mode,
             "layout": layout, "dilation": dilation,
         }  # fmt: skip
-        y = apply(op, {"x": x, **settings})
-        if not return_indices:
-            return y
-        places = apply(MAX_POOL_OPS[dims][0], {"x": x, "y": y, **settings})
-        return y, gnp.astype(places, "int64")
+
+        def pooled(x: Any) -> Any:
+            y = apply(op, {"x": x, **settings})
+            if not return_indices:
+                return y
+            places = apply(MAX_POOL_OPS[dims][0], {"x": x, "y": y, **settings})
+            return y, gnp.astype(places, "int64")
+
+        return of_batch(pooled, dims, x)
 
     max_pool.__name__ = max_pool.__qualname__ = f"max_pool{dims}d"
     max_pool.__doc__ = (
-        f"{op.__doc__}\n    return_indices: (y, where in x's spatial axes, as one row, each is); a "
-        f"nan is at its last place.\n\n    The op is {op.name}.\n    "
+        f"{op.__doc__}\n    x may lack its batch axis. return_indices: (y, where in x's spatial "
+        f"axes, as one row, each is); a nan is at its last place.\n\n    The op is {op.name}.\n    "
     )
     return max_pool
 
@@ -71,6 +76,8 @@ def _max_unpool(name: str, dims: int, x: Any, indices: Any, kernel: Any, stride:
             (n - 1) * s - 2 * p + k
             for n, k, s, p in zip(x.shape[first:], kernels, strides, pads, strict=True)
         ]
+    if len(several(output_size, 1)) == x.ndim:
+        output_size = several(output_size, 1)[first:]
     sizes = per_axis(output_size, dims, f"nn.{name}: output_size")
     if min(sizes) < 1:
         raise refusal(f"nn.{name}: the result must not be empty, got extents {sizes}")
@@ -86,8 +93,8 @@ def max_unpool1d(
 ) -> Tracer:
     """Zeros with x [N, C, L] or [C, L] at the `indices` that max_pool1d returned.
 
-    Without output_size the extent is (L - 1) * stride - 2 * padding + kernel. Of several elements
-    at one place the last stays. vjp: ct at the indices
+    output_size: the spatial extents, or x's whole shape with these; without it (L - 1) * stride -
+    2 * padding + kernel. Of several elements at one place the last stays. vjp: ct at the indices
     """
     return _max_unpool("max_unpool1d", 1, x, indices, kernel, stride, padding, output_size)
 

@@ -14,7 +14,12 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import lifted
 
-_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+# The place in an axis of extent n that each place of a mode's result is.
+_PLACES: dict[str, Callable[[Any, int], Any]] = {
+    "reflect": lambda at, n: n - 1 - abs(n - 1 - abs(at)),
+    "replicate": lambda at, n: np.clip(at, 0, n - 1),
+    "circular": lambda at, n: at % n,
+}
 
 
 def several(given: Any, count: int) -> list[Any]:
@@ -63,11 +68,11 @@ def channel_shuffle(x: Any, groups: int) -> Tracer:
 def pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float = 0.0) -> Tracer:
     """x with pad = (before, after) elements around its last axis, then the one before it, ...
 
-    mode: "constant" (`value`; a negative number cuts), "reflect", "replicate" or "circular".
+    mode: "constant" (`value`), "reflect", "replicate" or "circular". A negative number cuts.
     vjp: the sum of each element's copies
     """
     x = lifted(x)
-    one_of(mode, "nn.pad: mode", ("constant", *_MODES))
+    one_of(mode, "nn.pad: mode", ("constant", *_PLACES))
     pairs = [number(each, "nn.pad: pad") for each in pad]
     if len(pairs) % 2 or len(pairs) > 2 * x.ndim:
         raise refusal(f"nn.pad: pad must be pairs for at most {x.ndim} axes, got {pad!r}")
@@ -76,12 +81,19 @@ def pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float = 0.0) 
         widths[-1 - k] = (pairs[2 * k], pairs[2 * k + 1])
     if any(low + n + high < 0 for (low, high), n in zip(widths, x.shape, strict=True)):
         raise refusal(f"nn.pad: pad cuts more than {x!r} has, got {pad!r}")
+    if mode == "circular":
+        # the copies are of what negative numbers leave
+        x = x[tuple(slice(max(-a, 0), n - max(-b, 0))
+                    for (a, b), n in zip(widths, x.shape, strict=True))]  # fmt: skip
+        widths = [(max(a, 0), max(b, 0)) for a, b in widths]
     if mode != "constant":
-        for (low, high), n in zip(widths, x.shape, strict=True):
-            if min(low, high) < 0 or max(low, high) > _most(mode, n):
-                raise refusal(f"nn.pad: mode {mode!r} takes 0 to {_most(mode, n)} elements of an "
+        for axis, ((low, high), n) in enumerate(zip(widths, x.shape, strict=True)):
+            if max(low, high) > _most(mode, n):
+                raise refusal(f"nn.pad: mode {mode!r} takes up to {_most(mode, n)} elements of an "
                               f"axis of extent {n}, got {(low, high)}")  # fmt: skip
-        return gnp.pad(x, widths, _MODES[mode])
+            if low or high:
+                x = gnp.take(x, _PLACES[mode](np.arange(-low, n + high), n), axis)
+        return x
     # outer elements first, so that what a negative number cuts may be padding
     x = gnp.pad(x, [(max(a, 0), max(b, 0)) for a, b in widths], constant_values=value)
     cuts = [slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(widths, x.shape, strict=True)]

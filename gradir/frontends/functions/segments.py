@@ -54,12 +54,16 @@ def _by_mask(name: str, reduction: Callable[..., Any], start: Callable[[Any], An
         numbers = reshape(lifted(np.arange(count)), (count, 1))
         inside = op.equal(numbers, expand_dims(places, 0))
         inside = reshape(inside, [count, x.shape[0], *[1] * (x.ndim - 1)])
-        rows = where(inside, expand_dims(x, 0), converted(start(x), element(x)))
-        return reduction(rows, 1, **({"initial": start(x)} if not x.shape[0] else {}))
+        return _chosen(x, inside, reduction, start)
 
     segment.__name__ = name
     segment.__doc__ = f"The {name[8:]} of the rows of each segment, which `num_segments` counts."
     return segment
+
+
+def _chosen(x: Tracer, inside: Any, reduction: Callable[..., Any], start: Any) -> Any:
+    rows = where(inside, expand_dims(x, 0), converted(start(x), element(x)))
+    return reduction(rows, 1, **({"initial": start(x)} if not x.shape[0] else {}))
 
 
 def _least(x: Tracer) -> Any:
@@ -74,8 +78,22 @@ def _product(x: Any, axis: int, **options: Any) -> Any:
     return prod(x, axis, x.dtype, **options)
 
 
-segment_prod = _by_mask("segment_prod", _product, lambda _: 1)
-segment_max = _by_mask("segment_max", max, _least)
-segment_min = _by_mask("segment_min", min, _greatest)
+_MERGES: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
+    "prod": (_product, lambda _: 1), "max": (max, _least), "min": (min, _greatest),
+}  # fmt: skip
+
+
+def merged(kind: str, values: Tracer, places: Tracer) -> Any:
+    """For each of values [n], the product, maximum or minimum of all values of its place [n].
+
+    Time is n * n.
+    """
+    same = op.equal(expand_dims(places, 1), expand_dims(places, 0))
+    return _chosen(values, same, *_MERGES[kind])
+
+
+segment_prod = _by_mask("segment_prod", *_MERGES["prod"])
+segment_max = _by_mask("segment_max", *_MERGES["max"])
+segment_min = _by_mask("segment_min", *_MERGES["min"])
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (segment_sum, segment_prod, segment_max, segment_min)

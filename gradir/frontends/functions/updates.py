@@ -33,6 +33,7 @@ from gradir.frontends.functions.indexing import bounds_of, entries_of, has_sever
 from gradir.frontends.functions.lattice import kind_of
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import operand, result_element, spread
+from gradir.frontends.functions.segments import merged
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import Tracer
@@ -56,9 +57,10 @@ class Place:
     """x.at[key]: each method gives x with other values there.
 
     The values broadcast to the shape of x[key] and take the element type of x. Where an array of
-    indices names a place several times, `add` and `subtract` add all its values, `set` keeps the
-    last; other methods take arrays that are known while tracing and name no place twice. Gradients
-    flow to x and to the values.
+    indices names a place several times, all its values are added, multiplied and so on, and `set`
+    keeps the last; `power` takes arrays that are known while tracing and name no place twice.
+    `multiply`, `divide`, `min` and `max` of others take time in the square of their number.
+    Gradients flow to x and to the values.
     """
 
     __slots__ = ("_key", "_x")
@@ -126,7 +128,7 @@ class Place:
                 f"x.at[...]: values must be of the kind of x or a lower one, got {given!r} for "
                 f"{type_text(x.type)}; convert with .astype"
             )
-        if has_several(entries) or (combine not in _ADDING and _is_known(self._key)):
+        if has_several(entries) or (combine not in _ADDING and _has_array(self._key)):
             return _put_at_numbers(x, self._key, given, combine)
         axes = _axes(x, entries)
         part = spread(given, _shape(entries, axes), element(x))
@@ -141,6 +143,9 @@ class Place:
 _ADDING = (None, AddOp, SubtractOp)
 
 
+_ARRAYS = (list, np.ndarray, Tracer)
+
+
 def _is_known(key: Any) -> bool:
     """Whether an array is in a key, and all of it is known while tracing."""
     parts = cast(tuple[Any, ...], key if isinstance(key, tuple) else (key,))
@@ -148,20 +153,26 @@ def _is_known(key: Any) -> bool:
     return any(is_array) and not any(isinstance(part, Tracer) for part in parts)
 
 
+def _has_array(key: Any) -> bool:
+    parts = cast(tuple[Any, ...], key if isinstance(key, tuple) else (key,))
+    return any(np.ndim(p) > 0 for p in parts if isinstance(cast(object, p), _ARRAYS))
+
+
 def _put_at_numbers(x: Tracer, key: Any, values: Any, combine: type[TensorOp] | None) -> Tracer:
     """Put in at the numbers of the elements that x[key] reads."""
     numbers = np.arange(x.size).reshape(x.shape)
-    is_known = _is_known(key)
-    if is_known and combine not in _ADDING:
-        if len(np.unique(numbers[key])) < numbers[key].size:
-            raise refusal(f"x.at[...]: {_TWICE}")
+    is_unique = _is_known(key) and len(np.unique(numbers[key])) == numbers[key].size
     places = lifted(numbers)[key]
     part = spread(values, places.shape, element(x))
     if not part.size:
         return x
     lines = [emit_one(ReshapeOp, v, type=tensor([v.size], element(v))) for v in (x, places, part)]
     flat, at, part = lines
-    if is_known and combine not in _ADDING:
+    if combine not in _ADDING:
+        if not is_unique:
+            if combine not in _MERGED:
+                raise refusal(f"x.at[...]: {_TWICE}")
+            part = merged(_MERGED[combine], part, at)
         old = apply(TakeOp, {"x": flat, "indices": at, "axis": 0})
         part, combine = apply(combine, _operands(combine, old, part)), None
     made = _scattered(flat, 0, at, part, combine)
@@ -169,9 +180,13 @@ def _put_at_numbers(x: Tracer, key: Any, values: Any, combine: type[TensorOp] | 
 
 
 _TWICE = (
-    "with an array of indices that may name a place twice only set, add and subtract are there; "
-    "gradir.numpy.segment_max and the like reduce all values of a place"
+    "with an array of indices that may name a place twice power is not there; give an array that "
+    "is known while tracing and names none twice"
 )
+# What becomes of all values of a place that is named several times.
+_MERGED: dict[Any, str] = {
+    MultiplyOp: "prod", DivideOp: "prod", MaximumOp: "max", MinimumOp: "min",
+}  # fmt: skip
 
 
 @dataclass
@@ -277,6 +292,6 @@ def _scattered(
         return apply(IndexUpdateOp, where)
     if combine is SubtractOp:
         where["updates"] = -part
-    elif combine is not AddOp:
-        raise refusal(f"x.at[...]: {_TWICE}")
+    else:
+        assert combine is AddOp
     return apply(ScatterAddOp, where)

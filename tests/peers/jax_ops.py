@@ -26,7 +26,8 @@ SAME = """
     pow maximum minimum atan2 hypot logaddexp remainder copysign floor_divide equal not_equal less
     less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and
     bitwise_or bitwise_xor isnan isinf isfinite where sum mean max min prod any all argmax argmin
-    squeeze flip matmul outer tril triu sort argsort
+    squeeze flip matmul outer tril triu sort argsort bitwise_left_shift bitwise_right_shift
+    bitwise_count
 """.split()
 
 

@@ -19,11 +19,20 @@ IN_F32 = frozenset({"nn.celu", "nn.hardsigmoid"})
 # Gradients that are what is left of numbers of size 1 which cancel: two numbers, normalized.
 CANCELLING = frozenset({"nn.group_norm-2x4-groups=2"})
 
+# Types that PyTorch stores and hardly computes with.
+NO_NUMBERS_IN_TORCH = frozenset({"uint16", "uint32", "uint64"})
+
 OTHER_IN_TORCH = frozenset(
     {
         # integers by zero: an error there, NumPy's values here
+        "array.remainder-100-100",
+        "array.floor_divide-100-100",
         "array.remainder-5-5",
         "array.floor_divide-5-5",
+        # integers are summed in 64 bits there, in their own type by the op
+        "array.sum-2x5-axis=1",
+        # no uint16 is counted
+        "array.iota-axis=0",
         # the inf norm of nothing: an error there, 0 here
         "array.norm-0-ord=inf",
         "array.norm-3x0-axis=[-1]-ord=inf",
@@ -44,8 +53,15 @@ OTHER_IN_TORCH = frozenset(
 OTHER_IN_JAX = frozenset(
     {
         # integers by zero, and to negative powers
+        "array.floor_divide-100-100",
+        "array.remainder-100-100",
         "array.floor_divide-5-5",
         "array.pow-7-7",
+        # exponents of 2**63, bounds above it
+        "array.pow-4-4",
+        "array.clip-10-min=3-max=18446744073709551614",
+        # as in PyTorch
+        "array.sum-2x5-axis=1",
         # negative starts count from the end there, and are clamped here
         "array.dynamic_slice-5-0d-sizes=[2]",
         "array.dynamic_slice-300-0d-sizes=[20]",

@@ -82,4 +82,6 @@ class DurationsWriter:
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         if exitstatus == pytest.ExitCode.OK:
-            durations.FILE.write_text(durations.text_of(self.seconds), encoding="utf-8")
+            stored = durations.parse(durations.FILE.read_text(encoding="utf-8"))
+            text = durations.text_of(self.seconds, stored)
+            durations.FILE.write_text(text, encoding="utf-8")

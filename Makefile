@@ -50,8 +50,8 @@ check: $(INSTALLED) ## Run the fast checks, under 90 seconds: style, types, the 
 fast-tests: $(INSTALLED)
 	$(PYTEST) -m "not slow"
 
-durations: $(INSTALLED) ## Measure how long each test takes: `make check` leaves out the slow ones
-	$(PYTEST) --write-durations
+durations: $(INSTALLED) ## Measure how long tests take, or TESTS= of some files: `make check` leaves out the slow ones
+	$(PYTEST) --write-durations $(TESTS)
 
 lint: $(INSTALLED) ## Check style and types
 	$(RUN) -m ruff check --quiet

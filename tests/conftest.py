@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import os
 from collections import defaultdict
+from hashlib import sha256
 
 import durations
 import pytest
 
-from gradir.runtime import native_call
+from gradir.codegen.text.target import MachineTarget
+from gradir.runtime import jit, native_call
 
 # Calls are native from the first one on, and not after some by Python.
 native_call.PYTHON_CALLS = 0
@@ -17,6 +19,22 @@ native_call.PYTHON_CALLS = 0
 # IR is made of cycles. By default Python looks for garbage in them after every 700 objects, which
 # was a tenth of the time of the tests.
 gc.set_threshold(20_000)
+
+# A tenth of LLVM's time went into texts that the process had compiled before.
+_compile, _objects = jit.compile_object, dict[object, jit.CompiledObject]()
+
+
+def _object_of(
+    text: str, target: MachineTarget, level: int = jit.SPEED_LEVEL
+) -> jit.CompiledObject:
+    """The object of a text that was compiled before, or of LLVM."""
+    key = sha256(text.encode()).digest(), target, level
+    if key not in _objects:
+        _objects[key] = _compile(text, target, level)
+    return _objects[key]
+
+
+jit.compile_object = _object_of
 
 # Tests test the compiler; those of the cache turn it on, in folders of their own. By GRADIR_CACHE=1
 # and a folder in GRADIR_CACHE_DIR, all test code that an earlier run has kept.
@@ -47,6 +65,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_collection_finish() -> None:
+    # What is loaded by now stays: a third of the time for garbage went into looking at it again.
+    gc.collect()
+    gc.freeze()
+
+
 class DurationsWriter:
     """Sums the time of each test's setup, call and teardown."""
 
@@ -58,4 +82,6 @@ class DurationsWriter:
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         if exitstatus == pytest.ExitCode.OK:
-            durations.FILE.write_text(durations.text_of(self.seconds), encoding="utf-8")
+            stored = durations.parse(durations.FILE.read_text(encoding="utf-8"))
+            text = durations.text_of(self.seconds, stored)
+            durations.FILE.write_text(text, encoding="utf-8")

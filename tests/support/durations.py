@@ -1,7 +1,8 @@
 """How long tests take, as tests/durations.txt says, and which of them are slow by that.
 
-`make durations` runs all tests and writes the file. A line is a test function, or one case of it
-that is slow by itself, with its seconds and its number of cases; what has no line is fast.
+`make durations` runs all tests and writes the file; `make durations TESTS=tests/comm` those of some
+files alone, whose lines it writes anew. A line is a test function, or one case of it that is slow
+by itself, with its seconds and its number of cases; what has no line is fast.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-FILE = Path(__file__).parents[1] / "durations.txt"
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "tests" / "durations.txt"
 
 # What `make check` spends on a test function: the fast tests then take 76 seconds of
 # one core on a quiet machine that needs 20 minutes of it for all tests.
@@ -38,13 +40,28 @@ def parse(text: str) -> dict[str, Duration]:
     return {test: Duration(float(seconds), int(cases)) for seconds, cases, test in lines}
 
 
-def text_of(seconds: Mapping[str, float]) -> str:
-    """The file's text, where each test took so many seconds."""
+def file_of(test: str) -> str:
+    """The test's file."""
+    return test.split("::", 1)[0]
+
+
+def text_of(seconds: Mapping[str, float], stored: Durations | None = None) -> str:
+    """The file's text, where each test took so many seconds.
+
+    Files without any of these tests have the lines that are stored, while they are there.
+    """
+    ran = {file_of(test) for test in seconds}
+    kept = {
+        test: duration
+        for test, duration in (stored or {}).items()
+        if file_of(test) not in ran and (ROOT / file_of(test)).exists()
+    }
     cases: defaultdict[str, list[float]] = defaultdict(list)
     for test, taken in seconds.items():
         cases[function_of(test)].append(taken)
     lines = {test: Duration(s, 1) for test, s in seconds.items() if s >= SECONDS_OF_CHECK}
     lines |= {function: Duration(sum(each), len(each)) for function, each in cases.items()}
+    lines |= kept
     return "".join(
         f"{seconds:.2f} {cases} {test}\n"
         for test, (seconds, cases) in sorted(lines.items())

@@ -16,6 +16,7 @@ from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.gather_scatter import OneHotOp
 from gradir.dialects.array.random import NormalOp, UniformOp
 from gradir.dialects.array.triangles import EyeOp
+from gradir.dialects.base.extents import Extent, is_extent
 from gradir.dialects.base.shapes import AnyTensor, shape_of, tensor
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted, spread, unified
@@ -160,16 +161,27 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     """
     first, last = (0, start) if stop is None else (start, stop)
     for number in (first, last, step):
-        if not is_number(number):
+        if not is_number(number) and not is_extent(number):
             raise refusal(f"arange: start, stop and step must be Python numbers, got {number!r}")
     if step == 0:
         raise refusal("arange: step must not be 0")
-    is_whole = all(isinstance(n, int) for n in (first, last, step))
-    count = max(ceil((last - first) / step), 0)
+    is_whole = all(isinstance(n, int | Extent) for n in (first, last, step))
+    count = _count(first, last, step)
     type_ = _type([count], dtype, int if is_whole else float)
     steps: Any = apply(IotaOp, {"axis": 0}, [type_])
     scaled = steps if step == 1 else steps * step
     return scaled if first == 0 else scaled + first
+
+
+def _count(first: float, last: float, step: float) -> int:
+    """The numbers from first up to last, by steps."""
+    if not any(map(is_extent, (first, last, step))):
+        return max(ceil((last - first) / step), 0)
+    if not isinstance(step, int):
+        raise refusal(f"arange: the step up to an extent must be a whole number, got {step}")
+    sign = 1 if step > 0 else -1
+    found: Any = (sign * (last - first) + abs(step) - 1) // abs(step)
+    return found if found >= 0 else 0
 
 
 @public

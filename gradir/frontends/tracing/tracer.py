@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import prod
+from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from xdsl.ir import SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
-from gradir.dialects.base.shapes import AnyTensor
+from gradir.dialects.base.extents import Extent
+from gradir.dialects.base.shapes import AnyTensor, shape_of
 from gradir.frontends.tracing.memory import Memory, View, refresh
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
@@ -111,7 +113,7 @@ def _is_operand(value: object) -> bool:
     if isinstance(value, RowSlices):
         return False
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    return isinstance(value, Tracer | bool | int | float) or is_array
+    return isinstance(value, Tracer | bool | int | float | Extent) or is_array
 
 
 class Tracer:
@@ -167,7 +169,7 @@ class Tracer:
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents of the axes."""
-        return self.type.get_shape()
+        return shape_of(self.type)
 
     @property
     def dtype(self) -> Any:
@@ -299,7 +301,7 @@ class Tracer:
     def __len__(self) -> int:
         if not self.shape:
             raise refusal("len: expected an array of rank >= 1, got one of rank 0")
-        return self.shape[0]
+        return index(self.shape[0])
 
     # Reads and writes of values.
 

@@ -43,8 +43,10 @@ from gradir.frontends.transforms.requests import (
 )
 from gradir.frontends.transforms.wrapped import Copied, Parts, Wrapped, look_like
 from gradir.gc_pause import paused_gc
-from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
+from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name, uses_in
+from gradir.passes.differentiate.program import Program
 from gradir.passes.lower.expand_slices import expand_slices
+from gradir.passes.shapes.specialize import declarations, waits_for_shapes
 
 
 @dataclass(frozen=True)
@@ -224,12 +226,23 @@ def _differentiated(
             for function in made:
                 pass_by_value(function)
     if trace is not None:
-        functions = functions_by_name(module)
-        for function in callees_first(functions, made):
-            if function.sym_name.data not in trace.functions:
-                function.detach()
-                trace.functions[function.sym_name.data] = function
+        _add(trace, inner, made)
     return made
+
+
+def _add(trace: Trace, inner: Traced, made: Sequence[FuncOp], copies: bool = False) -> None:
+    """Add functions of an inner trace, or copies, and what they use, to a trace."""
+    functions = functions_by_name(inner.module.op)
+    for function in callees_first(functions, made, follow=uses_in):
+        name = function.sym_name.data
+        if name in trace.functions:
+            continue
+        if copies or name == inner.name:  # whose signature is still read
+            trace.functions[name] = function.clone()
+            trace.functions[name].location = function.location
+            continue
+        function.detach()
+        trace.functions[name] = function
 
 
 def _results(inner: Traced, results: Sequence[Any]) -> Any:
@@ -340,14 +353,58 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     tree = _derived_results("vjp", inner, has_aux)
     wrt, of = _floating(inner)
     of = [k for k in of if k < tree.leaf_count]
-    forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
     leaves, _ = flatten(primals)
+    if trace is not None and _has_names(inner):
+        outputs, back = _transposed_later(trace, inner, tree, wrt, of, primals)
+        results = _results(inner, outputs)
+        return (results[0], back, results[1]) if has_aux else (results, back)
+    forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
     captured = [] if trace is None else [Tracer(trace, value) for value in inner.captured]
     outputs = _runner(trace, inner, forward)([*leaves, *captured])
     residuals = outputs[inner.results.leaf_count :]
     back = Transposed(inner, tree, wrt, of, residuals, _runner(trace, inner, backward))
     results = _results(inner, outputs)
     return (results[0], back, results[1]) if has_aux else (results, back)
+
+
+def _has_names(inner: Traced) -> bool:
+    """Whether the derivative waits for the values of named extents."""
+    functions = functions_by_name(inner.module.op)
+    custom = declarations(inner.module.op)
+    return waits_for_shapes(functions, custom, functions[inner.name])
+
+
+def _transposed_later(
+    trace: Trace,
+    inner: Traced,
+    tree: Tree,
+    wrt: Sequence[int],
+    of: Sequence[int],
+    primals: Sequence[Any],
+) -> tuple[list[Tracer], Transposed]:
+    """The results of a function of named extents, and its transposed derivative.
+
+    What the derivative reads is not known yet. It is computed by the derivative; compiled code has
+    it once, as equal values merge.
+    """
+    program = Program(inner.module.op)
+    function = program.function(inner.name)
+    if any(map(program.has_effects, program.block(function).ops)):
+        raise refusal(
+            f"vjp: @{inner.name} has effects, which would happen twice with extents that are not "
+            "known; use gradir.grad, or trace it for fixed shapes"
+        )
+    _add(trace, inner, [function], copies=True)
+    [made] = _differentiated(trace, inner, Options("vjp"), wrt, of)
+    operands = _operands(trace, inner, primals, {})
+    outputs = _call(trace, trace.functions[inner.name], operands)
+    count = inner.results.leaf_count
+
+    def run(values: Sequence[Any]) -> Sequence[Any]:
+        return _called(made, values)[count:]
+
+    kept = [Tracer(trace, operand) for operand in operands]
+    return outputs, Transposed(inner, tree, wrt, of, kept, run)
 
 
 def _made_by(op: Operation) -> list[SSAValue]:

@@ -24,7 +24,7 @@ Monomial: TypeAlias = tuple["str | Quotient", ...]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 MOST_TERMS = 256
-HUGE = 1 << 40
+HUGE = 1 << 30
 """What is more than any extent: limits of sizes are checked again with the numbers."""
 WAY_OUT = "loop with gradir.fori_loop or scan, make arrays with gradir.numpy, or fix the extent"
 

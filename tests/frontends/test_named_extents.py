@@ -268,6 +268,14 @@ def test_shapes_by_name_and_nested():
         copy(np.ones(2), np.ones(3))
 
 
+def test_calls_in_traces_are_checked():
+    function = gradir.jit(total, shapes=("n, 3", "n"))
+    with pytest.raises(ArgumentError, match=r"total: argument y has shape \(5,\), expected \(n,\)"):
+        gradir.grad(function)(np.ones((4, 3)), np.ones(5))
+    assert gradir.grad(function)(np.ones((1, 3)), np.ones(1)).tolist() == [[1.0] * 3]
+    gradir.trace(function, Spec("k, 3"), Spec("k"))
+
+
 def test_results_take_the_memory_of_arguments():
     function = gradir.jit(written("x, y", "x * 2 + y"), shapes=("n", "n"), donate_argnums=0)
     for size in (2, 5):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -19,9 +20,10 @@ from gradir.dialects.base.extent_values import Named, holds, values_of_shapes
 from gradir.dialects.base.extents import ExtentError, Size, is_extent
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.default_types import default_element
-from gradir.frontends.tracing.source_locations import SOURCES, location
+from gradir.frontends.tracing.source_locations import SOURCES, at, location, place_of_user
 from gradir.frontends.tracing.spec import Spec, as_shape, named_extents, spec_of, type_text
 from gradir.frontends.tracing.trace import Traced, argument_names, function_name, traced
+from gradir.frontends.tracing.tracing import tracing
 from gradir.frontends.tracing.trees import Tree, flatten, grown, spread_leaves
 from gradir.frontends.transforms.jit import Jitted
 from gradir.frontends.transforms.wrapped import Parts, reduced
@@ -53,6 +55,32 @@ class Wanted:
         return (*self.shape, *found[len(self.shape) :]) if self.rest else self.shape
 
 
+@dataclass(frozen=True)
+class _Call:
+    """The arguments of a call, and the shapes that they must have; None for any."""
+
+    leaves: Sequence[Any]
+    tree: Tree
+    names: Sequence[str]
+    wanted: Sequence[Wanted | None]
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...] | None, ...]:
+        """The shapes of the arguments that must have some."""
+        pairs = zip(self.leaves, self.wanted, strict=True)
+        return tuple(None if w is None else _shape(leaf) for leaf, w in pairs)
+
+    @cached_property
+    def values(self) -> dict[str, int]:
+        """The values of the names; ExtentError where shapes do not fit."""
+        named: list[Named] = [
+            (name, wanted.whole(shape), shape)
+            for name, wanted, shape in zip(self.names, self.wanted, self.shapes, strict=True)
+            if wanted is not None and shape is not None and not any(map(is_extent, shape))
+        ]
+        return values_of_shapes(named)
+
+
 class NamedShapes(Jitted):
     """A jitted function whose arguments have named extents; see `gradir.jit`."""
 
@@ -72,46 +100,47 @@ class NamedShapes(Jitted):
             )
         self._named: dict[Hashable, Traced] = {}
 
+    def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """As that of a jitted function; in a trace, arrays of known shapes are checked."""
+        if tracing() is not None:
+            with at(place_of_user()):
+                self._call(args, {name: v for name, v in kwargs.items() if name != "out"})
+        return super().any_call(args, kwargs)
+
     def trace(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
         """The program for the shapes of some arguments."""
-        leaves, tree = flatten((tuple(args), dict(kwargs)))
-        names = argument_names(self._function, tree)
-        wanted = self._wanted(tree)
-        label = function_name(self._function)
-        shapes = [
-            None if w is None else _shape(leaf) for w, leaf in zip(wanted, leaves, strict=True)
-        ]
-        named: list[Named] = [
-            (f"argument {name}", w.whole(shape), shape)
-            for name, w, shape in zip(names, wanted, shapes, strict=True)
-            if w is not None and shape is not None
-        ]
-        try:
-            values = values_of_shapes(named)
-        except ExtentError as error:
-            raise ArgumentError(f"{label}: {error}") from None
-        specs = [
-            leaf if w is None else _spec(leaf, w, f"{label}: argument {name}")
-            for leaf, w, name in zip(leaves, wanted, names, strict=True)
-        ]
-        made = self._traced_once(tree, specs)
+        call = self._call(args, kwargs)
+        made = self._traced_once(call)
         function = function_named(made.module.op, made.name)
-        if not all(
-            holds(c, {**dict.fromkeys(c.left.symbols, 0), **values})
-            for c in conditions_of(function)
-        ):
-            return super().trace(args, kwargs)
+        for condition in conditions_of(function):
+            if not holds(condition, {**dict.fromkeys(condition.left.symbols, 0), **call.values}):
+                return super().trace(args, kwargs)
         with gradir_errors(SOURCES, location()), paused_gc():
-            kept = [s if w is not None else None for s, w in zip(shapes, wanted, strict=True)]
-            module = specialized(made.module.op, made.name, tuple(kept))
+            module = specialized(made.module.op, made.name, call.shapes)
         return replace(made, module=Module(module, SOURCES))
 
-    def _traced_once(self, tree: Tree, specs: Sequence[Any]) -> Traced:
+    def _call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Call:
+        """What a call says; ArgumentError for shapes other than the wanted ones."""
+        leaves, tree = flatten((tuple(args), dict(kwargs)))
+        names, label = argument_names(self._function, tree), function_name(self._function)
+        call = _Call(leaves, tree, [f"argument {name}" for name in names], self._wanted(tree))
+        try:
+            _ = call.values
+        except ExtentError as error:
+            raise ArgumentError(f"{label}: {error}") from None
+        return call
+
+    def _traced_once(self, call: _Call) -> Traced:
         """The program with names, for one nesting and kinds of arguments."""
-        key = tree, default_element(float), tuple(map(_kind, specs))
+        label = function_name(self._function)
+        specs = [
+            leaf if w is None else _spec(leaf, w, f"{label}: {name}")
+            for leaf, w, name in zip(call.leaves, call.wanted, call.names, strict=True)
+        ]
+        key = call.tree, default_element(float), tuple(map(_kind, specs))
         found = self._named.get(key)
         if found is None:
-            args, kwargs = tree.build(specs)
+            args, kwargs = call.tree.build(specs)
             found = self._named[key] = traced("jit", self._function, args, kwargs)
         return found
 

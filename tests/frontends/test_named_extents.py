@@ -158,7 +158,7 @@ def programs_agree(function: Callable[..., Any], conditioned: bool) -> None:
 
 # What assumes that there are some rows, and is a program of its own where there are fewer.
 CONDITIONED = {
-    "sliced", "indexed", "fori", "scan", "map", "updated", "padded", "products", "images", "diag",
+    "sliced", "indexed", "fori", "scan", "map", "updated", "padded", "images", "diag",
     "custom_vjp", "vmap", "rows", "jacrev", "hessian",
 }  # fmt: skip
 
@@ -324,6 +324,13 @@ def test_what_is_not_known_is_refused(use: str, question: str):
     message = str(error.value).partition(": error: ")[2]
     known = "is not known while tracing; choose with gradir.numpy.where or gradir.cond, or fix"
     assert message.startswith(f"{question} {known} the extent"), message
+
+
+def test_equal_traces_have_equal_conditions():
+    # nothing that is kept from trace to trace may leave out a condition
+    for text in FORMS.values():
+        one, other = (gradir.trace(written("x, v, w, i", text), *SPECS) for _ in range(2))
+        assert str(one) == str(other)
 
 
 def test_what_is_known():

@@ -23,6 +23,7 @@ from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.attributes import Attributes, Types, text
+from gradir.dialects.base.extents import is_same
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
@@ -111,14 +112,14 @@ def _sizes(terms: Sequence[Labels], shapes: Sequence[Sequence[int]]) -> dict[Lab
             _agree(label, own.setdefault(label, n), n)
         for label, n in own.items():
             known = sizes.get(label, 1)
-            if 1 not in (known, n):
+            if not is_same(known, 1) and not is_same(n, 1):
                 _agree(label, known, n)
-            sizes[label] = n if known in (1, DYNAMIC) else known
+            sizes[label] = n if is_same(known, 1) or known == DYNAMIC else known
     return sizes
 
 
 def _agree(label: Label, known: int, n: int) -> None:
-    if n != known and DYNAMIC not in (n, known):
+    if not is_same(n, known) and DYNAMIC not in (n, known):
         name = label if len(label) == 1 else "`...`"
         raise VerifyException(f"index {name} must have one extent, got {known} and {n}")
 

@@ -14,6 +14,7 @@ from gradir.dialects.array.joining import Piece, joined, pad_value
 from gradir.dialects.array.movement import ExpandDimsOp, MovementOp, ReshapeOp
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer, integers, number, text
+from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import rounded
@@ -104,6 +105,8 @@ def _slice_bounds(attributes: Attributes, shape: Sequence[int]) -> list[tuple[in
 
 def _slice_extent(low: int, high: int, step: int) -> int:
     """The number of selected elements; dynamic where bounds count from different ends."""
+    if is_extent(low) or is_extent(high):
+        return (high - low + step - 1) // step
     is_known = high != DYNAMIC and (low < 0) == (high < 0)
     return len(range(low, high, step)) if is_known else DYNAMIC
 

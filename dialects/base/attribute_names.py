@@ -31,12 +31,15 @@ MEMORY_LIMIT, PEAK, LOOPS = "grad.memory_limit", "grad.peak_bytes", "grad.loops"
 """On a derived function: the memory limit in bytes, the measured peak in bytes, and the chosen
 policies of the loops in program order."""
 
+REQUIRES = "grad.requires"
+"""On a function: what it took for true of the symbols in its types: `["n != 1"]`."""
+
 THREADS = "gradir.threads"
 """On a contraction on buffers: the threads that it, and its scratch memory, is split for."""
 
 ON_LOOPS = (POLICY_ATTRIBUTE, LIMIT_ATTRIBUTE)
 ON_ARGUMENTS = (NAME_ATTRIBUTE, INACTIVE_ATTRIBUTE, IN_OUT, STATE, LOSS_SCALE)
-ON_FUNCTIONS = (MEMORY_LIMIT, PEAK, LOOPS)
+ON_FUNCTIONS = (MEMORY_LIMIT, PEAK, LOOPS, REQUIRES)
 
 PLACES = {
     **dict.fromkeys(ON_LOOPS, "scf.for or scf.while"),

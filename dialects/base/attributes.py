@@ -20,16 +20,39 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.base.extent_values import read_extent
+from gradir.dialects.base.extents import Extent, Size, is_extent
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import ui64
 
 Attributes = Mapping[str, Attribute]
 Types = Sequence[Attribute]
-Plain = bool | int | float | str | Sequence[int] | Attribute
+Plain = bool | int | float | str | Sequence[int] | Extent | Attribute
+
+
+@irdl_attr_definition
+class ExtentAttr(ParametrizedAttribute):
+    """An integer of an op's attributes that depends on the extents of the arguments, by its text.
+
+    `#grad.extent<"2*n + 1">`, of the symbols that types name: `tensor<?x3xf32, "n">`.
+    """
+
+    name = "grad.extent"
+
+    of: StringAttr
+
+    @property
+    def size(self) -> Size:
+        """The extent, or an integer."""
+        return read_extent(self.of.data)
+
+    def verify(self) -> None:
+        read_extent(self.of.data)
 
 
 def attribute(value: Plain) -> Attribute:
@@ -45,8 +68,13 @@ def attribute(value: Plain) -> Attribute:
             return FloatAttr(value, f64)
         case str():
             return StringAttr(value)
+        case Extent():
+            return ExtentAttr(StringAttr(str(value)))
         case _:
-            return ArrayAttr(IntegerAttr(int(v), i64) for v in value)
+            return ArrayAttr(
+                ExtentAttr(StringAttr(str(v))) if is_extent(v) else IntegerAttr(int(v), i64)
+                for v in value
+            )
 
 
 def is_splat(constant: DenseIntOrFPElementsAttr) -> bool:
@@ -65,7 +93,7 @@ def integers(attributes: Attributes, name: str, default: Sequence[int] | None) -
     found = _integers(attributes, name, default)
     for n in found or ():
         # a default may be a dynamic extent
-        if abs(n) >= LARGEST and name in attributes:
+        if not is_extent(n) and abs(n) >= LARGEST and name in attributes:
             raise VerifyException(f"{name} must be less than 2**62, got {n}")
     return found
 
@@ -78,13 +106,21 @@ def _integers(attributes: Attributes, name: str, default: Sequence[int] | None) 
             return [one.value.data]
         case DenseArrayBase() as dense if isinstance(dense.elt_type, IntegerType):
             return integers_of(dense)
+        case ExtentAttr() as one:
+            return [cast(int, one.size)]
         case ArrayAttr() as items:
             entries = items.data
-            if all(isinstance(e, IntegerAttr) for e in entries):
-                return [cast(IntegerAttr, e).value.data for e in entries]
+            if all(isinstance(e, IntegerAttr | ExtentAttr) for e in entries):
+                return [_entry(e) for e in entries]
         case _:
             pass
     raise VerifyException(f"{name} must be integers, got {attributes[name]}")
+
+
+def _entry(entry: Attribute) -> int:
+    if isinstance(entry, ExtentAttr):
+        return cast(int, entry.size)
+    return cast(IntegerAttr, entry).value.data
 
 
 def integers_of(dense: DenseArrayBase) -> list[int]:

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     Signedness,
+    StringAttr,
     TensorType,
     bf16,
     f16,
@@ -30,6 +31,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
+
+from gradir.dialects.base.extent_values import read_extent
+from gradir.dialects.base.extents import is_extent, is_same
 
 DYNAMIC = DYNAMIC_INDEX
 AnyTensor = TensorType[Attribute]
@@ -89,7 +93,11 @@ def tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
 @lru_cache(1 << 14)
 def _tensor(shape: tuple[int, ...], element: Attribute) -> AnyTensor:
     """Types are values, and few differ: each is made, and checked, once."""
-    return TensorType(element, shape)
+    named = [str(n) for n in shape if is_extent(n)]
+    if not named:
+        return TensorType(element, shape)
+    extents = [DYNAMIC if is_extent(n) else n for n in shape]
+    return TensorType(element, extents, StringAttr(", ".join(named)))
 
 
 def is_tensor(type_: Attribute) -> TypeGuard[AnyTensor]:
@@ -103,7 +111,35 @@ def is_scalar(type_: Attribute) -> bool:
 
 
 def shape_of(type_: Attribute) -> tuple[int, ...]:
+    """The extents of a tensor type; DYNAMIC where not known, an Extent where it has a name.
+
+    The names are the type's encoding: `tensor<?x3xf32, "n">`, one for each `?`.
+    """
+    shaped = cast(AnyTensor, type_)
+    if is_tensor(type_) and isinstance(shaped.encoding, StringAttr):
+        return _named_shape(shaped.get_shape(), shaped.encoding.data)
+    return shaped.get_shape()
+
+
+def open_shape(type_: Attribute) -> tuple[int, ...]:
+    """The extents of a tensor type, DYNAMIC where not a number."""
     return cast(AnyTensor, type_).get_shape()
+
+
+def has_names(type_: Attribute) -> bool:
+    """Whether a type is a tensor type whose dynamic extents have names."""
+    return is_tensor(type_) and isinstance(type_.encoding, StringAttr)
+
+
+@lru_cache(1 << 12)
+def _named_shape(shape: tuple[int, ...], text: str) -> tuple[int, ...]:
+    named = [read_extent(part) for part in text.split(",")]
+    count = shape.count(DYNAMIC)
+    if len(named) != count or not all(map(is_extent, named)):
+        raise VerifyException(f'each ? must have a name, got "{text}" for {count}')
+    rest = iter(named)
+    made = [next(rest) if n == DYNAMIC else n for n in shape]
+    return cast("tuple[int, ...]", tuple(made))
 
 
 def element_of(type_: Attribute) -> Attribute:
@@ -123,7 +159,8 @@ def require_element(type_: Attribute) -> None:
 
 
 def require_size(type_: AnyTensor) -> None:
-    """VerifyException for a tensor whose bytes 64 bits cannot count."""
+    """VerifyException for a tensor whose bytes 64 bits cannot count, or with wrong names."""
+    shape_of(type_)
     element = type_.element_type
     size = byte_size(element) if is_element(element) else _LARGEST_ELEMENT
     # an extent of 0 leaves nothing, but strides are products of the others
@@ -160,7 +197,18 @@ def byte_size(element: Attribute) -> int:
 
 def compatible(a: Sequence[int], b: Sequence[int]) -> bool:
     """Whether the known extents of two shapes agree."""
-    return len(a) == len(b) and all(x == y or DYNAMIC in (x, y) for x, y in zip(a, b, strict=True))
+    return len(a) == len(b) and all(map(_agree, a, b))
+
+
+def _agree(x: int, y: int) -> bool:
+    if is_extent(x) or is_extent(y):
+        return is_same(x, y) or DYNAMIC in (x, y)
+    return x == y or DYNAMIC in (x, y)
+
+
+def same_shape(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether two shapes are equal, for all values of the symbols of their extents."""
+    return len(a) == len(b) and all(map(is_same, a, b))
 
 
 def extents_text(shape: Sequence[int]) -> str:
@@ -193,7 +241,7 @@ def common_shape(types: Sequence[Attribute]) -> tuple[int, ...] | None:
 def agree_but_for(axis: int, a: Sequence[int], b: Sequence[int]) -> bool:
     """Whether the known extents of two shapes agree at all axes but one."""
     return len(a) == len(b) and all(
-        x == y or d == axis or DYNAMIC in (x, y) for d, (x, y) in enumerate(zip(a, b, strict=True))
+        d == axis or _agree(x, y) for d, (x, y) in enumerate(zip(a, b, strict=True))
     )
 
 
@@ -218,12 +266,25 @@ def broadcast_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     padded = [(1,) * (rank - len(s)) + tuple(s) for s in (a, b)]
     result: list[int] = []
     for x, y in zip(*padded, strict=True):
+        if is_extent(x) or is_extent(y):
+            result.append(_broadcast_named(x, y, a, b))
+            continue
         if x != y and 1 not in (x, y) and DYNAMIC not in (x, y):
             raise VerifyException(
                 f"shapes must broadcast, got {extents_text(a)} and {extents_text(b)}"
             )
         result.append(y if x == 1 else x if y in (1, DYNAMIC) else y)
     return tuple(result)
+
+
+def _broadcast_named(x: int, y: int, a: Sequence[int], b: Sequence[int]) -> int:
+    """The broadcast of two extents, of which one has a name: of equal ones, or beside a 1."""
+    for extent, other in ((x, y), (y, x)):
+        if not is_extent(extent) and extent == 1:
+            return other
+    if not is_same(x, y):
+        raise VerifyException(f"shapes must broadcast, got {extents_text(a)} and {extents_text(b)}")
+    return x
 
 
 def extent_sum(*extents: int) -> int:

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from gradir.dialects.base.shapes import is_static
+from gradir.dialects.base.shapes import is_static, shape_of, tensor
 from gradir.dialects.base.slice_type import SlicesType
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -85,7 +85,7 @@ class Value:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.type.get_shape()
+        return shape_of(self.type)
 
     @property
     def element(self) -> Attribute:
@@ -213,7 +213,7 @@ class Elements(Scalar):
         return type(self)(full.ssa, self.emitter)
 
     def of_type(self, element: Attribute) -> Attribute:
-        return TensorType(element, self.ssa.type.get_shape())  # pyright: ignore
+        return tensor(shape_of(self.ssa.type), element)
 
     @property
     def type(self) -> Any:

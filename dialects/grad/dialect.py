@@ -8,6 +8,7 @@ from xdsl.ir import Dialect
 from gradir.dialects.array import linear_systems, scans
 from gradir.dialects.array.gamma import PolygammaOp
 from gradir.dialects.array.triangles import DiagonalBackwardOp
+from gradir.dialects.base.attributes import ExtentAttr
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.slice_type import SlicesType
 from gradir.dialects.grad import (
@@ -18,6 +19,7 @@ from gradir.dialects.grad import (
     custom_vjp,
     derivative,
     dropout,
+    extent,
     grad,
     host_call,
     slices,
@@ -56,6 +58,7 @@ Grad = Dialect(
         *slices.OPS,
         *host_call.OPS,
         *derivative.OPS,
+        *extent.OPS,
     ],
-    [TapeType, LoopPolicyAttr, SlicesType],
+    [TapeType, LoopPolicyAttr, SlicesType, ExtentAttr],
 )

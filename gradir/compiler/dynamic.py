@@ -17,13 +17,15 @@ from xdsl.ir import BlockArgument, Operation
 from gradir.codegen.driver.report import CompiledProgram
 from gradir.compiler.specialize_pass import specialize
 from gradir.diagnostics import Sources
-from gradir.dialects.base.shapes import compatible, element_of, shape_of
+from gradir.dialects.base.extents import ExtentError
+from gradir.dialects.base.shapes import compatible, element_of, open_shape
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.forking import RenewedLock
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.analysis.call_graph import functions_by_name
 from gradir.passes.shapes.infer_shapes import is_open
+from gradir.passes.shapes.name_values import argument_values
 from gradir.passes.shapes.specialize import declarations, reachable, waits_for_shapes
 from gradir.passes.verify.verify import verify
 from gradir.runtime.arrays import Array, ArraySpec, dtype_of
@@ -79,12 +81,16 @@ def shapes_of_arrays(function: FuncOp, arrays: Sequence[object]) -> Shapes:
             shapes.append(_checked_shape(argument, array, name))
         else:
             shapes.append(None)
+    try:
+        argument_values(function, shapes)
+    except ExtentError as error:
+        raise ArgumentError(f"{name}: {error}") from None
     return tuple(shapes)
 
 
 def _checked_shape(argument: BlockArgument, array: Any, function: str) -> tuple[int, ...]:
     """The shape of the array for an argument; ArgumentError where the array does not fit."""
-    wanted, shape = shape_of(argument.type), _shape_of_array(array)
+    wanted, shape = open_shape(argument.type), _shape_of_array(array)
     dtype = dtype_of(element_of(argument.type))
     found = getattr(array, "dtype", dtype)
     is_dtype = not isinstance(found, np.dtype) or found == dtype

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, Operation
 
 from gradir.dialects.base.diagnostics import PassError
+from gradir.dialects.grad.derivative import DerivativeOp
+
+Use: TypeAlias = "CallOp | DerivativeOp"
 
 
 def functions_by_name(module: ModuleOp) -> dict[str, FuncOp]:
@@ -21,14 +25,24 @@ def calls_in(root: Operation) -> Iterator[CallOp]:
     return (op for op in root.walk() if isinstance(op, CallOp))
 
 
-def called_name(call: CallOp) -> str:
+def called_name(call: Use) -> str:
     return call.callee.root_reference.data
 
 
+def uses_in(root: Operation) -> Iterator[Use]:
+    """The calls in a function, and the derivatives that are made later."""
+    return (op for op in root.walk() if isinstance(op, CallOp | DerivativeOp))
+
+
 def callees_first(
-    functions: dict[str, FuncOp], roots: Iterable[FuncOp], left: Container[str] = ()
+    functions: dict[str, FuncOp],
+    roots: Iterable[FuncOp],
+    left: Container[str] = (),
+    follow: Callable[[Operation], Iterator[Use]] = calls_in,
 ) -> list[FuncOp]:
     """The roots and all their callees, callees before callers; calls that are `left` are ignored.
+
+    `follow` gives the calls in a function.
 
     PassError at a call of a function that is missing, has no body, has several blocks, or is
     recursive. No Python recursion, so that chains of calls may be long.
@@ -36,7 +50,7 @@ def callees_first(
     done: dict[FuncOp, None] = {}
     opened: set[FuncOp] = set()
     for root in roots:
-        stack = [(root, calls_in(root))] if root not in done else []
+        stack = [(root, follow(root))] if root not in done else []
         opened.update(function for function, _ in stack)
         while stack:
             function, calls = stack[-1]
@@ -53,11 +67,11 @@ def callees_first(
                 raise PassError(f"func.call: @{called_name(call)} is recursive", call)
             if callee not in done:
                 opened.add(callee)
-                stack.append((callee, calls_in(callee)))
+                stack.append((callee, follow(callee)))
     return list(done)
 
 
-def callee_of(functions: dict[str, FuncOp], call: CallOp) -> FuncOp:
+def callee_of(functions: dict[str, FuncOp], call: Use) -> FuncOp:
     """The callee of a call; PassError at the call unless it has one block."""
     name = called_name(call)
     callee = functions.get(name)

@@ -11,11 +11,14 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.dialects.base.diagnostics import PassError, kind_name
+from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.interfaces import is_elementwise, is_terminator
 from gradir.dialects.base.shapes import is_tensor
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.batching import Batched, grown, lifted, no_rows, row, rule_of, with_row
 from gradir.dialects.batching.arrays import in_front
+from gradir.dialects.grad.derivative import DerivativeOp
+from gradir.dialects.grad.extent import ExtentOp
 from gradir.dialects.grad.tape import TAPE_OPS, TapeNewOp, TapeType
 from gradir.passes.analysis.region_flow import RegionFlow, region_flow
 from gradir.passes.analysis.regions import is_defined_in, values_read
@@ -35,6 +38,12 @@ class Callees(Protocol):
 
     def operand_rows(self, call: CallOp, rows: Sequence[bool]) -> Sequence[bool]:
         """Which operands it takes with rows."""
+        ...
+
+    def differentiated(
+        self, op: DerivativeOp, rows: Sequence[bool]
+    ) -> tuple[FuncOp, Sequence[bool]] | None:
+        """The function on rows of a derivative, and which operands have them; None without one."""
         ...
 
 
@@ -101,6 +110,8 @@ class Batcher:
                 self._one_by_one(op)
             elif isinstance(op, CallOp):
                 self._call(op)
+            elif isinstance(op, DerivativeOp):
+                self._derivative(op)
             elif (flow := region_flow(op)) is not None:
                 self._regions(op, flow)
             elif isinstance(op, TAPE_OPS):
@@ -145,6 +156,20 @@ class Batcher:
         types = list(callee.function_type.outputs.data)
         made = emitter.insert(CallOp(callee.sym_name.data, operands, types))
         self._take_over(op, made.results)
+
+    def _derivative(self, op: DerivativeOp) -> None:
+        """The derivative of the function on rows: rows do not depend on each other."""
+        rows = self.spread.rows(op.operands)
+        found = self.callees.differentiated(op, rows)
+        if found is None:
+            self._one_by_one(op)
+            return
+        callee, taken = found
+        emitter = self._emitter(op)
+        operands = [self._as_read(o, r, emitter) for o, r in zip(op.operands, taken, strict=True)]
+        types = [self.grown(r) for r in op.results]
+        made = DerivativeOp(callee.sym_name.data, operands, types, op.attributes)
+        self._take_over(op, emitter.insert(made).results)
 
     def _tape(self, op: Operation) -> None:
         """Records have rows in all columns, or in none."""
@@ -227,4 +252,6 @@ class Batcher:
 
 
 def _index(number: int, emitter: Emitter) -> SSAValue:
+    if is_extent(number):
+        return emitter.insert(ExtentOp(number, IndexType())).result
     return emitter.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from re import sub
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -22,6 +23,7 @@ from xdsl.passes import ModulePass
 from gradir.dialects.base.diagnostics import PassError, value_name
 from gradir.dialects.base.value import Emitter
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.passes.analysis.call_graph import called_name
 from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.batch.batcher import Batcher, NoRows
@@ -58,7 +60,7 @@ class FunctionsOnRows:
             source = self.program.function(name, place)
             try:
                 mask = "".join(str(int(has)) for has in rows)
-                self._made[key] = self.on_rows(source, rows, False, f"_vmap{self.size}_{mask}")
+                self._made[key] = self.on_rows(source, rows, False, f"_vmap{self.label}_{mask}")
             except NoRows:
                 self._made[key] = None
         return self._made[key]
@@ -100,6 +102,31 @@ class FunctionsOnRows:
     def operand_rows(self, call: CallOp, rows: Sequence[bool]) -> Sequence[bool]:
         return [True] * len(rows) if called_name(call) in self.program.custom else rows
 
+    def differentiated(
+        self, op: DerivativeOp, rows: Sequence[bool]
+    ) -> tuple[FuncOp, Sequence[bool]] | None:
+        """The function on rows of a derivative, with rows in all that it differentiates."""
+        source = self.program.function(op.function, op)
+        wrt, count = op.selectors("wrt"), len(source.function_type.inputs.data)
+        if (
+            op.function in self.program.custom
+            or wrt is None
+            or any(isinstance(w, str) for w in wrt)
+        ):
+            return None
+        taken = [has or k in wrt for k, has in enumerate(rows[:count])]
+        mask = "".join(str(int(has)) for has in taken)
+        try:
+            made = self.on_rows(source, taken, True, f"_vmap{self.label}_{mask}_all")
+        except NoRows:
+            return None
+        return made.function, [*taken, *(True for _ in rows[count:])]
+
+    @property
+    def label(self) -> str:
+        """The number of rows in names."""
+        return sub(r"\W+", "_", str(self.size))
+
     def _called(self, call: CallOp, rows: Sequence[bool]) -> OnRows | None:
         name = called_name(call)
         if name not in self.program.custom:
@@ -117,7 +144,7 @@ class FunctionsOnRows:
         for name in op.names:
             source = self.program.function(name, op)
             count = len(source.function_type.inputs.data)
-            made.append(self.on_rows(source, [True] * count, True, f"_vmap{self.size}_all"))
+            made.append(self.on_rows(source, [True] * count, True, f"_vmap{self.label}_all"))
             self._custom[called] = made[0]  # the derivative may call it
         names = [m.function.sym_name.data for m in made]
         if names[0] not in self.program.custom:

@@ -26,9 +26,9 @@ from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
     element_of,
-    is_static,
     is_tensor,
     met,
+    open_shape,
     shape_of,
 )
 from gradir.dialects.base.shapes import tensor as tensor_type
@@ -42,11 +42,11 @@ _PROBE = (1 << 31) - 1
 
 def is_open(type_: Attribute) -> bool:
     """Whether a type is a tensor type with a dynamic extent."""
-    return is_tensor(type_) and not is_static(type_)
+    return is_tensor(type_) and DYNAMIC in open_shape(type_)
 
 
 def open_axes(type_: Attribute) -> list[int]:
-    return [d for d, n in enumerate(shape_of(type_)) if n == DYNAMIC]
+    return [d for d, n in enumerate(open_shape(type_)) if n == DYNAMIC]
 
 
 def is_sized(op: Operation) -> TypeGuard[tensor.EmptyOp | tensor.SplatOp]:

@@ -41,6 +41,7 @@ from gradir.dialects.base.shapes import (
 from gradir.dialects.base.shapes import tensor as tensor_type
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.derivative import DerivativeOp
+from gradir.dialects.grad.extent import ExtentOp
 from gradir.dialects.grad.tape import is_floating
 from gradir.passes.analysis.call_graph import functions_by_name, only_block
 from gradir.passes.shapes.infer_shapes import (
@@ -50,6 +51,12 @@ from gradir.passes.shapes.infer_shapes import (
     is_sized,
     open_axes,
     sizes_of,
+)
+from gradir.passes.shapes.name_values import (
+    check_conditions,
+    give_values,
+    has_symbols,
+    located_values,
 )
 
 Shape: TypeAlias = Sequence[int] | None
@@ -72,10 +79,50 @@ def specialize(
         known = ", ".join(f"@{n}" for n in functions) or "none"
         raise PassError(f"no function @{name}; functions: {known}", module)
     _require_unused(module, function)
+    _name_values(module, functions, function, shapes)
     set_arguments(function, shapes)
     Specializer(module, differentiate).specialize(function)
     _drop_helpers(module, set(functions), function)
     return function
+
+
+def _name_values(
+    module: ModuleOp, functions: dict[str, FuncOp], function: FuncOp, shapes: Sequence[Shape]
+) -> None:
+    """Give the symbols of a function, and of copies of what it uses, their values."""
+    custom = declarations(module)
+    used = reachable(functions, custom, function)
+    if not any(map(has_symbols, used)):
+        return
+    values = located_values(function, shapes)
+    check_conditions(used, values)
+    sizes = "x".join(map(str, values.values()))
+    names = {
+        f.sym_name.data: _free(f"{f.sym_name.data}_{sizes}", functions)
+        for f in used
+        if f is not function
+    }
+    copies = {name: functions[name].clone() for name in names}
+    for name, copy in copies.items():
+        copy.location = functions[name].location
+        copy.sym_name = StringAttr(names[name])
+        module.body.block.insert_op_after(copy, functions[name])
+        if name in custom:
+            made = CustomVjpOp.of([names[n] for n in custom[name].names], custom[name])
+            module.body.block.insert_op_after(made, custom[name])
+    for each in (function, *copies.values()):
+        for op, name in references(each):
+            op.properties["callee"] = SymbolRefAttr(names[name])
+        give_values(each, values)
+
+
+def _free(wanted: str, functions: dict[str, FuncOp]) -> str:
+    """A name that no function has."""
+    count, name = 0, wanted
+    while name in functions:
+        count += 1
+        name = f"{wanted}__{count}"
+    return name
 
 
 def references(function: FuncOp) -> Iterator[tuple[Operation, str]]:
@@ -118,7 +165,7 @@ def waits_for_shapes(
     closed: set[Attribute] = set()
     for function in reachable(functions, custom, root):
         for op in function.walk():
-            if isinstance(op, DerivativeOp):
+            if isinstance(op, DerivativeOp | ExtentOp):
                 return True
             blocks = (block for region in op.regions for block in region.blocks)
             for value in (*op.results, *(a for block in blocks for a in block.args)):
@@ -339,12 +386,7 @@ class Specializer:
         """A free name: the function's, with the shapes of its dynamic arguments."""
         pairs = zip(source.function_type.inputs, types, strict=True)
         shapes = ["x".join(map(str, shape_of(t))) for before, t in pairs if is_open(before)]
-        name = wanted = "_".join([source.sym_name.data, *shapes])
-        count = 0
-        while name in self.functions:
-            count += 1
-            name = f"{wanted}__{count}"
-        return name
+        return _free("_".join([source.sym_name.data, *shapes]), self.functions)
 
 
 def _refine_all(

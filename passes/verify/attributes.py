@@ -16,10 +16,12 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    StringAttr,
     UnitAttr,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attribute_names import (
     INACTIVE_ATTRIBUTE,
@@ -32,8 +34,10 @@ from gradir.dialects.base.attribute_names import (
     PEAK,
     PLACES,
     PREFIX,
+    REQUIRES,
 )
 from gradir.dialects.base.diagnostics import Place, VerifyError, kind_name, value_name
+from gradir.dialects.base.extent_values import read_condition
 from gradir.dialects.base.shapes import FLOAT_NAMES, element_of, is_float, is_tensor
 from gradir.dialects.grad.loop_policy import LoopPolicyAttr
 from gradir.passes.analysis.arguments import TIES, tied_results
@@ -124,11 +128,22 @@ def _are_policies(value: Attribute) -> bool:
     )
 
 
+def _are_conditions(value: Attribute) -> bool:
+    try:
+        return isinstance(value, ArrayAttr) and all(
+            isinstance(each, StringAttr) and read_condition(each.data)
+            for each in cast(ArrayAttr[Attribute], value)
+        )
+    except VerifyException:
+        return False
+
+
 _VALUES: dict[str, tuple[Callable[[Attribute], bool], str]] = {
     INACTIVE_ATTRIBUTE: (lambda value: isinstance(value, UnitAttr), "without a value"),
     LOSS_SCALE: (lambda value: isinstance(value, UnitAttr), "without a value"),
     MEMORY_LIMIT: (_is_bytes, "a number of bytes"),
     PEAK: (_is_bytes, "a number of bytes"),
+    REQUIRES: (_are_conditions, 'a list of conditions such as ["n >= 2", "n != 1"]'),
     LOOPS: (_are_policies, "a list of policies such as [#grad.loop<every = 2>]"),
 }
 """The test of each attribute's value, and its description; for TIES see analysis/arguments.py."""

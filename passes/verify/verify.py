@@ -24,6 +24,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import VerifyError, value_name
+from gradir.dialects.base.extents import assuming
 from gradir.dialects.base.shapes import can_be, is_tensor, require_size
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
 from gradir.dialects.grad.derivative import DerivativeOp
@@ -44,6 +45,12 @@ class VerifyPass(ModulePass):
 
 def verify(module: Operation) -> None:
     """Raise a VerifyError at the first wrong operation of `module`; time is linear in its size."""
+    # decisions for large symbols do: with their values, programs are verified again
+    with assuming([]):
+        _verify(module)
+
+
+def _verify(module: Operation) -> None:
     verifier = _Verifier()
     # generators instead of calls: deep nesting causes no RecursionError
     stack = [verifier.operation(module)]

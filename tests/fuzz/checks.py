@@ -25,7 +25,9 @@ from fuzz.trial import (
 )
 from gradir import GradirError, Module, RowSlices
 from gradir.dialects.base.attribute_names import PEAK
-from gradir.errors import ExecutionError
+from gradir.dialects.base.extent_values import holds
+from gradir.errors import ExecutionError, TraceError, VerifyError
+from gradir.passes.shapes.name_values import conditions_of
 from gradir.symbols import function_named
 from gradir.testing import difference
 
@@ -397,6 +399,38 @@ def called(trial: Trial) -> None:
     same_sums(trial, "bits of gradir.vjp", expected, [*_leaves(values), *gradients])
 
 
+def named(trial: Trial) -> None:
+    """The function traced once for all sizes gives what it gives traced for this one.
+
+    Functions that need the size while they are traced are refused, and made for others.
+    """
+    module = named_program(trial)
+    if module is None:
+        return
+    found = interpreted(module, trial.name, trial.arguments)
+    same_bits(
+        "bits with named extents", interpreted(trial.marked, trial.name, trial.arguments), found
+    )
+    if trial.floating:
+        both = [m.gradient(trial.name, mode="vjp") for m in (trial.marked, module)]
+        one, other = (interpreted(m, f"{trial.name}_vjp", trial.given) for m in both)
+        same_sums(trial, "bits of derivatives with named extents", one, other)
+
+
+def named_program(trial: Trial) -> Module | None:
+    """The Python function for all sizes; None if it is not made for all."""
+    if trial.function is None:
+        return None
+    specs = [gradir.Spec(("n",) * np.ndim(a), a.dtype) for a in trial.arguments]
+    try:
+        module = gradir.trace(trial.function, *specs)
+    except (TraceError, VerifyError):
+        return None
+    size = next(len(a) for a in trial.arguments if np.ndim(a))
+    function = function_named(module.op, trial.name)
+    return module if all(holds(c, {"n": size}) for c in conditions_of(function)) else None
+
+
 def _leaves(results: Any) -> list[Any]:
     return [*results] if isinstance(results, tuple) else [results]
 
@@ -425,10 +459,11 @@ CHECKS: dict[Check, int] = {
     layouts: 2,
     jitted: 1,
     called: 2,
+    named: 6,
 }
 BY_NAME = {check.__name__: check for check in CHECKS}
 # What is made of Python functions alone.
-TRACED = ("jitted", "called")
+TRACED = ("jitted", "called", "named")
 # What says something in any precision; the others are made in f64.
 ROUGH_TYPES = tuple(
     c.__name__ for c in CHECKS if c not in (differences, second_order, transposed, subsets)

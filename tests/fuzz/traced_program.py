@@ -37,8 +37,11 @@ class TracedProgram:
     dtype: str
 
     def text(self) -> str:
-        text = PythonWriter().program(self.body)
-        return text.replace("$N", str(self.size)).replace("$D", self.dtype)
+        head, f, rest = PythonWriter().program(self.body).partition("def f(")
+        names, end, rest = rest.partition("):\n")
+        vector = names.split(", ")[INPUTS.index(V)]
+        text = f"{head}{f}{names}{end}    SIZE = {vector}.shape[0]\n{rest}"
+        return text.replace("$N", "SIZE").replace("$D", self.dtype)
 
     @property
     def has_derivatives(self) -> bool:

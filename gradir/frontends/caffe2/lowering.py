@@ -27,7 +27,7 @@ from gradir.frontends.functions.promotion import converted, result_element
 from gradir.frontends.tracing.source_locations import SOURCES, at, refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element
-from gradir.frontends.transforms.derivatives import Halves
+from gradir.frontends.transforms.derived_calls import Halves
 
 
 class Lowering:

@@ -17,6 +17,7 @@ from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.gather_scatter import OneHotOp
 from gradir.dialects.array.random import NormalOp, RandomBitsOp, UniformOp
 from gradir.dialects.array.triangles import EyeOp
+from gradir.dialects.base.extents import Extent, is_extent
 from gradir.dialects.base.shapes import AnyTensor, is_float, shape_of, tensor
 from gradir.errors import ArgumentError
 from gradir.frontends.functions.arguments import known
@@ -182,25 +183,39 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     """
     bounds = (0, start, step) if stop is None else (start, stop, step)
     given: list[Any] = [
-        x if is_number(x) else known(x, "arange: start, stop and step") for x in bounds
+        x if is_number(x) or is_extent(x) else known(x, "arange: start, stop and step")
+        for x in bounds
     ]
-    if any(np.ndim(x) or not np.issubdtype(np.result_type(x), np.number) for x in given):
+    numbers = [x for x in given if not is_extent(x)]
+    if any(np.ndim(x) or not np.issubdtype(np.result_type(x), np.number) for x in numbers):
         raise refusal(f"arange: start, stop and step must be numbers, got {bounds}")
-    if dtype is None and not all(map(is_number, given)):
-        dtype = np.result_type(*given)
-    numbers: list[float] = [x.item() if isinstance(x, np.ndarray) else x for x in given]
-    first, last, step = numbers
+    if dtype is None and not all(map(is_number, numbers)):
+        dtype = np.result_type(*numbers)
+    plain: list[Any] = [x.item() if isinstance(x, np.ndarray) else x for x in given]
+    first, last, step = plain
     if step == 0:
         raise refusal("arange: step must not be 0")
-    is_whole = all(isinstance(n, int) for n in (first, last, step))
-    count = max(ceil((last - first) / step), 0)
+    is_whole = all(isinstance(n, int | Extent) for n in (first, last, step))
+    count = _count(first, last, step)
     type_ = _type([count], dtype, int if is_whole else float)
-    if not is_float(type_.element_type):  # NumPy casts the first two, and counts on from them
+    # NumPy casts the first two, and counts on from them
+    if not (is_float(type_.element_type) or is_extent(first) or is_extent(step)):
         first, second = (fitting(each, type_.element_type) for each in (first, first + step))
         step = second - first
     steps: Any = apply(IotaOp, {"axis": 0}, [type_])
     scaled = steps if step == 1 else steps * step
     return scaled if first == 0 else scaled + first
+
+
+def _count(first: float, last: float, step: float) -> int:
+    """The numbers from first up to last, by steps."""
+    if not any(map(is_extent, (first, last, step))):
+        return max(ceil((last - first) / step), 0)
+    if not isinstance(step, int):
+        raise refusal(f"arange: the step up to an extent must be a whole number, got {step}")
+    sign = 1 if step > 0 else -1
+    found: Any = (sign * (last - first) + abs(step) - 1) // abs(step)
+    return found if found >= 0 else 0
 
 
 @public

@@ -23,7 +23,8 @@ from gradir.dialects.array.gather_scatter import GatherNdOp
 from gradir.dialects.array.indexing import TakeOp
 from gradir.dialects.array.movement import FlipOp, PermuteDimsOp, ReshapeOp
 from gradir.dialects.array.slicing import SliceOp
-from gradir.dialects.base.shapes import is_bool, is_float, tensor
+from gradir.dialects.base.extents import Extent, is_extent
+from gradir.dialects.base.shapes import is_bool, is_float, same_shape, tensor
 from gradir.errors import IndexOutOfRange
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import common_shape, converted, spread
@@ -32,6 +33,9 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, emit_one, holds_tracers, lifted
 from gradir.frontends.tracing.values import value_of
+
+ONE = int | Extent
+"""The types of an index that is known, or an extent."""
 
 
 def get(x: Tracer, key: Any) -> Tracer:
@@ -61,13 +65,13 @@ def _read(x: Tracer, entries: list[Any]) -> Tracer:
 def has_several(entries: Sequence[Any]) -> bool:
     """Whether an array of indices stands beside integers or another array."""
     arrays = [e for e in entries if isinstance(e, Tracer) and e.ndim]
-    return bool(arrays) and len([e for e in entries if isinstance(e, Tracer | int)]) > 1
+    return bool(arrays) and len([e for e in entries if isinstance(e, ONE | Tracer)]) > 1
 
 
 def _gathered(x: Tracer, entries: list[Any]) -> Tracer:
     """x at several arrays, which broadcast; their axes stand where the first was, or in front."""
     axes = [e for e in entries if e is not None]
-    taken = [d for d, e in enumerate(axes) if isinstance(e, Tracer | int)]
+    taken = [d for d, e in enumerate(axes) if isinstance(e, ONE | Tracer)]
     places = [_place(axes[d], x.shape[d], d) for d in taken]
     shape = common_shape("index", places)
     x = _sliced(x, [slice(None) if d in taken else e for d, e in enumerate(axes)])
@@ -81,7 +85,7 @@ def _gathered(x: Tracer, entries: list[Any]) -> Tracer:
 
 def _place(entry: Any, extent: int, axis: int) -> Tracer:
     """An entry as an array of indices >= 0."""
-    if isinstance(entry, int):
+    if isinstance(entry, ONE):
         return lifted(np.int64(bounds_of(entry, extent, axis)[0]))
     entry = converted(entry, i64)
     below = apply(LessOp, {"lhs": entry, "rhs": 0})
@@ -91,7 +95,7 @@ def _place(entry: Any, extent: int, axis: int) -> Tracer:
 
 def _arranged(found: Tracer, entries: Sequence[Any], rank: int) -> Tracer:
     """The axes of the arrays where the first one was, in front if they stand apart; and None's."""
-    at = [k for k, e in enumerate(entries) if isinstance(e, Tracer | int)]
+    at = [k for k, e in enumerate(entries) if isinstance(e, ONE | Tracer)]
     apart = at[-1] - at[0] >= len(at)
     before = 0 if apart else sum(e is not None for e in entries[: at[0]])
     axes = list(range(found.ndim))
@@ -102,7 +106,7 @@ def _arranged(found: Tracer, entries: Sequence[Any], rank: int) -> Tracer:
     for k, entry in enumerate(entries):
         if not apart and k == at[0]:
             shape += found.shape[before : before + rank]
-        if not isinstance(entry, Tracer | int):
+        if not isinstance(entry, ONE | Tracer):
             shape.append(1 if entry is None else next(extents))
     return emit_one(ReshapeOp, found, type=tensor(shape, element(found)))
 
@@ -140,6 +144,8 @@ def _entry(key: Any) -> Any:
     if is_array:
         key = lifted(cast(Any, key))
     if not isinstance(key, Tracer):
+        if isinstance(key, Extent):
+            return key
         try:
             return index(cast(Any, key))
         except TypeError:
@@ -162,7 +168,7 @@ def _sliced(x: Tracer, entries: list[Any]) -> Tracer:
             (n - 1 - first, n - 1 - last, -step) if step < 0 else (first, last, step)
             for (first, last, step), n in zip(bounds, x.shape, strict=True)
         ]
-    if any(b != (0, n, 1) for b, n in zip(bounds, x.shape, strict=True)):
+    if not all(same_shape(b, (0, n, 1)) for b, n in zip(bounds, x.shape, strict=True)):
         start, stop, step = (list(part) for part in zip(*bounds, strict=True))
         steps = None if set(step) == {1} else step
         x = apply(SliceOp, {"x": x, "start": start, "stop": stop, "step": steps})
@@ -176,16 +182,19 @@ def bounds_of(entry: Any, extent: int, axis: int) -> tuple[int, int, int]:
     """Start, stop and step of an entry along an axis; the whole axis for an array."""
     if isinstance(entry, Tracer):
         return 0, extent, 1
-    if isinstance(entry, int):
+    if isinstance(entry, ONE):
         if not -extent <= entry < extent:
             message = f"index {entry} is out of range for axis {axis} of extent {extent}"
             raise refusal(message, IndexOutOfRange)
-        return entry % extent, entry % extent + 1, 1
+        at: Any = entry + extent if entry < 0 else entry
+        return at, at + 1, 1
     for part in (entry.start, entry.stop, entry.step):
         if isinstance(part, Tracer) and value_of(part) is None:
             raise refusal(
                 "index: slices must be known while tracing; use gradir.numpy.dynamic_slice"
             )
+    if any(map(is_extent, (entry.start, entry.stop, entry.step, extent))):
+        return _named_bounds(entry, extent)
     try:
         chosen = range(*entry.indices(extent))
     except (TypeError, ValueError) as error:
@@ -193,6 +202,38 @@ def bounds_of(entry: Any, extent: int, axis: int) -> tuple[int, int, int]:
     if not chosen:
         return 0, 0, 1
     return chosen[0], chosen[-1] + (1 if chosen.step > 0 else -1), chosen.step
+
+
+def _named_bounds(entry: slice, extent: int) -> tuple[int, int, int]:
+    """Start, stop and step of a slice where some are not known."""
+    step: Any = 1 if entry.step is None else entry.step
+    if not isinstance(step, int) or step == 0:
+        raise refusal(f"index: the step of a slice must be an integer other than 0, got {step}")
+    last = extent if step > 0 else extent - 1
+    first, end = (0, extent) if step > 0 else (extent - 1, -1)
+    start: Any = first if entry.start is None else _within(entry.start, extent, last)
+    stop = end if entry.stop is None else _within(entry.stop, extent, last)
+    if (start > stop) if step > 0 else (start < stop):
+        return 0, 0, 1
+    return start, stop, step
+
+
+def _within(part: Any, extent: int, last: int) -> int:
+    """A bound as a place in front of, on or behind the axis."""
+    part = part if is_extent(part) else index(part)
+    at = part + extent if part < 0 else part
+    low = last - extent
+    if at < low:
+        return low
+    return at if at <= last else last
+
+
+def count_of(start: int, stop: int, step: int) -> int:
+    """The number of places from start, by steps, before stop."""
+    if not any(map(is_extent, (start, stop))):
+        return len(range(start, stop, step))
+    sign = 1 if step > 0 else -1
+    return (sign * (stop - start) + abs(step) - 1) // abs(step)
 
 
 def _shaped(x: Tracer, entries: list[Any]) -> Tracer:
@@ -206,7 +247,7 @@ def _shaped(x: Tracer, entries: list[Any]) -> Tracer:
             shape += [next(extents) for _ in range(entry.ndim)]
         else:
             extent = next(extents)
-            shape += [] if isinstance(entry, int) else [extent]
-    if tuple(shape) == x.shape:
+            shape += [] if isinstance(entry, ONE) else [extent]
+    if same_shape(shape, x.shape):
         return x
     return emit_one(ReshapeOp, x, type=tensor(shape, element(x)))

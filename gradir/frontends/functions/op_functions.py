@@ -19,6 +19,7 @@ from xdsl.irdl import AttrSizedOperandSegments, OptOperandDef, VarOperandDef, Va
 
 from gradir.dialects.array.data_dependent import DataDependentOp
 from gradir.dialects.base.attributes import Plain
+from gradir.dialects.base.extents import Extent, is_extent
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.building.kinds import ElementwiseOp
 from gradir.frontends.functions.arguments import unknown_argument
@@ -173,11 +174,11 @@ def static(op: type[TensorOp], name: str, value: Any) -> Plain | None:
         raise refusal(f"{op.name}: {name} must be known while tracing, got {value!r}")
     if isinstance(value, np.generic | np.ndarray) and np.ndim(cast(Any, value)) == 0:
         value = cast(Any, value).item()
-    if value is None or isinstance(value, bool | int | float | str | Attribute):
+    if value is None or isinstance(value, bool | int | float | str | Attribute | Extent):
         return value
     if isinstance(value, Sequence | np.ndarray):
         try:
-            return [index(v) for v in cast(Sequence[Any], value)]
+            return [v if is_extent(v) else index(v) for v in cast(Sequence[Any], value)]
         except TypeError:
             pass
     raise refusal(f"{op.name}: {name} must be a number, integers or a string, got {value!r}")

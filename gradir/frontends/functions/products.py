@@ -7,9 +7,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions.arguments import axis_of, floating, number, with_dtype
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.creation import arange
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.reductions import average, sum
 from gradir.frontends.functions.shapes import atleast_1d, concatenate, stack
@@ -242,8 +244,8 @@ def diag(v: Any, k: int = 0) -> Tracer:
         raise refusal(f"diag: expected an array of rank 1 or 2, got {x!r}")
     n, k = x.size, number(k, "diag: k")
     side = n + abs(k)
-    first = cast(Any, np).arange(n)
-    places = (first + (-k if k < 0 else 0)) * side + first + (k if k > 0 else 0)
+    first: Any = arange(n) if is_extent(n) else cast(Any, np).arange(n)
+    places: Any = (first + (-k if k < 0 else 0)) * side + first + (k if k > 0 else 0)
     zeros = reshape(op.tile(reshape(converted(0, element(x)), 1), repeats=[side * side]), -1)
     return reshape(op.index_update(zeros, places, x, axis=0), (side, side))
 

@@ -21,8 +21,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.comparison import AstypeOp
 from gradir.dialects.array.movement import BroadcastToOp
+from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import broadcast_shapes, is_bool, is_float, tensor
+from gradir.dialects.base.shapes import broadcast_shapes, is_bool, is_float, same_shape, tensor
 from gradir.frontends.functions.lattice import element_at, join, node_of
 from gradir.frontends.tracing.default_types import default_element, default_of
 from gradir.frontends.tracing.source_locations import refusal
@@ -90,6 +91,7 @@ def fitting(number: Any, kind: Attribute) -> Any:
 
 def converted(value: Any, kind: Attribute) -> Tracer:
     """A traced array, or a Python number, with elements of a type."""
+    value = lifted(value) if is_extent(value) else value
     if not isinstance(value, Tracer):
         return filled(fitting(value, kind), tensor([], kind))
     if element(value) == kind:
@@ -99,10 +101,11 @@ def converted(value: Any, kind: Attribute) -> Tracer:
 
 def spread(value: Any, shape: Sequence[int], kind: Attribute) -> Tracer:
     """A traced array, or a Python number, of an element type and a shape that it broadcasts to."""
+    value = lifted(value) if is_extent(value) else value
     if not isinstance(value, Tracer):
         return filled(fitting(value, kind), tensor(shape, kind))
     value = converted(value, kind)
-    if value.shape == tuple(shape):
+    if same_shape(value.shape, shape):
         return value
     return emit_one(BroadcastToOp, value, type=tensor(shape, kind))
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 
 from gradir.dialects.array.arithmetic import PowOp
+from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.dynamic_slices import DynamicUpdateSliceOp
 from gradir.dialects.array.elementwise import (
     AddOp,
@@ -27,9 +29,10 @@ from gradir.dialects.array.gather_scatter import IndexUpdateOp
 from gradir.dialects.array.indexing import ScatterAddOp, TakeOp
 from gradir.dialects.array.movement import FlipOp, ReshapeOp
 from gradir.dialects.array.slicing import SliceOp
+from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import tensor
-from gradir.frontends.functions.indexing import bounds_of, entries_of, has_several
+from gradir.dialects.base.shapes import same_shape, tensor
+from gradir.frontends.functions.indexing import ONE, bounds_of, count_of, entries_of, has_several
 from gradir.frontends.functions.lattice import kind_of
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import operand, result_element, spread
@@ -135,7 +138,7 @@ class Place:
         if 0 in part.shape:
             return x.copy()
         kept = [n for axis in axes for n in axis.extents]
-        if part.shape != tuple(kept):
+        if not same_shape(part.shape, kept):
             part = emit_one(ReshapeOp, part, type=tensor(kept, element(x)))
         return _put(x, axes, part, combine)
 
@@ -160,8 +163,10 @@ def _has_array(key: Any) -> bool:
 
 def _put_at_numbers(x: Tracer, key: Any, values: Any, combine: type[TensorOp] | None) -> Tracer:
     """Put in at the numbers of the elements that x[key] reads."""
-    numbers = np.arange(x.size).reshape(x.shape)
-    is_unique = _is_known(key) and len(np.unique(numbers[key])) == numbers[key].size
+    numbers: Any = _numbers(x.size)
+    numbers = numbers.reshape(x.shape)
+    is_known = not isinstance(numbers, Tracer) and _is_known(key)
+    is_unique = is_known and len(np.unique(numbers[key])) == numbers[key].size
     places = lifted(numbers)[key]
     part = spread(values, places.shape, element(x))
     if not part.size:
@@ -177,6 +182,13 @@ def _put_at_numbers(x: Tracer, key: Any, values: Any, combine: type[TensorOp] | 
         part, combine = apply(combine, _operands(combine, old, part)), None
     made = _scattered(flat, 0, at, part, combine)
     return emit_one(ReshapeOp, made, type=x.type)
+
+
+def _numbers(count: int) -> Any:
+    """0, 1, ..., known while tracing if their number is."""
+    if is_extent(count):
+        return emit_one(IotaOp, type=tensor([count], i64), axis=0)
+    return np.arange(count)
 
 
 _TWICE = (
@@ -198,19 +210,21 @@ class _Axis:
     number: int
 
     @property
-    def places(self) -> range:
-        """The places that an integer or a slice selects."""
+    def places(self) -> tuple[int, int, int]:
+        """The first of the places that an integer or a slice selects, their step and number."""
         start, stop, step = bounds_of(self.entry, self.extent, self.number)
-        return range(start, stop, step)
+        return start, step, count_of(start, stop, step)
 
     @property
     def extents(self) -> tuple[int, ...]:
         """The extents of the values along the axis: an integer's is 1, a traced one has none."""
-        return self.entry.shape if isinstance(self.entry, Tracer) else (len(self.places),)
+        return self.entry.shape if isinstance(self.entry, Tracer) else (self.places[2],)
 
     @property
     def is_whole(self) -> bool:
-        return not isinstance(self.entry, Tracer) and self.places == range(self.extent)
+        if isinstance(self.entry, Tracer):
+            return False
+        return same_shape(self.places, (0, 1, self.extent))
 
 
 def _axes(x: Tracer, entries: Sequence[Any]) -> list[_Axis]:
@@ -224,7 +238,7 @@ def _shape(entries: Sequence[Any], axes: Sequence[_Axis]) -> list[int]:
     shape: list[int] = []
     for entry in entries:
         extents = (1,) if entry is None else next(rest).extents
-        shape += [] if isinstance(entry, int) else extents
+        shape += [] if isinstance(entry, ONE) else extents
     return shape
 
 
@@ -255,23 +269,22 @@ def _operands(op: type[TensorOp], x: Tracer, part: Tracer) -> dict[str, Any]:
 def _put_slice(
     x: Tracer, axes: list[_Axis], number: int, part: Tracer, combine: type[TensorOp] | None
 ) -> Tracer:
-    places = axes[number].places
-    if places.step < 0:
+    first, step, count = axes[number].places
+    if step < 0:
         at = sum(len(axis.extents) for axis in axes[:number])
-        part, places = apply(FlipOp, {"x": part, "axis": [at]}), places[::-1]
-    whole = [slice(0, n, 1) for n in x.shape]
-    chosen = [*whole[:number], slice(places[0], places[-1] + 1, places.step), *whole[number + 1 :]]
-    bounds = {
-        "start": [c.start for c in chosen],
-        "stop": [c.stop for c in chosen],
-        "step": [c.step for c in chosen],
-    }
-    inner = [*axes[:number], _Axis(slice(None), len(places), number), *axes[number + 1 :]]
+        part = apply(FlipOp, {"x": part, "axis": [at]})
+        first, step = first + (count - 1) * step, -step
+    whole = [(0, n, 1) for n in x.shape]
+    end = first + (count - 1) * step + 1
+    chosen = [*whole[:number], (first, end, step), *whole[number + 1 :]]
+    start, stop, steps = (list(part) for part in zip(*chosen, strict=True))
+    bounds = {"start": start, "stop": stop, "step": steps}
+    inner = [*axes[:number], _Axis(slice(None), count, number), *axes[number + 1 :]]
     part = _put(apply(SliceOp, {"x": x, **bounds}), inner, part, combine)
-    if places.step > 1 and len(places) > 1:
-        indices = lifted(np.array(places))
+    if step > 1 and count > 1:
+        indices = _numbers(count) * step + first
         return apply(IndexUpdateOp, {"x": x, "indices": indices, "updates": part, "axis": number})
-    starts = [lifted(np.int64(c.start)) for c in chosen]
+    starts = [lifted(n if is_extent(n) else np.int64(n)) for n in start]
     return apply(DynamicUpdateSliceOp, {"x": x, "update": part, "starts": starts})
 
 

@@ -19,8 +19,9 @@ from gradir.dialects.array.movement import (
     ReshapeOp,
     SqueezeOp,
 )
+from gradir.dialects.base.extents import is_same
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import tensor
+from gradir.dialects.base.shapes import same_shape, tensor
 from gradir.frontends.functions.axes import axes_of
 from gradir.frontends.functions.op_functions import apply, function_of
 from gradir.frontends.functions.promotion import common_shape
@@ -38,7 +39,7 @@ def _view(base: Tracer, read: Read, write: Write | None) -> Tracer:
 
 
 def _shaped(x: Tracer, shape: Sequence[int]) -> Tracer:
-    if x.shape == tuple(shape):
+    if same_shape(x.shape, shape):
         return x.copy()
     return emit_one(ReshapeOp, x, type=tensor(shape, element(x)))
 
@@ -62,9 +63,9 @@ def reshape(x: Any, shape: Sequence[int] | int) -> Tracer:
 
 def _splits(shape: Sequence[int], into: Sequence[int]) -> bool:
     """Whether the new shape only splits axes, so that NumPy makes a view for any layout."""
-    rest = [n for n in into if n != 1]
-    for extent in (n for n in shape if n != 1):
-        count = next((k for k in range(1, len(rest) + 1) if prod(rest[:k]) == extent), None)
+    rest = [n for n in into if not is_same(n, 1)]
+    for extent in (n for n in shape if not is_same(n, 1)):
+        count = next((k for k in range(1, len(rest) + 1) if is_same(prod(rest[:k]), extent)), None)
         if count is None:
             return False
         rest = rest[count:]
@@ -107,7 +108,7 @@ def broadcast_to(x: Any, shape: Sequence[int] | int) -> Tracer:
     extents = as_shape(shape)
 
     def read(base: Tracer) -> Tracer:
-        if extents == base.shape:
+        if same_shape(extents, base.shape):
             return base.copy()
         return emit_one(BroadcastToOp, base, type=tensor(extents, element(base)))
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from functools import partial
+from threading import local
 from typing import Any, cast
 
+import numpy as np
+
 from gradir.errors import TraceError
-from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.source_locations import place_of_user, refusal
 
 
 def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -31,11 +35,43 @@ def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
         raise _refused(what, bare, len(given) + len(named), error) from None
     try:
         return function(*args, **kwargs)
+    except TypeError as error:
+        # NumPy raises one of its own where an extent says that it has no number
+        refused = _unknown.error
+        if refused is not None and _is_at(error, refused):
+            raise refused from None
+        raise
     except ValueError as error:
         # of NumPy, where an array of its own is assigned a traced number
         if isinstance(error.__cause__, TraceError):
             raise error.__cause__ from None
         raise
+
+
+_NUMPY = os.path.dirname(np.__file__)
+
+
+class _Unknown(local):
+    error: TraceError | None = None
+
+
+_unknown = _Unknown()
+
+
+def unknown_extent(message: str) -> TraceError:
+    """The error for an extent that is not known, at the user's line."""
+    _unknown.error = refusal(message, place=place_of_user(_NUMPY))
+    return _unknown.error
+
+
+def _is_at(error: TypeError, refused: TraceError) -> bool:
+    """Whether an error comes from the line of a user where an extent was refused."""
+    trace, place = error.__traceback__, refused.diagnostic
+    if isinstance(error, TraceError) or trace is None or place is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return (trace.tb_frame.f_code.co_filename, trace.tb_lineno) == (place.file, place.line)
 
 
 def _refused(what: str, function: Callable[..., Any], count: int, error: TypeError) -> TraceError:

@@ -11,8 +11,11 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.base.extent_values import read_extent
+from gradir.dialects.base.extents import Extent, is_extent
 from gradir.dialects.base.shapes import NUMPY_NAMES, AnyTensor, element_of, shape_of, tensor
 from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.tracing.default_types import default_element
@@ -25,14 +28,16 @@ ELEMENTS: dict[str, Attribute] = {name: element for element, name in NUMPY_NAMES
 class Spec:
     """The shape and the dtype of an array, as an argument of gradir.trace.
 
+    A text in the shape is an extent with a name, or an expression of such: `("n", 3)`, `"2*n + 1"`;
+    the shape may be one text, `"n, 3"`. Equal names are equal extents, of any size.
     `dtype` is a NumPy dtype, or converts to one: `"float32"`, `np.float32`, `"bfloat16"`.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
-    def __init__(self, shape: Sequence[int] | int, dtype: Any = "float64"):
-        object.__setattr__(self, "shape", as_shape(shape))
+    def __init__(self, shape: Sequence[int | str | Extent] | int | str, dtype: Any = "float64"):
+        object.__setattr__(self, "shape", as_shape(named_extents(shape)))
         object.__setattr__(self, "dtype", numpy_dtype(element_named(dtype)))
 
     @property
@@ -44,11 +49,24 @@ class Spec:
         return type_text(self.type)
 
 
+def named_extents(shape: Any) -> Any:
+    """A shape with extents for the texts in it; ArgumentError for other texts."""
+    if isinstance(shape, str):
+        shape = [part for part in shape.strip("() ").split(",") if part.strip()]
+        shape = [int(part) if part.strip().isdecimal() else part for part in shape]
+    if not isinstance(shape, list | tuple):
+        return shape
+    try:
+        return [read_extent(n) if isinstance(n, str) else n for n in cast(Sequence[Any], shape)]
+    except VerifyException as error:
+        raise ArgumentError(f"shape: {error}") from None
+
+
 def as_shape(shape: Any) -> tuple[int, ...]:
-    """A shape from one or several integers; ArgumentError for others."""
+    """A shape from one or several integers or extents; ArgumentError for others."""
     try:
         extents = cast(Any, shape) if isinstance(shape, Sequence | np.ndarray) else [shape]
-        found = tuple(index(n) for n in extents)
+        found = tuple(n if is_extent(n) else index(n) for n in extents)
     except TypeError:
         raise ArgumentTypeError(f"shape: expected integers, got {shape!r}") from None
     if any(n < 0 for n in found):

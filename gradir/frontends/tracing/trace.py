@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from gradir.api import Module
+from gradir.dialects.base.attribute_names import REQUIRES
+from gradir.dialects.base.extents import assuming
 from gradir.errors import ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.memory import Memory
@@ -30,7 +32,8 @@ from gradir.frontends.tracing.tracing import Trace, lifted, running
 from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.tracing.values import Known, Moving
 from gradir.gc_pause import paused_gc
-from gradir.passes.analysis.call_graph import callees_first
+from gradir.passes.analysis.call_graph import callees_first, uses_in
+from gradir.passes.shapes.name_values import has_symbols
 from gradir.passes.verify.verify import verify
 
 
@@ -100,8 +103,9 @@ def traced(
         arguments[-1].named(label)
         arguments[-1].memory = Memory(label)
     place = place or location_of_function(function)
+    conditions = trace.conditions
     with gradir_errors(SOURCES, location()), paused_gc():
-        with running(trace):
+        with running(trace), assuming(conditions):
             by_position, by_keyword = tree.build(arguments)
             result = called(what, function, *by_position, **by_keyword)
             with at(place):
@@ -138,8 +142,14 @@ def _module(trace: Trace, place: Any) -> ModuleOp:
     # without those of bodies that were traced for their types alone
     functions = {**trace.functions, trace.name: function}
     declared = [functions[name] for d in trace.declarations for name in d.names]
-    *called, _ = callees_first(functions, [*declared, function])
-    return ModuleOp(Region(Block([*map(_copy, [*trace.declarations, *called]), function])))
+    *called, _ = callees_first(functions, [*declared, function], follow=uses_in)
+    made = [*map(_copy, [*trace.declarations, *called]), function]
+    if trace.outer is None and trace.conditions:
+        required = ArrayAttr(StringAttr(str(c)) for c in trace.conditions)
+        for op in made:
+            if isinstance(op, FuncOp) and has_symbols(op):
+                op.attributes[REQUIRES] = required
+    return ModuleOp(Region(Block(made)))
 
 
 def _copy(op: Operation) -> Operation:
@@ -188,7 +198,12 @@ def argument_names(function: Callable[..., Any], arguments: Tree) -> list[str]:
 
 def parameter_names(function: Callable[..., Any]) -> frozenset[str]:
     """The names of a function's parameters, as far as Python knows them."""
-    return frozenset(p.name for p in _parameters(function))
+    return frozenset(ordered_names(function))
+
+
+def ordered_names(function: Callable[..., Any]) -> list[str]:
+    """The names of a function's parameters in order."""
+    return [p.name for p in _parameters(function)]
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -18,7 +18,8 @@ from xdsl.ir import SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.deferred import deferred
-from gradir.dialects.base.shapes import AnyTensor
+from gradir.dialects.base.extents import Extent
+from gradir.dialects.base.shapes import AnyTensor, shape_of
 from gradir.frontends.tracing.memory import Memory, View, is_argument, refresh
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
@@ -142,7 +143,7 @@ def _is_operand(value: object) -> bool:
     if isinstance(value, RowSlices):
         return False
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    return isinstance(value, Tracer | bool | int | float) or is_array
+    return isinstance(value, Tracer | bool | int | float | Extent) or is_array
 
 
 class Tracer:
@@ -206,7 +207,7 @@ class Tracer:
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents of the axes."""
-        return self.type.get_shape()
+        return shape_of(self.type)
 
     @property
     def dtype(self) -> Any:
@@ -382,7 +383,7 @@ class Tracer:
     def __len__(self) -> int:
         if not self.shape:
             raise refusal("len: expected an array of rank >= 1, got one of rank 0")
-        return self.shape[0]
+        return index(self.shape[0])
 
     # Reads and writes of values.
 

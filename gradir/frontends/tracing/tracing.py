@@ -14,7 +14,7 @@ from threading import local
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -23,6 +23,7 @@ from gradir.dialects.array.creation import ConstantOp, FullOp, numpy_dtype
 from gradir.dialects.base.attributes import Plain, attribute
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.diagnostics import VerifyError
+from gradir.dialects.base.extents import Condition, Extent
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import (
     AnyTensor,
@@ -33,6 +34,8 @@ from gradir.dialects.base.shapes import (
     tensor,
 )
 from gradir.dialects.grad.custom_vjp import CustomVjpOp
+from gradir.dialects.grad.extent import ExtentOp
+from gradir.frontends.tracing.callbacks import unknown_extent
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.nodes import kind_of
 from gradir.frontends.tracing.source_locations import location, refusal
@@ -64,6 +67,8 @@ class Trace:
         self.functions: dict[str, FuncOp] = {} if outer is None else outer.functions
         # declarations beside the functions, and the function of each custom_vjp
         self.declarations: list[CustomVjpOp] = [] if outer is None else outer.declarations
+        # what was taken for true of extents
+        self.conditions: list[Condition] = [] if outer is None else outer.conditions
         self.custom: dict[Any, Any] = {} if outer is None else outer.custom
         self.known = Known((), (), None if outer is None else outer.known.path)
 
@@ -334,6 +339,9 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
         made = filled(number, tensor([], kind))
         made.weak = element is None
         return made
+    if isinstance(value, Extent):
+        trace = current(ExtentOp.name)
+        return Tracer(trace, trace.emit(ExtentOp(value, tensor([], i64))).result, weak=True)
     if isinstance(value, list | tuple) and holds_tracers(cast(Sequence[Any], value)):
         return registered("asarray")(value)
     if isinstance(value, np.ndarray | np.generic | list | tuple):
@@ -348,10 +356,13 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
 def holds_tracers(value: Sequence[Any]) -> bool:
     """Whether a traced array is in nested lists."""
     return any(
-        isinstance(item, Tracer)
+        isinstance(item, Tracer | Extent)
         or (isinstance(item, list | tuple) and holds_tracers(cast(Sequence[Any], item)))
         for item in value
     )
+
+
+Extent.hooks.refusal, Extent.hooks.array = unknown_extent, lifted
 
 
 def element(tracer: Tracer) -> Attribute:

@@ -9,8 +9,10 @@ from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i1, i64
 from xdsl.ir import Block, SSAValue
 
+from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.dialects.base.shapes import tensor as tensor_type
+from gradir.dialects.grad.extent import ExtentOp
 from gradir.frontends.functions.lattice import kind_of
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.tracing.source_locations import refusal
@@ -72,12 +74,15 @@ def zero() -> Tracer:
 
 
 def constant_index(trace: Trace, value: int) -> SSAValue:
+    """An integer, or an extent, as an index."""
+    if is_extent(value):
+        return trace.emit(ExtentOp(value, index)).result
     return trace.emit(arith.ConstantOp(IntegerAttr(value, index))).result
 
 
 def index_of(trace: Trace, value: Any, what: str) -> SSAValue:
     """An integer as an index."""
-    if is_number(value) and isinstance(value, int):
+    if is_extent(value) or (is_number(value) and isinstance(value, int)):
         return constant_index(trace, value)
     found = lifted(value, what=f"{what}: ")
     kind = element(found)

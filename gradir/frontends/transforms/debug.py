@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.tracing.source_locations import public, refusal
@@ -20,7 +21,6 @@ from gradir.frontends.tracing.tracing import lifted, tracing
 from gradir.frontends.tracing.trees import flatten
 from gradir.frontends.transforms.custom_op import custom_op
 from gradir.frontends.transforms.markers import no_grad
-from gradir.runtime.arrays import dtype_of
 
 Array = np.ndarray[Any, Any]
 
@@ -45,7 +45,8 @@ def print(form: str, *args: Any, **kwargs: Any) -> None:
         return
     values = [lifted(leaf) for leaf in leaves]
     try:
-        show([np.zeros(shape_of(v.type), dtype_of(element_of(v.type))) for v in values])
+        shapes = [[2 if is_extent(n) else n for n in shape_of(v.type)] for v in values]
+        show([np.zeros(s, v.dtype) for s, v in zip(shapes, values, strict=True)])
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise refusal(f"debug.print: {form!r} does not fit its arguments: {error}") from None
     _run("debug_print", lambda arrays: builtins.print(show(arrays)), values)

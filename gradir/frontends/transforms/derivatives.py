@@ -8,18 +8,17 @@ gradir.jit, gradir.trace and gradir.checkpoint. With arrays they are compiled an
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Any, NoReturn
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute
 
 from gradir.api import Module
-from gradir.compiler.measured_gradient import apply_gradient
 from gradir.dialects.base.shapes import element_of, is_float, shape_of
 from gradir.errors import ArgumentTypeError
 from gradir.frontends.functions.promotion import converted
@@ -30,6 +29,15 @@ from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import Trace, current, lifted, tracing
 from gradir.frontends.tracing.trees import LEAF, Tree, flatten, leaves_like
 from gradir.frontends.transforms import shared_code, shared_derivatives
+from gradir.frontends.transforms.derived_calls import (
+    Options,
+    add_functions,
+    call_of,
+    differentiated,
+    has_names,
+    operands_of,
+    results_of,
+)
 from gradir.frontends.transforms.jit import Jitted
 from gradir.frontends.transforms.requests import (
     Requests,
@@ -38,23 +46,11 @@ from gradir.frontends.transforms.requests import (
     gradients,
     leaves_of,
     may_add,
-    pass_by_value,
     signature,
 )
 from gradir.frontends.transforms.wrapped import Copied, Parts, Wrapped, look_like
-from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import called_name, callees_first, functions_by_name
-from gradir.passes.lower.expand_slices import expand_slices
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of a differentiation."""
-
-    mode: str
-    policy: str = "keep_all"
-    memory_limit: int | None = None
-    requests: Mapping[int, str] = field(default_factory=dict[int, str])
+from gradir.passes.differentiate.program import Program
 
 
 def grad(
@@ -137,11 +133,11 @@ def value_and_grad(
         requests, tree = asked.of(inner, args), gradient_tree(inner.arguments, argnums)
         added = added_to(inner, requests, None if out is None else out[1], tree)
         options = Options("grad", policy, memory_limit, requests)
-        [made] = _differentiated(trace, inner, options, wrt, [0])
-        operands = _operands(trace, inner, args, kwargs)
-        results = _call(trace, made, [*operands, *map(trace.use, added)])
+        [made] = differentiated(trace, inner, options, wrt, [0])
+        operands = operands_of(trace, inner, args, kwargs)
+        results = call_of(trace, made, [*operands, *map(trace.use, added)])
         grads = results[inner.results.leaf_count :]
-        return _results(inner, results), gradients(inner, grads, requests, tree)
+        return results_of(inner, results), gradients(inner, grads, requests, tree)
 
     made = _derivative(reads_out, both, value_and_grad, function, *options)
     shared_derivatives.keep(key, function, made)
@@ -198,56 +194,6 @@ def _derivative(
     derivative.__name__ = derivative.__qualname__ = f"{kind}_{name}"
     derivative.__doc__ = f"gradir.{kind} of {name}."
     return Derivative(derivative, (transform, (function, *arguments)), reads_out)
-
-
-# Functions inside of a traced function.
-
-
-def _operands(
-    trace: Trace, inner: Traced, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> list[SSAValue]:
-    """The arguments of a call: leaves, then captured values of the inner function."""
-    leaves, _ = flatten((tuple(args), dict(kwargs)))
-    return [*(trace.use(lifted(leaf)) for leaf in leaves), *inner.captured]
-
-
-def _differentiated(
-    trace: Trace | None, inner: Traced, options: Options, wrt: Sequence[int], of: Sequence[int]
-) -> list[FuncOp]:
-    """Add the derivative functions to the outer trace; returns them."""
-    module = inner.module.op
-    with paused_gc():
-        made = apply_gradient(
-            *(module, inner.name, wrt, of, options.mode, options.policy, options.memory_limit),
-            [*options.requests.items()],
-        )
-        if "slices" in options.requests.values():
-            # two results for each, so that derivatives flow through the values
-            expand_slices(module)
-        if "add" in options.requests.values():
-            for function in made:
-                pass_by_value(function)
-    if trace is not None:
-        functions = functions_by_name(module)
-        for function in callees_first(functions, made):
-            if function.sym_name.data not in trace.functions:
-                function.detach()
-                trace.functions[function.sym_name.data] = function
-    return made
-
-
-def _results(inner: Traced, results: Sequence[Any]) -> Any:
-    """The results of the function itself, with their nesting and weakness."""
-    for result, is_weak in zip(results, inner.weak, strict=False):
-        if isinstance(result, Tracer):
-            result.weak = is_weak
-    return inner.results.build(results[: inner.results.leaf_count])
-
-
-def _call(trace: Trace, function: FuncOp, operands: Sequence[SSAValue]) -> list[Tracer]:
-    types: list[Attribute] = list(function.function_type.outputs)
-    op = trace.emit(CallOp(function.sym_name.data, list(operands), types))
-    return [Tracer(trace, result) for result in op.results]
 
 
 # Selected arguments and results.
@@ -350,70 +296,51 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     tree = _derived_results("vjp", inner, has_aux)
     wrt, of = _floating(inner)
     of = [k for k in of if k < tree.leaf_count]
-    forward, backward = _differentiated(trace, inner, Options("split"), wrt, of)
     leaves, _ = flatten(primals)
+    if trace is not None and has_names(inner):
+        outputs, back = _transposed_later(trace, inner, tree, wrt, of, primals)
+        results = results_of(inner, outputs)
+        return (results[0], back, results[1]) if has_aux else (results, back)
+    forward, backward = differentiated(trace, inner, Options("split"), wrt, of)
     captured = [] if trace is None else [Tracer(trace, value) for value in inner.captured]
     outputs = _runner(trace, inner, forward)([*leaves, *captured])
     residuals = outputs[inner.results.leaf_count :]
     back = Transposed(inner, tree, wrt, of, residuals, _runner(trace, inner, backward))
-    results = _results(inner, outputs)
+    results = results_of(inner, outputs)
     return (results[0], back, results[1]) if has_aux else (results, back)
 
 
-def _made_by(op: Operation) -> list[SSAValue]:
-    """The results of an op, and the arguments of its blocks."""
-    return [*op.results, *(a for region in op.regions for b in region.blocks for a in b.args)]
+def _transposed_later(
+    trace: Trace,
+    inner: Traced,
+    tree: Tree,
+    wrt: Sequence[int],
+    of: Sequence[int],
+    primals: Sequence[Any],
+) -> tuple[list[Tracer], Transposed]:
+    """The results of a function of named extents, and its transposed derivative.
 
-
-@dataclass(frozen=True, eq=False)
-class Halves:
-    """The derivative of a function in a trace, in two functions that may be called repeatedly.
-
-    It is made for some operands, of which only the types count, and differentiates the results
-    `of` in the operands `wrt`. The function must not use other arrays of the trace.
+    What the derivative reads is not known yet. It is computed by the derivative; compiled code has
+    it once, as equal values merge.
     """
+    program = Program(inner.module.op)
+    function = program.function(inner.name)
+    if any(map(program.has_effects, program.block(function).ops)):
+        raise refusal(
+            f"vjp: @{inner.name} has effects, which would happen twice with extents that are not "
+            "known; use gradir.grad, or trace it for fixed shapes"
+        )
+    add_functions(trace, inner, [function], copies=True)
+    [made] = differentiated(trace, inner, Options("vjp"), wrt, of)
+    operands = operands_of(trace, inner, primals, {})
+    outputs = call_of(trace, trace.functions[inner.name], operands)
+    count = inner.results.leaf_count
 
-    inner: Traced
-    forward: FuncOp
-    backward: FuncOp
+    def run(values: Sequence[Any]) -> Sequence[Any]:
+        return _called(made, values)[count:]
 
-    @classmethod
-    def made(
-        cls,
-        function: Callable[..., Any],
-        operands: Sequence[Tracer],
-        wrt: Sequence[int],
-        of: Sequence[int],
-        name: str,
-        sparse: tuple[int, ...] = (),
-    ) -> Halves:
-        """The two functions, of which the names begin with `name`.
-
-        `sparse`, out of `wrt`, have row slices as cotangents: indices and values.
-        """
-        trace = current(name)
-        inner = traced(name, function, operands, outer=trace, name=name)
-        assert not inner.captured, f"{name} uses arrays from around it"
-        options = Options("split", requests=dict.fromkeys(sparse, "slices"))
-        forward, backward = _differentiated(trace, inner, options, wrt, of)
-        for value in (v for f in (forward, backward) for op in f.walk() for v in _made_by(op)):
-            # so that they get the names of what they are in each call
-            value.name_hint = None
-        return cls(inner, forward, backward)
-
-    def ahead(self, operands: Sequence[Tracer]) -> tuple[list[Tracer], list[Tracer]]:
-        """The results, and what `back` reads of this run."""
-        trace = current(self.inner.name)
-        outputs = _call(trace, self.forward, [trace.use(x) for x in operands])
-        count = self.inner.results.leaf_count
-        for output, weak in zip(outputs, self.inner.weak, strict=False):
-            output.weak = weak
-        return outputs[:count], outputs[count:]
-
-    def back(self, residuals: Sequence[Tracer], cotangents: Sequence[Tracer]) -> list[Tracer]:
-        """The cotangents of `wrt`, two arrays for row slices, from those of `of`."""
-        trace = current(self.inner.name)
-        return _call(trace, self.backward, [trace.use(x) for x in (*residuals, *cotangents)])
+    kept = [Tracer(trace, operand) for operand in operands]
+    return outputs, Transposed(inner, tree, wrt, of, kept, run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -450,7 +377,7 @@ def _runner(
 
 def _called(function: FuncOp, values: Sequence[Any]) -> Sequence[Any]:
     here = current("vjp")
-    return _call(here, function, [here.use(lifted(v)) for v in values])
+    return call_of(here, function, [here.use(lifted(v)) for v in values])
 
 
 @dataclass
@@ -511,15 +438,15 @@ def jvp(
     tree = _derived_results("jvp", inner, has_aux)
     wrt, of = _floating(inner)
     of = [k for k in of if k < tree.leaf_count]
-    [made] = _differentiated(trace, inner, Options("jvp"), wrt, of)
+    [made] = differentiated(trace, inner, Options("jvp"), wrt, of)
     what = "jvp: the tangents must be nested like the primals"
     types = signature(inner).inputs.data
     given = _chosen(tuple(tangents), inner.arguments.children[0], wrt, types, what)
-    operands = _operands(trace, inner, primals, {})
-    outputs = _call(trace, made, [*operands, *(trace.use(t) for t in given)])
+    operands = operands_of(trace, inner, primals, {})
+    outputs = call_of(trace, made, [*operands, *(trace.use(t) for t in given)])
     found = dict(zip(of, outputs[inner.results.leaf_count :], strict=True))
     moved = tree.build([found.get(k) for k in range(tree.leaf_count)])
-    results = _results(inner, outputs)
+    results = results_of(inner, outputs)
     return (results[0], moved, results[1]) if has_aux else (results, moved)
 
 

@@ -19,7 +19,7 @@ from gradir.frontends.tracing.draws import Draws
 from gradir.frontends.tracing.paths import Path
 from gradir.frontends.tracing.source_locations import at, place_of_user, public
 from gradir.frontends.tracing.spec import Spec, spec_of
-from gradir.frontends.tracing.trace import Traced, parameter_names, traced
+from gradir.frontends.tracing.trace import Traced, ordered_names, parameter_names, traced
 from gradir.frontends.tracing.tracing import is_number, tracing
 from gradir.frontends.tracing.trees import Tree, flatten, leaves_like
 from gradir.frontends.transforms import shared_code
@@ -353,12 +353,19 @@ def _kind(leaf: object) -> Hashable:
     return type(leaf) if is_number(leaf) else spec_of(leaf)
 
 
+def _named_shapes(function: Callable[..., Any], *options: Any) -> Jitted:
+    from gradir.frontends.transforms.named_shapes import NamedShapes
+
+    return NamedShapes(function, *options)
+
+
 def jit(
     function: Callable[..., Any],
     threads: int | None = None,
     donate_argnums: int | Sequence[int] = (),
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    shapes: Any = None,
 ) -> Jitted:
     """The function as native code: compiled at the first call with arguments of each kind.
 
@@ -380,14 +387,27 @@ def jit(
 
     `static_argnums` and `static_argnames` are arguments that the function gets as they are: they
     choose the program, which is compiled for each of their values, and must be hashable.
+
+    `shapes` names extents: the function is traced once for all their sizes, with arrays whose
+    shapes have the names, and calls are checked. It has an entry for each argument by position, or
+    is a dict by parameter names: a text such as `"n, 3"`, `"2*n + 1"` or `"n, ..."` (any extents
+    may follow), a gradir.Spec, whose dtype is checked too, None for the shape of the call, or a
+    nesting of these like that of the argument. Code is made for each tuple of sizes.
     """
-    if static_argnums == () and static_argnames == ():
-        return Jitted(function, threads, donate_argnums)
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
 
-    def make(chosen: Callable[..., Any], donated: tuple[int, ...]) -> Jitted:
-        return Jitted(chosen, threads, donated)
+    def make(chosen: Callable[..., Any], donated: int | Sequence[int]) -> Jitted:
+        if shapes is None:
+            return Jitted(chosen, threads, donated)
+        return _named_shapes(chosen, shapes, threads, donated)
+
+    if static_argnums == () and static_argnames == ():
+        return make(function, donate_argnums)
+    if isinstance(shapes, tuple | list):
+        # static arguments are none of the jitted function's
+        shapes = dict(zip(ordered_names(function), cast(Sequence[Any], shapes), strict=False))
+        shapes = {name: entry for name, entry in shapes.items() if entry is not None}
 
     made = StaticallyJitted(function, static_argnums, static_argnames, make, donate_argnums)
     return cast(Any, made)  # it has what users call of a Jitted

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.base.extents import is_extent
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.spec import type_text
@@ -100,6 +101,11 @@ class _Sums:
 
     def of(self, x: Sequence[Any]) -> list[Any]:
         count = x[0].shape[0]
+        if is_extent(count):
+            raise refusal(
+                f"associative_scan: the number of elements must be known, got {count}; use "
+                "gradir.scan, or cumsum and the like, or fix the extent"
+            )
         if count < 2:
             return list(x)
         even, odd = [a[0::2] for a in x], [a[1::2] for a in x]

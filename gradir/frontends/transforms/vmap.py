@@ -27,7 +27,7 @@ from gradir.frontends.tracing.trees import Tree, flatten
 from gradir.frontends.transforms.derivatives import Derivative
 from gradir.frontends.transforms.wrapped import look_like
 from gradir.gc_pause import paused_gc
-from gradir.passes.analysis.call_graph import callees_first, functions_by_name
+from gradir.passes.analysis.call_graph import callees_first, functions_by_name, uses_in
 from gradir.passes.batch.vmap import OnRows, on_rows
 from gradir.passes.differentiate.program import Program
 
@@ -151,7 +151,7 @@ def _on_rows(trace: Trace, inner: Traced, size: int, rows: Sequence[bool]) -> On
 
 def _take_over(trace: Trace, functions: dict[str, FuncOp], made: FuncOp) -> None:
     roots = [functions[n] for d in trace.declarations for n in d.names if n in functions]
-    for function in callees_first(functions, [*roots, made]):
+    for function in callees_first(functions, [*roots, made], follow=uses_in):
         if function.sym_name.data not in trace.functions:
             function.detach()
             trace.functions[function.sym_name.data] = function

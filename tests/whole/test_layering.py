@@ -245,7 +245,17 @@ ROOMS = {
         *("driver", "scratch"),
     ),
     "gradir/frontends": (
-        *("tracing", "functions", "scipy", "transforms", "optim", "comm", "training", "caffe2"),
+        *(
+            "tracing",
+            "functions",
+            "scipy",
+            "transforms",
+            "formulas",
+            "optim",
+            "comm",
+            "training",
+            "caffe2",
+        ),
     ),
 }
 

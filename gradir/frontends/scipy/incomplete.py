@@ -12,47 +12,25 @@ the function is smooth at its end too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from math import pi
 from typing import Any
-
-import numpy as np
 
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.sugar import (
     where,
 )
-from gradir.frontends.functions.views import (
-    expand_dims,
-)
 from gradir.frontends.scipy.gammas import LARGE, betaln, correction
 from gradir.frontends.scipy.pairs import floats
+from gradir.frontends.scipy.quadrature import DEPTH, integral
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import lifted
 
-# exp(-_DEPTH) is nothing beside 1; _STEPS of the recurrence; _NODES of the rule.
-_DEPTH, _STEPS, _NODES = 39.0, 20, 64
-
-
-@cache
-def _rule() -> tuple[Any, Any]:
-    places, weights = np.polynomial.legendre.leggauss(_NODES)
-    return (places + 1) / 2, weights / 2
-
-
-def _integral(width: Any, exponent: Callable[[Any, Callable[[Any], Any]], Any]) -> Any:
-    """The integral of exp(exponent(u, wide)) from 0 to a width; `wide` adds the axis of u."""
-
-    def wide(x: Any) -> Any:
-        return expand_dims(x, x.ndim)
-
-    places, weights = (lifted(each).astype(width.dtype) for each in _rule())
-    return width * op.sum(op.exp(exponent(wide(width) * places, wide)) * weights, axis=-1)
+# Steps of the recurrence.
+_STEPS = 20
 
 
 def _width(slope: Any, curve: Any) -> Any:
-    """u > 0 with slope * u + curve * u * u / 2 = _DEPTH, for slope and curve >= 0 not both 0."""
-    return 2 * _DEPTH / (slope + op.sqrt(slope * slope + 2 * curve * _DEPTH))
+    """u > 0 with slope * u + curve * u * u / 2 = DEPTH, for slope and curve >= 0 not both 0."""
+    return 2 * DEPTH / (slope + op.sqrt(slope * slope + 2 * curve * DEPTH))
 
 
 def _lower_gamma(a: Any, x: Any) -> Any:
@@ -60,7 +38,9 @@ def _lower_gamma(a: Any, x: Any) -> Any:
     top = a + _STEPS
     # the integral of (1 - u)**(top - 1) exp(x u) from 0 to 1
     width = op.minimum(_width(top - 1 - x, top - 1), 1.0)
-    total = top * _integral(width, lambda u, wide: wide(top - 1) * op.log1p(-u) + wide(x) * u)
+    total = top * integral(
+        width, lambda u, wide: op.exp(wide(top - 1) * op.log1p(-u) + wide(x) * u)
+    )
     for k in range(_STEPS, 0, -1):
         total = 1 + x / (a + k) * total
     return total
@@ -71,15 +51,15 @@ def _upper_gamma(a: Any, x: Any) -> Any:
     curve = op.maximum(a - 1, 0)
     slope = x - curve
     # (slope + curve / 2) v**2 + (slope - depth) v = depth
-    square, linear = slope + curve / 2, slope - _DEPTH
-    root = op.sqrt(linear * linear + 4 * square * _DEPTH)
+    square, linear = slope + curve / 2, slope - DEPTH
+    root = op.sqrt(linear * linear + 4 * square * DEPTH)
     width = where(
-        op.greater(linear, 0), 2 * _DEPTH / (linear + root), (root - linear) / (2 * square)
+        op.greater(linear, 0), 2 * DEPTH / (linear + root), (root - linear) / (2 * square)
     )
-    return _integral(width, lambda v, wide: wide(a - 1) * op.log1p(v) - wide(x) * v)
+    return integral(width, lambda v, wide: op.exp(wide(a - 1) * op.log1p(v) - wide(x) * v))
 
 
-def _log_density(a: Any, x: Any) -> Any:
+def log_density(a: Any, x: Any) -> Any:
     """log(x**a * exp(-x) / gamma(a + 1)), of a large a by Stirling's series."""
     is_large = op.greater_equal(a, LARGE)
     b, y = where(is_large, a, LARGE), where(is_large, x, LARGE)
@@ -99,8 +79,8 @@ def _both_gammas(a: Any, x: Any) -> tuple[Any, Any]:
     is_low = op.less_equal(y, op.maximum(b, 1.0) + 1)
     small = where(is_low, y, 1.0), where(is_low, b, 1.0)
     large = where(is_low, 4.0, y), where(is_low, 1.0, b)
-    lower = op.exp(_log_density(small[1], small[0])) * _lower_gamma(small[1], small[0])
-    upper = op.exp(_log_density(large[1], large[0])) * large[1] * _upper_gamma(large[1], large[0])
+    lower = op.exp(log_density(small[1], small[0])) * _lower_gamma(small[1], small[0])
+    upper = op.exp(log_density(large[1], large[0])) * large[1] * _upper_gamma(large[1], large[0])
     p, q = where(is_low, lower, 1 - upper), where(is_low, 1 - lower, upper)
     at_end: Any = where(op.equal(x, 0), 0.0, 1.0)
     bad = float("nan")
@@ -124,16 +104,18 @@ def _beta_part(a: Any, b: Any, x: Any, y: Any) -> Any:
     ratio = x / y
     slope = op.maximum(top - 1 - op.maximum(b - 1, 0) * ratio, 0)
     width = op.minimum(_width(slope, top - 1), 1.0)
-    total = top / y * _integral(
+    total = top / y * integral(
         width,
-        lambda u, wide: wide(top - 1) * op.log1p(-u) + wide(b - 1) * op.log1p(wide(ratio) * u),
+        lambda u, wide: op.exp(
+            wide(top - 1) * op.log1p(-u) + wide(b - 1) * op.log1p(wide(ratio) * u)
+        ),
     )  # fmt: skip
     for k in range(_STEPS, 0, -1):
         total = 1 + (a + b + (k - 1)) * x / (a + k) * total
-    return op.exp(_log_beta_density(a, b, x, y)) * total / a
+    return op.exp(log_beta_density(a, b, x, y)) * total / a
 
 
-def _log_beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
+def log_beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
     """log(x**a * y**b / beta(a, b)), of large a and b by Stirling's series."""
     is_large = op.greater_equal(op.minimum(a, b), LARGE)
     p, q = where(is_large, a, LARGE), where(is_large, b, LARGE)

@@ -278,17 +278,6 @@ SMOOTH: Calls = {
     "polyadd": lambda xp, x: xp.polyadd(x[0], [1.0, 2.0]),
     "polysub": lambda xp, x: xp.polysub([1.0, 2.0], x[0]),
     "polymul": lambda xp, x: xp.polymul(x[0], P),
-    "polydiv": [
-        lambda xp, x: xp.polydiv(x[0], x[1][:2]),
-        lambda xp, x: xp.polydiv(x[0][:1], x[1]),
-        lambda xp, x: xp.polydiv(x[0], [2.0]),
-    ],
-    "polyfit": [
-        lambda xp, x: xp.polyfit(x[0], x[1], 1),
-        lambda xp, x: xp.polyfit(x[0], x.T, 2, w=x[1] ** 2 + 1),
-        lambda xp, x: xp.polyfit(x[0], x[1], 1, cov=True),
-        lambda xp, x: xp.polyfit(x[0], x.T, 1, cov="unscaled"),
-    ],
     "polyder": lambda xp, x: xp.polyder(x[0], 2),
     "polyint": lambda xp, x: xp.polyint(x[0], 2, k=[3.0, 4.0]),
     "poly": lambda xp, x: xp.poly(x[0]),
@@ -377,6 +366,17 @@ SMOOTH: Calls = {
     "linalg.vecdot": lambda xp, x: xp.linalg.vecdot(x, P),
     "linalg.tensordot": lambda xp, x: xp.linalg.tensordot(x, X),
     "linalg.matrix_transpose": lambda xp, x: xp.linalg.matrix_transpose(x),
+    "polydiv": [
+        lambda xp, x: xp.polydiv(x[0], x[1][:2] ** 2 + 1),
+        lambda xp, x: xp.polydiv(x[0][:1], x[1]),
+        lambda xp, x: xp.polydiv(x[0], [2.0]),
+    ],
+    "polyfit": [
+        lambda xp, x: xp.polyfit(x[0], x[1], 1),
+        lambda xp, x: xp.polyfit(x[0], x.T, 2, w=x[1] ** 2 + 1),
+        lambda xp, x: xp.polyfit(x[0], x[1], 1, cov=True),
+        lambda xp, x: xp.polyfit(x[0], x.T, 1, cov="unscaled"),
+    ],
 }  # fmt: skip
 
 VALUES: Calls = {

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from gradir.frontends import numpy
 from gradir.frontends.functions import absent, linalg, nn
+from gradir.scipy import integrate, signal, special, stats
 from gradir.scipy import linalg as scipy_linalg
-from gradir.scipy import signal, special, stats
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
 MARKER = "<!-- written by `make docs` from here on -->\n"
@@ -30,6 +30,7 @@ def page() -> str:
         _section("gradir.scipy.stats", stats.__all__, {}, stats.ABSENT),
         _section("gradir.scipy.linalg", scipy_linalg.__all__, {}, scipy_linalg.ABSENT),
         _section("gradir.scipy.signal", signal.__all__, {}, signal.ABSENT),
+        _section("gradir.scipy.integrate", integrate.__all__, {}, integrate.ABSENT),
     ]
     return "\n".join([head + MARKER, *parts])
 

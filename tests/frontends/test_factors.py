@@ -26,7 +26,7 @@ VALUES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     *(("eigvalsh", (SQUARE,), {"UPLO": t}) for t in "LU"),
     *(("qr", (a,), {}) for a in (TALL, WIDE, BATCH)),
     ("qr", (TALL,), {"mode": "r"}),
-    ("qr", (WIDE,), {"mode": "complete"}),
+    *(("qr", (a,), {"mode": "complete"}) for a in (TALL, WIDE, BATCH, np.eye(4)[:, :2])),
     *(("pinv", (a,), {}) for a in (TALL, WIDE, BATCH)),
     ("pinv", (np.outer(TALL[:, 0], WIDE[0]),), {"rcond": 1e-9}),
     *(("matrix_rank", (a,), {}) for a in (TALL, BATCH, np.outer(B[:, 0], B[:, 1]), B[0])),
@@ -94,6 +94,15 @@ def _nuclear(a: Any) -> Any:
     return _weighted(gnp.linalg.norm(a, "nuc", (-2, -1)))
 
 
+def _completed(a: Any) -> Any:
+    return _weighted(gnp.linalg.qr(a, "complete")[0])
+
+
+def _beside(a: Any) -> Any:
+    left, _, right = gnp.linalg.svd(a)
+    return _weighted(left[:, 3:]) + _weighted(right[0] ** 2)
+
+
 def _squares(a: Any, triangle: Any = None) -> Any:
     return gnp.sum(gnp.linalg.eigvalsh(a, UPLO=triangle) ** 2)
 
@@ -112,6 +121,8 @@ FUNCTIONS: dict[str, tuple[Any, Any]] = {
     "nuclear norms": (_nuclear, BATCH),
     "condition": (gnp.linalg.cond, SQUARE),
     "eigenvectors": (_eigenvectors, SQUARE),
+    "completed columns": (_completed, TALL),
+    "further singular vectors": (_beside, TALL),
 }
 
 
@@ -135,6 +146,22 @@ def test_the_gradient_of_a_triangle_is_in_it() -> None:
     np.testing.assert_allclose(np.triu(gradient, 1), 0)
     both = gradir.grad(_squares)(SQUARE)
     np.testing.assert_allclose(both, SQUARE + SQUARE.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("a", [TALL, WIDE, BATCH, TALL[:, :1]])
+def test_singular_vectors_are_completed(a: Any) -> None:
+    left, values, right = gnp.linalg.svd(a)
+    m, n = a.shape[-2:]
+    middle = np.zeros(a.shape)
+    middle[..., range(min(m, n)), range(min(m, n))] = values
+    np.testing.assert_allclose(left @ middle @ right, a, atol=1e-12)
+    for u, size in ((left, m), (right, n)):
+        products = u @ np.swapaxes(u, -1, -2)
+        np.testing.assert_allclose(products, np.broadcast_to(np.eye(size), u.shape), atol=1e-12)
+
+
+def test_a_reflection_that_is_the_identity_has_no_derivative() -> None:
+    assert np.isnan(gradir.grad(_completed)(np.eye(4)[:, :2])).all()
 
 
 def test_values_alone_have_derivatives_where_they_are_equal() -> None:
@@ -170,9 +197,7 @@ def test_a_matrix_that_lapack_fails_at_is_nan() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: gnp.linalg.svd(TALL), "svd: full_matrices=True needs square matrices"),
         (lambda: gnp.linalg.svd(TALL[0]), "svd: expected matrices"),
-        (lambda: gnp.linalg.qr(TALL, "complete"), 'qr: mode "complete" has no derivative'),
         (lambda: gnp.linalg.qr(TALL, "raw"), "qr: mode must be"),
         (lambda: gnp.linalg.eigh(TALL), "a must be square matrices"),
         (lambda: gnp.linalg.eigh(SQUARE, "X"), "eigh: UPLO must be"),

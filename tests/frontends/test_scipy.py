@@ -131,8 +131,9 @@ def test_derivatives():
 
 
 def test_every_name_is_there():
-    """In a row of the file, or above."""
-    known = {case["name"] for case in VALUES["special"]}
+    """In a row of this file or of test_formulas.py, or above."""
+    by_formula = json.loads((Path(__file__).parent / "formula_values.json").read_text())
+    known = {case["name"] for case in [*VALUES["special"], *by_formula]}
     assert set(sp.__all__) - known == {
         "cbrt", "sinc", "exp2", "expm1", "log1p", "psi", "betaincc",
     }  # fmt: skip
@@ -140,6 +141,24 @@ def test_every_name_is_there():
         "multivariate_normal", "dirichlet",
     }  # fmt: skip
     np.testing.assert_allclose(sp.betaincc(2.0, 3.0, 0.3), 1 - sp.betainc(2.0, 3.0, 0.3))
+
+
+def test_a_singular_normal_distribution():
+    """By hand: in the plane of the first two axes a standard normal distribution."""
+    normal = stats.multivariate_normal
+    flat = np.diag([1.0, 1.0, 0.0])
+    x, mean = np.array([[0.3, -1.0, 2.0], [0.3, -1.0, 2.1]]), np.array([0.1, 0.2, 2.0])
+    found = normal.logpdf(x, mean, flat, allow_singular=True)
+    inside = -np.log(2 * np.pi) - (0.2**2 + 1.2**2) / 2
+    np.testing.assert_allclose(found, [inside, -np.inf])
+    assert np.isnan(normal.logpdf(x, mean, flat)).all()
+    np.testing.assert_allclose(normal.entropy(mean, flat), 1 + np.log(2 * np.pi))
+    np.testing.assert_allclose(normal.entropy(cov=4.0), (1 + np.log(8 * np.pi)) / 2)
+    slope = gradir.grad(lambda m: normal.logpdf(x[0], m, flat, allow_singular=True))(mean)
+    np.testing.assert_allclose(slope, [0.2, -1.2, 0.0], atol=1e-15)
+    # equal eigenvalues are no ties to what depends on all of them alike
+    slope = gradir.grad(lambda c: normal.entropy(cov=c))(2 * np.eye(3))
+    np.testing.assert_allclose(slope, np.eye(3) / 4)
 
 
 def test_refusals():

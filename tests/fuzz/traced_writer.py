@@ -11,6 +11,7 @@ HEADER = """\
 import gradir
 import gradir.nn as nn
 import gradir.numpy as gnp
+import gradir.scipy as scipy
 from gradir import random
 
 MARKED = True

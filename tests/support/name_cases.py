@@ -366,6 +366,17 @@ SMOOTH: Calls = {
     "linalg.vecdot": lambda xp, x: xp.linalg.vecdot(x, P),
     "linalg.tensordot": lambda xp, x: xp.linalg.tensordot(x, X),
     "linalg.matrix_transpose": lambda xp, x: xp.linalg.matrix_transpose(x),
+    "polydiv": [
+        lambda xp, x: xp.polydiv(x[0], x[1][:2] ** 2 + 1),
+        lambda xp, x: xp.polydiv(x[0][:1], x[1]),
+        lambda xp, x: xp.polydiv(x[0], [2.0]),
+    ],
+    "polyfit": [
+        lambda xp, x: xp.polyfit(x[0], x[1], 1),
+        lambda xp, x: xp.polyfit(x[0], x.T, 2, w=x[1] ** 2 + 1),
+        lambda xp, x: xp.polyfit(x[0], x[1], 1, cov=True),
+        lambda xp, x: xp.polyfit(x[0], x.T, 1, cov="unscaled"),
+    ],
 }  # fmt: skip
 
 VALUES: Calls = {

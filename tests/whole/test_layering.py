@@ -262,6 +262,7 @@ ROOMS = {
             "functions",
             "scipy",
             "transforms",
+            "formulas",
             "random",
             "optim",
             "comm",

@@ -22,8 +22,6 @@ _SHAPES = {
     _DEPENDS: " ".join(VALUED),
     "arrays do not change; make another with x.at[key].set(values)": "place put putmask",
     "the result is complex; there are no complex numbers": "roots sort_complex emath fft",
-    "least squares and quotients need the rank, or leave out leading zeros, which depend on "
-    "values; solve for the coefficients with linalg.solve": "polyfit polydiv",
     "the bits of floats are not at hand; scale by finfo(x.dtype).eps": "spacing frexp",
     "bits are not packed; count them with bitwise_count": "packbits unpackbits",
 }
@@ -86,7 +84,8 @@ DIFFERS = _listed({
         "partition argpartition"
     ),
     "the order of equal elements is kept, whatever `kind` says": "sort argsort",
-    "leading zeros stay": "polymul",
+    "leading zeros stay": "polymul polydiv",
+    "`full` has residuals whatever the rank": "polyfit",
     "the changed array is returned; the argument stays": "put_along_axis fill_diagonal",
     "-1 where all elements are nan, in place of an error": "nanargmax nanargmin",
     "`length` must be given for a traced array": "bincount",

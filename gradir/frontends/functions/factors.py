@@ -9,11 +9,22 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from gradir.dialects.array.creation import numpy_dtype
+from gradir.dialects.grad.grad import NoGradOp
 from gradir.frontends.functions.arguments import axes_of, floating
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.reductions import max, min, sum
-from gradir.frontends.functions.views import expand_dims, matrix_transpose, moveaxis, reshape
+from gradir.frontends.functions.sugar import (
+    where,
+)
+from gradir.frontends.functions.views import (
+    broadcast_to,
+    expand_dims,
+    matrix_transpose,
+    moveaxis,
+    reshape,
+)
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
@@ -48,8 +59,9 @@ def svd(
     """The singular value factors (U, S, Vh) of matrices; S alone without `compute_uv`.
 
     hermitian: of the symmetric matrices whose lower triangles are given.
-    full_matrices: only for matrices that are square, or with false: U and Vh have min(rows,
-    columns) vectors.
+    full_matrices: U and Vh are square: further columns of U, or rows of Vh, complete the others by
+    the reflections of their QR factors, NumPy's by others of the same space. Else both have
+    min(rows, columns) vectors.
     """
     x = floating(a)
     require_matrices("svd", x)
@@ -57,12 +69,18 @@ def svd(
         x = _mirrored("svd", x, "L")
     if not compute_uv:
         return svdvals(x)
-    if full_matrices and x.shape[-1] != x.shape[-2]:
-        raise refusal(
-            f"svd: full_matrices=True needs square matrices, got {x!r}: further vectors have no "
-            "derivative; use full_matrices=False"
-        )
-    return SVDResult(*op.svd(x))
+    u, s, vh = op.svd(x)
+    if full_matrices and x.shape[-2] > x.shape[-1]:
+        u = _beside(u)
+    if full_matrices and x.shape[-1] > x.shape[-2]:
+        vh = matrix_transpose(_beside(matrix_transpose(vh)))
+    return SVDResult(u, s, vh)
+
+
+def _beside(u: Any) -> Any:
+    """Orthonormal columns, and others that make them a square matrix."""
+    count = u.shape[-1]
+    return op.concat([u, _completed(u, op.qr(u)[0])[..., count:]], axis=-1)
 
 
 def svdvals(x: Any) -> Tracer:
@@ -101,19 +119,45 @@ def _mirrored(what: str, a: Any, triangle: str | None) -> Any:
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Orthonormal columns Q and an upper triangular R with Q R = a; R alone with mode "r".
 
-    mode: "reduced", "r", or "complete" for matrices that are not taller than wide.
+    mode: "reduced", "r", or "complete", with a square Q. The further columns of Q of a matrix
+    taller than wide are those of LAPACK, and so is their derivative; it is nan where a column of a
+    has zeros alone below the diagonal when its turn comes, as there they are not continuous.
     """
     x = floating(a)
     require_matrices("qr", x)
     if mode not in ("reduced", "complete", "r"):
         raise refusal(f'qr: mode must be "reduced", "complete" or "r", got {mode!r}')
-    if mode == "complete" and x.shape[-2] > x.shape[-1]:
-        raise refusal(
-            f'qr: mode "complete" has no derivative for matrices taller than wide, got {x!r}; use '
-            '"reduced"'
-        )
     q, r = op.qr(x)
-    return r if mode == "r" else QRResult(q, r)
+    if mode == "r":
+        return r
+    if mode == "complete" and x.shape[-2] > x.shape[-1]:
+        below = _zeros(x, x.shape[-2] - x.shape[-1], x.shape[-1])
+        return QRResult(_completed(x, q), op.concat([r, below], axis=-2))
+    return QRResult(q, r)
+
+
+def _zeros(like: Any, rows: int, columns: int) -> Any:
+    return broadcast_to(converted(0, element(like)), [*like.shape[:-2], rows, columns])
+
+
+def _completed(a: Any, q: Any) -> Any:
+    """q, the columns of LAPACK's reflections for a tall matrix, and those that they put after it.
+
+    They are I - (q - I) m^-1 (q^T - I) in those columns, m the upper square of q - I: the product
+    of the reflections is I - v t v^T, and its first columns are q (Schreiber & Van Loan, "A
+    storage-efficient WY representation for products of Householder transformations", 1989).
+    """
+    m, n = a.shape[-2:]
+    unit = np.eye(m, dtype=str(a.dtype))
+    apart = q - unit[:, :n]
+    turned = matrix_transpose(apart[..., :n, :])
+    inner = op.solve(turned, matrix_transpose(q[..., n:, :]))
+    made = op.matmul(apart, inner) + unit[:, n:]
+    # a reflection that is the identity makes m singular: then LAPACK's columns, by zeros beside a
+    wide = op.concat([apply(NoGradOp, {"x": a}), _zeros(a, m, m - n)], axis=-1)
+    is_there = op.all(op.isfinite(made), axis=[a.ndim - 2, a.ndim - 1], keepdims=True)
+    made = where(is_there, made, op.qr(wide)[0][..., n:])
+    return op.concat([q, made], axis=-1)
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tracer:

@@ -280,9 +280,9 @@ ABSENT: dict[str, str] = {
 }
 """NumPy's names that are not here, and why."""
 DIFFERS = {
-    "svd": "`full_matrices` by default needs square matrices",
+    "svd": "further vectors of `full_matrices` are others of the same space",
     "eigh": "without `UPLO` it is of the symmetric part", "eigvalsh": "as `eigh`",
-    "qr": '`mode` "complete" needs matrices that are not taller than wide',
+    "qr": 'no `mode` "raw"',
     "lstsq": "residuals do not depend on the rank",
     "inv": "a singular matrix gives inf and nan", "solve": "as `inv`", "cholesky": "as `inv`",
 }  # fmt: skip

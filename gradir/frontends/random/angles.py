@@ -31,7 +31,7 @@ from gradir.frontends.random.draws import (
 )
 from gradir.frontends.random.gamma_slope import wide
 from gradir.frontends.random.rejection import first_accepted
-from gradir.frontends.scipy.incomplete import DEPTH, rule
+from gradir.frontends.scipy.quadrature import DEPTH, rule
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
 from gradir.frontends.transforms.markers import no_grad

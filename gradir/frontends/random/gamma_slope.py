@@ -21,7 +21,7 @@ import gradir.frontends.functions.numpy as gnp
 from gradir.dialects.array.gamma import BERNOULLI
 from gradir.frontends.functions.bessel import polynomial
 from gradir.frontends.scipy import special
-from gradir.frontends.scipy.incomplete import DEPTH, rule
+from gradir.frontends.scipy.quadrature import DEPTH, rule
 from gradir.frontends.transforms.markers import no_grad
 
 # The series is for shapes below _SMALL, so z < _SMALL + 1.

@@ -14,6 +14,9 @@ from gradir.frontends.functions.reductions import max, sum
 from gradir.frontends.functions.sugar import (
     where,
 )
+from gradir.frontends.functions.views import (
+    expand_dims,
+)
 from gradir.frontends.scipy.pairs import floats
 from gradir.frontends.tracing.tracer import Tracer
 
@@ -40,8 +43,12 @@ def logit(x: Any) -> Tracer:
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
-    """log(sum(b * exp(a))) without overflow; nan of a negative sum, or its size and its sign."""
+    """log(sum(b * exp(a))) without overflow; nan of a negative sum, or its size and its sign.
+
+    A number is a vector of one, as for SciPy, where an axis is given.
+    """
     x: Any = floating(a)
+    x = x if x.ndim or axis is None else expand_dims(x, 0)
     if b is None and not return_sign:
         return op.logsumexp(x, axis=list(axes_of(x, axis)), keepdims=keepdims or None)
     x, factors = floats(x, 1.0 if b is None else b)

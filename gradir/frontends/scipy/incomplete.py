@@ -12,43 +12,20 @@ the function is smooth at its end too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from math import pi
 from typing import Any
-
-import numpy as np
 
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.sugar import (
     where,
 )
-from gradir.frontends.functions.views import (
-    expand_dims,
-)
 from gradir.frontends.scipy.gammas import LARGE, betaln, correction
 from gradir.frontends.scipy.pairs import floats
+from gradir.frontends.scipy.quadrature import DEPTH, integral
 from gradir.frontends.tracing.tracer import Tracer
-from gradir.frontends.tracing.tracing import lifted
 
-# exp(-DEPTH) is nothing beside 1; _STEPS of the recurrence; _NODES of the rule.
-DEPTH, _STEPS, _NODES = 39.0, 20, 64
-
-
-@cache
-def rule() -> tuple[Any, Any]:
-    """Places in (0, 1) and weights of Gauss and Legendre's rule."""
-    places, weights = np.polynomial.legendre.leggauss(_NODES)
-    return (places + 1) / 2, weights / 2
-
-
-def _integral(width: Any, exponent: Callable[[Any, Callable[[Any], Any]], Any]) -> Any:
-    """The integral of exp(exponent(u, wide)) from 0 to a width; `wide` adds the axis of u."""
-
-    def wide(x: Any) -> Any:
-        return expand_dims(x, x.ndim)
-
-    places, weights = (lifted(each).astype(width.dtype) for each in rule())
-    return width * op.sum(op.exp(exponent(wide(width) * places, wide)) * weights, axis=-1)
+# Steps of the recurrence.
+_STEPS = 20
 
 
 def _width(slope: Any, curve: Any) -> Any:
@@ -61,7 +38,9 @@ def _lower_gamma(a: Any, x: Any) -> Any:
     top = a + _STEPS
     # the integral of (1 - u)**(top - 1) exp(x u) from 0 to 1
     width = op.minimum(_width(top - 1 - x, top - 1), 1.0)
-    total = top * _integral(width, lambda u, wide: wide(top - 1) * op.log1p(-u) + wide(x) * u)
+    total = top * integral(
+        width, lambda u, wide: op.exp(wide(top - 1) * op.log1p(-u) + wide(x) * u)
+    )
     for k in range(_STEPS, 0, -1):
         total = 1 + x / (a + k) * total
     return total
@@ -77,7 +56,7 @@ def _upper_gamma(a: Any, x: Any) -> Any:
     width = where(
         op.greater(linear, 0), 2 * DEPTH / (linear + root), (root - linear) / (2 * square)
     )
-    return _integral(width, lambda v, wide: wide(a - 1) * op.log1p(v) - wide(x) * v)
+    return integral(width, lambda v, wide: op.exp(wide(a - 1) * op.log1p(v) - wide(x) * v))
 
 
 def log_density(a: Any, x: Any) -> Any:
@@ -125,9 +104,11 @@ def _beta_part(a: Any, b: Any, x: Any, y: Any) -> Any:
     ratio = x / y
     slope = op.maximum(top - 1 - op.maximum(b - 1, 0) * ratio, 0)
     width = op.minimum(_width(slope, top - 1), 1.0)
-    total = top / y * _integral(
+    total = top / y * integral(
         width,
-        lambda u, wide: wide(top - 1) * op.log1p(-u) + wide(b - 1) * op.log1p(wide(ratio) * u),
+        lambda u, wide: op.exp(
+            wide(top - 1) * op.log1p(-u) + wide(b - 1) * op.log1p(wide(ratio) * u)
+        ),
     )  # fmt: skip
     for k in range(_STEPS, 0, -1):
         total = 1 + (a + b + (k - 1)) * x / (a + k) * total

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradir.frontends.functions.numpy as gnp
 from gradir.frontends.functions.arguments import floating, one_of
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.scipy import banded
 from gradir.frontends.scipy.names import missing, published
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
@@ -169,25 +170,25 @@ def polar(a: Any, side: str = "right") -> tuple[Tracer, Tracer]:
     return u, (left * values[..., None, :]) @ gnp.matrix_transpose(left)
 
 
-_LATER = "it needs a factorization that is not there: cholesky, qr, svd and eigh are"
+_COMPLEX = "it is complex; there are no complex numbers"
 ABSENT: dict[str, str] = {
     **dict.fromkeys(
-        "eig eigvals schur hessenberg qz ordqz rsf2csf cossin logm".split(),
-        "it is complex; there are no complex numbers: of symmetric matrices see eigh",
+        "eig eigvals schur hessenberg qz ordqz rsf2csf cossin".split(),
+        f"{_COMPLEX}: of symmetric matrices see eigh",
     ),
     **dict.fromkeys(
-        "lu lu_factor lu_solve ldl sqrtm fractional_matrix_power funm signm".split(), _LATER
+        "logm funm fractional_matrix_power".split(),
+        "it needs the complex factorization of Schur: expm and sqrtm are there, and functions of "
+        "symmetric matrices by eigh",
     ),
-    **dict.fromkeys(
-        "solve_banded solveh_banded eig_banded cholesky_banded".split(),
-        "banded matrices have no form of their own: nn's convolutions and slices make products",
-    ),
+    "signm": "it is a constant near matrices without imaginary eigenvalues: a @ inv(sqrtm(a @ a))",
+    "ldl": "its pivots of size 2 depend on values: cholesky, lu and eigh are there",
 }
 """SciPy's names that are not here, and why."""
 
 FUNCTIONS = (
     inv, det, solve, pinv, norm, svdvals, eigh, eigvalsh, cholesky, solve_triangular, cho_factor,
-    cho_solve, solve_sylvester, block_diag, toeplitz, circulant, hankel, polar,
+    cho_solve, solve_sylvester, block_diag, toeplitz, circulant, hankel, polar, *banded.FUNCTIONS,
 )  # fmt: skip
 BY_NAME = published(FUNCTIONS, "gradir.scipy.linalg")
 globals().update(BY_NAME)

@@ -10,7 +10,9 @@ import numpy as np
 
 from gradir.frontends.functions.arguments import checked, floating
 from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.promotion import converted
 from gradir.frontends.functions.reductions import all, sum
+from gradir.frontends.functions.reductions import max as max_of
 from gradir.frontends.functions.sugar import (
     where,
 )
@@ -23,29 +25,72 @@ from gradir.frontends.scipy.distributions import Distribution
 from gradir.frontends.scipy.entropies import xlogy
 from gradir.frontends.tracing.eager import eager
 from gradir.frontends.tracing.source_locations import refusal
-from gradir.frontends.tracing.tracing import lifted
+from gradir.frontends.tracing.tracing import element, lifted
 
 
-def _normal(x: Any, mean: Any = None, cov: Any = 1) -> Any:
+def _dimension(mean: Any, cov: Any, otherwise: int) -> int:
+    return max([each.shape[-1] for each in (mean, cov) if each.ndim], default=otherwise)
+
+
+def _covariance(cov: Any, n: int) -> Any:
+    """A matrix of a matrix, of a vector for a diagonal one, or of one number."""
+    return cov if cov.ndim == 2 else lifted(np.eye(n)).astype(cov.dtype) * cov
+
+
+def _normal(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
     """The log density of vectors, the last axis of x; of a mean, and a covariance matrix.
 
-    cov: a matrix, a vector for a diagonal one, or one number. A singular matrix gives nan.
+    cov: a matrix, a vector for a diagonal one, or one number. A singular matrix gives nan; with
+    `allow_singular` the density in the space that it spans, -inf outside.
     """
     value, spread = floating(x), floating(cov)
     centre = floating(0.0 if mean is None else mean)
-    n = max([each.shape[-1] for each in (centre, spread) if each.ndim], default=value.shape[-1:])
-    n = n if isinstance(n, int) else (n[0] if n else 1)
+    n = _dimension(centre, spread, value.shape[-1] if value.ndim else 1)
     if value.ndim == 0 or (value.shape[-1] != n):
         value = expand_dims(value, value.ndim)
     apart: Any = value - centre
-    if spread.ndim < 2:
-        unit = lifted(np.eye(n)).astype(spread.dtype)
-        spread = unit * spread
-    factor = op.cholesky(spread)
+    spread = _covariance(spread, n)
     columns = reshape(apart, [-1, n]).T
-    solved: Any = op.triangular_solve(factor, columns, lower=True)
-    squares = reshape(sum(solved * solved, 0), apart.shape[:-1])
-    return -0.5 * (n * log(2 * pi) + squares) - sum(op.log(op.diagonal(factor)))
+    if allow_singular:
+        squares, logarithm, is_outside = _singular(spread, columns)
+    else:
+        factor = op.cholesky(spread)
+        solved: Any = op.triangular_solve(factor, columns, lower=True)
+        squares, logarithm = sum(solved * solved, 0), 2 * sum(op.log(op.diagonal(factor)))
+        is_outside, logarithm = None, n * log(2 * pi) + logarithm
+    made = -0.5 * (logarithm + reshape(squares, apart.shape[:-1]))
+    return made if is_outside is None else where(reshape(is_outside, made.shape), -inf, made)
+
+
+def _pseudo_determinant(spread: Any) -> tuple[Any, Any, Any]:
+    """What counts as 0 of the eigenvalues, their number above, and the sum of their logarithms.
+
+    By eigenvalues alone, whose derivatives exist where they are equal.
+    """
+    values, _ = op.eigh(spread)
+    # SciPy's bound
+    bound = 1e6 * float(np.finfo(spread.dtype).eps) * max_of(op.abs(values))
+    is_there = op.greater(values, bound)
+    logarithms = where(is_there, op.log(where(is_there, values, 1.0)), 0.0)
+    return bound, sum(converted(is_there, element(spread))), sum(logarithms)
+
+
+def _singular(spread: Any, columns: Any) -> tuple[Any, Any, Any]:
+    """Squares of columns by the pseudoinverse, the logarithm of the factor, and who is outside."""
+    bound, rank, logarithm = _pseudo_determinant(spread)
+    inverse = op.pinv(spread, rcond=1e6 * float(np.finfo(spread.dtype).eps))
+    solved: Any = op.matmul(inverse, columns)
+    rest: Any = columns - op.matmul(spread, solved)
+    is_outside = op.greater(op.norm(rest, axis=[0]), 1e3 * bound)
+    return sum(columns * solved, 0), rank * log(2 * pi) + logarithm, is_outside
+
+
+def _entropy(mean: Any = None, cov: Any = 1) -> Any:
+    """The differential entropy, of a singular covariance that in the space that it spans."""
+    centre, spread = floating(0.0 if mean is None else mean), floating(cov)
+    matrix = _covariance(spread, _dimension(centre, spread, 1))
+    _, rank, logarithm = _pseudo_determinant(matrix)
+    return 0.5 * (rank * (log(2 * pi) + 1) + logarithm)
 
 
 def _dirichlet(x: Any, alpha: Any) -> Any:
@@ -63,7 +108,7 @@ def _dirichlet(x: Any, alpha: Any) -> Any:
     return where(is_inside, made, -inf)
 
 
-def _distribution(name: str, formula: Any) -> Distribution:
+def _distribution(name: str, formula: Any, **others: Any) -> Distribution:
     def density(*args: Any, **kwargs: Any) -> Any:
         return op.exp(formula(*args, **kwargs))
 
@@ -74,10 +119,11 @@ def _distribution(name: str, formula: Any) -> Distribution:
         name=name,
         logpdf=eager(checked(formula, f"{name}.logpdf")),
         pdf=eager(checked(density, f"{name}.pdf")),
+        **{kind: eager(checked(each, f"{name}.{kind}")) for kind, each in others.items()},
     )
 
 
 DISTRIBUTIONS = {
-    "multivariate_normal": _distribution("multivariate_normal", _normal),
+    "multivariate_normal": _distribution("multivariate_normal", _normal, entropy=_entropy),
     "dirichlet": _distribution("dirichlet", _dirichlet),
 }

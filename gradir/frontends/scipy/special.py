@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradir.frontends.functions.arguments import floating
@@ -12,7 +12,7 @@ from gradir.frontends.functions.elementwise import cbrt, sinc
 from gradir.frontends.functions.sugar import (
     pow,
 )
-from gradir.frontends.scipy import entropies, gammas, incomplete, normal
+from gradir.frontends.scipy import entropies, gammas, incomplete, integrals, normal
 from gradir.frontends.scipy.names import missing, published
 from gradir.frontends.tracing.tracer import Tracer
 
@@ -34,28 +34,24 @@ _NOT_COMPLEX = "it is complex; there are no complex numbers"
 ABSENT: dict[str, str] = {
     name: reason
     for reason, names in {
-        "of the Bessel functions i0, i0e, i1 and i1e are there": (
-            "iv ive j0 j1 jn jv jve k0 k0e k1 k1e kn kv kve y0 y1 yn yv yve spherical_in "
-            "spherical_jn spherical_kn spherical_yn"
+        "of the Bessel functions those of integer orders, iv and ive are there: jn, yn, kn": (
+            "jve kv kve yv yve spherical_in spherical_jn spherical_kn spherical_yn"
         ),
         _NOT_COMPLEX: (
             "airy airye hankel1 hankel1e hankel2 hankel2e sph_harm sph_harm_y wofz wrightomega"
         ),
-        "inverses by a search are not there; find the root with gradir.while_loop": (
-            "betaincinv betainccinv gammaincinv gammainccinv stdtrit lambertw"
-        ),
-        "it is an integral that is not there": (
-            "dawsn ellipe ellipk erfcx erfi exp1 expi expn fresnel hyp1f1 hyp2f1 owens_t "
-            "shichi sici spence"
-        ),
+        "of the inverses gammaincinv, gammainccinv, betaincinv and lambertw are there; find the "
+        "root with gradir.while_loop": "betainccinv stdtrit",
+        "it is an integral that is not there": "hyp1f1 hyp2f1 owens_t",
     }.items()
     for name in names.split()
 }
 """SciPy's names that are not here, and why."""
 
 FUNCTIONS = (
-    *gammas.FUNCTIONS, *normal.FUNCTIONS, *incomplete.FUNCTIONS, *entropies.FUNCTIONS, i0, i0e, i1,
-    i1e, cbrt, sinc, exp10, *map(_of_op, ("exp2", "expm1", "log1p")),
+    *gammas.FUNCTIONS, *normal.FUNCTIONS, *incomplete.FUNCTIONS, *entropies.FUNCTIONS,
+    *integrals.FUNCTIONS, i0, i0e, i1, i1e, cbrt, sinc, exp10,
+    *map(_of_op, ("exp2", "expm1", "log1p")),
 )  # fmt: skip
 BY_NAME = published(FUNCTIONS, "gradir.scipy.special")
 BY_NAME["psi"] = BY_NAME["digamma"]
@@ -69,3 +65,9 @@ else:
     __getattr__ = missing("gradir.scipy.special", ABSENT)
 
 __all__ = [*BY_NAME]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def register(functions: Mapping[str, Callable[..., Any]]) -> None:
+    """More functions of this module, by their names."""
+    globals().update(functions)
+    __all__.extend(functions)

@@ -1,0 +1,261 @@
+"""Inverses of incomplete gamma and beta functions, and of w * exp(w).
+
+They are found by Newton's steps within a bracket that halves where a step leaves it. Their
+derivatives are those of implicit functions, by the derivatives of what they invert.
+"""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import e, factorial
+from typing import Any
+
+import numpy as np
+
+import gradir.frontends.functions.numpy as gnp
+from gradir.frontends.formulas.calls import anywhere, in_float64
+from gradir.frontends.functions.arguments import number
+from gradir.frontends.functions.bessel import polynomial
+from gradir.frontends.scipy.entropies import expit
+from gradir.frontends.scipy.gammas import gammaln
+from gradir.frontends.scipy.incomplete import (
+    betainc,
+    betaincc,
+    gammainc,
+    gammaincc,
+    log_beta_density,
+    log_density,
+)
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.transforms.custom_derivatives import custom_jvp
+from gradir.frontends.transforms.derivatives import jvp
+from gradir.frontends.transforms.flow import while_loop
+
+_MOST_STEPS = 200
+
+
+def _root(slope: Callable[[Any], tuple[Any, Any]], low: Any, high: Any, start: Any) -> Any:
+    """s with f(s) = 0 between low and high, for a rising f; `slope` returns f and its slope."""
+
+    def is_moving(state: Any) -> Any:
+        s, before, _, _, count = state
+        far = gnp.abs(s - before) > 1e-14 * (1 + gnp.abs(s))
+        return gnp.logical_and(gnp.any(far), count < _MOST_STEPS)
+
+    def step(state: Any) -> Any:
+        s, _, low, high, count = state
+        value, rise = slope(s)
+        is_below = value < 0
+        low, high = gnp.where(is_below, s, low), gnp.where(is_below, high, s)
+        newton = s - value / rise
+        is_inside = gnp.logical_and(newton > low, newton < high)
+        following = gnp.where(is_inside, newton, (low + high) / 2)
+        return gnp.where(value == 0, s, following), s, low, high, count + 1
+
+    init = start, start + 1, low + 0 * start, high + 0 * start, 0
+    return while_loop(is_moving, step, init)[0]
+
+
+def _apart(part: Any, wanted: Any) -> Any:
+    """log(part / wanted), -inf for a part of 0."""
+    is_none = part <= 0
+    return gnp.where(is_none, -1e3, gnp.log(gnp.where(is_none, 1.0, part) / wanted))
+
+
+def _inverse_gamma(a: Any, p: Any, q: Any) -> Any:
+    """x with gammainc(a, x) = p and gammaincc(a, x) = q, of which the smaller one counts."""
+    is_low = p < q
+
+    def slope(s: Any) -> tuple[Any, Any]:
+        x = gnp.exp(s)
+        part = gnp.where(is_low, gammainc(a, x), gammaincc(a, x))
+        apart = _apart(part, gnp.where(is_low, p, q))
+        density = a * gnp.exp(log_density(a, x)) / gnp.where(part > 0, part, 1.0)
+        return gnp.where(is_low, apart, -apart), density
+
+    low = (gnp.log(p) + gammaln(a + 1)) / a
+    top = gnp.log(a + 40 * gnp.sqrt(a) + 750)
+    s = _root(slope, gnp.minimum(low, top) - 1, top, gnp.clip(low, -740.0, gnp.log(a + 1)))
+    x = gnp.exp(s)
+    # a last step in x, whose logarithm has lost some bits
+    part = gnp.where(is_low, gammainc(a, x) - p, q - gammaincc(a, x))
+    density = a / gnp.where(x > 0, x, 1.0) * gnp.exp(log_density(a, gnp.where(x > 0, x, 1.0)))
+    moved = x - part / density
+    return gnp.where(gnp.logical_and(gnp.abs(moved - x) < 1e-8 * x, moved > 0), moved, x)
+
+
+def _by_tail(a: Any, given: Any, is_upper: bool) -> Any:
+    is_inside = gnp.logical_and(a > 0, gnp.logical_and(given > 0, given < 1))
+    shape, part = gnp.where(is_inside, a, 1.0), gnp.where(is_inside, given, 0.5)
+    p, q = (1 - part, part) if is_upper else (part, 1 - part)
+    made = _inverse_gamma(shape, p, q)
+    ends = (np.inf, 0.0) if is_upper else (0.0, np.inf)
+    is_end = gnp.logical_and(a > 0, gnp.logical_or(given == 0, given == 1))
+    at_end = gnp.where(given == 0, *ends)
+    return gnp.where(is_inside, made, gnp.where(is_end, at_end, np.nan))
+
+
+@custom_jvp
+def _gammaincinv(a: Any, p: Any) -> Any:
+    return _by_tail(a, p, False)
+
+
+@custom_jvp
+def _gammainccinv(a: Any, q: Any) -> Any:
+    return _by_tail(a, q, True)
+
+
+def _density(a: Any, x: Any) -> Any:
+    return a / x * gnp.exp(log_density(a, x))
+
+
+def _partial(function: Callable[[Any], Any], at: Any) -> Any:
+    """The derivative of a function of elements."""
+    return jvp(function, (at,), (at * 0 + 1,))[1]
+
+
+_gammaincinv.defjvps(
+    lambda t, x, a, _: -t * _partial(lambda a: gammainc(a, x), a) / _density(a, x),
+    lambda t, x, a, _: t / _density(a, x),
+)
+_gammainccinv.defjvps(
+    lambda t, x, a, _: t * _partial(lambda a: gammaincc(a, x), a) / _density(a, x),
+    lambda t, x, a, _: -t / _density(a, x),
+)
+
+
+@custom_jvp
+def _betaincinv(a: Any, b: Any, y: Any) -> Any:
+    is_ok = gnp.logical_and(a > 0, b > 0)
+    is_inside = gnp.logical_and(is_ok, gnp.logical_and(y > 0, y < 1))
+    p, q = gnp.where(is_inside, a, 1.0), gnp.where(is_inside, b, 1.0)
+    wanted = gnp.where(is_inside, y, 0.5)
+    is_low = wanted < 0.5
+
+    def part_of(x: Any) -> Any:
+        return gnp.where(is_low, betainc(p, q, x), betaincc(p, q, x))
+
+    def slope(s: Any) -> tuple[Any, Any]:
+        x = expit(s)
+        part = part_of(x)
+        apart = _apart(part, gnp.where(is_low, wanted, 1 - wanted))
+        density = gnp.exp(log_beta_density(p, q, x, expit(-s))) / gnp.where(part > 0, part, 1.0)
+        return gnp.where(is_low, apart, -apart), density
+
+    x = expit(_root(slope, -745.0, 37.0, gnp.clip(gnp.log(p / q), -30.0, 30.0)))
+    apart = gnp.where(is_low, part_of(x) - wanted, 1 - wanted - part_of(x))
+    density = _beta_density(p, q, x)
+    moved = x - apart / gnp.where(density > 0, density, 1.0)
+    is_near = gnp.logical_and(gnp.abs(moved - x) < 1e-8 * x, moved < 1)
+    is_end = gnp.logical_and(is_ok, gnp.logical_or(y == 0, y == 1))
+    made = gnp.where(is_near, moved, x)
+    return gnp.where(is_inside, made, gnp.where(is_end, y, np.nan))
+
+
+def _beta_density(a: Any, b: Any, x: Any) -> Any:
+    return gnp.exp(log_beta_density(a, b, x, 1 - x)) / (x * (1 - x))
+
+
+_betaincinv.defjvps(
+    lambda t, x, a, b, _: -t * _partial(lambda a: betainc(a, b, x), a) / _beta_density(a, b, x),
+    lambda t, x, a, b, _: -t * _partial(lambda b: betainc(a, b, x), b) / _beta_density(a, b, x),
+    lambda t, x, a, b, _: t / _beta_density(a, b, x),
+)
+
+
+def gammaincinv(a: Any, y: Any) -> Any:
+    """x with gammainc(a, x) = y, for a > 0 and y in [0, 1]; else nan."""
+    return in_float64(_gammaincinv)(a, y)
+
+
+def gammainccinv(a: Any, y: Any) -> Any:
+    """x with gammaincc(a, x) = y, for a > 0 and y in [0, 1]; else nan."""
+    return in_float64(_gammainccinv)(a, y)
+
+
+def betaincinv(a: Any, b: Any, y: Any) -> Any:
+    """x with betainc(a, b, x) = y, for a, b > 0 and y in [0, 1]; else nan."""
+    return in_float64(_betaincinv)(a, b, y)
+
+
+def _branch_coefficients(count: int) -> list[float]:
+    """W in powers of sqrt(2 (e z + 1)) (Corless, Gonnet, Hare, Jeffrey & Knuth, "On the Lambert W
+    function", Advances in Computational Mathematics 5, 1996, 4.23-24)."""
+    mu, alpha = [-1.0, 1.0], [2.0, -1.0]
+    for k in range(2, count):
+        alpha.append(sum(mu[j] * mu[k + 1 - j] for j in range(2, k)))
+        following = (k - 1) / (k + 1) * (mu[k - 2] / 2 + alpha[k - 2] / 4)
+        mu.append(following - alpha[k] / 2 - mu[k - 1] / (k + 1))
+    return mu
+
+
+def _rough(z: Any, k: int) -> Any:
+    """W to begin with: by logarithms for large z, and in branch -1; else a quotient."""
+    if k:
+        far = gnp.log(-z)
+        return far - gnp.log(-far)
+    far = gnp.log(gnp.maximum(z, 1.0) + 1)
+    near = gnp.minimum(z, 1.0)
+    quotient = near * (1 + 4 / 3 * near) / (1 + 7 / 3 * near + 5 / 6 * near * near)
+    return gnp.where(z < 1, quotient, far * (1 - gnp.log1p(far) / (2 + far)))
+
+
+def _lambert(z: Any, k: int) -> Any:
+    """W of branch 0 or -1 by Newton's steps on w + log(w / z), and by series near -1/e and 0."""
+    is_ok = gnp.logical_and(z >= -1 / e, z < (np.inf if k == 0 else 0.0))
+    z = gnp.where(is_ok, z, 1.0 if k == 0 else -0.2)
+    root = gnp.sqrt(gnp.maximum(2 * e * ((z + 1 / e) + _REST), 0.0)) * (1.0 if k == 0 else -1.0)
+    is_branch = gnp.abs(root) < 0.25
+    by_root = polynomial(gnp.where(is_branch, root, 0.0), _branch_coefficients(24))
+    is_small = gnp.logical_and(gnp.abs(z) < 0.05, k == 0)
+    powers = [0.0, *((-n) ** (n - 1) / factorial(n) for n in range(1, 22))]
+    small = polynomial(gnp.where(is_small, z, 0.0), powers)
+    usual = gnp.where(gnp.logical_or(is_branch, is_small), 1.0 if k == 0 else -0.2, z)
+    w = gnp.where(gnp.abs(root) < 0.8, polynomial(root, [-1.0, 1.0, -1 / 3, 11 / 72]),
+                  _rough(usual, k))  # fmt: skip
+    for _ in range(7):
+        w = gnp.where(gnp.logical_or(is_branch, is_small), 1.0 if k == 0 else -2.0, w)
+        w = w / (1 + w) * (1 + gnp.log(usual / w))
+    made = gnp.where(is_branch, by_root, gnp.where(is_small, small, w))
+    return is_ok, made
+
+
+_REST = -1.2428753672788363e-17
+"""1/e less its float64."""
+
+
+@custom_jvp
+def _lambert_upper(z: Any) -> Any:
+    is_ok, made = _lambert(z, 0)
+    return gnp.where(is_ok, made, gnp.where(z == np.inf, np.inf, np.nan))
+
+
+@custom_jvp
+def _lambert_lower(z: Any) -> Any:
+    is_ok, made = _lambert(z, -1)
+    return gnp.where(is_ok, made, gnp.where(z == 0, -np.inf, np.nan))
+
+
+_lambert_upper.defjvps(lambda t, w, z: t / (gnp.exp(w) * (1 + w)))
+_lambert_lower.defjvps(lambda t, w, z: t / (gnp.exp(w) * (1 + w)))
+
+
+def lambertw(z: Any, k: int = 0) -> Any:
+    """The real w with w * exp(w) = z: of branch 0, w >= -1, or of branch -1, w <= -1.
+
+    nan where it is complex: for z < -1/e, and for z > 0 in branch -1.
+    """
+    branch = number(k, "lambertw: k")
+    if branch not in (0, -1):
+        raise refusal(f"lambertw: k must be 0 or -1, as other branches are complex, got {k}")
+    return in_float64(_lambert_lower if branch else _lambert_upper)(z)
+
+
+_MODULE = "gradir.scipy.special"
+FUNCTIONS = {
+    **{f.__name__: anywhere(f, _MODULE) for f in (gammaincinv, gammainccinv, betaincinv)},
+    "lambertw": anywhere(lambertw, _MODULE, ("k",)),
+}

@@ -1,0 +1,150 @@
+"""gradir.scipy.linalg.lu, lu_factor and lu_solve: LU factors with partial pivoting.
+
+The order of the rows is a constant to derivatives, which are those of the factors for that order:
+where two pivots are equally large, those of the first one, which is taken.
+"""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.array.linear_systems import LuFactorOp
+from gradir.frontends.formulas.calls import anywhere
+from gradir.frontends.functions.arguments import floating
+from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.tracing import lifted
+from gradir.frontends.transforms.flow import fori_loop
+from gradir.frontends.transforms.markers import no_grad
+
+
+def _permuted(a: Any, rows: Any) -> Any:
+    """The rows of matrices in an order."""
+    shape = (*rows.shape, a.shape[-1])
+    return gnp.take_along_axis(a, gnp.broadcast_to(rows[..., None], shape), axis=-2)
+
+
+def _factors(a: Any) -> tuple[Any, Any, Any]:
+    """l, u and the order of the rows, with a[rows] = l u, of matrices [.., m, n]."""
+    m, n = a.shape[-2:]
+    unit = gnp.eye(min(m, n), dtype=a.dtype)
+    if m == n:
+        both, rows, _, _ = apply(LuFactorOp, {"a": a})
+        return op.add(op.tril(both, k=-1), unit), op.triu(both), rows
+    if m < n:
+        low, high, rows = _factors(a[..., :m])
+        rest = _permuted(a[..., m:], rows)
+        more = op.triangular_solve(low, rest, lower=True, unit_diagonal=True)
+        return low, gnp.concatenate([high, more], -1), rows
+    # columns of zeros exchange no row, and have no pivot, so that they only say the order
+    none = gnp.zeros((*a.shape[:-1], m - n), a.dtype)
+    rows = apply(LuFactorOp, {"a": no_grad(gnp.concatenate([a, none], -1))})[1]
+    ordered = _permuted(a, rows)
+    low, high, again = _factors(ordered[..., :n, :])
+    turned = gnp.matrix_transpose(ordered[..., n:, :])
+    # x with x u = the other rows
+    rest = op.triangular_solve(high, turned, lower=False, transpose=True)
+    low = gnp.concatenate([low, gnp.matrix_transpose(rest)], -2)
+    first = gnp.take_along_axis(rows[..., :n], again, axis=-1)
+    return low, high, gnp.concatenate([first, rows[..., n:]], -1)
+
+
+def _matrices(a: Any, name: str) -> Any:
+    x = floating(a)
+    if x.ndim < 2:
+        raise refusal(f"{name}: expected matrices, got {x!r}")
+    return x
+
+
+def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> Any:
+    """(p, l, u) with a = p l u, for matrices [.., m, n]: a permutation, l with ones on its diagonal
+    and nothing above, u upper triangular.
+
+    permute_l: (p l, u). p_indices: in place of p the rows of l in the order of a's, a = l[p] u.
+    """
+    low, high, rows = _factors(_matrices(a, "lu"))
+    places = gnp.argsort(rows, axis=-1)
+    if permute_l:
+        return _permuted(low, places), high
+    if p_indices:
+        return places, low, high
+    count = rows.shape[-1]
+    is_there = gnp.expand_dims(places, -1) == np.arange(count)
+    return gnp.astype(is_there, low.dtype), low, high
+
+
+def _exchanges(rows: Any) -> Any:
+    """LAPACK's pivots of an order of rows: row k was exchanged with row pivots[k]."""
+    count = rows.shape[-1]
+    numbers = np.arange(count)
+
+    def step(k: Any, state: Any) -> Any:
+        order, pivots = state
+        wanted, here = gnp.take(rows, k, axis=-1), gnp.take(order, k, axis=-1)
+        is_at = order == wanted[..., None]
+        at = gnp.argmax(is_at, axis=-1)
+        order = gnp.where(is_at, here[..., None], order)
+        order = gnp.where(numbers == k, wanted[..., None], order)
+        return order, gnp.where(numbers == k, at[..., None], pivots)
+
+    return fori_loop(0, count, step, (rows * 0 + numbers, rows * 0))[1]
+
+
+def _order(pivots: Any) -> Any:
+    """The order of rows that exchanges make."""
+    count = pivots.shape[-1]
+    numbers = np.arange(count)
+
+    def step(k: Any, order: Any) -> Any:
+        at = gnp.take(pivots, k, axis=-1)[..., None]
+        here = gnp.take(order, k, axis=-1)[..., None]
+        is_at = numbers == at
+        there = gnp.sum(gnp.where(is_at, order, 0), axis=-1, keepdims=True)
+        order = gnp.where(is_at, here, order)
+        return gnp.where(numbers == k, there, order)
+
+    return fori_loop(0, count, step, pivots * 0 + numbers)
+
+
+def lu_factor(a: Any) -> tuple[Any, Any]:
+    """l, without its diagonal, and u in one matrix, and LAPACK's pivots; of a [.., n, n]."""
+    x = _matrices(a, "lu_factor")
+    if x.shape[-1] != x.shape[-2]:
+        raise refusal(f"lu_factor: expected square matrices, got {x!r}; lu takes others")
+    both, rows, _, _ = apply(LuFactorOp, {"a": x})
+    return both, _exchanges(rows)
+
+
+def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
+    """x with a x = b, or a^T x = b with `trans` 1 or 2, from `lu_factor(a)`; b [.., n] or
+    [.., n, m]."""
+    both, pivots = floating(lu_and_piv[0]), lifted(lu_and_piv[1])
+    right = floating(b)
+    if trans not in (0, 1, 2):
+        raise refusal(f"lu_solve: trans must be 0, 1 or 2, got {trans!r}")
+    is_vector = right.ndim < both.ndim
+    right = right[..., None] if is_vector else right
+    rows = _order(pivots)
+    if trans:
+        inner = op.triangular_solve(both, right, lower=False, transpose=True)
+        inner = op.triangular_solve(both, inner, lower=True, transpose=True, unit_diagonal=True)
+        made = _permuted(inner, gnp.argsort(rows, axis=-1))
+    else:
+        inner = _permuted(right, rows)
+        inner = op.triangular_solve(both, inner, lower=True, unit_diagonal=True)
+        made = op.triangular_solve(both, inner, lower=False)
+    return made[..., 0] if is_vector else made
+
+
+FUNCTIONS = {
+    "lu": anywhere(lu, "gradir.scipy.linalg", ("permute_l", "p_indices")),
+    "lu_factor": anywhere(lu_factor, "gradir.scipy.linalg"),
+    "lu_solve": anywhere(lu_solve, "gradir.scipy.linalg", ("trans",)),
+}

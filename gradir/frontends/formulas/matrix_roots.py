@@ -1,0 +1,115 @@
+"""gradir.scipy.linalg.sqrtm: principal square roots, with derivatives by Sylvester's equation."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import gradir.frontends.functions.numpy as gnp
+from gradir.frontends.formulas.calls import anywhere
+from gradir.frontends.functions.arguments import floating
+from gradir.frontends.functions.array_ops import op
+from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.transforms.custom_derivatives import custom_jvp
+from gradir.frontends.transforms.flow import while_loop
+
+_MOST = 60
+
+
+def _apart(m: Any) -> Any:
+    """The distance of matrices from the identity."""
+    return gnp.max(gnp.abs(m - gnp.eye(m.shape[-1])), axis=(-2, -1))
+
+
+def _scale(m: Any) -> Any:
+    """|det m| to the power -1 / (2 n), one number for each matrix."""
+    _, size = op.slogdet(m)
+    return gnp.exp(size / (-2 * m.shape[-1]))[..., None, None]
+
+
+@custom_jvp
+def _root(a: Any) -> Any:
+    """By the product form of Denman and Beavers' iteration, scaled by determinants (Cheng, Higham,
+    Kenney & Laub, "Approximating the logarithm of a matrix to specified accuracy", SIAM J. Matrix
+    Anal. Appl. 22, 2001); nan where it does not converge."""
+    unit = gnp.eye(a.shape[-1])
+
+    def is_moving(state: Any) -> Any:
+        _, m, before, count = state
+        apart = _apart(m)
+        is_better = gnp.logical_and(apart > 1e-15, gnp.logical_or(apart < before, apart > 1e-2))
+        return gnp.logical_and(gnp.any(is_better), count < _MOST)
+
+    def step(state: Any) -> Any:
+        x, m, _, count = state
+        apart = _apart(m)
+        scale = gnp.where(apart[..., None, None] > 1e-2, _scale(m), 1.0)
+        inverse = op.inv(m) / (scale * scale)
+        after = (unit + (scale * scale * m + inverse) / 2) / 2
+        return scale * (x @ (unit + inverse)) / 2, after, apart, count + 1
+
+    far = gnp.full(a.shape[:-2], np.inf)
+    x, m, _, _ = while_loop(is_moving, step, (a, a, far, 0))
+    is_there = gnp.logical_and(_apart(m) < 1e-8, gnp.all(gnp.isfinite(x), axis=(-2, -1)))
+    return gnp.where(is_there[..., None, None], x, np.nan)
+
+
+@custom_jvp
+def _sylvester(x: Any, q: Any) -> Any:
+    """y with x y + y x = q, for x with eigenvalues right of 0: by Newton's iteration for the sign
+    of [[x, q], [0, -x]] (Higham, "Functions of Matrices", 2008, section 5.1 and problem 5.8)."""
+
+    def is_moving(state: Any) -> Any:
+        x, _, before, count = state
+        apart = _apart(x)
+        is_better = gnp.logical_or(apart < before, apart > 1e-2)
+        return gnp.logical_and(gnp.any(gnp.logical_and(is_better, apart > 0)), count < _MOST)
+
+    def step(state: Any) -> Any:
+        x, q, _, count = state
+        apart = _apart(x)
+        scale = gnp.where(apart[..., None, None] > 1e-2, _scale(x) ** 2, 1.0)
+        inverse = op.inv(x) / scale
+        return (
+            (scale * x + inverse) / 2,
+            (scale * q + inverse @ q @ inverse * scale) / 2,
+            apart,
+            count + 1,
+        )
+
+    far = gnp.full(x.shape[:-2], np.inf)
+    return while_loop(is_moving, step, (x, q, far, 0))[1] / 2
+
+
+def _sylvester_jvp(primals: Any, tangents: Any) -> Any:
+    (x, q), (x_t, q_t) = primals, tangents
+    y = _sylvester(x, q)
+    return y, _sylvester(x, q_t - x_t @ y - y @ x_t)
+
+
+def _root_jvp(primals: Any, tangents: Any) -> Any:
+    x = _root(*primals)
+    return x, _sylvester(x, tangents[0])
+
+
+_sylvester.defjvp(_sylvester_jvp)
+_root.defjvp(_root_jvp)
+
+
+def sqrtm(A: Any) -> Any:
+    """The principal square root of matrices [.., n, n] without eigenvalues on the negative axis.
+
+    Matrices with such eigenvalues, whose roots are complex, and singular ones give nan. The
+    derivative y of the root x in the direction q solves x y + y x = q. Computed in float64.
+    """
+    x = floating(A)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise refusal(f"sqrtm: expected square matrices, got {x!r}")
+    return gnp.astype(_root(gnp.astype(x, "float64")), x.dtype) if x.size else x
+
+
+FUNCTIONS = {"sqrtm": anywhere(sqrtm, "gradir.scipy.linalg")}

@@ -1,0 +1,198 @@
+"""Integrals of sines, of sines of squares, and of exponentials over x: sici, fresnel, shichi, expi.
+
+Small x by power series; beyond by the auxiliary functions f and g, integrals of positive functions
+(DLMF 6.7.13-14, 7.7.15-16), expi by its asymptotic series (DLMF 6.12.2). Derivatives are the
+integrands.
+"""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from math import factorial, pi, sqrt
+from typing import Any
+
+import numpy as np
+
+import gradir.frontends.functions.numpy as gnp
+from gradir.frontends.formulas.calls import anywhere, in_float64
+from gradir.frontends.functions.bessel import polynomial
+from gradir.frontends.scipy.integrals import exp1
+from gradir.frontends.scipy.quadrature import DEPTH, integral
+from gradir.frontends.transforms.custom_derivatives import custom_jvp
+
+_EULER = 0.5772156649015329
+
+
+def _alternating(first: int, count: int, sign: int) -> list[float]:
+    """The coefficients of the integrals of sin(x) / x and (cos(x) - 1) / x, in x * x; or of sinh
+    and cosh without the sign."""
+    orders = [first + 2 * k for k in range(count)]
+    return [sign**k / (n * factorial(n)) for k, n in enumerate(orders)]
+
+
+def _split(x: Any, limit: float) -> tuple[Any, Any, Any]:
+    """Whether |x| is small, and |x| where it is, where it is not; safe numbers elsewhere."""
+    size = gnp.abs(x)
+    is_near = size <= limit
+    is_usual = gnp.logical_and(gnp.logical_not(is_near), size < np.inf)
+    return is_near, gnp.where(is_near, size, 1.0), gnp.where(is_usual, size, 2 * limit)
+
+
+def _sine_integrals(x: Any) -> tuple[Any, Any]:
+    """Si and Ci of |x|."""
+    is_near, near, far = _split(x, 4.0)
+    square = near * near
+    low = near * polynomial(square, _alternating(1, 16, -1))
+    rest = -square * polynomial(square, _alternating(2, 16, -1))
+    low_c = _EULER + gnp.log(near) + rest
+    width = DEPTH / far
+    f = integral(width, lambda u, wide: gnp.exp(-wide(far) * u) / (1 + u * u))
+    g = integral(width, lambda u, wide: gnp.exp(-wide(far) * u) * u / (1 + u * u))
+    sine, cosine = gnp.sin(far), gnp.cos(far)
+    is_end = gnp.isinf(x)
+    high = gnp.where(is_end, pi / 2, pi / 2 - f * cosine - g * sine)
+    high_c = gnp.where(is_end, 0.0, f * sine - g * cosine)
+    return gnp.where(is_near, low, high), gnp.where(is_near, low_c, high_c)
+
+
+@custom_jvp
+def _sici(x: Any) -> tuple[Any, Any]:
+    s, c = _sine_integrals(x)
+    is_bad = gnp.isnan(x)
+    return gnp.where(is_bad, x, gnp.where(x < 0, -s, s)), gnp.where(is_bad, x, c)
+
+
+def _sici_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _sici(x), (t * _over_x(x, gnp.sin, -1), t * (gnp.cos(x) / x))
+
+
+@custom_jvp
+def _shichi(x: Any) -> tuple[Any, Any]:
+    is_near, near, far = _split(x, 2.0)
+    square = near * near
+    low = near * polynomial(square, _alternating(1, 14, 1))
+    low_c = _EULER + gnp.log(near) + square * polynomial(square, _alternating(2, 14, 1))
+    above, below = _expi_above(far), exp1(far)
+    is_end = gnp.isinf(x)
+    high = gnp.where(is_end, np.inf, (above + below) / 2)
+    high_c = gnp.where(is_end, np.inf, (above - below) / 2)
+    s, c = gnp.where(is_near, low, high), gnp.where(is_near, low_c, high_c)
+    is_bad = gnp.isnan(x)
+    return gnp.where(is_bad, x, gnp.where(x < 0, -s, s)), gnp.where(is_bad, x, c)
+
+
+def _over_x(x: Any, function: Any, sign: int) -> Any:
+    """sin(x) / x or sinh(x) / x, near 0 by the series."""
+    is_near = gnp.abs(x) < 1
+    near, far = gnp.where(is_near, x, 0.0), gnp.where(is_near, 1.0, x)
+    series = polynomial(near * near, [sign**k / factorial(2 * k + 1) for k in range(12)])
+    return gnp.where(is_near, series, function(far) / far)
+
+
+def _shichi_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _shichi(x), (t * _over_x(x, gnp.sinh, 1), t * (gnp.cosh(x) / x))
+
+
+def _expi_above(x: Any) -> Any:
+    """The exponential integral of x > 0: the power series to 40, the asymptotic one beyond."""
+    is_near = x <= 40
+    near, far = gnp.where(is_near, x, 1.0), gnp.where(is_near, 50.0, x)
+    coefficients = [1 / (k * factorial(k)) for k in range(1, 150)]
+    low = _EULER + gnp.log(near) + near * polynomial(near, coefficients)
+    inverse = 1 / far
+    high = gnp.exp(far) * inverse * polynomial(inverse, [float(factorial(k)) for k in range(39)])
+    return gnp.where(is_near, low, high)
+
+
+@custom_jvp
+def _expi(x: Any) -> Any:
+    is_positive, is_negative = x > 0, x < 0
+    is_usual = gnp.logical_and(is_positive, x < np.inf)
+    above = _expi_above(gnp.where(is_usual, x, 1.0))
+    above = gnp.where(x == np.inf, np.inf, above)
+    below = -exp1(gnp.where(is_negative, -x, 1.0))
+    made = gnp.where(is_positive, above, gnp.where(is_negative, below, -np.inf))
+    return gnp.where(gnp.isnan(x), x, made)
+
+
+def _turns(x: Any) -> Any:
+    """pi / 2 x * x up to whole turns, with the square to more than its bits."""
+    high = gnp.astype(gnp.astype(x, "float32"), "float64")
+    whole = gnp.remainder(high * high, 4.0)
+    return pi / 2 * (whole + gnp.remainder((x - high) * (x + high), 4.0))
+
+
+@custom_jvp
+def _sine_of_square(x: Any) -> Any:
+    return gnp.sin(_turns(x))
+
+
+@custom_jvp
+def _cosine_of_square(x: Any) -> Any:
+    return gnp.cos(_turns(x))
+
+
+@custom_jvp
+def _fresnel(x: Any) -> tuple[Any, Any]:
+    is_near, near, far = _split(x, 1.5)
+    t = pi / 2 * near * near
+    orders = range(24)
+    sines = [(-1) ** k / ((4 * k + 3) * factorial(2 * k + 1)) for k in orders]
+    cosines = [(-1) ** k / ((4 * k + 1) * factorial(2 * k)) for k in orders]
+    low_s = near * t * polynomial(t * t, sines)
+    low_c = near * polynomial(t * t, cosines)
+    # f and g as integrals of exp(-pi x**2 u**2 / 2) / (1 + u**4) by the trapezoidal rule
+    count = 40
+    places = np.arange(0.0, count)
+    wide = far[..., None]
+    step = sqrt(2 * DEPTH / pi) / count / wide
+    u = step * places
+    weights = step * np.where(places == 0, 0.5, 1.0) * (sqrt(2) / pi)
+    terms = gnp.exp(-pi / 2 * (wide * u) ** 2) / (1 + u**4) * weights
+    f, g = gnp.sum(terms, -1), gnp.sum(terms * u * u, -1)
+    sine, cosine = gnp.sin(_turns(far)), gnp.cos(_turns(far))
+    is_end = gnp.isinf(x)
+    high_s = gnp.where(is_end, 0.5, 0.5 - f * cosine - g * sine)
+    high_c = gnp.where(is_end, 0.5, 0.5 + f * sine - g * cosine)
+    s, c = gnp.where(is_near, low_s, high_s), gnp.where(is_near, low_c, high_c)
+    sign = gnp.where(x < 0, -1.0, 1.0)
+    is_bad = gnp.isnan(x)
+    return gnp.where(is_bad, x, sign * s), gnp.where(is_bad, x, sign * c)
+
+
+_sici.defjvp(_sici_jvp)
+_expi.defjvps(lambda t, _, x: t * (gnp.exp(x) / x))
+_shichi.defjvp(_shichi_jvp)
+_sine_of_square.defjvps(lambda t, _, x: t * (pi * x * _cosine_of_square(x)))
+_cosine_of_square.defjvps(lambda t, _, x: t * (-pi * x * _sine_of_square(x)))
+_fresnel.defjvp(
+    lambda ps, ts: (_fresnel(*ps), (ts[0] * _sine_of_square(*ps), ts[0] * _cosine_of_square(*ps)))
+)
+
+
+def sici(x: Any) -> tuple[Any, Any]:
+    """The integrals Si of sin(t) / t from 0 to x, and Ci, of cos(t) / t from infinity to |x|."""
+    return in_float64(_sici)(x)
+
+
+def shichi(x: Any) -> tuple[Any, Any]:
+    """The integrals Shi of sinh(t) / t from 0 to x, and Chi = Ei + Shi of -|x|."""
+    return in_float64(_shichi)(x)
+
+
+def expi(x: Any) -> Any:
+    """The exponential integral Ei, of exp(t) / t from -infinity to x, as a principal value."""
+    return in_float64(_expi)(x)
+
+
+def fresnel(z: Any) -> tuple[Any, Any]:
+    """The integrals S and C of sin(pi t * t / 2) and cos(pi t * t / 2) from 0 to z."""
+    return in_float64(_fresnel)(z)
+
+
+_MODULE = "gradir.scipy.special"
+FUNCTIONS = {f.__name__: anywhere(f, _MODULE) for f in (sici, shichi, expi, fresnel)}

@@ -1,0 +1,99 @@
+"""Special functions, factors, banded matrices and odeint of gradir.scipy against SciPy's."""
+
+# pyright: basic
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradir
+from gradir.scipy import integrate, linalg, special, stats
+
+theirs: Any = {
+    name: import_module(f"scipy.{name}") for name in ("special", "linalg", "integrate", "stats")
+}
+RANDOM = np.random.default_rng(11)
+POSITIVE, BOTH = RANDOM.uniform(0.01, 40, 32), RANDOM.uniform(-6, 6, 32)
+SHARE, SHAPES, OTHERS = (
+    RANDOM.uniform(0.01, 0.99, 32), RANDOM.uniform(0.2, 9, 32), RANDOM.uniform(0.2, 9, 32)
+)  # fmt: skip
+OF_ORDER = {"jn": (0, 3, 17, -2), "jv": (1,), "yn": (0, 3, 17), "kn": (0, 4), "iv": (0.3, 2, 55),
+            "ive": (0.3, 2, 55), "expn": (1, 4)}  # fmt: skip
+OF_POSITIVE = "j0 j1 y0 y1 k0 k1 k0e k1e exp1 expi sici shichi spence lambertw loggamma".split()
+OF_BOTH = "erfi dawsn fresnel rgamma erfcx".split()
+OF_SEVERAL = {
+    "gammaincinv": (SHAPES, SHARE),
+    "gammainccinv": (SHAPES, SHARE),
+    "betaincinv": (SHAPES, OTHERS, SHARE),
+}
+
+
+def calls() -> list[tuple[str, tuple[Any, ...]]]:
+    made: list[tuple[str, tuple[Any, ...]]] = [
+        (name, (n, POSITIVE)) for name, orders in OF_ORDER.items() for n in orders
+    ]
+    made += [(name, (POSITIVE,)) for name in OF_POSITIVE]
+    made += [(name, (BOTH,)) for name in OF_BOTH]
+    made += [(name, (1 - POSITIVE,)) for name in ("ellipk", "ellipe")]
+    return [*made, *OF_SEVERAL.items()]
+
+
+def test_special_functions() -> None:
+    """SciPy's own fresnel, yn and inverses are right to 1e-11 of the largest value."""
+    ours = gradir.jit(lambda: [getattr(special, name)(*args) for name, args in calls()])()
+    for (name, args), found in zip(calls(), ours, strict=True):
+        wanted = np.real(getattr(theirs["special"], name)(*args))
+        np.testing.assert_allclose(found, wanted, 1e-10, 1e-11, err_msg=f"{name} {args[0]}")
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (5, 3), (3, 5), (2, 4, 4)])
+def test_lu(shape: tuple[int, ...]) -> None:
+    a = RANDOM.normal(size=shape)
+    for options in ({}, {"permute_l": True}, {"p_indices": True}):
+        for one, other in zip(
+            linalg.lu(a, **options), theirs["linalg"].lu(a, **options), strict=True
+        ):
+            np.testing.assert_allclose(one, other, 1e-11, 1e-13)
+    if len(shape) == 2 and shape[0] == shape[1]:
+        for one, other in zip(linalg.lu_factor(a), theirs["linalg"].lu_factor(a), strict=True):
+            np.testing.assert_allclose(one, other, 1e-11, 1e-13)
+
+
+def test_roots_and_bands() -> None:
+    a = RANDOM.normal(size=(5, 5))
+    a = a @ a.T + 0.2 * RANDOM.normal(size=(5, 5)) + np.eye(5)
+    np.testing.assert_allclose(linalg.sqrtm(a), theirs["linalg"].sqrtm(a), 1e-11, 1e-12)
+    bands, b = RANDOM.normal(size=(4, 6)), RANDOM.normal(size=6)
+    found = linalg.solve_banded((1, 2), bands, b)
+    np.testing.assert_allclose(found, theirs["linalg"].solve_banded((1, 2), bands, b), 1e-9)
+    bands[-1] += 9
+    found = linalg.solveh_banded(bands, b)
+    np.testing.assert_allclose(found, theirs["linalg"].solveh_banded(bands, b), 1e-11)
+
+
+def test_odeint() -> None:
+    def slope(y: Any, t: Any, a: Any) -> Any:
+        return np.sin(t) - y + a * y[::-1] ** 2
+
+    y0, times = np.array([0.2, 0.5, -0.1]), np.linspace(0.5, 3, 6)
+    found = integrate.odeint(slope, y0, times, (0.3,))
+    wanted = theirs["integrate"].odeint(slope, y0, times, (0.3,))
+    np.testing.assert_allclose(found, wanted, 1e-6, 1e-7)
+
+
+def test_multivariate_normal() -> None:
+    ours, other = stats.multivariate_normal, theirs["stats"].multivariate_normal
+    root = RANDOM.normal(size=(4, 2))
+    cov, mean = root @ root.T, RANDOM.normal(size=4)
+    x = mean + RANDOM.normal(size=(3, 2)) @ root.T
+    x[2] += 1
+    np.testing.assert_allclose(
+        ours.logpdf(x, mean, cov, allow_singular=True),
+        other.logpdf(x, mean, cov, allow_singular=True), 1e-9,
+    )  # fmt: skip
+    for each in (cov, np.eye(4), [1.0, 2.0], 3.0):
+        np.testing.assert_allclose(ours.entropy(cov=each), other.entropy(cov=each), 1e-11)

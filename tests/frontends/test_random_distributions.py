@@ -182,13 +182,18 @@ def test_ends_of_ranges() -> None:
         random.truncated_normal(key, np.array([1.0, 2.0, 40.0]), np.array([1.0, 1.0, 41.0])),
         random.vonmises(key, 0.0, np.array([-1.0, np.inf])),
         random.wald(key, np.array([0.0, -1.0])),
+        random.randint(key, (64,), -500, 500, "int8"), random.poisson(key, 1e9, dtype="int8"),
+        random.truncated_normal(key, np.array([-np.inf, 3.0]), np.inf, (4, 2)),
         random.pareto(key, 0.0), random.power(key, -1.0), random.t(key, 0.0),
     ], 1)  # fmt: skip
+    small, normal = found[18], found[20]
+    assert small.min() < -100 and small.max() > 100 and len(set(small)) > 48
+    assert np.isfinite(normal).all() and normal[:, 1].min() > 3
     expected = [
         np.tile([False, True], (50, 1)), [0, 0, 5, -1, -1, -1, 0], [0, -1, -1, -1], [1, -1, -1],
         [0, -1, -1], [[0, 3, 0], [-1, -1, -1]], [2, 0, 3, -1], [5, 5, 5], [1, 1, nan],
         [0, nan], [1, nan], [0, nan], [1, 0, nan], [0, nan, nan, nan, 0], [nan, nan], [1, nan, nan],
-        [nan, nan], [nan, nan], nan, nan, nan,
+        [nan, nan], [nan, nan], small, 127, normal, nan, nan, nan,
     ]  # fmt: skip
     for each, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(each, wanted)

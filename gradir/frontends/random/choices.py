@@ -19,6 +19,7 @@ from gradir.frontends.random.continuous import standard_gumbel
 from gradir.frontends.random.draws import (
     finished,
     integer_kind,
+    integer_range,
     key_of,
     parameters,
     result_shape,
@@ -37,12 +38,16 @@ _LOW = 2**32 - 1
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Tracer:
     """Integers in [minval, maxval), minval where that is not below maxval; int64 without a dtype.
 
+    Bounds beyond the dtype are cut to its range.
     The upper half of a product of 64 random bits and the number of integers: their probabilities
     differ by less than that number / 2**64 of themselves.
     """
     kind = integer_kind("randint", dtype)
     bounds = [_whole("randint", v) for v in (minval, maxval)]
     low, high = parameters("randint", shape, i64, *bounds)
+    if kind != i64:
+        least, most = integer_range(kind)
+        low, high = gnp.clip(low, least, most), gnp.clip(high, least, most + 1)
     drawn = _upper_half(words(key_of(key), 0, low.shape), high - low)
     return finished(gnp.where(low < high, low + drawn, low), kind)
 

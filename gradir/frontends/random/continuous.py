@@ -148,7 +148,8 @@ def truncated_normal(
 ) -> Tracer:
     """Standard normal numbers in [lower, upper]; nan unless lower <= upper.
 
-    By the inverse of the distribution function, in the lower one of the two tails. nan where both
+    By the inverse of the distribution function, in the lower one of the two tails. Bounds may be
+    infinite. nan where both
     bounds are more than 37 on the same side: no float64 is the probability.
     """
     return _of("truncated_normal", _truncated, key, shape, dtype, lower, upper)
@@ -234,7 +235,7 @@ def _two_sided(key: Any, counter: int, shape: Any, kind: Any, loc: Any, scale: A
 
 
 def _truncated(key: Any, counter: int, shape: Any, kind: Any, lower: Any, upper: Any) -> Any:
-    u = unit(key, counter, shape, kind)
+    u = positive_unit(key, counter, shape, kind)
     is_high = lower + upper > 0
     low, high = gnp.where(is_high, -upper, lower), gnp.where(is_high, -lower, upper)
     first, last = special.ndtr(low), special.ndtr(high)

@@ -3,8 +3,9 @@
 Poisson's and the binomial distribution search from 0 up to a mean of 10, and use Hörmann's
 transformed rejection above it ("The transformed rejection method for generating Poisson random
 variables", Insurance: Mathematics and Economics 12, 1993; "The generation of binomial random
-variates", J. Statist. Comput. Simulation 46, 1993). All is computed in float64. Where a parameter
-is out of its range the result is -1, in dtypes without a sign the largest number.
+variates", J. Statist. Comput. Simulation 46, 1993). All is computed in float64. Counts beyond a
+dtype are its largest number. Where a parameter is out of its range the result is -1, in dtypes
+without a sign the largest number too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from gradir.frontends.functions.promotion import converted
 from gradir.frontends.random.draws import (
     finished,
     integer_kind,
+    integer_range,
     key_of,
     parameters,
     result_shape,
@@ -41,8 +43,8 @@ _SEARCHED, _LAST, _MOST = 10.0, 200, 2.0**63 - 1024
 
 
 def _counted(is_valid: Any, count: Any, kind: Attribute) -> Tracer:
-    """Counts in float64 as integers."""
-    whole: Any = gnp.minimum(count, _MOST).astype("int64")
+    """Counts in float64 as integers, the largest of the type for greater ones."""
+    whole: Any = gnp.minimum(count, min(_MOST, integer_range(kind)[1])).astype("int64")
     return finished(gnp.where(is_valid, whole, -1), kind)
 
 

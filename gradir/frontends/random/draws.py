@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 import gradir.frontends.functions.numpy as gnp
+from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.array.random import NormalOp, RandomBitsOp, UniformOp
 from gradir.dialects.base.shapes import broadcast_shapes, is_bool, is_float, tensor
 from gradir.frontends.functions.op_functions import apply
@@ -102,6 +104,12 @@ def integer_kind(name: str, dtype: Any) -> Attribute:
     if is_float(kind) or is_bool(kind):
         raise refusal(f"{name}: dtype must be an integer type, got {dtype!r}")
     return kind
+
+
+def integer_range(kind: Attribute) -> tuple[int, int]:
+    """The least and the largest integer of a type."""
+    limits = np.iinfo(numpy_dtype(kind))
+    return int(limits.min), int(limits.max)
 
 
 def working(kind: Attribute) -> Attribute:

@@ -187,6 +187,7 @@ OPERATORS: tuple[Row, ...] = (
     Row("WeightedSum", [M, C[:1], N, C[1:2]], lambda x, a, y, b: x * a + y * b, active=range(4)),
     Row("Cast", [M], lambda x: x.astype(np.int64), {"to": "int64"}, ()),
     Row("Cast", [M], lambda x: x, {"to": 13}, note="double"),
+    Row("Cast", [M], lambda x: x.astype(np.int16), {"to": 9}, (), note="int16"),
     Row("StopGradient", [M], lambda x: x, active=()),
     Row("Copy", [M], lambda x: x),
     Row("Alias", [M], lambda x: x),

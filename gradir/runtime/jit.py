@@ -275,11 +275,16 @@ def _machine(target: MachineTarget, level: int = SPEED_LEVEL) -> Any:
     )
 
 
+@cache
+def _data_layout(target: MachineTarget) -> str:
+    return str(_machine(target).target_data)
+
+
 def _parse(text: str, target: MachineTarget) -> Any:
     try:
         module = _llvm().parse_assembly(text)
         module.triple = _triple(target)
-        module.data_layout = str(_machine(target).target_data)
+        module.data_layout = _data_layout(target)
         module.verify()
     except RuntimeError as error:
         # llvmlite's error for all refusals of LLVM

@@ -101,14 +101,20 @@ def _physical_cores() -> int:
     """The cores that this process may use; hardware threads of one core count once."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
+    return max(1, min(_cores_of(frozenset(os.sched_getaffinity(0))), _quota()))
+
+
+@cache
+def _cores_of(cpus: frozenset[int]) -> int:
+    """The number of cores that have these hardware threads."""
     cores: set[str] = set()
-    for cpu in os.sched_getaffinity(0):
+    for cpu in cpus:
         siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
         try:
             cores.add(siblings.read_text())
         except OSError:
             cores.add(str(cpu))
-    return max(1, min(len(cores), _quota()))
+    return len(cores)
 
 
 def _quota() -> int:

@@ -64,8 +64,9 @@ class Grouping:
         self._effect_before: dict[Operation, Operation] = {}
         self._readers: dict[tuple[SSAValue, Access | None, tuple[int, ...]], FusionGroup] = {}
         self._positions = {op: position for position, op in enumerate(block.ops)}
-        self._iterations = {op: _iterations(op) for op in block.ops}
-        self._iterations_before = list(accumulate(self._iterations.values(), initial=0))
+        # of the ops by position
+        self._iterations = [_iterations(op) for op in block.ops]
+        self._iterations_before = list(accumulate(self._iterations, initial=0))
         self._large: dict[int, int] = {}
         for op, position in self._positions.items():
             self._place(op, position)
@@ -216,8 +217,8 @@ class Grouping:
         if iterations not in self._large:
             self._large[iterations] = sum(
                 1 << position
-                for op, position in self._positions.items()
-                if self._iterations[op] >= iterations
+                for position, count in enumerate(self._iterations)
+                if count >= iterations
             )
         return self._large[iterations]
 
@@ -248,12 +249,14 @@ class Grouping:
     def _iterations_between(self, first: FusionGroup, second: FusionGroup) -> int:
         """How many iterations of others stand between the places of two groups."""
         begin, end = first.place + 1, second.place
-        ours = sum(
-            self._iterations[op]
-            for op in (*first.ops, *second.ops)
-            if begin <= self._positions[op] < end
-        )
-        return self._iterations_before[end] - self._iterations_before[begin] - ours
+        whole = (1 << (end - begin)) - 1
+        ours = (first.members | second.members) >> begin & whole
+        others = whole ^ ours
+        few = min(others, ours, key=int.bit_count)
+        counted = sum(self._iterations[begin + k] for k in _bits(few))
+        if few == others:
+            return counted
+        return self._iterations_before[end] - self._iterations_before[begin] - counted
 
     def _saves_hoisted(
         self, first: FusionGroup, second: FusionGroup, inside: set[Operation]
@@ -356,6 +359,14 @@ class Grouping:
     def _order(self, op: Operation) -> tuple[bool, int]:
         """Program order, but a contraction first: the rest of its group is its epilogue."""
         return isinstance(op, NestOp), self._positions[op]
+
+
+def _bits(number: int) -> Iterator[int]:
+    """The positions of the ones of a number, the lowest first."""
+    while number:
+        lowest = number & -number
+        yield lowest.bit_length() - 1
+        number ^= lowest
 
 
 def _alone(op: Operation, position: int, needs: int) -> FusionGroup:

@@ -28,6 +28,12 @@ TOOLS: Mapping[str, Callable[[Sequence[str]], object]] = {
     "filecheck": lambda arguments: filecheck(["filecheck", *arguments]),
 }
 
+SUBSTITUTIONS: Mapping[str, str] = {
+    # pretty form, through generic form, back to pretty form
+    "GRADIR_ROUNDTRIP": "gradir-opt %s --print-op-generic --split-input-file"
+    " | gradir-opt --split-input-file | filecheck %s"
+}
+
 _RUN = re.compile(r"^\s*// RUN:(.*)$", re.MULTILINE)
 
 

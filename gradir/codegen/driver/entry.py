@@ -25,7 +25,7 @@ def serial_entry(
     return f"""
 define void @{ENTRY}(ptr %table) {target.attributes} {{
   call void @gradir_driver(ptr %table, i64 0, i64 1, ptr null)
-  {_calls(ends)}
+  {_calls(records, ends)}
   ret void
 }}
 {_errors(target, records)}"""
@@ -47,18 +47,22 @@ define void @{ENTRY}(ptr %table) {target.attributes} {{
   %word = getelementptr i64, ptr %table, i64 {TABLE_THREADS}
   %threads = load i64, ptr %word, align 8
   call void @{pool.RUN}(ptr @gradir_driver, ptr %table, i64 %threads, ptr {poll})
-  {_calls(ends)}
+  {_calls(records, ends)}
   ret void
 }}
 {_errors(target, records)}"""
 
 
-def _calls(ends: Sequence[str]) -> str:
-    return "\n  ".join(f"call void @{name}(ptr %table)" for name in ("gradir_errors", *ends))
+def _calls(records: Sequence[tuple[int, int]], ends: Sequence[str]) -> str:
+    names = [*(["gradir_errors"] if records else []), *ends]
+    return "\n  ".join(f"call void @{name}(ptr %table)" for name in names)
 
 
 def _errors(target: MachineTarget, records: Sequence[tuple[int, int]]) -> str:
-    """`@gradir_errors(ptr %table)` moves the first error of the program to the table's start."""
+    """`@gradir_errors(ptr %table)` moves the first error of the program to the table's start; no
+    function without records: LLVM takes as long for an empty one as for a small kernel."""
+    if not records:
+        return ""
     f = FunctionText()
     for word, base in records:
         record = f.emit(f"getelementptr i64, ptr %table, i64 {word}")

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from gradir import nn
 from gradir.frontends import numpy
-from gradir.frontends.functions import absent, linalg, nn
+from gradir.frontends.functions import absent, linalg
 from gradir.scipy import integrate, signal, special, stats
 from gradir.scipy import linalg as scipy_linalg
 

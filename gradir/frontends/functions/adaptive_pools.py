@@ -67,16 +67,13 @@ def adaptive_avg_pool1d(x: Any, size: Any) -> Tracer:
 def adaptive_avg_pool2d(x: Any, size: Any, layout: Any = None) -> Tracer:
     """The means of windows of x [N, C, H, W] or [C, H, W]; a None in `size` is x's extent.
 
-    layout: "NHWC" has the channels last. The op, of whole sizes and batches, is
-    nn.adaptive_avg_pool2d.
+    layout: "NHWC" has the channels last. The op is nn.adaptive_avg_pool2d.
     """
-    x = floating(x)
-    if x.ndim == 4 and None not in several(size, 2):
-        return apply(AdaptiveAvgPool2dOp, {"x": x, "size": size, "layout": layout})
-    if layout == "NHWC":
-        y = adaptive_avg_pool2d(gnp.moveaxis(x, -1, -3), size)
-        return gnp.moveaxis(y, -3, -1)
-    return adaptive_mean(*_sizes("adaptive_avg_pool2d", x, 2, size))
+    x, given = floating(x), several(size, 2)
+    if None in given and len(given) == 2:
+        extents = x.shape[-3:-1] if layout == "NHWC" else x.shape[-2:]
+        size = [n if s is None else s for n, s in zip(extents, given, strict=True)]
+    return apply(AdaptiveAvgPool2dOp, {"x": x, "size": size, "layout": layout})
 
 
 def adaptive_avg_pool3d(x: Any, size: Any) -> Tracer:

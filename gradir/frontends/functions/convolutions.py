@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -30,15 +30,12 @@ _AVG: dict[int, Any] = {1: AvgPool1dOp, 2: AvgPool2dOp, 3: AvgPool3dOp}
 _BATCH = "x may lack its batch axis."
 
 
-def of_batch(function: Callable[..., Any], dims: int, x: Any, *args: Any) -> Any:
+def _of_batch(function: Callable[..., Any], dims: int, x: Any, *args: Any) -> Any:
     """A function of batches of `dims` spatial axes, of x without a batch axis too."""
     x = floating(x)
     if x.ndim != dims + 1:
         return function(x, *args)
-    found = function(x[None], *args)
-    if isinstance(found, tuple):
-        return tuple(y[0] for y in cast(tuple[Any, ...], found))
-    return found[0]
+    return function(x[None], *args)[0]
 
 
 def _conv(dims: int) -> Callable[..., Any]:
@@ -54,7 +51,7 @@ def _conv(dims: int) -> Callable[..., Any]:
             "weight": weight, "bias": bias, "stride": stride, "padding": padding,
             "dilation": dilation, "groups": groups, "layout": layout,
         }  # fmt: skip
-        return of_batch(_plain, dims, x, op, settings)
+        return _of_batch(_plain, dims, x, op, settings)
 
     conv.__name__ = conv.__qualname__ = f"conv{dims}d"
     conv.__doc__ = (
@@ -93,7 +90,7 @@ def _conv_transpose(dims: int) -> Callable[..., Any]:
             "output_padding": output_padding,
         }  # fmt: skip
         wide = output_padding is not None and _exceeds(name, dims, settings)
-        return of_batch(_widened if wide else _plain, dims, x, op, settings)
+        return _of_batch(_widened if wide else _plain, dims, x, op, settings)
 
     conv_transpose.__name__ = conv_transpose.__qualname__ = f"conv_transpose{dims}d"
     conv_transpose.__doc__ = (
@@ -151,15 +148,15 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
             "layout": layout, "count_include_pad": count_include_pad,
         }  # fmt: skip
         if divisor_override is None:
-            return of_batch(_plain, dims, x, op, settings)
+            return _plain(x, op, settings)
         if not divisor_override:
             raise refusal(f"{op.name}: divisor_override must not be 0")
         settings["count_include_pad"] = None
-        return of_batch(_sums, dims, x, op, dims, settings) / divisor_override
+        return _sums(floating(x), op, dims, settings) / divisor_override
 
     avg_pool.__name__ = avg_pool.__qualname__ = f"avg_pool{dims}d"
     avg_pool.__doc__ = (
-        f"{op.__doc__}\n    {_BATCH} divisor_override: sums of windows are divided by it.\n\n"
+        f"{op.__doc__}\n    divisor_override: sums of windows are divided by it.\n\n"
         f"    The op is {op.name}.\n    "
     )
     return avg_pool
@@ -169,7 +166,7 @@ def _sums(x: Any, op: Any, dims: int, settings: dict[str, Any]) -> Any:
     """The sums of windows: means, padding included, times what they are divided by."""
     y = _plain(x, op, settings)
     is_last = settings["layout"] == "NHWC"
-    first = 1 if is_last else 2
+    first = y.ndim - dims - is_last
     kernel = per_axis(settings["kernel"], dims, f"{op.name}: kernel")
     stride = settings["stride"]
     steps = per_axis(kernel if stride is None else stride, dims, f"{op.name}: stride")

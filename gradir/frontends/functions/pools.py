@@ -20,7 +20,6 @@ from gradir.dialects.nn.pools import (
 )
 from gradir.dialects.spatial.pooling import MAX_POOL_OPS
 from gradir.frontends.functions.arguments import floating
-from gradir.frontends.functions.convolutions import of_batch
 from gradir.frontends.functions.distances import power
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.rearrangements import per_axis, several
@@ -44,19 +43,16 @@ def _max_pool(dims: int) -> Callable[..., Any]:
             "layout": layout, "dilation": dilation,
         }  # fmt: skip
 
-        def pooled(x: Any) -> Any:
-            y = apply(op, {"x": x, **settings})
-            if not return_indices:
-                return y
-            places = apply(MAX_POOL_OPS[dims][0], {"x": x, "y": y, **settings})
-            return y, gnp.astype(places, "int64")
-
-        return of_batch(pooled, dims, x)
+        y = apply(op, {"x": x, **settings})
+        if not return_indices:
+            return y
+        places = apply(MAX_POOL_OPS[dims][0], {"x": x, "y": y, **settings})
+        return y, gnp.astype(places, "int64")
 
     max_pool.__name__ = max_pool.__qualname__ = f"max_pool{dims}d"
     max_pool.__doc__ = (
-        f"{op.__doc__}\n    x may lack its batch axis. return_indices: (y, where in x's spatial "
-        f"axes, as one row, each is); a nan is at its last place.\n\n    The op is {op.name}.\n    "
+        f"{op.__doc__}\n    return_indices: (y, where in x's spatial axes, as one row, each is); a "
+        f"nan is at its last place.\n\n    The op is {op.name}.\n    "
     )
     return max_pool
 

@@ -249,7 +249,8 @@ class Grouping:
     def _iterations_between(self, first: FusionGroup, second: FusionGroup) -> int:
         """How many iterations of others stand between the places of two groups."""
         begin, end = first.place + 1, second.place
-        whole = (1 << (end - begin)) - 1
+        # a merge moves what it reads to its own place: two groups may have one
+        whole = (1 << max(end - begin, 0)) - 1
         ours = (first.members | second.members) >> begin & whole
         others = whole ^ ours
         few = min(others, ours, key=int.bit_count)

@@ -15,7 +15,7 @@ def test_written_and_read() -> None:
 def test_lines_of_other_files_stay() -> None:
     """Those of the files that ran, and of files that are no more, go."""
     here, other = "tests/whole/test_durations.py", "tests/whole/test_paths.py"
-    tests = (f"{here}::test_old", f"{other}::test_a", "tests/whole/no_more.py::test_b")
+    tests = (f"{here}::test_old", f"{other}::test_a", "no_more.py::test_b")
     stored = {test: Duration(2.0, 1) for test in tests}
     found = parse(text_of({f"{here}::test_new": 1.0}, stored))
     assert found == {f"{here}::test_new": Duration(1.0, 1), f"{other}::test_a": Duration(2.0, 1)}

@@ -7,13 +7,11 @@ as in JAX, so its program must not be kept then.
 from __future__ import annotations
 
 import pickle
-import random
+import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any, cast
-
-import numpy as np
 
 MOST_OBJECTS = 1000
 """The objects of a function that are looked at."""
@@ -23,33 +21,37 @@ class Draws:
     """The states of the generators that a function reaches, as they are now."""
 
     def __init__(self, function: object):
-        self._generators = [np.random.mtrand._rand, *_generators(function)]  # pyright: ignore
+        self._generators = list(_generators(function))
         self._states = self._read()
 
     def were_made(self) -> bool:
         """Whether one of the generators has another state."""
         return self._states != self._read()
 
-    def _read(self) -> list[bytes | object]:
-        return [random.getstate(), *map(_state, self._generators)]
+    def _read(self) -> list[object]:
+        # a module that is not loaded has drawn nothing, and takes milliseconds to load
+        python, numpy = sys.modules.get("random"), sys.modules.get("numpy.random")
+        known = [python and python.getstate(), numpy and _state(numpy.mtrand._rand)]
+        return [*known, *map(_state, self._generators)]
 
 
 def _state(generator: Any) -> bytes:
-    is_new = isinstance(generator, np.random.Generator)
-    return pickle.dumps(
-        cast(Any, generator).bit_generator.state if is_new else generator.get_state()
-    )
+    bits = getattr(generator, "bit_generator", None)
+    return pickle.dumps(generator.get_state() if bits is None else bits.state)
 
 
 def _generators(function: object) -> Iterator[object]:
     """The generators of NumPy that a function reads by its names, and those that it calls."""
+    numpy = sys.modules.get("numpy.random")
+    if numpy is None:
+        return
     waiting, seen = [function], set[int]()
     while waiting and len(seen) < MOST_OBJECTS:
         each = waiting.pop()
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if isinstance(each, np.random.Generator | np.random.RandomState):
+        if isinstance(each, numpy.Generator | numpy.RandomState):
             yield each
         elif each is function or not str(getattr(each, "__module__", "")).startswith(_OTHERS):
             waiting += _inside(each)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import random
 import types
 from collections.abc import Callable
@@ -390,3 +391,13 @@ def test_copies_of_arrays_from_around_are_assigned_to() -> None:
         return gradir.grad(f)(x[1]) + np.sum(x)
 
     assert gradir.grad(inner)(X).tolist() == [2.0, 1.0, 1.0]
+
+
+def test_pythons_roundings() -> None:
+    def f(x: Any) -> Any:
+        return x * math.floor(x) + x * math.ceil(x) * math.trunc(x) + round(x) * x + round(x, 1) * x
+
+    assert gradir.grad(f)(2.46) == pytest.approx(2 + 3 * 2 + 2 + 2.5)
+    assert gradir.jit(lambda x: round(x, 1) + round(x))(2.46) == pytest.approx(4.5)
+    with pytest.raises(TraceError, match=r"math.floor: a traced array has no value yet"):
+        gradir.jit(lambda x: x * math.floor(x))(2.5)

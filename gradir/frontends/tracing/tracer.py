@@ -8,6 +8,7 @@ but no values: a read of values is refused, except of those that a derivative of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from math import prod
 from operator import index
@@ -390,6 +391,9 @@ class Tracer:
     __bool__ = _read("bool", _CHOICE, bool)
     __int__ = _read("int", _VALUE, int)
     __index__ = _read("index", _INDEX, index)
+    __trunc__ = _read("math.trunc", _VALUE, int)
+    __floor__ = _read("math.floor", _VALUE, math.floor)
+    __ceil__ = _read("math.ceil", _VALUE, math.ceil)
     __float__ = _read("float", _NUMBER, float, is_still=True)
     __complex__ = _read("complex", _VALUE, complex, is_still=True)
     __array__ = _read("numpy.asarray", _ARRAY, np.array, is_still=True)
@@ -399,6 +403,11 @@ class Tracer:
     sort, partition = _unchanged("sort"), _unchanged("partition")
     put, resize = _unchanged("put"), _unchanged("resize")
     view = _refused("view", "its bytes are not at hand; convert with .astype")
+
+    @public
+    def __round__(self, digits: int | None = None) -> Any:
+        """gradir.numpy.round of this array."""
+        return registered("round")(self, digits or 0)
 
     @public
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:

@@ -265,6 +265,10 @@ def test_values_without_a_derivative() -> None:
             X
         ),
         lambda: gradir.jit(lambda x: x[x > 0])(X),
+        lambda: gradir.jit(lambda x: x if gnp.sum(gnp.ones(x.size)) > 2 else -x, shapes=("n",))(X),
+        lambda: gradir.jit(lambda x: x if gnp.arange(3.0)[0] < x.size * 0.5 else -x, shapes=("n",))(
+            X
+        ),
     ],
 )
 def test_no_values(call: Callable[[], Any]) -> None:

@@ -172,3 +172,13 @@ def test_names_of_types():
         assert getattr(gnp, name) == np.dtype(name)
         assert gnp.zeros(1, getattr(gnp, name)).dtype == gnp.iinfo(name).dtype == np.dtype(name)
     assert gnp.issubdtype(np.uint16, gnp.unsignedinteger)
+
+
+def test_remainders_of_the_smallest_integers_by_floats() -> None:
+    for x, y in (
+        (np.array([-128], np.int8), np.array([1000.0], np.float32)),
+        (np.array([-(2**31)], np.int32), np.array([1e10])),
+        (np.array([True]), np.array([0.3], np.float32)),
+    ):
+        for found in (gnp.fmod(x, y), gradir.jit(gnp.fmod)(x, y)):
+            assert found.dtype == np.fmod(x, y).dtype and found == np.fmod(x, y)

@@ -169,3 +169,19 @@ def test_refusals():
     assert fails(lambda x: stats.norm.logpdf(x, sigma=2), x) == message
     with pytest.raises(AttributeError, match="has no hyp2f1: it is an integral"):
         _ = sp.hyp2f1
+
+
+def test_binomial_coefficients_of_real_numbers() -> None:
+    n = np.array([-0.5, -0.5, 1.0, 2.5, -2.5, 5.0, 0.0, 3.0])
+    k = np.array([2.0, 0.0, 3.0, 3.0, 5.5, 2.0, 0.0, -1.0])
+    wanted = [0.375, 1.0, 0.0, 0.3125, 0.0, 10.0, 1.0, 0.0]
+    np.testing.assert_allclose(sp.binom(n, k), wanted, 1e-13, 1e-13)
+
+    def central(x: float, y: float, step: float) -> tuple[Any, Any]:
+        by_n = sp.binom(x + step, y) - sp.binom(x - step, y)
+        by_k = sp.binom(x, y + step) - sp.binom(x, y - step)
+        return by_n / (2 * step), by_k / (2 * step)
+
+    for x, y in zip(n[:-1], k[:-1], strict=True):
+        slopes: Any = gradir.grad(sp.binom, argnums=(0, 1))(x, y)
+        np.testing.assert_allclose(slopes, central(x, y, 1e-5), 1e-6, 1e-6)

@@ -342,22 +342,39 @@ def test_numpys_own_objects_under_gradirs_names(tmp_path: Any) -> None:
     assert seen == [True] and isinstance(gnp.ndarray(2), np.ndarray)
 
 
-@pytest.mark.parametrize("kind", ["global", "generator", "state", "python", "attribute", "callee"])
+class Holder:
+    shared = np.random.default_rng(4)
+    __slots__ = ("own",)
+
+    def __init__(self) -> None:
+        self.own = np.random.default_rng(5)
+
+
+GENERATOR, LEGACY, HOLDER = np.random.default_rng(0), np.random.RandomState(0), Holder()
+DEEPER = types.SimpleNamespace(deeper=[np.random.default_rng(1)])
+TABLE, PYTHONS = {"rng": np.random.default_rng(2)}, random.Random(0)
+DRAWS: dict[str, Callable[[], Any]] = {
+    "global": lambda: np.random.rand(),
+    "generator": lambda: (GENERATOR.normal(size=3) * np.sin(np.ones(3))).sum(),
+    "state": lambda: np.float64(LEGACY.randn()),
+    "python": lambda: np.float64(random.random()),
+    "attribute": lambda: DEEPER.deeper[0].normal(),
+    "callee": functools.partial(lambda rng: np.sum(rng.normal(size=2)), GENERATOR),
+    "table": lambda: np.abs(TABLE["rng"].normal()),
+    "class": lambda: np.abs(HOLDER.shared.normal()),
+    "slot": lambda: np.abs(HOLDER.own.normal()),
+    "of Python": lambda: PYTHONS.random(),
+    "made": lambda: np.random.default_rng().normal(),
+    "the system's": lambda: random.SystemRandom().random(),
+}
+
+
+@pytest.mark.parametrize("kind", DRAWS)
 def test_random_numbers_of_numpy_are_drawn_in_each_call(kind: str) -> None:
-    generator, state, legacy = np.random.default_rng(0), np.random.RandomState(0), np.random
-    holder = types.SimpleNamespace(deeper=[np.random.default_rng(1)])
-    draws: dict[str, Callable[[], float]] = {
-        "global": lambda: legacy.rand(),
-        "generator": lambda: generator.normal(),
-        "state": lambda: state.randn(),
-        "python": random.random,
-        "attribute": lambda: holder.deeper[0].normal(),
-        "callee": functools.partial(lambda rng: rng.normal(), generator),
-    }
-    draw = draws[kind]
-    slope = gradir.grad(gradir.checkpoint(lambda x: x * draw()))
+    draw = DRAWS[kind]
+    slope = gradir.grad(gradir.checkpoint(lambda x: np.sum(x * draw())))
     assert len({float(slope(1.0)) for _ in range(3)}) == 3
-    both = gradir.value_and_grad(lambda x: x * draw() if x > 0 else x)
+    both = gradir.value_and_grad(lambda x: np.sin(x) * draw() if x > 0 else x)
     assert len({float(both(1.0)[1]) for _ in range(3)}) == 3
     fixed = gradir.jit(slope)
     assert len({float(fixed(1.0)) for _ in range(3)}) == 1
@@ -405,3 +422,12 @@ def test_pythons_roundings() -> None:
     assert gradir.jit(lambda x: round(x, 1) + round(x))(2.46) == pytest.approx(4.5)
     with pytest.raises(TraceError, match=r"math.floor: a traced array has no value yet"):
         gradir.jit(lambda x: x * math.floor(x))(2.5)
+
+
+def test_integers_of_any_size_as_arguments() -> None:
+    slope = gradir.grad(lambda x, n: x**2 if n > 2 else x)
+    with pytest.raises(gradir.GradirError):
+        slope(1.5, 2**70)
+    assert slope(1.5, 3) == 3.0
+    with pytest.raises(gradir.GradirError):
+        slope(1.5, 2**70)

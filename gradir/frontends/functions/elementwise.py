@@ -87,9 +87,7 @@ def fmod(x1: Any, x2: Any) -> Tracer:
         rest: Any = op.remainder(x1, x2)
         is_of_x2 = op.logical_and(op.not_equal(rest, 0), op.less(rest, 0) ^ op.less(x1, 0))
         return where(is_of_x2, rest - x2, rest)
-    x: Any = lifted(x1)
-    if is_bool(element(x)):
-        x = converted(x, kind)
+    x: Any = converted(operand(x1), kind)
     size = op.abs(x2)
     return where(op.less(x, 0), -op.remainder(-x, size), op.remainder(x, size))
 

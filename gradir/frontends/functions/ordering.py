@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects.builtin import f64, i64
 
+from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions.arguments import axis_of, floating, known, number, one_of
 from gradir.frontends.functions.array_ops import op
@@ -94,6 +95,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Trac
         raise refusal(f"searchsorted: a must be a vector, got {xs!r}")
     xs = xs if sorter is None else xs[lifted(sorter)]
     xs, value = converted(xs, kind), converted(lifted(v), kind)
+    if is_extent(xs.shape[0]):
+        raise refusal(
+            f"searchsorted: the extent of a must be known while tracing, got {xs.shape[0]}; fix "
+            "it, or search with gradir.while_loop"
+        )
     place = broadcast_to(lifted(0), value.shape)
     step = 1 << xs.shape[0].bit_length() >> 1
     while xs.shape[0] and step:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from math import factorial, inf, log, nan, pi
 from typing import Any
 
+import numpy as np
+
 from gradir.dialects.array.gamma import BERNOULLI, LAST_ORDER, PolygammaOp
 from gradir.frontends.functions.arguments import floating, number
 from gradir.frontends.functions.array_ops import op
@@ -114,13 +116,21 @@ def beta(a: Any, b: Any) -> Tracer:
 
 
 def binom(n: Any, k: Any) -> Tracer:
-    """gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1)); 0 for integers k beyond n >= 0."""
+    """gamma(n + 1) / (gamma(k + 1) gamma(n - k + 1)); 0 for negative integers k.
+
+    For n - k < 0 by the reflection of the last gamma (DLMF 5.5.3), which is smooth at its poles.
+    """
     x, y = floats(n, k)
-    is_out = op.logical_or(op.less(y, 0), op.logical_and(op.greater(y, x), op.greater(x, -1)))
-    is_zero = op.logical_and(op.equal(op.floor(y), y), is_out)
-    top, low = where(is_zero, 1.0, x), where(is_zero, 1.0, y)
-    made = 1 / ((top + 1) * beta(top - low + 1, low + 1))
-    return where(is_zero, 0.0, made)
+    is_zero = op.logical_and(op.equal(op.floor(y), y), op.less(y, 0))
+    is_below = op.less(x, y)
+    is_above = op.logical_not(op.logical_or(is_zero, is_below))
+    top, low = where(is_above, x, 1.0), where(is_above, y, 1.0)
+    above = 1 / ((top + 1) * beta(top - low + 1, low + 1))
+    top, low = where(is_below, x, 0.0), where(is_below, y, 1.0)
+    nearest: Any = op.round(top - low)
+    sign = 2 * op.remainder(nearest, 2) - 1
+    below = sign * op.sin(np.pi * (top - low - nearest)) / np.pi * beta(top + 1, low - top)
+    return where(is_zero, 0.0, where(is_below, below, above))
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Tracer:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import pickle
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import partial
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 MOST_OBJECTS = 1000
@@ -21,12 +22,22 @@ class Draws:
     """The states of the generators that a function reaches, as they are now."""
 
     def __init__(self, function: object):
-        self._generators = list(_generators(function))
+        self._generators: list[Any] = []
+        # with a seed of its own each time
+        self._makes_one = False
+        kinds = _kinds()
+        for each in _reached(function):
+            if isinstance(each, CodeType):
+                self._makes_one = self._makes_one or not _MAKERS.isdisjoint(each.co_names)
+            elif type(each).__name__ == "SystemRandom":
+                self._makes_one = True  # which has no state
+            elif isinstance(each, kinds):
+                self._generators.append(each)
         self._states = self._read()
 
     def were_made(self) -> bool:
         """Whether one of the generators has another state."""
-        return self._states != self._read()
+        return self._makes_one or self._states != self._read()
 
     def _read(self) -> list[object]:
         # a module that is not loaded has drawn nothing, and takes milliseconds to load
@@ -35,25 +46,36 @@ class Draws:
         return [*known, *map(_state, self._generators)]
 
 
-def _state(generator: Any) -> bytes:
-    bits = getattr(generator, "bit_generator", None)
-    return pickle.dumps(generator.get_state() if bits is None else bits.state)
+def _kinds() -> tuple[type, ...]:
+    """The classes of generators, as far as they are loaded."""
+    python, numpy = sys.modules.get("random"), sys.modules.get("numpy.random")
+    of_numpy = () if numpy is None else (numpy.Generator, numpy.RandomState)
+    return of_numpy if python is None else (*of_numpy, python.Random)
 
 
-def _generators(function: object) -> Iterator[object]:
-    """The generators of NumPy that a function reads by its names, and those that it calls."""
-    numpy = sys.modules.get("numpy.random")
-    if numpy is None:
-        return
-    waiting, seen = [function], set[int]()
+_MAKERS = frozenset("default_rng RandomState Random SystemRandom urandom PCG64 Philox".split())
+"""Names of functions that make generators, or draw without one."""
+
+
+def _state(generator: Any) -> object:
+    """The state of a generator of Python, of NumPy, or of NumPy's older kind."""
+    if hasattr(generator, "bit_generator"):
+        return pickle.dumps(generator.bit_generator.state)
+    if hasattr(generator, "getstate"):
+        return generator.getstate()
+    return pickle.dumps(generator.get_state())
+
+
+def _reached(function: object) -> Iterator[object]:
+    """What a function holds and reads by its names, and what that holds: the nearest first."""
+    waiting, seen = deque([function]), set[int]()
     while waiting and len(seen) < MOST_OBJECTS:
-        each = waiting.pop()
-        if id(each) in seen:
+        each = waiting.popleft()
+        if id(each) in seen or isinstance(each, ModuleType | str | bytes | int | float):
             continue
         seen.add(id(each))
-        if isinstance(each, numpy.Generator | numpy.RandomState):
-            yield each
-        elif each is function or not str(getattr(each, "__module__", "")).startswith(_OTHERS):
+        yield each
+        if each is function or not str(getattr(each, "__module__", "")).startswith(_OTHERS):
             waiting += _inside(each)
 
 
@@ -72,9 +94,12 @@ def _inside(value: object) -> Iterable[Any]:
         return _read_by(value)
     if hasattr(value, "__wrapped__"):
         return [held.__wrapped__]
-    if isinstance(value, list | tuple):
+    if isinstance(value, dict):
+        return cast(dict[Any, Any], value).values()
+    if isinstance(value, list | tuple | set):
         return cast(Iterable[Any], value)
-    return () if callable(value) else getattr(value, "__dict__", {}).values()
+    slots = [getattr(value, name, None) for name in getattr(value, "__slots__", ())]
+    return [*vars(type(value)).values(), *getattr(value, "__dict__", {}).values(), *slots]
 
 
 def _read_by(function: FunctionType) -> list[Any]:
@@ -90,6 +115,7 @@ def _read_by(function: FunctionType) -> list[Any]:
         code = codes.pop()
         names = (function.__globals__.get(name) for name in code.co_names)
         values += [value for value in names if value is not None]
+        values.append(code)
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     wrapped = getattr(function, "__wrapped__", None)
     return values if wrapped is None else [*values, wrapped]

@@ -99,13 +99,13 @@ class Path:
     def holds(self, leaves: Sequence[Any]) -> bool:
         """Whether arrays of the same types give the same answers."""
         values = dict(self._constants)
-        for argument, leaf in zip(self._block.args[: self._given], leaves, strict=True):
-            values[argument] = np.asarray(leaf, numpy_dtype(element_of(argument.type)))
         try:
+            for argument, leaf in zip(self._block.args[: self._given], leaves, strict=True):
+                values[argument] = np.asarray(leaf, numpy_dtype(element_of(argument.type)))
             for ops, value, answer in self.questions:
                 run_ops(ops, values, self._functions)
                 if values[value].tobytes() != answer:
                     return False
-        except (ExecutionError, LocatedError):
+        except (ExecutionError, LocatedError, OverflowError):
             return False  # a trace says what is wrong, and where
         return True

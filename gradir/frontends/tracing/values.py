@@ -164,7 +164,7 @@ def _needed(trace: Trace, ssa: SSAValue) -> list[Operation]:
             owner = item.owner
             if isinstance(item, BlockArgument):
                 values[item] = _argument(trace, item)
-            elif isinstance(owner, ExtentOp) or _is_open(item.type):
+            elif _is_open(item.type):
                 raise _Unknown  # a program for all sizes
             elif isinstance(owner, Operation) and owner not in seen:
                 _require_repeatable(trace, owner)
@@ -187,7 +187,7 @@ def _argument(trace: Trace, argument: BlockArgument) -> Array:
         return value
     try:
         value = np.asarray(source, numpy_dtype(element_of(argument.type)))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _Unknown from None
     if trace.outer is None:
         trace.known.was_read = True
@@ -252,6 +252,8 @@ def _require_repeatable(trace: Trace, op: Operation) -> None:
     for function in callees_first(trace.functions, [trace.functions[name] for name in calls]):
         inside += function.walk()
     for each in inside:
+        if isinstance(each, ExtentOp):
+            raise _Unknown  # a program for all sizes
         if isinstance(each, GroupOp) or (isinstance(each, HostCallOp) and each.pure is None):
             raise refusal(
                 f"{each.name}: a value is asked for that needs this op, which must run once, with "

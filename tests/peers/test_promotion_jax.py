@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax_ops import jax, jnp
 
 import gradir
 import gradir.numpy as gnp

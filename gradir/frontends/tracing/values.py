@@ -2,8 +2,9 @@
 
 Outside of other traces `gradir.grad(f)(x)` traces f for the array x. What Python code asks of a
 traced array there (`if x > 0`, `range(n)`, a mask) is computed from the arguments, by the
-interpreter, and the program then holds for these arguments alone. Rows of gradir.vmap, and what
-loops carry, have no values; nor has anything while gradir.jit or gradir.trace runs.
+interpreter, and the program then holds for arguments that give the same answers (`paths`). Rows of
+gradir.vmap, and what loops carry, have no values; nor has what depends on an argument while
+gradir.jit or gradir.trace runs.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Known:
     """What a trace knows of its arguments: an array or a value of an outer trace for each of them.
 
     `moving` are the arguments by which the function is differentiated. `path` is that of the
-    whole program, which holds for these values alone where one of them `was_read`.
+    whole program, which holds for arguments on it alone where one of them `was_read`.
     """
 
     def __init__(self, given: Sequence[Any], moving: Collection[int], path: Path | None = None):

@@ -16,7 +16,7 @@ from op_calls import TRACED
 
 import gradir
 import gradir.numpy as gnp
-from gradir.frontends.functions import absent, linalg, segments
+from gradir.frontends.functions import absent, in_place, linalg, segments
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
 
@@ -112,7 +112,7 @@ def test_derivatives(start: int) -> None:
 def test_every_name_has_a_case():
     made = {c.op.partition(".")[2] for c in TRACED}
     there = {n for n in gnp.__all__ if inspect.isfunction(getattr(gnp, n))}
-    own = {f.__name__ for f in segments.FUNCTIONS} | {"put_along_axis", "fill_diagonal", "norm"}
+    own = {f.__name__ for f in segments.FUNCTIONS} | set(in_place.OUTSIDE) | {"norm"}
     known = {name for name, _ in ALL} | made | own | set(absent.SHAPES)
     assert there - known - {"constant", "boolean_mask"} == set()
     assert {f"linalg.{n}" for n in linalg.__all__} - {name for name, _ in ALL} == set()
@@ -124,8 +124,10 @@ EDGES = {
     "segments": (lambda x: gnp.segment_min(x, np.array([0, 1, 0]), 3), np.arange(3.0),
                  [0, 1, np.inf]),
     "products": (lambda x: gnp.segment_prod(x, np.array([0, 2, 0])), np.arange(3.0), [0, 1, 1]),
-    "put": (lambda x: gnp.put_along_axis(x, np.array([-1]), 5.0, 0), np.zeros(2), [0, 5]),
-    "a diagonal": (lambda x: gnp.fill_diagonal(x, 2.0), np.zeros((2, 2)), [[2, 0], [0, 2]]),
+    "put": (lambda x: gnp.put_along_axis(x, np.array([-1]), 5.0, 0, inplace=False), np.zeros(2),
+            [0, 5]),
+    "a diagonal": (lambda x: gnp.fill_diagonal(x, 2.0, inplace=False), np.zeros((2, 2)),
+                   [[2, 0], [0, 2]]),
     "nested lists": (lambda x: gnp.array([[x[0], 1], [2, x[1]]]), np.ones(2), [[1, 1], [2, 1]]),
     "a norm at 0": (lambda x: gradir.grad(np.linalg.norm)(x), np.zeros((2, 2)), np.zeros((2, 2))),
 }  # fmt: skip

@@ -230,9 +230,9 @@ MOVES = "this array depends on what is differentiated, and values outside of the
     "f",
     [
         lambda x: float(x[0]) * x[0],
-        lambda x: x[0].item() * x[1],
         lambda x: np.zeros(2).__setitem__(0, x[0]),
-        lambda x: np.sum(np.array(x.tolist())),
+        lambda x: math.sqrt(x[0]) * x[1],
+        lambda x: np.sum(np.array(x.tolist(), float)),
         lambda x: x[0] * np.linalg.eigvals(gnp.diag(x))[0],
         lambda x: np.sum(np.unique(x)),
         lambda x: gradir.grad(lambda y: y * float(x[0]))(x[0]),
@@ -240,7 +240,9 @@ MOVES = "this array depends on what is differentiated, and values outside of the
     ],
 )
 def test_values_with_a_derivative_stay_in_the_program(f: Callable[..., Any]) -> None:
-    with pytest.raises(GradirError, match=f"{MOVES}|numpy.linalg.eigvals: not there|array.unique"):
+    with pytest.raises(
+        GradirError, match=f"{MOVES}|cannot hold|linalg.eigvals: not th|array.unique"
+    ):
         gradir.grad(f)(X)
 
 

@@ -57,15 +57,29 @@ def _seen(random: np.random.Generator, x: Any) -> Any:
 
 
 def _changed(random: np.random.Generator, x: Any, other: Any) -> None:
-    kind = random.integers(4)
-    if kind == 0:
-        x += np.sum(other) / 8
-    elif kind == 1:
-        x *= 0.5
-    elif kind == 2:
-        x[x > 1] = 0.75
-    else:
-        np.subtract(x, 0.25, out=x)
+    values = [np.cos(np.sum(other)), np.sin(other.ravel()[-1])]
+    some = random.integers(0, x.size, 3)
+    changes: list[Callable[[], Any]] = [
+        lambda: x.__iadd__(np.sum(other) / 8),
+        lambda: x.__imul__(0.5),
+        lambda: x.__setitem__(x > 1, 0.75),
+        lambda: np.subtract(x, 0.25, out=x),
+        lambda: np.put(x, some, np.array(values)),
+        lambda: np.place(x, x > 0.5, np.stack(values)),
+        lambda: np.putmask(x, x < 0.5, np.stack(values)),
+        lambda: np.sqrt(x, where=x > 0.25, out=x),
+        lambda: np.divide(values[0], x, where=abs(x) > 0.25, out=x),
+        lambda: x.flat.__setitem__(slice(None, None, 2), values[1]),
+        lambda: x.sort(axis=-1),
+        lambda: np.fill_diagonal(x, np.stack(values)),
+        lambda: np.put_along_axis(x, np.argsort(x, 0)[:1], values[0], 0),
+    ]
+    rank = np.ndim(x)
+    least = {10: 1, 11: 2, 12: 1}
+    kind = int(random.integers(len(changes)))
+    if rank < least.get(kind, 0) or (kind == 11 and len({*x.shape}) > 1 and rank > 2):
+        kind = 1
+    changes[kind]()
 
 
 def _key(random: np.random.Generator, shape: tuple[int, ...]) -> Key:

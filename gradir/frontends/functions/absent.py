@@ -20,7 +20,6 @@ _DEPENDS = (
 )
 _SHAPES = {
     _DEPENDS: " ".join(VALUED),
-    "arrays do not change; make another with x.at[key].set(values)": "place put putmask",
     "the result is complex; there are no complex numbers": "roots sort_complex emath fft",
     "the bits of floats are not at hand; scale by finfo(x.dtype).eps": "spacing frexp",
     "bits are not packed; count them with bitwise_count": "packbits unpackbits",
@@ -86,7 +85,9 @@ DIFFERS = _listed({
     "the order of equal elements is kept, whatever `kind` says": "sort argsort",
     "leading zeros stay": "polymul polydiv",
     "`full` has residuals whatever the rank": "polyfit",
-    "the changed array is returned; the argument stays": "put_along_axis fill_diagonal",
+    "`inplace=False` returns the changed array, and the argument stays": (
+        "fill_diagonal place put put_along_axis putmask"
+    ),
     "-1 where all elements are nan, in place of an error": "nanargmax nanargmin",
     "`length` must be given for a traced array": "bincount",
     "a function gets all of x, with chosen elements in place of the others": "piecewise",

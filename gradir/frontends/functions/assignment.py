@@ -13,13 +13,11 @@ from xdsl.ir import Attribute
 
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions.promotion import common_shape, converted, spread
-from gradir.frontends.functions.sugar import (
-    where,
-)
+from gradir.frontends.functions.sugar import where
 from gradir.frontends.functions.updates import Place
 from gradir.frontends.functions.views import reshape
-from gradir.frontends.tracing.memory import store
-from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.tracing.memory import root_of, store
+from gradir.frontends.tracing.source_locations import is_assigned_by_code, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
 from gradir.frontends.tracing.tracing import element, is_number, lifted
@@ -31,6 +29,7 @@ def assign(target: Tracer, key: Any, value: Any) -> None:
     _require_array(target)
     if _is_written(target, key, value):
         return
+    _require_kept(target, value)
     given = _cast(value, element(target))
     mask = _mask(key)
     if mask is not None:
@@ -44,6 +43,19 @@ def _require_array(target: Tracer) -> None:
         raise refusal(
             "assignment: a traced array of rank 0 is a number, as NumPy's results of rank 0, and "
             "does not change; write y = value, or make an array with y = gradir.numpy.array(y)"
+        )
+
+
+def _require_kept(target: Tracer, value: Any) -> None:
+    """TraceError where code outside of Python exchanges rows, which it takes for copies.
+
+    numpy.random's shuffle does so to what is no array of NumPy's, and would lose rows.
+    """
+    is_own = isinstance(value, Tracer) and value.view_of is not None
+    if is_own and root_of(value) is root_of(target) and is_assigned_by_code():
+        raise refusal(
+            "assignment: rows of this array are exchanged by code that is not written in Python, "
+            "as numpy.random's shuffle; choose them in another order, x[rng.permutation(len(x))]"
         )
 
 
@@ -135,16 +147,3 @@ def into(what: str, target: Any, made: Tracer, is_spread: bool) -> Tracer:
         )
     store(target, converted(made, element(target)))
     return target
-
-
-def copy_to(dst: Any, src: Any, where: Any = None) -> None:
-    """numpy.copyto: src into dst, where a mask holds."""
-    value = lifted(src, element(dst) if isinstance(dst, Tracer) and is_number(src) else None)
-    if where is not None and where is not True:
-        value = FUNCTIONS["where"](where, value, dst)
-    into("numpy.copyto", dst, value, is_spread=True)
-
-
-def fill(x: Tracer, value: Any) -> None:
-    """Give every element of x a value."""
-    assign(x, ..., value)

@@ -23,6 +23,7 @@ from gradir.frontends.functions import (
     descriptions,
     differences,
     elementwise,
+    in_place,
     index_tricks,
     indexing,
     linalg,
@@ -85,6 +86,7 @@ _LATER = (
         affine,
         standard,
         neighbors,
+        in_place,
     ),
 )
 
@@ -134,17 +136,27 @@ def register(functions: Mapping[str, Callable[..., Any]]) -> None:
 __all__ = [*_CONSTANTS, *_DTYPES]  # pyright: ignore[reportUnsupportedDunderAll]
 _FUNCTIONS.update({alias: _FUNCTIONS[name] for alias, name in _ALIASES.items()})
 _FUNCTIONS.update({f.__name__: f for f in absent.FUNCTIONS})
-register({name: eager(f, outside=standard.OUTSIDE.get(name)) for name, f in _FUNCTIONS.items()})
+_OUTSIDE = {**standard.OUTSIDE, **in_place.OUTSIDE}
+register({name: eager(f, outside=_OUTSIDE.get(name)) for name, f in _FUNCTIONS.items()})
 TRACED.update(sparse.FUNCTIONS)
 FUNCTIONS.update(get=indexing.get, at=updates.At, namespace=sys.modules[__name__])
 FUNCTIONS.update(
     assign=assignment.assign,
     updated=assignment.updated,
-    fill=assignment.fill,
-    copyto=assignment.copy_to,
+    fill=in_place.fill,
+    copyto=in_place.copyto,
+    sorted=in_place.sort,
+    partitioned=in_place.partition_in_place,
+    item=in_place.item,
+    tolist=in_place.tolist,
+    flat=in_place.Flat,
     flatten=views.flatten,
 )
-FUNCTIONS.update(of_ufunc=numpy_protocol.of_ufunc, of_function=numpy_protocol.of_function)
+FUNCTIONS.update(
+    of_ufunc=numpy_protocol.of_ufunc,
+    of_function=numpy_protocol.of_function,
+    written=numpy_protocol.written,
+)
 globals().update(_DTYPES)
 
 if TYPE_CHECKING:

@@ -12,19 +12,26 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, cast
 
+import numpy as np
+
+from gradir.dialects.base.shapes import is_float
 from gradir.frontends.functions import absent, linalg
-from gradir.frontends.functions.arguments import unknown_argument
+from gradir.frontends.functions.arguments import axes_of, known, unknown_argument
 from gradir.frontends.functions.assignment import into
-from gradir.frontends.functions.views import reshape
+from gradir.frontends.functions.selection import take
+from gradir.frontends.functions.shapes import concatenate, stack
+from gradir.frontends.functions.sugar import where
+from gradir.frontends.functions.views import moveaxis, reshape
 from gradir.frontends.tracing.memory import as_kin
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
-from gradir.frontends.tracing.tracing import lifted
+from gradir.frontends.tracing.tracing import element, holds_tracers, is_number, lifted
 
+_FOLDS = ("reduce", "accumulate", "reduceat")
 # The functions of a ufunc's methods `reduce` and `accumulate`.
 _REDUCE = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
-    "logical_or": "any",
+    "logical_or": "any", "logaddexp": "logsumexp",
 }  # fmt: skip
 _ACCUMULATE = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
 
@@ -33,16 +40,16 @@ def of_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Mapping[st
     """What a ufunc, or a method of it, gives of traced arrays."""
     name = f"numpy.{ufunc.__name__}"
     out, options = _out(options)
+    if method == "__call__" and options.get("where", True) is not True:
+        return _masked(name, ufunc, inputs, options, out)
     if out is not None:
         made = of_ufunc(ufunc, method, inputs, options)
         is_spread = method == "__call__" and ufunc.signature is None
         return into(f"{name}: out", out, made, is_spread)
     if method == "at" and ufunc.__name__ in ("add", "subtract"):
         return _scattered(f"{name}.at", ufunc.__name__, *inputs)
-    names = {"reduce": _REDUCE, "accumulate": _ACCUMULATE}.get(method)
-    if names is not None and ufunc.__name__ in names:
-        given = {"axis": 0, **options}
-        return _called(f"{name}.{method}", _function(names[ufunc.__name__]), inputs, given)
+    if method in _FOLDS:
+        return _folded(name, ufunc, method, inputs, options)
     if method == "outer" and not options:
         first, second = (lifted(x) for x in inputs)
         inputs = [reshape(first, (*first.shape, *[1] * second.ndim)), second]
@@ -52,6 +59,90 @@ def of_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], options: Mapping[st
         return _of_values(name, ufunc, inputs, options)
     given = {k: v for k, v in options.items() if v is not None}
     return _called(name, _function(ufunc.__name__), inputs, given)
+
+
+# A number at which a function and its slope are finite, for elements that `where` leaves out.
+_INSIDE = {"arccosh": 2.0, "acosh": 2.0}
+
+
+def _masked(
+    name: str, ufunc: Any, inputs: Sequence[Any], options: Mapping[str, Any], out: Any
+) -> Any:
+    """A ufunc where `where` holds; the other elements are those of `out`, and get no slope."""
+    if out is None:
+        raise refusal(
+            f"{name}: where leaves the other elements without values; give out=, an array with "
+            "theirs, or choose with numpy.where(condition, x, y)"
+        )
+    rest = dict(options)
+    mask = lifted(rest.pop("where"))
+    inside = _INSIDE.get(ufunc.__name__, 0.5)
+    arrays = [x if is_number(x) else lifted(x) for x in inputs]
+    safe = [
+        x if is_number(x) else where(mask, x, inside if is_float(element(x)) else 1) for x in arrays
+    ]
+    made = of_ufunc(ufunc, "__call__", safe, rest)
+    return into(f"{name}: out", out, where(mask, made, out), is_spread=True)
+
+
+def written(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """A function of gradir.numpy with `out`: its result goes into that array."""
+    name = function.__name__
+    out, rest = _out(kwargs)
+    ufunc = getattr(np, name, None)
+    if isinstance(out, Tracer) or holds_tracers([*args, *rest.values()]):
+        if isinstance(ufunc, np.ufunc):
+            return of_ufunc(ufunc, "__call__", args, {**rest, "out": out})
+        return into(f"{name}: out", out, function(*args, **rest), is_spread=False)
+    if not isinstance(out, np.ndarray):
+        raise refusal(f"{name}: out must be an array, got {type(out).__name__}")
+    mask = rest.pop("where", True) if isinstance(ufunc, np.ufunc) else True
+    np.copyto(cast(Any, out), function(*args, **rest), where=mask)
+    return cast(Any, out)
+
+
+def _folded(
+    name: str, ufunc: Any, method: str, inputs: Sequence[Any], options: Mapping[str, Any]
+) -> Any:
+    """ufunc.reduce, accumulate, or reduceat: along the first axis unless options say another."""
+    short, what = ufunc.__name__, f"{name}.{method}"
+    given = {"axis": 0, **options}
+    if method == "reduceat":
+        return _of_parts(what, ufunc, *inputs, **given)
+    found = (_REDUCE if method == "reduce" else _ACCUMULATE).get(short)
+    if found is not None:
+        return _called(what, _function(found), inputs, given)
+    if short not in _ASSOCIATIVE or set(given) != {"axis"} or not isinstance(given["axis"], int):
+        raise refusal(f"{what}: not there for traced arrays; call {name}")
+    sums = _running(ufunc, moveaxis(lifted(inputs[0]), given["axis"], 0))
+    return sums[-1] if method == "reduce" else moveaxis(sums, 0, given["axis"])
+
+
+_ASSOCIATIVE = (
+    *("maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2", "hypot", "gcd", "lcm"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"),
+)
+"""Ufuncs whose results may be combined in any order."""
+
+
+def _running(ufunc: Any, x: Any) -> Any:
+    """The results of a ufunc for the first rows, for one row more each, in log2(n) steps."""
+    step = 1
+    while step < x.shape[0]:
+        x = concatenate([x[:step], of_ufunc(ufunc, "__call__", (x[:-step], x[step:]), {})])
+        step *= 2
+    return x
+
+
+def _of_parts(what: str, ufunc: Any, x: Any, indices: Any, axis: int = 0) -> Any:
+    """ufunc.reduceat: of the rows from each index up to the next, or of the one row."""
+    places = [int(i) for i in known(indices, f"{what}: indices")]
+    rows = moveaxis(lifted(x), axis, 0)
+    made: list[Any] = []
+    for start, stop in zip(places, [*places[1:], rows.shape[0]], strict=True):
+        part = rows[start:stop] if start < stop else rows[start : start + 1]
+        made.append(of_ufunc(ufunc, "reduce", (part,), {"axis": 0}))
+    return moveaxis(stack(made), 0, axis)
 
 
 def _out(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -74,7 +165,13 @@ def of_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     """What a function of NumPy gives of traced arrays."""
     short = function.__name__
     name = f"{function.__module__}.{short}"
-    found = {"numpy": FUNCTIONS, "numpy.linalg": linalg.BY_NAME}.get(function.__module__, {})
+    if short == "may_share_memory":
+        return True
+    found = {
+        "numpy": FUNCTIONS,
+        "numpy.linalg": linalg.BY_NAME,
+        "numpy.lib.stride_tricks": {"sliding_window_view": sliding_window_view},
+    }.get(function.__module__, {})
     if short not in found:
         return _of_values(name, function, args, kwargs)
     out, kwargs = _out(kwargs)
@@ -83,6 +180,26 @@ def of_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     made = _called(name, found[short], args, kwargs)
     if short == "einsum" and len(args) == 2:  # NumPy decides by strides whether it is a view
         return as_kin(lifted(args[1]), made)
+    return made
+
+
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """The windows of an array, whose axes come last: a copy, where NumPy has a read-only view."""
+    del subok
+    if writeable:
+        raise refusal("sliding_window_view: windows are copies; assign to the array itself")
+    made: Any = lifted(x)
+    sizes = [window_shape] if np.ndim(window_shape) == 0 else list(window_shape)
+    if axis is None and len(sizes) != made.ndim:
+        raise refusal(f"sliding_window_view: expected {made.ndim} sizes, got {sizes}")
+    axes = axes_of(made, range(made.ndim) if axis is None else axis)
+    for at, size in zip(axes, sizes, strict=True):
+        if not 0 <= size <= made.shape[at]:
+            raise refusal(f"sliding_window_view: a window of {size} does not fit into {x!r}")
+        places: Any = np.arange(made.shape[at] - size + 1)[:, None] + np.arange(size)
+        made = moveaxis(take(made, places, at), at + 1, -1)
     return made
 
 

@@ -123,10 +123,11 @@ def take(
     if axis is None:
         x, axis = reshape(x, -1), 0
     at = axis_of(x, axis)
-    return _take(x, _places(indices, x.shape[at], mode, "take"), at)
+    return _take(x, places_of(indices, x.shape[at], mode, "take"), at)
 
 
-def _places(indices: Any, extent: int, mode: str, name: str) -> Any:
+def places_of(indices: Any, extent: int, mode: str, name: str) -> Any:
+    """Indices brought into range as `mode` says."""
     one_of(mode, f"{name}: mode", MODES)
     if mode == "raise":
         return indices
@@ -142,7 +143,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Trace
     shape = common_shape("choose", [places, *arrays])
     kind = result_element(arrays)[0]
     rows = stack([broadcast_to(converted(c, kind), shape) for c in arrays])
-    at: Any = _places(broadcast_to(places, shape), len(arrays), mode, "choose")
+    at: Any = places_of(broadcast_to(places, shape), len(arrays), mode, "choose")
     return take_along_axis(rows, expand_dims(at, 0), 0)[0]
 
 
@@ -166,42 +167,6 @@ def _static(condition: Any, name: str) -> Any:
             )
         return value
     return known(condition, f"{name}: condition")
-
-
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Tracer:
-    """arr with the values at indices of its rank along `axis`: another array, as x.at[...].set."""
-    x: Any = lifted(arr)
-    if axis is None:
-        flat = put_along_axis(reshape(x, -1), indices, values, 0)
-        return reshape(flat, x.shape)
-    at = axis_of(x, axis)
-    places: Any = lifted(indices)
-    if places.ndim != x.ndim:
-        raise refusal(f"put_along_axis: indices of rank {x.ndim} expected, got {places!r}")
-    rest = [places.shape[d] if d == at else n for d, n in enumerate(x.shape)]
-    number: Any = broadcast_to(_where(places < 0, places + x.shape[at], places), rest)
-    stride = 1
-    flat = cast(Any, 0)
-    for d in reversed(range(x.ndim)):
-        along = cast(Any, np).arange(x.shape[d])
-        own = number if d == at else along.reshape([-1 if k == d else 1 for k in range(x.ndim)])
-        flat, stride = flat + own * stride, stride * x.shape[d]
-    updates = broadcast_to(converted(lifted(values), element(x)), rest)
-    lines = [reshape(each, -1) for each in (flat, updates)]
-    return reshape(op.index_update(reshape(x, -1), *lines, axis=0), x.shape)
-
-
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, inplace: bool = False) -> Tracer:
-    """a with val on its diagonal: another array."""
-    x = lifted(a)
-    mask = np.zeros(x.shape, bool)
-    np.fill_diagonal(mask, True, wrap)
-    value: Any = lifted(val)
-    places = np.flatnonzero(mask)
-    if value.ndim:
-        value = _take(reshape(value, -1), np.arange(len(places)) % value.size, 0)
-    part = broadcast_to(converted(value, element(x)), [len(places)])
-    return reshape(op.index_update(reshape(x, -1), places, part, axis=0), x.shape)
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Tracer:
@@ -269,11 +234,11 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     number: Any = 0
     pairs = list(zip(entries, extents, modes, strict=True))
     for places, n, how in pairs if order == "C" else pairs[::-1]:
-        number = number * n + _places(places, n, how, "ravel_multi_index")
+        number = number * n + places_of(places, n, how, "ravel_multi_index")
     return lifted(number)
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    where, select, piecewise, take, choose, compress, extract, put_along_axis, fill_diagonal,
+    where, select, piecewise, take, choose, compress, extract,
     delete, insert, unravel_index, ravel_multi_index,
 )  # fmt: skip

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import os
+import re
 from collections.abc import Callable
 from functools import partial
 from threading import local
 from typing import Any, cast
 
-import numpy as np
-
 from gradir.errors import TraceError
-from gradir.frontends.tracing.source_locations import place_of_user, refusal
+from gradir.frontends.tracing.source_locations import place_of_error, place_of_user, refusal
 
 
 def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -40,6 +38,8 @@ def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
         refused = _unknown.error
         if refused is not None and _is_at(error, refused):
             raise refused from None
+        if _OF_OBJECTS.search(str(error)) and not isinstance(error, TraceError):
+            raise refusal(f"{error}; {_HOLDS}", place=place_of_error(error)) from error
         raise
     except ValueError as error:
         # of NumPy, where an array of its own is assigned a traced number
@@ -48,7 +48,12 @@ def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
         raise
 
 
-_NUMPY = os.path.dirname(np.__file__)
+# What NumPy says of arrays of objects, for which most of its functions are not there.
+_OF_OBJECTS = re.compile(r"dtype\('O'\)|has no callable \w+ method|object arrays")
+_HOLDS = (
+    "what numpy.array makes of traced numbers is an array of objects; make it with "
+    "gradir.numpy.array or numpy.stack"
+)
 
 
 class _Unknown(local):
@@ -60,7 +65,7 @@ _unknown = _Unknown()
 
 def unknown_extent(message: str) -> TraceError:
     """The error for an extent that is not known, at the user's line."""
-    _unknown.error = refusal(message, place=place_of_user(_NUMPY))
+    _unknown.error = refusal(message, place=place_of_user())
     return _unknown.error
 
 

@@ -20,7 +20,7 @@ from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import AnyTensor
 from gradir.frontends.tracing.replays import Records, like, own, signature
 from gradir.frontends.tracing.source_locations import called_from, location, refusal
-from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracer import Tracer, registered
 from gradir.frontends.tracing.tracing import ENDED, Trace, Unwritten, running, tracing
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ def eager(
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        if kwargs and kwargs.get("out") is not None:
+            return called_from(frame, registered("written"), call, args, kwargs)
         if tracing() is not None:
             return called_from(frame, inner, *args, **kwargs)
         given = (*args, *kwargs.values()) if outside is not None else ()

@@ -9,7 +9,7 @@ doubt.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradir.frontends.tracing.source_locations import location, refusal
@@ -123,6 +123,17 @@ def as_kin(base: Tracer, made: Tracer) -> Tracer:
     around.kin.append(made.memory)
     made.memory.kin = around.kin
     return made
+
+
+def share_doubt(base: Tracer, numbers: Sequence[Tracer]) -> None:
+    """Numbers that NumPy would read from the base's memory: a write to it puts them in doubt."""
+    if is_argument(base):
+        return  # which nothing is written to
+    memory = Memory()
+    memory.kin = _memory(base).kin
+    memory.kin.append(memory)
+    for each in numbers:
+        each.memory = memory
 
 
 def store(target: Tracer, value: Tracer) -> None:

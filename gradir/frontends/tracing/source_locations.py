@@ -19,6 +19,7 @@ from threading import local
 from types import CodeType, FrameType
 from typing import Any, ParamSpec, TypeVar, cast
 
+import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 
 from gradir.diagnostics import Sources, diagnostic_of, render
@@ -31,7 +32,9 @@ ErrorT = TypeVar("ErrorT", bound=GradirError)
 
 # Code below this folder is not the user's.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-_NO_PLACE = UnknownLoc()
+NUMPY = os.path.dirname(np.__file__) + os.sep
+"""The folder of NumPy, whose functions may call what a user's code hands them."""
+_NO_PLACE: LocationAttr = UnknownLoc()
 
 
 class _Here(local):
@@ -82,6 +85,8 @@ def called_from(frame: FrameType, function: Callable[P, R], *args: P.args, **kwa
     code = frame.f_code
     if code.co_filename.startswith(_PACKAGE):
         return function(*args, **kwargs)
+    if code.co_filename.startswith(NUMPY) and (outside := _caller(frame)) is not None:
+        frame, code = outside, outside.f_code
     place, variable = _place(code.co_filename, code, frame.f_lasti)
     with at(place), gradir_errors(SOURCES, place):
         try:
@@ -95,14 +100,41 @@ def called_from(frame: FrameType, function: Callable[P, R], *args: P.args, **kwa
     return result
 
 
-def place_of_user(*systems: str) -> LocationAttr:
-    """The place in the innermost frame that is neither gradir's nor in the folders of `systems`."""
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, *systems)):
+def _caller(frame: FrameType | None, *systems: str) -> FrameType | None:
+    """The innermost frame from here on that is not gradir's, NumPy's or in other folders."""
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, NUMPY, *systems)):
         frame = frame.f_back
+    return frame
+
+
+def place_of_user(*systems: str) -> LocationAttr:
+    """The place in the innermost frame that is not gradir's, NumPy's or in folders of `systems`."""
+    frame = _caller(sys._getframe(1), *systems)  # pyright: ignore[reportPrivateUsage]
     if frame is None:
         return _NO_PLACE
     return _place(frame.f_code.co_filename, frame.f_code, frame.f_lasti)[0]
+
+
+def place_of_error(error: BaseException) -> LocationAttr:
+    """The place of a user's code where an exception comes from."""
+    trace, place = error.__traceback__, _NO_PLACE
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not code.co_filename.startswith((_PACKAGE, NUMPY)):
+            place = _place(code.co_filename, code, trace.tb_lasti)[0]
+        trace = trace.tb_next
+    return place
+
+
+def is_assigned_by_code() -> bool:
+    """Whether a user's code runs x[key] = value by a function that is not written in Python."""
+    frame = _caller(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+    if frame is None:
+        return True
+    code, offset = frame.f_code, frame.f_lasti
+    instruction = next((i for i in dis.get_instructions(code) if i.offset == offset), None)
+    is_statement = instruction is not None and instruction.opname.startswith("STORE_")
+    return not is_statement and "__setitem__" not in code.co_names
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from gradir.errors import ArgumentTypeError, gradir_errors
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.memory import Memory
 from gradir.frontends.tracing.nodes import kind_of
+from gradir.frontends.tracing.object_arrays import is_object_array
 from gradir.frontends.tracing.paths import Path
 from gradir.frontends.tracing.source_locations import (
     SOURCES,
@@ -90,6 +91,9 @@ def traced(
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
     leaves, tree = flatten((tuple(args), dict(kwargs or {})))
+    leaves = [
+        lifted(leaf) if is_object_array(leaf) and outer is not None else leaf for leaf in leaves
+    ]
     names = argument_names(function, tree)
     found = [_spec(leaf, name) for leaf, name in zip(leaves, names, strict=True)]
     trace = Trace([type_ for type_, _ in found], outer)

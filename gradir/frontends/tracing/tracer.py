@@ -9,7 +9,10 @@ but no values: a read of values is refused, except of those that a derivative of
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
@@ -22,9 +25,10 @@ from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.extents import Extent
 from gradir.dialects.base.shapes import AnyTensor, shape_of
 from gradir.frontends.tracing.memory import Memory, View, is_argument, refresh
-from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.object_arrays import ZEROS, array_of, method_of
+from gradir.frontends.tracing.source_locations import NUMPY, public, refusal
 from gradir.frontends.tracing.spec import type_text
-from gradir.frontends.tracing.values import still_value_of, text_of, value_of
+from gradir.frontends.tracing.values import fixed_value_of, still_value_of, text_of, value_of
 from gradir.runtime.row_slices import RowSlices
 
 if TYPE_CHECKING:
@@ -38,22 +42,17 @@ _CHOICE = (
     "or, not"
 )
 _INDEX = "take elements with gradir.numpy.take or x[i], without range()"
-_ZEROS = (
-    "an array to assign to is made by gradir.numpy.zeros, or by numpy.zeros_like(x) of a traced x"
-)
 _STILL = (
     "compute with the array itself (numpy.sin, not math.sin), or ask for the value of "
-    f"gradir.no_grad(x); {_ZEROS}"
+    f"gradir.no_grad(x); {ZEROS}"
 )
 _TEXT = "print it with gradir.debug.print"
-_ARRAY = (
-    "compute with gradir.numpy instead of numpy, draw with gradir.random instead of numpy.random; "
-    f"{_ZEROS}"
-)
-_UNCHANGED = "assign to its elements, or make another with x.at[key].set(values)"
 _VALUE = "return it from the traced function and ask for it outside"
-_NUMBER = f"{_VALUE}; {_ZEROS}"
+_NUMBER = f"{_VALUE}; {ZEROS}"
 
+
+# Where NumPy reduces arrays of objects in Python.
+_OF_OBJECTS = os.path.join(NUMPY, "_core", "_methods.py")
 
 DEVICE = "cpu"
 """The device of all arrays, NumPy's name of it."""
@@ -126,13 +125,15 @@ def _read(what: str, way_out: str, convert: Callable[..., Any], is_still: bool =
     return read
 
 
-def _unchanged(name: str) -> Any:
-    @public
-    def unchanged(self: Tracer, *args: object, **kwargs: object) -> NoReturn:
-        known = f"y = gradir.numpy.{name}(x) makes another; " if name in FUNCTIONS else ""
-        raise refusal(f"{name}: {known}{_UNCHANGED}")
+def _in_python(name: str, convert: Callable[..., Any]) -> Any:
+    """A method whose result is Python's numbers, and traced ones where they have no values."""
 
-    return unchanged
+    @public
+    def method(self: Tracer, *args: Any) -> Any:
+        value = fixed_value_of(self)
+        return registered(name)(self, *args) if value is None else convert(value, *args)
+
+    return method
 
 
 def _one_tuple(given: tuple[Any, ...]) -> Any:
@@ -144,7 +145,7 @@ def _is_operand(value: object) -> bool:
     if isinstance(value, RowSlices):
         return False
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    return isinstance(value, Tracer | bool | int | float | Extent) or is_array
+    return isinstance(value, Tracer | bool | int | float | Extent | list | tuple) or is_array
 
 
 class Tracer:
@@ -210,9 +211,29 @@ class Tracer:
         """The extents of the axes."""
         return shape_of(self.type)
 
+    @shape.setter
+    @public
+    def shape(self, shape: Any) -> None:
+        raise refusal("shape: it does not change; y = x.reshape(shape) is the array in another one")
+
+    @property
+    def flat(self) -> Any:
+        """The elements in row-major order: to loop over, and to read and assign by number."""
+        return registered("flat")(self)
+
+    @flat.setter
+    @public
+    def flat(self, values: Any) -> None:
+        registered("flat")(self)[...] = values
+
     @property
     def dtype(self) -> Any:
-        """The NumPy dtype of the elements."""
+        """The NumPy dtype of the elements.
+
+        NumPy's mean, var and std of objects see none: they would make numbers of its type.
+        """
+        if sys._getframe(1).f_code.co_filename == _OF_OBJECTS:  # pyright: ignore[reportPrivateUsage]
+            raise AttributeError("dtype")
         return numpy_dtype(self.type.element_type)
 
     @property
@@ -396,13 +417,23 @@ class Tracer:
     __ceil__ = _read("math.ceil", _VALUE, math.ceil)
     __float__ = _read("float", _NUMBER, float, is_still=True)
     __complex__ = _read("complex", _VALUE, complex, is_still=True)
-    __array__ = _read("numpy.asarray", _ARRAY, np.array, is_still=True)
-    item = _read("item", _VALUE, np.ndarray.item, is_still=True)
-    tolist = _read("tolist", _VALUE, np.ndarray.tolist, is_still=True)
+    item, tolist = _in_python("item", np.ndarray.item), _in_python("tolist", np.ndarray.tolist)
     tobytes = _read("tobytes", _VALUE, np.ndarray.tobytes, is_still=True)
-    sort, partition = _unchanged("sort"), _unchanged("partition")
-    put, resize = _unchanged("put"), _unchanged("resize")
+    sort, partition, put = _method("sorted"), _method("partitioned"), _method("put")
+    resize = _refused("resize", "y = gradir.numpy.resize(x, shape) makes another")
     view = _refused("view", "its bytes are not at hand; convert with .astype")
+
+    @public
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """The numbers as NumPy's array, or the traced numbers in one of dtype object."""
+        return array_of(self, dtype, copy)
+
+    def __getattr__(self, name: str) -> Any:
+        """NumPy's elementwise functions as methods of numbers, for its arrays of objects."""
+        method = None if self.ndim else method_of(name, registered)
+        if method is None:
+            raise AttributeError(f"a traced array has no attribute {name!r}", name=name, obj=self)
+        return partial(method, self)
 
     @public
     def __round__(self, digits: int | None = None) -> Any:

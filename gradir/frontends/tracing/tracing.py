@@ -38,6 +38,7 @@ from gradir.dialects.grad.extent import ExtentOp
 from gradir.frontends.tracing.callbacks import unknown_extent
 from gradir.frontends.tracing.default_types import default_element
 from gradir.frontends.tracing.nodes import kind_of
+from gradir.frontends.tracing.object_arrays import is_object_array, require_numbers
 from gradir.frontends.tracing.source_locations import location, refusal
 from gradir.frontends.tracing.spec import element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer, registered
@@ -342,6 +343,11 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
     if isinstance(value, Extent):
         trace = current(ExtentOp.name)
         return Tracer(trace, trace.emit(ExtentOp(value, tensor([], i64))).result, weak=True)
+    if is_object_array(value):
+        nested = cast(np.ndarray[Any, Any], value).tolist()
+        if holds_tracers([nested]):
+            require_numbers(cast(np.ndarray[Any, Any], value))
+            return nested if isinstance(nested, Tracer) else registered("asarray")(nested)
     if isinstance(value, list | tuple) and holds_tracers(cast(Sequence[Any], value)):
         return registered("asarray")(value)
     if isinstance(value, np.ndarray | np.generic | list | tuple):

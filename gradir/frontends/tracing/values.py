@@ -112,8 +112,10 @@ def still_value_of(x: Tracer, what: str, way_out: str) -> Array | None:
 
 def fixed_value_of(x: Tracer) -> Array | None:
     """The value of integers and bools, or of an array that nothing is differentiated by."""
-    value = value_of(x)
-    return None if value is None or moves(x) else value
+    try:
+        return None if moves(x) else value_of(x)
+    except _Unknown:
+        return None
 
 
 def values_in(values: Sequence[Any], of: Callable[[Any], Array | None]) -> list[Any] | None:

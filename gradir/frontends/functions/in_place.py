@@ -1,0 +1,254 @@
+"""gradir.numpy: NumPy's functions and methods that change an array: put, fill_diagonal, x.sort.
+
+A traced array gets a new value (`assignment`), NumPy's own arrays are changed by NumPy. With
+`inplace=False` the changed array is returned instead, and the argument stays, as in jax.numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from inspect import Parameter, signature
+from typing import Any, cast
+
+import numpy as np
+
+from gradir.frontends.functions.arguments import axis_of
+from gradir.frontends.functions.array_ops import op
+from gradir.frontends.functions.assignment import assign, into
+from gradir.frontends.functions.ordering import partition
+from gradir.frontends.functions.promotion import converted, spread
+from gradir.frontends.functions.selection import places_of, take
+from gradir.frontends.functions.sugar import where
+from gradir.frontends.functions.updates import Place
+from gradir.frontends.functions.views import broadcast_to, reshape
+from gradir.frontends.tracing.source_locations import public, refusal
+from gradir.frontends.tracing.tracer import FUNCTIONS as REGISTERED
+from gradir.frontends.tracing.tracer import Tracer
+from gradir.frontends.tracing.tracing import element, holds_tracers, is_number, lifted
+
+
+def _changing(own: Callable[..., Any], made: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that changes its first argument into what `made` gives; `own` is NumPy's."""
+    given = signature(made)
+    inplace = Parameter("inplace", Parameter.KEYWORD_ONLY, default=True)
+
+    def change(*args: Any, inplace: bool = True, **kwargs: Any) -> Any:
+        bound = given.bind(*args, **kwargs)
+        array: Any = bound.args[0]
+        rest = bound.args[1:]
+        if type(array) is np.ndarray and not holds_tracers([*rest, *bound.kwargs.values()]):
+            target = array if inplace else array.copy()
+            own(target, *rest, **bound.kwargs)
+            return None if inplace else target
+        new = made(lifted(array), *rest, **bound.kwargs)
+        if not inplace:
+            return new
+        into(name, array, new, is_spread=False)
+        return None
+
+    name = change.__name__ = own.__name__
+    change.__doc__ = f"{made.__doc__}\n\n    `inplace=False`: x stays, the result is the new array."
+    typed: Any = change
+    typed.__signature__ = given.replace(parameters=[*given.parameters.values(), inplace])
+    return change
+
+
+def _cycled(values: Any, count: int, name: str) -> Tracer:
+    """The values in row-major order, again from the first one where they are too few."""
+    flat = reshape(lifted(values), -1)
+    if not flat.size:
+        raise refusal(f"{name}: expected at least one value, got none")
+    if flat.size == 1:
+        return broadcast_to(flat, [count])
+    return take(flat, np.arange(count) % flat.size)
+
+
+def _put(x: Any, ind: Any, v: Any, mode: str = "raise") -> Tracer:
+    """The elements with the numbers `ind`, in row-major order, become v, which is repeated."""
+    numbers = reshape(lifted(places_of(ind, x.size, mode, "put")), -1)
+    if not numbers.size:
+        return x.copy()
+    key = numbers if isinstance(ind, Tracer) or mode != "raise" else np.ravel(ind)
+    values = converted(_cycled(v, numbers.size, "put"), element(x))
+    return reshape(Place(reshape(x, -1), key).set(values), x.shape)
+
+
+def _place(x: Any, mask: Any, vals: Any) -> Tracer:
+    """The elements where a mask of as many elements holds become vals, one after the other."""
+    holds = _flat_mask(x, mask, "place")
+    values = reshape(lifted(vals), -1)
+    if not values.size:
+        raise refusal("place: expected at least one value, got none")
+    numbers: Any = REGISTERED["cumsum"](holds) - 1
+    return _chosen(x, holds, take(values, op.remainder(numbers, values.size)))
+
+
+def _putmask(x: Any, mask: Any, values: Any) -> Tracer:
+    """The elements where a mask holds become those of `values` at their place; it is repeated."""
+    return _chosen(x, _flat_mask(x, mask, "putmask"), _cycled(values, x.size, "putmask"))
+
+
+def _flat_mask(x: Any, mask: Any, name: str) -> Any:
+    holds: Any = lifted(mask)
+    if holds.size != x.size:
+        raise refusal(f"{name}: expected a mask of {x.size} elements, got {holds!r}")
+    return reshape(holds, -1) != 0
+
+
+def _chosen(x: Any, holds: Any, values: Any) -> Tracer:
+    return reshape(where(holds, converted(values, element(x)), reshape(x, -1)), x.shape)
+
+
+def _put_along_axis(x: Any, indices: Any, values: Any, axis: int | None) -> Tracer:
+    """The elements at indices of x's rank along `axis` become the values."""
+    if axis is None:
+        flat = _put_along_axis(reshape(x, -1), indices, values, 0)
+        return reshape(flat, x.shape)
+    at = axis_of(x, axis)
+    places: Any = lifted(indices)
+    if places.ndim != x.ndim:
+        raise refusal(f"put_along_axis: indices of rank {x.ndim} expected, got {places!r}")
+    rest = [places.shape[d] if d == at else n for d, n in enumerate(x.shape)]
+    number: Any = broadcast_to(where(places < 0, places + x.shape[at], places), rest)
+    stride = 1
+    flat = cast(Any, 0)
+    for d in reversed(range(x.ndim)):
+        along = cast(Any, np).arange(x.shape[d])
+        own = number if d == at else along.reshape([-1 if k == d else 1 for k in range(x.ndim)])
+        flat, stride = flat + own * stride, stride * x.shape[d]
+    updates = broadcast_to(converted(lifted(values), element(x)), rest)
+    lines = [reshape(each, -1) for each in (flat, updates)]
+    return reshape(op.index_update(reshape(x, -1), *lines, axis=0), x.shape)
+
+
+def _fill_diagonal(x: Any, val: Any, wrap: bool = False) -> Tracer:
+    """The elements of the diagonal become val, which is repeated."""
+    mask = np.zeros(x.shape, bool)
+    np.fill_diagonal(mask, True, wrap)
+    places = np.flatnonzero(mask)
+    part = converted(_cycled(val, len(places), "fill_diagonal"), element(x))
+    return reshape(op.index_update(reshape(x, -1), places, part, axis=0), x.shape)
+
+
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    _changing(np.put, _put),
+    _changing(np.place, _place),
+    _changing(np.putmask, _putmask),
+    _changing(np.put_along_axis, _put_along_axis),
+    _changing(np.fill_diagonal, _fill_diagonal),
+)
+OUTSIDE: dict[str, Callable[..., Any]] = {function.__name__: function for function in FUNCTIONS}
+"""What answers outside of traced functions: nothing is run again for other arrays."""
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """src into dst, where a mask holds."""
+    if casting not in ("same_kind", "unsafe"):
+        raise refusal(f'copyto: casting must be "same_kind" or "unsafe", got {casting!r}')
+    value = lifted(src, element(dst) if isinstance(dst, Tracer) and is_number(src) else None)
+    if isinstance(dst, Tracer) and casting == "unsafe":
+        value = converted(value, element(dst))
+    if where is not None and where is not True:
+        value = REGISTERED["where"](where, value, dst)
+    into("numpy.copyto", dst, value, is_spread=True)
+
+
+# Methods.
+
+
+def fill(x: Tracer, value: Any) -> None:
+    """Give every element of x a value."""
+    assign(x, ..., value)
+
+
+def sort(
+    x: Tracer, axis: int = -1, kind: Any = None, order: None = None, *, stable: Any = None
+) -> None:
+    """Sort the elements along an axis."""
+    del kind, stable
+    _no_order("sort", order)
+    assign(x, ..., REGISTERED["sort"](x, axis))
+
+
+def partition_in_place(
+    x: Tracer, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None
+) -> None:
+    """Sort the elements along an axis, which is one of the orders that NumPy allows."""
+    del kind
+    _no_order("partition", order)
+    assign(x, ..., partition(x, kth, axis))
+
+
+def _no_order(name: str, order: object) -> None:
+    if order is not None:
+        raise refusal(f"{name}: order is for structured arrays, got {order!r}")
+
+
+def item(x: Tracer, *place: Any) -> Tracer:
+    """The only element, or that of a number in row-major order or of a place, as a number."""
+    if not place and x.size != 1:
+        raise refusal(f"item: expected an array of one element, or its place, got {x!r}")
+    key: Any = place[0] if len(place) == 1 else place or 0
+    is_number_of_all = not isinstance(key, tuple)
+    found = (reshape(x.copy(), -1) if is_number_of_all else x)[key]
+    if found.ndim:
+        raise refusal(f"item: expected the place of an element, got {key!r} for {x!r}")
+    return _number(found)
+
+
+def tolist(x: Tracer) -> Any:
+    """The elements as numbers in nested lists."""
+    return [tolist(row) for row in x] if x.ndim else _number(x)
+
+
+def _number(x: Tracer) -> Tracer:
+    """An element as one of Python's numbers, which take the type of arrays beside them."""
+    return Tracer(x.made_in, x.ssa, weak=True)
+
+
+class Flat:
+    """x.flat: the elements of a traced array in row-major order."""
+
+    __slots__ = ("_x",)
+
+    def __init__(self, x: Tracer):
+        self._x = x
+
+    def _elements(self) -> Any:
+        return reshape(self._x.copy(), -1)
+
+    @public
+    def __getitem__(self, key: Any) -> Any:
+        return self._elements()[key].copy()
+
+    @public
+    def __setitem__(self, key: Any, values: Any) -> None:
+        flat = Place(self._elements(), key)
+        new = spread(_fitting(values, flat), flat.shape, element(self._x))
+        into("assignment", self._x, reshape(flat.set(new), self._x.shape), is_spread=False)
+
+    @public
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._elements())
+
+    def __len__(self) -> int:
+        return self._x.size
+
+    @property
+    def base(self) -> Tracer:
+        """The array."""
+        return self._x
+
+    @public
+    def copy(self) -> Any:
+        """A copy of the elements, of rank 1."""
+        return self._elements()
+
+    def __gradir_array__(self) -> Any:
+        return self._elements()
+
+
+def _fitting(values: Any, place: Place) -> Tracer:
+    """Values for a place of x.flat: as many as it has, repeated if they are fewer."""
+    count = int(np.prod(place.shape, dtype=int))
+    return reshape(_cycled(values, count, "assignment"), place.shape)

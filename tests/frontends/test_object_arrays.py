@@ -53,7 +53,7 @@ PROGRAMS: list[Any] = [
     lambda x: np.sin(np.array([x[0], x[1]])) * np.arctan2(np.array([x[2], x[3]]), 0.5),
     lambda x: np.array([v**2 for v in x]).sum() + np.sum([v * x[0] for v in x]),
     lambda x: np.array([x[:2], x[3:]]).T * x[:2],
-    lambda x: [1, 2] * (x[:2] + [x[2], 0.5]) - (3.0, x[0]),
+    lambda x: [1, 2] * (x[:2] - [x[2], 0.5]) - (3.0, x[0]),
     lambda x: np.full((2, 2), x[0] * x[1]) * M,
     lambda x: np.concatenate(([1.0], [x[0]])) * x[:2],
     lambda x: np.r_[x, 1.0, x[0]],

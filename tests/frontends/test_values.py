@@ -20,6 +20,7 @@ import gradir
 import gradir.numpy as gnp
 from gradir import comm
 from gradir.errors import GradirError, TraceError
+from gradir.testing import check_grads
 
 Array = np.ndarray[Any, Any]
 X, Y = np.array([1.0, -2.0, 3.0]), np.array([0.0, 2.0, 3.0])
@@ -211,6 +212,15 @@ def test_numpys_arrays_at_traced_places() -> None:
     table = np.array([2.0, 3.0, 5.0])
     assert gradir.grad(lambda x: x * table[np.argmax(gnp.stack([x, 2.0, 1.0]))])(7.0) == 2.0
     assert gradir.grad(lambda x: np.sum(x[X > 0] * table[x > 2]))(X).tolist() == [5.0, 0.0, 5.0]
+
+
+def test_lengths_by_values() -> None:
+    def f(x: Any) -> Any:
+        return np.bincount(np.argmax(x, 1), minlength=4) @ x[0] + np.bincount([1, 0], x[1, :2])[1]
+
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    np.testing.assert_allclose(gradir.value_and_grad(f)(x)[0], f(x))
+    check_grads(f, (x,))
 
 
 def test_integers_and_flags_of_arguments() -> None:

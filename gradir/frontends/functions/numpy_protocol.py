@@ -198,8 +198,8 @@ def sliding_window_view(
     for at, size in zip(axes, sizes, strict=True):
         if not 0 <= size <= made.shape[at]:
             raise refusal(f"sliding_window_view: a window of {size} does not fit into {x!r}")
-        starts: Any = cast(Any, np).arange(made.shape[at] - size + 1)
-        places = starts[:, None] + np.arange(size)
+        numbers = cast(Any, np).arange
+        places = numbers(made.shape[at] - size + 1)[:, None] + numbers(size)
         made = moveaxis(take(made, places, at), at + 1, -1)
     return made
 

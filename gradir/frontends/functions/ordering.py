@@ -28,6 +28,7 @@ from gradir.frontends.functions.views import (
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.values import value_of
 
 
 def _sorting(name: str) -> Callable[..., Any]:
@@ -134,13 +135,14 @@ def bincount(
 ) -> Tracer:
     """How often each integer occurs, or the sums of its weights.
 
-    length: the extent of the result, which a traced x needs; a number beyond it is an error.
+    length: the extent of the result, which a traced x without values needs; a number beyond it is
+    an error.
     """
     if length is None:
-        if isinstance(x, Tracer):
+        array = value_of(x) if isinstance(x, Tracer) else np.asarray(x)
+        if array is None:
             raise refusal("bincount: length must be given for a traced array, since the shape "
                           "must not depend on values")  # fmt: skip
-        array = np.asarray(x)
         length = int(array.max(initial=-1)) + 1
         if array.size and array.min() < 0:
             raise refusal("bincount: numbers must not be negative")

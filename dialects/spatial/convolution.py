@@ -6,7 +6,7 @@ other's derivatives, which closes them under differentiation.
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -86,8 +86,8 @@ def require_bias(bias: Sequence[Attribute], channels: int) -> None:
             raise VerifyException(f"bias must have the shape {wanted}, got {one}")
 
 
-class ConvOp(ConvolutionOp, ABC):
-    """The convolution: x, weight, bias? to y."""
+class ConvLayerOp(ConvolutionOp, ABC):
+    """A layer: x, weight, bias? to y. The bias has an element for each channel of y."""
 
     x = operand_def()
     weight = operand_def()
@@ -95,13 +95,30 @@ class ConvOp(ConvolutionOp, ABC):
     y = result_def()
 
     @classmethod
+    @abstractmethod
+    def result_shape(
+        cls, form: Window, x: Attribute, weight: Attribute, attributes: Attributes
+    ) -> Sequence[int]:
+        """VerifyException where the operands do not fit."""
+
+    @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         require_floats(operands)
         x, weight, *bias = operands
         form = window(attributes, cls.DIMS)
-        shape = form.convolved(x, weight)
+        shape = cls.result_shape(form, x, weight, attributes)
         require_bias(bias, shape[form.channel_axis])
         return [tensor(shape, element_of(x))]
+
+
+class ConvOp(ConvLayerOp, ABC):
+    """The convolution."""
+
+    @classmethod
+    def result_shape(
+        cls, form: Window, x: Attribute, weight: Attribute, attributes: Attributes
+    ) -> Sequence[int]:
+        return form.convolved(x, weight)
 
     def vjp(self, ct: Value, y: Value, x: Value, weight: Value, *bias: Value) -> Cotangents:
         to_x = self.input_backward(ct, weight, x.type)

@@ -184,6 +184,19 @@ def require_elements(type_: Attribute, domain: str) -> None:
         raise VerifyException(f"elements must be {wanted.get(domain, domain)}, got {type_}")
 
 
+def require_elements_agree(types: Sequence[Attribute], domain: str) -> None:
+    """VerifyException unless all have one element type, of the domain."""
+    require_elements(types[0], domain)
+    if any(element_of(other) != element_of(types[0]) for other in types[1:]):
+        raise VerifyException(f"elements must agree, got {types_text(types)}")
+
+
+def types_text(types: Sequence[Attribute]) -> str:
+    """Types in a message: `A, B and C`."""
+    *others, last = map(str, types)
+    return f"{', '.join(others)} and {last}"
+
+
 def require_number(value: float, type_: Attribute) -> None:
     """VerifyException unless the type can hold `value`; floats are rounded, integers are exact."""
     element = element_of(type_)

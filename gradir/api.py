@@ -16,11 +16,11 @@ from xdsl.ir import Block, Region
 from gradir.compiler.provenance import Provenance
 from gradir.diagnostics import Sources
 from gradir.dialects.base.deferred import deferred
+from gradir.dialects.base.shapes import is_open
 from gradir.dialects.grad.host_call import hold_functions
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.call_graph import callees_first, functions_by_name
-from gradir.passes.shapes.infer_shapes import is_open
 from gradir.passes.verify.verify import verify
 from gradir.symbols import function_named, merged
 from gradir.text.printer import program_text

@@ -5,39 +5,21 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects import arith, math
-from xdsl.irdl import irdl_op_definition, operand_def, result_def
-from xdsl.utils.exceptions import VerifyException
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition
 
-from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor, ui8
+from gradir.dialects.base.shapes import ui8
 from gradir.dialects.base.value import Scalar, Unsigned
 from gradir.dialects.building import body as b
-from gradir.dialects.building.kinds import (
-    BinaryOp,
-    ElementwiseOp,
-    UnaryOp,
-    require_elements,
-    require_equal_types,
-)
+from gradir.dialects.building.kinds import BinaryOp, FactOp
 
 
-class _BitwiseOp(ElementwiseOp):
+class _BitwiseOp(BinaryOp):
     """On the bits of integers, or on bools."""
 
     INACTIVE: ClassVar[bool] = True
-    SAME_TYPE: ClassVar[bool] = True
-
-    lhs = operand_def()
-    rhs = operand_def()
-    y = result_def()
-
-    @classmethod
-    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_equal_types(operands)
-        if is_float(element_of(operands[0])):
-            raise VerifyException(f"elements must be integer or i1, got {operands[0]}")
-        return [operands[0]]
+    DOMAIN: ClassVar[str] = "bits"
 
 
 @irdl_op_definition
@@ -107,19 +89,13 @@ class BitwiseRightShiftOp(_ShiftOp):
 
 
 @irdl_op_definition
-class BitwiseCountOp(UnaryOp):
+class BitwiseCountOp(FactOp):
     """The number of ones in the binary digits of |x|, as ui8; inactive."""
 
     name = "array.bitwise_count"
     NUMPY: ClassVar[str] = "bitwise_count"
-    INACTIVE: ClassVar[bool] = True
-    SAME_TYPE: ClassVar[bool] = False
     DOMAIN: ClassVar[str] = "integer"
-
-    @classmethod
-    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], cls.DOMAIN)
-        return [tensor(shape_of(operands[0]), ui8)]
+    ELEMENT: ClassVar[Attribute] = ui8
 
     def body(self, x: Scalar) -> Scalar:
         size = b.absolute(x)

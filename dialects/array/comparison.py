@@ -18,6 +18,7 @@ from gradir.dialects.building.kinds import (
     BinaryOp,
     CompareOp,
     ElementwiseOp,
+    FactOp,
     UnaryOp,
     require_elements,
     require_equal_types,
@@ -104,40 +105,41 @@ class GreaterEqualOp(_OrderOp):
 # Logic.
 
 
+class _LogicOp(BinaryOp):
+    """On bools."""
+
+    INACTIVE: ClassVar[bool] = True
+    DOMAIN: ClassVar[str] = "bool"
+
+
 @irdl_op_definition
-class LogicalAndOp(BinaryOp):
+class LogicalAndOp(_LogicOp):
     """Both are true (i1)."""
 
     name = "array.logical_and"
     NUMPY: ClassVar[str] = "logical_and"
-    DOMAIN: ClassVar[str] = "bool"
-    INACTIVE: ClassVar[bool] = True
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return b.logical_and(x, y)
 
 
 @irdl_op_definition
-class LogicalOrOp(BinaryOp):
+class LogicalOrOp(_LogicOp):
     """One is true, or both (i1)."""
 
     name = "array.logical_or"
     NUMPY: ClassVar[str] = "logical_or"
-    DOMAIN: ClassVar[str] = "bool"
-    INACTIVE: ClassVar[bool] = True
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return b.logical_or(x, y)
 
 
 @irdl_op_definition
-class LogicalXorOp(BinaryOp):
+class LogicalXorOp(_LogicOp):
     """One is true, not both (i1)."""
 
     name = "array.logical_xor"
     NUMPY: ClassVar[str] = "logical_xor"
-    DOMAIN: ClassVar[str] = "bool"
-    INACTIVE: ClassVar[bool] = True
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return b.logical_xor(x, y)
@@ -159,17 +161,10 @@ class LogicalNotOp(UnaryOp):
 # Kinds of numbers.
 
 
-class _ClassifyOp(UnaryOp):
+class _ClassifyOp(FactOp):
     """A fact about each number as bool; integers are finite."""
 
-    INACTIVE: ClassVar[bool] = True
-    SAME_TYPE: ClassVar[bool] = False
     DOMAIN: ClassVar[str] = "number"
-
-    @classmethod
-    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_elements(operands[0], cls.DOMAIN)
-        return [tensor(shape_of(operands[0]), i1)]
 
 
 @irdl_op_definition

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -19,13 +20,24 @@ from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, broadcast_shapes, element_of, shape_of, tensor
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.kinds import require_elements_agree
 from gradir.dialects.building.nests import Read, contract
 from gradir.dialects.loopnest.loopnest import Output
 
 
+class ProductOp(TensorOp, ABC):
+    """Sums of products of elements of two operands, which have one element type."""
+
+    DOMAIN: ClassVar[str] = "number"
+
+    lhs = operand_def()
+    rhs = operand_def()
+    y = result_def()
+    traits = traits_def(Pure())
+
+
 @irdl_op_definition
-class MatmulOp(TensorOp):
+class MatmulOp(ProductOp):
     """Matrix product over the last axis of lhs and the last but one of rhs.
 
     As in the Array API: leading axes broadcast; an operand of rank 1 is a row (lhs) or a column
@@ -34,19 +46,11 @@ class MatmulOp(TensorOp):
     """
 
     name = "array.matmul"
-    DOMAIN: ClassVar[str] = "number"
-
-    lhs = operand_def()
-    rhs = operand_def()
-    y = result_def()
-    traits = traits_def(Pure())
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
-        require_elements(lhs, cls.DOMAIN)
-        if element_of(lhs) != element_of(rhs):
-            raise VerifyException(f"elements must agree, got {lhs} and {rhs}")
+        require_elements_agree(operands, cls.DOMAIN)
         if not shape_of(lhs) or not shape_of(rhs):
             raise VerifyException(f"operands must have rank >= 1, got {lhs} and {rhs}")
         left, right = _matrix_shapes(shape_of(lhs), shape_of(rhs))

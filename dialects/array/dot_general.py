@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.contraction import ProductOp
 from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, sum_to_shape
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.base.access import Access
@@ -28,7 +28,7 @@ from gradir.dialects.base.shapes import (
 )
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.kinds import require_elements_agree
 from gradir.dialects.building.nests import Read, contract, nest
 from gradir.dialects.loopnest.loopnest import Output
 
@@ -49,14 +49,8 @@ def _axes(attributes: Attributes, side: str, rank: int) -> _Axes:
     return _Axes(both[0], both[1], [d for d in range(rank) if d not in both[0] + both[1]])
 
 
-def _same_elements(lhs: Attribute, rhs: Attribute) -> None:
-    require_elements(lhs, "number")
-    if element_of(lhs) != element_of(rhs):
-        raise VerifyException(f"elements must agree, got {lhs} and {rhs}")
-
-
 @irdl_op_definition
-class DotGeneralOp(TensorOp):
+class DotGeneralOp(ProductOp):
     """The sum of products over pairs of axes, for each pair of batch axes.
 
     `lhs_contract` and `rhs_contract` are summed together, `lhs_batch` and `rhs_batch` run together,
@@ -66,20 +60,14 @@ class DotGeneralOp(TensorOp):
     """
 
     name = "array.dot_general"
-    DOMAIN: ClassVar[str] = "number"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (
         "lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract",
     )  # fmt: skip
 
-    lhs = operand_def()
-    rhs = operand_def()
-    y = result_def()
-    traits = traits_def(Pure())
-
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
-        _same_elements(lhs, rhs)
+        require_elements_agree(operands, cls.DOMAIN)
         left_shape, right_shape = shape_of(lhs), shape_of(rhs)
         left = _axes(attributes, "lhs", len(left_shape))
         right = _axes(attributes, "rhs", len(right_shape))
@@ -197,21 +185,15 @@ def permuted(x: Value, axes: Sequence[int]) -> Value:
 
 
 @irdl_op_definition
-class OuterOp(TensorOp):
+class OuterOp(ProductOp):
     """y[i, j] = lhs[i] * rhs[j] of two vectors.   vjp: ct rhs, lhs ct"""
 
     name = "array.outer"
-    DOMAIN: ClassVar[str] = "number"
-
-    lhs = operand_def()
-    rhs = operand_def()
-    y = result_def()
-    traits = traits_def(Pure())
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
-        _same_elements(lhs, rhs)
+        require_elements_agree(operands, cls.DOMAIN)
         if len(shape_of(lhs)) != 1 or len(shape_of(rhs)) != 1:
             raise VerifyException(f"operands must have rank 1, got {lhs} and {rhs}")
         return [tensor([*shape_of(lhs), *shape_of(rhs)], element_of(lhs))]
@@ -230,7 +212,7 @@ class OuterOp(TensorOp):
 
 
 @irdl_op_definition
-class VecdotOp(TensorOp):
+class VecdotOp(ProductOp):
     """The sum of products along one axis of both operands, `axis = -1`; other axes broadcast.
 
     A negative axis counts from the end of each operand; one >= 0 needs operands of one rank. f16
@@ -238,18 +220,12 @@ class VecdotOp(TensorOp):
     """
 
     name = "array.vecdot"
-    DOMAIN: ClassVar[str] = "number"
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
-
-    lhs = operand_def()
-    rhs = operand_def()
-    y = result_def()
-    traits = traits_def(Pure())
 
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         lhs, rhs = operands
-        _same_elements(lhs, rhs)
+        require_elements_agree(operands, cls.DOMAIN)
         shape, axis = _common_shape(shape_of(lhs), shape_of(rhs), attributes)
         return [tensor(shape[:axis] + shape[axis + 1 :], element_of(lhs))]
 

@@ -28,7 +28,7 @@ from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
-from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.kinds import require_elements_agree
 
 # The most operands for a search of all orders of contraction; more are contracted greedily.
 MOST_OPERANDS_TO_ORDER = 8
@@ -161,9 +161,7 @@ class EinsumOp(TensorOp):
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         if not operands:
             raise VerifyException("at least one operand expected, got none")
-        require_elements(operands[0], cls.DOMAIN)
-        if any(element_of(o) != element_of(operands[0]) for o in operands):
-            raise VerifyException(f"elements must agree, got {', '.join(map(str, operands))}")
+        require_elements_agree(operands, cls.DOMAIN)
         equation = parse_equation(text(attributes, "equation"), [shape_of(o) for o in operands])
         return [tensor(equation.shape(equation.result), element_of(operands[0]))]
 

@@ -83,8 +83,7 @@ class ReductionOp(TensorOp):
         return getattr(np, self.NUMPY)(x, axis=axes, keepdims=keep)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        shape, element = shape_of(self.x.type), element_of(self.x.type)
-        rank, axes = len(shape), self.axes
+        shape, axes, rank = shape_of(self.x.type), self.axes, len(shape_of(self.x.type))
         keep = flag(self.attributes, "keepdims", False)
         rows = [
             constant_row(rank, 0) if d in axes else dim_row(rank, d)
@@ -94,10 +93,11 @@ class ReductionOp(TensorOp):
         output = Output(self.y.type, Access(rank, tuple(rows)), self.COMBINER)
         read = Read(operands[0], Access.identity(rank))
 
-        def widen(x: Scalar) -> Scalar:
-            return b.to_compute(x, element)
+        return nest(emitter, shape, [read], [output], self.entry)
 
-        return nest(emitter, shape, [read], [output], widen)
+    def entry(self, x: Scalar) -> Scalar:
+        """What the combiner takes of an element."""
+        return b.to_compute(x, element_of(self.x.type))
 
 
 def reduced_axes(attributes: Attributes, rank: int) -> list[int]:

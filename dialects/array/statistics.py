@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf, prod
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import StringAttr, f64, i1, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
@@ -32,16 +31,13 @@ from gradir.dialects.array.reductions import (
     widened,
 )
 from gradir.dialects.array.slicing import PadOp, SliceOp
-from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, attribute, flag, integers, number
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
-from gradir.dialects.base.shapes import element_of, is_float, shape_of, tensor
-from gradir.dialects.base.value import Emitter, Scalar, Value
+from gradir.dialects.base.shapes import is_float, shape_of, tensor
+from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import gated, zero_or_nan
-from gradir.dialects.building.nests import Read, nest
-from gradir.dialects.loopnest.loopnest import Output
 
 
 class _StatisticOp(ReductionOp):
@@ -278,27 +274,11 @@ class _TruthOp(ReductionOp):
         [type_] = super().infer_types(operands, attributes)
         return [tensor(shape_of(type_), i1)]
 
-    def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        shape, axes, rank = shape_of(self.x.type), self.axes, len(shape_of(self.x.type))
-        keep = flag(self.attributes, "keepdims", False)
-        rows = [
-            constant_row(rank, 0) if d in axes else dim_row(rank, d)
-            for d in range(rank)
-            if keep or d not in axes
-        ]
-        output = Output(self.y.type, Access(rank, tuple(rows)), self.COMBINER)
-
-        def truth(x: Scalar) -> Scalar:
-            return b.cast(b.to_compute(x, element_of(self.x.type)), i1)
-
-        return nest(emitter, shape, [Read(operands[0], Access.identity(rank))], [output], truth)
+    def entry(self, x: Scalar) -> Scalar:
+        return b.cast(super().entry(x), i1)
 
     def numpy(self, x: Any) -> Any:
-        lines: Any = {
-            "axis": tuple(self.axes),
-            "keepdims": flag(self.attributes, "keepdims", False),
-        }
-        return getattr(np, self.NUMPY)(x != 0, **lines)
+        return super().numpy(x != 0)
 
 
 @irdl_op_definition

@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.extent_values import read_extent
@@ -124,6 +124,16 @@ def shape_of(type_: Attribute) -> tuple[int, ...]:
 def open_shape(type_: Attribute) -> tuple[int, ...]:
     """The extents of a tensor type, DYNAMIC where not a number."""
     return cast(AnyTensor, type_).get_shape()
+
+
+def is_open(type_: Attribute) -> bool:
+    """Whether a type is a tensor type with an extent that is no number: unknown, or a name."""
+    return is_tensor(type_) and DYNAMIC in open_shape(type_)
+
+
+def has_open_types(op: Operation) -> bool:
+    """Whether the type of an operand or a result is open."""
+    return any(is_open(value.type) for value in (*op.operands, *op.results))
 
 
 def has_names(type_: Attribute) -> bool:

@@ -75,7 +75,7 @@ class UnaryOp(ElementwiseOp, ABC):
     """y = f(x), one type."""
 
     SAME_TYPE: ClassVar[bool] = True
-    # The element types: "float", or "number" (float and integer).
+    # The element types, as `require_elements` names them.
     DOMAIN: ClassVar[str] = "float"
 
     x = operand_def()
@@ -119,6 +119,19 @@ class CompareOp(ElementwiseOp, ABC):
         return [tensor(shape_of(operands[0]), i1)]
 
 
+class FactOp(UnaryOp, ABC):
+    """y = f(x), of another element type; inactive."""
+
+    INACTIVE: ClassVar[bool] = True
+    SAME_TYPE: ClassVar[bool] = False
+    ELEMENT: ClassVar[Attribute] = i1
+
+    @classmethod
+    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
+        require_elements(operands[0], cls.DOMAIN)
+        return [tensor(shape_of(operands[0]), cls.ELEMENT)]
+
+
 class SameValueOp(TensorOp, ABC):
     """y = x, with a meaning for derivatives or for passes."""
 
@@ -149,7 +162,7 @@ class IdentityOp(SameValueOp, ABC):
 
 
 def require_elements(type_: Attribute, domain: str) -> None:
-    """`float`, `number` (float or integer), `bool`, `integer` or `any`."""
+    """`float`, `number` (float or integer), `bool`, `integer`, `bits` (integer, bool) or `any`."""
     if not is_tensor(type_):
         raise VerifyException(f"expected a ranked tensor, got {type_}")
     element = type_.element_type
@@ -158,11 +171,30 @@ def require_elements(type_: Attribute, domain: str) -> None:
         "number": not is_bool(element),
         "bool": is_bool(element),
         "integer": not is_bool(element) and not is_float(element),
+        "bits": not is_float(element),
         "any": True,
     }[domain]
     if not fits:
-        wanted = {"number": "floating or integer", "float": "floating", "bool": "i1"}
+        wanted = {
+            "number": "floating or integer",
+            "float": "floating",
+            "bool": "i1",
+            "bits": "integer or i1",
+        }
         raise VerifyException(f"elements must be {wanted.get(domain, domain)}, got {type_}")
+
+
+def require_elements_agree(types: Sequence[Attribute], domain: str) -> None:
+    """VerifyException unless all have one element type, of the domain."""
+    require_elements(types[0], domain)
+    if any(element_of(other) != element_of(types[0]) for other in types[1:]):
+        raise VerifyException(f"elements must agree, got {types_text(types)}")
+
+
+def types_text(types: Sequence[Attribute]) -> str:
+    """Types in a message: `A, B and C`."""
+    *others, last = map(str, types)
+    return f"{', '.join(others)} and {last}"
 
 
 def require_number(value: float, type_: Attribute) -> None:

@@ -38,7 +38,7 @@ from gradir.dialects.base.shapes import (
     tensor,
 )
 from gradir.dialects.base.value import Value
-from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.kinds import require_elements_agree, types_text
 from gradir.dialects.grad.accumulation import AccumulateSliceOp
 
 # Scores of at most this many bytes are one block; longer ones are cut into blocks of about this.
@@ -58,21 +58,20 @@ class AttentionForm(TensorOp):
     def check(cls, operands: Sequence[Attribute], attributes: Attributes) -> Attribute:
         """The type of y for q, k, v and an optional mask."""
         q, k, v, *mask = operands
-        require_elements(q, "float")
+        require_elements_agree([q, k, v], "float")
         flag(attributes, "causal", False)
-        if any(element_of(o) != element_of(q) for o in (k, v)):
-            raise VerifyException(f"elements must agree, got {_list(operands[:3])}")
         shapes = [shape_of(o) for o in (q, k, v)]
         if any(len(s) < 2 or not compatible(s[:-2], shapes[0][:-2]) for s in shapes):
             raise VerifyException(
-                f"q, k and v must be matrices with the same leading axes, got {_list(operands[:3])}"
+                "q, k and v must be matrices with the same leading axes, got "
+                f"{types_text(operands[:3])}"
             )
         (*batch, rows, width), keys, values = shapes
         fits = compatible(keys[-1:], [width]) and compatible(values[-2:-1], keys[-2:-1])
         if not fits or width == 0:
             raise VerifyException(
                 "q [..., L, E], k [..., S, E] and v [..., S, Ev] expected, E not 0, got "
-                f"{_list(operands[:3])}"
+                f"{types_text(operands[:3])}"
             )
         if not 0 < number(attributes, "scale", 1.0) < inf:
             raise VerifyException(
@@ -148,11 +147,6 @@ def _check_mask(mask: Attribute, scores: Sequence[int], element: Attribute) -> N
         fits = False
     if not fits:
         raise VerifyException(f"the mask must broadcast to {extents_text(scores)}, got {mask}")
-
-
-def _list(types: Sequence[Attribute]) -> str:
-    *others, last = map(str, types)
-    return f"{', '.join(others)} and {last}"
 
 
 def _counts(near: Value, axis: int) -> Value:

@@ -16,7 +16,7 @@ from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import compatible, element_of, shape_of, tensor
 from gradir.dialects.base.value import Value
-from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.kinds import require_elements_agree
 
 
 @irdl_op_definition
@@ -37,9 +37,7 @@ class LinearOp(TensorOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, weight, *bias = operands
-        require_elements(x, "float")
-        if any(element_of(o) != element_of(x) for o in operands):
-            raise VerifyException(f"elements must agree, got {', '.join(map(str, operands))}")
+        require_elements_agree(operands, "float")
         inputs = shape_of(x)[-1:]
         if len(shape_of(weight)) != 2 or not compatible(inputs, shape_of(weight)[1:]):
             raise VerifyException(

@@ -6,7 +6,7 @@ other's derivatives, which closes them under differentiation.
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -27,7 +27,7 @@ from gradir.dialects.base.shapes import (
     tensor,
 )
 from gradir.dialects.base.value import Emitter, Value
-from gradir.dialects.building.kinds import require_elements
+from gradir.dialects.building.kinds import require_elements_agree
 from gradir.dialects.spatial.geometry import (
     Taps,
     Window,
@@ -73,12 +73,6 @@ class ConvolutionOp(TensorOp, ABC):
         return SumOp.on(ct, axis=[d for d in range(self.DIMS + 2) if d != channels])
 
 
-def require_floats(operands: Sequence[Attribute]) -> None:
-    require_elements(operands[0], "float")
-    if any(element_of(o) != element_of(operands[0]) for o in operands):
-        raise VerifyException(f"elements must agree, got {', '.join(map(str, operands))}")
-
-
 def require_bias(bias: Sequence[Attribute], channels: int) -> None:
     for one in bias:
         if not compatible(shape_of(one), [channels]):
@@ -86,8 +80,8 @@ def require_bias(bias: Sequence[Attribute], channels: int) -> None:
             raise VerifyException(f"bias must have the shape {wanted}, got {one}")
 
 
-class ConvOp(ConvolutionOp, ABC):
-    """The convolution: x, weight, bias? to y."""
+class ConvLayerOp(ConvolutionOp, ABC):
+    """A layer: x, weight, bias? to y. The bias has an element for each channel of y."""
 
     x = operand_def()
     weight = operand_def()
@@ -95,13 +89,30 @@ class ConvOp(ConvolutionOp, ABC):
     y = result_def()
 
     @classmethod
+    @abstractmethod
+    def result_shape(
+        cls, form: Window, x: Attribute, weight: Attribute, attributes: Attributes
+    ) -> Sequence[int]:
+        """VerifyException where the operands do not fit."""
+
+    @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_floats(operands)
+        require_elements_agree(operands, "float")
         x, weight, *bias = operands
         form = window(attributes, cls.DIMS)
-        shape = form.convolved(x, weight)
+        shape = cls.result_shape(form, x, weight, attributes)
         require_bias(bias, shape[form.channel_axis])
         return [tensor(shape, element_of(x))]
+
+
+class ConvOp(ConvLayerOp, ABC):
+    """The convolution."""
+
+    @classmethod
+    def result_shape(
+        cls, form: Window, x: Attribute, weight: Attribute, attributes: Attributes
+    ) -> Sequence[int]:
+        return form.convolved(x, weight)
 
     def vjp(self, ct: Value, y: Value, x: Value, weight: Value, *bias: Value) -> Cotangents:
         to_x = self.input_backward(ct, weight, x.type)
@@ -132,7 +143,7 @@ class InputBackwardOp(ConvolutionOp, ABC):
     y = result_def()
 
     def verify_types(self) -> None:
-        require_floats([self.ct.type, self.weight.type, self.y.type])
+        require_elements_agree([self.ct.type, self.weight.type, self.y.type], "float")
         require_shape(self.ct.type, self.window.convolved(self.y.type, self.weight.type), "ct")
 
     def vjp(self, ct: Value, y: Value, x: Value, weight: Value) -> Cotangents:
@@ -167,7 +178,7 @@ class WeightBackwardOp(ConvolutionOp, ABC):
     y = result_def()
 
     def verify_types(self) -> None:
-        require_floats([self.ct.type, self.x.type, self.y.type])
+        require_elements_agree([self.ct.type, self.x.type, self.y.type], "float")
         require_shape(self.ct.type, self.window.convolved(self.x.type, self.y.type), "ct")
 
     def vjp(self, ct: Value, y: Value, to_result: Value, x: Value) -> Cotangents:

@@ -7,43 +7,33 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def
+from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import narrowed, reshaped, widened
-from gradir.dialects.base.attributes import Attributes, Types
+from gradir.dialects.base.attributes import Attributes
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
-from gradir.dialects.base.shapes import DYNAMIC, element_of, extents_text, shape_of, tensor
+from gradir.dialects.base.shapes import DYNAMIC, extents_text, shape_of, tensor
 from gradir.dialects.base.value import Value
 from gradir.dialects.spatial.convolution import (
     SETTINGS,
-    ConvolutionOp,
-    require_bias,
-    require_floats,
+    ConvLayerOp,
     transposed_on_arrays,
 )
-from gradir.dialects.spatial.geometry import Window, spatial_numbers, window
+from gradir.dialects.spatial.geometry import Window, spatial_numbers
 
 
-class ConvTransposeOp(ConvolutionOp, ABC):
-    """The transpose of a convolution: x, weight, bias? to y."""
+class ConvTransposeOp(ConvLayerOp, ABC):
+    """The transpose of a convolution."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = (*SETTINGS, "output_padding")
 
-    x = operand_def()
-    weight = operand_def()
-    bias = opt_operand_def()
-    y = result_def()
-
     @classmethod
-    def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
-        require_floats(operands)
-        x, weight, *bias = operands
-        form = window(attributes, cls.DIMS)
-        shape = _transposed(form, x, weight, _output_padding(form, attributes))
-        require_bias(bias, shape[form.channel_axis])
-        return [tensor(shape, element_of(x))]
+    def result_shape(
+        cls, form: Window, x: Attribute, weight: Attribute, attributes: Attributes
+    ) -> Sequence[int]:
+        return _transposed(form, x, weight, _output_padding(form, attributes))
 
     def vjp(self, ct: Value, y: Value, x: Value, weight: Value, *bias: Value) -> Cotangents:
         to_weight = self.weight_backward(x, ct, weight.type)

@@ -18,13 +18,12 @@ from gradir.codegen.driver.report import CompiledProgram
 from gradir.compiler.specialize_pass import specialize
 from gradir.diagnostics import Sources
 from gradir.dialects.base.extents import ExtentError
-from gradir.dialects.base.shapes import compatible, element_of, open_shape
+from gradir.dialects.base.shapes import compatible, element_of, is_open, open_shape
 from gradir.errors import ArgumentError, ArgumentTypeError, gradir_errors
 from gradir.forking import RenewedLock
 from gradir.gc_pause import paused_gc
 from gradir.passes.analysis.arguments import in_out_results
 from gradir.passes.analysis.call_graph import functions_by_name
-from gradir.passes.shapes.infer_shapes import is_open
 from gradir.passes.shapes.name_values import argument_values
 from gradir.passes.shapes.specialize import declarations, reachable, waits_for_shapes
 from gradir.passes.verify.verify import verify

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import threading
 from functools import cache
 from typing import Any, cast
@@ -37,9 +36,7 @@ def callback_address(symbol: str) -> int:
 
 @cache
 def _code() -> jit.LoadedCode:
-    is_linux = sys.platform.startswith("linux")
-    clock = text.CLOCK_MONOTONIC_LINUX if is_linux else text.CLOCK_MONOTONIC_DARWIN
-    data = fixed_object(text.callback_functions(clock))
+    data = fixed_object(text.callback_functions())
     symbols = {name: _python_function(name) for name in text.PYTHON_FUNCTIONS}
     symbols |= {name: library_function(name) for name in text.LIBRARY_FUNCTIONS}
     symbols["memcpy"] = library_function("memcpy")

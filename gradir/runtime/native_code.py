@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from gradir.codegen.driver.growing_memory import GROWING_SYMBOLS
 from gradir.codegen.driver.pool import BARRIER, RUN
-from gradir.codegen.driver.report import CLOCK, CompiledProgram
+from gradir.codegen.driver.report import CompiledProgram
 from gradir.codegen.text.callback_functions import HOST_RECORDS, HOST_SYMBOL, POLL_SYMBOL
+from gradir.codegen.text.clock import CLOCK
 from gradir.codegen.text.target import MachineTarget
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.grad.host_functions import HostFunction

@@ -15,11 +15,11 @@ from gradir.dialects.base.interfaces import (
     remedy,
     vjp_rule,
 )
+from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.grad.derivative import DerivativeOp
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.analysis.region_flow import ops_within
 from gradir.passes.differentiate.rule import Rules
-from gradir.passes.shapes.infer_shapes import is_open
 
 
 def check_differentiable(
@@ -49,7 +49,7 @@ def check_differentiable(
 
 def _problem(op: Operation, activity: Activity, rules: Rules) -> tuple[str, SSAValue | None] | None:
     """The problem of an op, and the operand to blame, if any."""
-    if isinstance(op, DerivativeOp) or (isinstance(op, tensor.CastOp) and _is_open(op)):
+    if isinstance(op, DerivativeOp) or (isinstance(op, tensor.CastOp) and has_open_types(op)):
         # gradir-specialize removes these before differentiation
         return None
     if (text := refusal(op, activity.is_active)) is not None:
@@ -65,10 +65,6 @@ def _problem(op: Operation, activity: Activity, rules: Rules) -> tuple[str, SSAV
                 operand = op.operands[k]
                 return f"{op.name}: no derivative in operand {k} ({value_name(operand)})", operand
     return None
-
-
-def _is_open(op: tensor.CastOp) -> bool:
-    return is_open(op.source.type) or is_open(op.dest.type)
 
 
 def _path_text(op: Operation, cause: SSAValue | None, activity: Activity) -> str:

@@ -13,6 +13,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from gradir.dialects.base.diagnostics import PassError, op_name
+from gradir.dialects.base.shapes import has_open_types, is_open
 from gradir.dialects.grad.derivative import MODES, DerivativeOp
 from gradir.dialects.grad.tape import cotangent_type
 from gradir.passes.analysis.activity import Activity
@@ -21,7 +22,6 @@ from gradir.passes.analysis.signature import argument_attributes
 from gradir.passes.differentiate.derived import function_around
 from gradir.passes.differentiate.program import Program
 from gradir.passes.differentiate.selectors import Selector, Target
-from gradir.passes.shapes.infer_shapes import is_open
 from gradir.passes.shapes.specialize import waits_for_shapes
 
 
@@ -39,7 +39,7 @@ def open_op(
 
 
 def _waits(program: Program, op: Operation) -> bool:
-    if isinstance(op, DerivativeOp) or any(is_open(v.type) for v in (*op.operands, *op.results)):
+    if isinstance(op, DerivativeOp) or has_open_types(op):
         return True
     if isinstance(op, CallOp):
         callee = program.functions.get(op.callee.root_reference.data)

@@ -14,6 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.grad.checkpoint import CheckpointOp
 from gradir.passes.analysis.call_graph import called_name, callee_of, calls_in
 from gradir.passes.cleanup.dead_code import blocks_inside_out
@@ -22,7 +23,6 @@ from gradir.passes.cleanup.inline import inline_call, inline_calls
 from gradir.passes.differentiate.program import Program
 from gradir.passes.recompute.outline_checkpoints import has_markers, outline_checkpoints
 from gradir.passes.rules.custom_vjp import shell
-from gradir.passes.shapes.infer_shapes import is_open
 
 
 def prepared(module: ModuleOp, function: str, flat: bool) -> tuple[Program, FuncOp]:
@@ -61,7 +61,7 @@ def is_taken_apart(op: Operation) -> bool:
     """Whether an op is differentiated by its decomposition, and its shapes are known."""
     if not (isinstance(op, TensorOp) and op.IS_TAKEN_APART):
         return False
-    return not any(is_open(v.type) for v in (*op.operands, *op.results))
+    return not has_open_types(op)
 
 
 def _unprepared(functions: dict[str, FuncOp], name: str, anyway: bool) -> list[FuncOp]:

@@ -26,6 +26,8 @@ from gradir.dialects.base.shapes import (
     DYNAMIC,
     compatible,
     element_of,
+    has_open_types,
+    is_open,
     is_tensor,
     met,
     open_shape,
@@ -38,11 +40,6 @@ from gradir.passes.analysis.region_flow import region_flow
 
 _PROBE = (1 << 31) - 1
 """A probe extent, recognizable in results: large, and a prime."""
-
-
-def is_open(type_: Attribute) -> bool:
-    """Whether a type is a tensor type with a dynamic extent."""
-    return is_tensor(type_) and DYNAMIC in open_shape(type_)
 
 
 def open_axes(type_: Attribute) -> list[int]:
@@ -150,8 +147,7 @@ class ShapeInference:
     # Tensor ops.
 
     def _visit_tensor_op(self, op: TensorOp) -> None:
-        values = (*op.operands, *op.results)
-        if not any(is_open(v.type) for v in values):
+        if not has_open_types(op):
             return
         inferred = self._inferred(op, [o.type for o in op.operands])
         for result, type_ in zip(op.results, inferred or (), strict=inferred is not None):

@@ -34,6 +34,7 @@ from gradir.dialects.base.shapes import (
     can_be,
     compatible,
     element_of,
+    is_open,
     is_tensor,
     met,
     shape_of,
@@ -47,7 +48,6 @@ from gradir.passes.analysis.call_graph import functions_by_name, only_block
 from gradir.passes.shapes.infer_shapes import (
     Rule,
     ShapeInference,
-    is_open,
     is_sized,
     open_axes,
     sizes_of,

@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.diagnostics import VerifyError
 from gradir.dialects.base.interfaces import TensorOp
-from gradir.dialects.base.shapes import DYNAMIC, is_tensor, open_shape
+from gradir.dialects.base.shapes import has_open_types
 from gradir.dialects.foreign.elements import verify_elements
 from gradir.passes.verify.attributes import verify_attributes, verify_float_types
 from gradir.passes.verify.control_flow import verify_flow
@@ -26,7 +26,7 @@ def check_once(op: Operation) -> None:
     """VerifyError for an op against its rules; of equal tensor ops without regions, the first
     is checked."""
     # a check of extents with names notes what it takes for true, in each trace
-    if op.regions or not _reads_types_alone(type(op)) or _is_open(op):
+    if op.regions or not _reads_types_alone(type(op)) or has_open_types(op):
         _check(op)
         return
     facts = (
@@ -44,11 +44,6 @@ def check_once(op: Operation) -> None:
 def _reads_types_alone(op: type[Operation]) -> bool:
     # constants hold data
     return issubclass(op, TensorOp) and not op.has_trait(ConstantLike)
-
-
-def _is_open(op: Operation) -> bool:
-    types = (value.type for value in (*op.operands, *op.results))
-    return any(is_tensor(type_) and DYNAMIC in open_shape(type_) for type_ in types)
 
 
 def _check(op: Operation) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 jax: Any = import_module("jax")
 jax.config.update("jax_enable_x64", True)
 jnp: Any = jax.numpy
@@ -126,6 +128,50 @@ def _solve(a: Any, b: Any, transpose: bool = False) -> Any:
     return y[..., 0] if b.ndim < a.ndim else y
 
 
+def _subscripts(map: Any, grid: Sequence[int], shape: Sequence[int]) -> tuple[Any, ...]:
+    """An affine map at all places of a grid; what is negative is moved behind the end, as JAX
+    counts negative subscripts from the end."""
+    found = map.data.eval(list(np.indices(grid)), [])
+    whole = [np.broadcast_to(np.asarray(places), grid) for places in found]
+    return tuple(np.where(p < 0, n, p) for p, n in zip(whole, shape, strict=True))
+
+
+def _affine_gather(x: Any, shape: Any, map: Any, pad: float | None = None) -> Any:
+    places = _subscripts(map, shape, x.shape)
+    return jnp.broadcast_to(x.at[places].get(mode="fill", fill_value=pad), shape)
+
+
+def _affine_scatter_add(x: Any, shape: Any, map: Any, drop: bool = False) -> Any:
+    start = jnp.zeros(shape, x.dtype)
+    if not shape:
+        return start + x.sum()
+    return start.at[_subscripts(map, x.shape, shape)].add(x, mode="drop")
+
+
+# Factors of which LAPACK chooses the signs: `like` are our vectors.
+
+
+def _signs(vectors: Any, like: Any) -> Any:
+    return jnp.sign(jax.lax.stop_gradient(jnp.sum(vectors * like, -2, keepdims=True)))
+
+
+def _eigh(a: Any, like: Any) -> Any:
+    w, v = jnp.linalg.eigh(a)
+    return w, v * _signs(v, like)
+
+
+def _svd(a: Any, like: Any) -> Any:
+    u, s, vh = jnp.linalg.svd(a, full_matrices=False)
+    signs = _signs(u, like)
+    return u * signs, s, vh * signs.mT
+
+
+def _qr(a: Any, like: Any) -> Any:
+    q, r = jnp.linalg.qr(a)
+    signs = _signs(q, like)
+    return q * signs, r * signs.mT
+
+
 def _unary(function: Function, **names: str) -> Function:
     def called(*xs: Any, **attributes: Any) -> Any:
         return function(*xs, **{names.get(key, key): v for key, v in attributes.items()})
@@ -150,6 +196,9 @@ def _huber(x: Any, target: Any, delta: float = 1.0, reduction: str = "mean") -> 
 def _permute_dims(x: Any, axes: Sequence[int]) -> Any:
     return jnp.permute_dims(x, tuple(a % x.ndim for a in axes))
 
+
+# These are also told the shape of the result.
+SHAPED = frozenset({"array.affine_gather", "array.affine_scatter_add"})
 
 JAX: dict[str, Function] = {
     **{f"array.{name}": _as_tuple(getattr(jnp, name)) for name in SAME},
@@ -196,6 +245,12 @@ JAX: dict[str, Function] = {
     "array.dot_general": _dot_general,
     "array.einsum": lambda *xs, equation: jnp.einsum(equation, *xs),
     "array.vecdot": lambda a, b, axis=-1: jnp.vecdot(a, b, axis=axis),
+    "array.affine_gather": _affine_gather,
+    "array.affine_scatter_add": _affine_scatter_add,
+    "array.eigh": _eigh,
+    "array.svd": _svd,
+    "array.qr": _qr,
+    "array.pinv": lambda a, rcond=None: jnp.linalg.pinv(a, rcond),
     "array.cholesky": jnp.linalg.cholesky,
     "array.triangular_solve": _triangular_solve,
     "array.solve": _solve,

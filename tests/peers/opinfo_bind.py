@@ -25,12 +25,25 @@ Function = Callable[..., Any]
 AXES = {"dim": "axis", "keepdim": "keepdims"}
 
 
-def bound(function: Function, names: str, **renamed: str) -> Function:
+def bound(
+    function: Function,
+    names: str,
+    dropped: str = "",
+    refused: Mapping[str, str] | None = None,
+    /,
+    **renamed: str,
+) -> Function:
     """A function of torch's parameters `names`, of which those before "|" are positional here too,
-    and the others are keywords, named as in AXES or `renamed`."""
+    and the others are keywords, named as in AXES or `renamed`.
+
+    Arguments of those `dropped` change nothing that is compared; a sample with one of those
+    `refused` is left out, for a reason.
+    """
     before, _, after = names.partition("|")
     positional, keywords = before.split(), after.split()
     others = {**AXES, **renamed}
+    reasons = {} if refused is None else refused
+    left_out = {*dropped.split(), *reasons}
 
     def called(*args: Any, **kwargs: Any) -> Any:
         order = [*positional, *keywords]
@@ -39,6 +52,10 @@ def bound(function: Function, names: str, **renamed: str) -> Function:
         given: dict[str, Any] = dict(zip(order, args, strict=False)) | kwargs
         if unknown := set(given) - set(order):
             raise LookupError(f"unmapped arguments {sorted(unknown)}")
+        for name, reason in reasons.items():
+            if np.any(given.get(name)):
+                raise NotImplementedError(reason)
+        given = {name: value for name, value in given.items() if name not in left_out}
         first = [given[name] for name in positional if name in given]
         rest = {others.get(name, name): given[name] for name in keywords if name in given}
         return function(*first, **{k: plain(v) for k, v in rest.items() if v is not None})

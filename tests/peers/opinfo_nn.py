@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -14,114 +15,22 @@ from opinfo_bind import Function, bound, torch
 import gradir.numpy as gnp
 from gradir import nn
 
-
-def conv(rank: int) -> Function:
-    function = getattr(nn, f"conv{rank}d")
-
-    def called(
-        x: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-    ) -> Any:
-        return function(
-            x, weight, bias, _numbers(stride), _numbers(padding), _numbers(dilation), groups
-        )
-
-    return called
+OTHER_NUMBERS = "other random numbers"
 
 
-def conv_transpose(rank: int) -> Function:
-    function = getattr(nn, f"conv_transpose{rank}d")
-
-    def called(
-        x: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        groups: int = 1,
-        dilation: Any = 1,
-    ) -> Any:
-        return function(
-            x,
-            weight,
-            bias,
-            stride=_numbers(stride),
-            padding=_numbers(padding),
-            output_padding=_numbers(output_padding),
-            groups=groups,
-            dilation=_numbers(dilation),
-        )
-
-    return called
-
-
-def _numbers(given: Any) -> Any:
-    return list(given) if isinstance(given, list | tuple) else given
-
-
-def max_pool(rank: int) -> Function:
-    function = getattr(nn, f"max_pool{rank}d")
-
-    def called(
-        x: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-    ) -> Any:
-        return function(
-            x,
-            _numbers(kernel_size),
-            _numbers(stride),
-            _numbers(padding),
-            ceil_mode,
-            None,
-            _numbers(dilation),
-            return_indices,
-        )
-
-    return called
+def each_rank(name: str, names: str) -> dict[str, Function]:
+    """The functions of one, two and three spatial dimensions; `name` has their number as {r}."""
+    found = [name.format(r=r) for r in (1, 2, 3)]
+    return {f"nn.functional.{n}": bound(getattr(nn, n), names) for n in found}
 
 
 def avg_pool(rank: int) -> Function:
+    """A stride of no numbers is that of the kernel."""
     function = getattr(nn, f"avg_pool{rank}d")
-
-    def called(
-        x: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: Any = None,
-    ) -> Any:
-        more: dict[str, Any] = (
-            {} if divisor_override is None else {"divisor_override": divisor_override}
-        )
-        return function(
-            x,
-            _numbers(kernel_size),
-            _numbers(stride) or None,
-            _numbers(padding),
-            ceil_mode,
-            count_include_pad=count_include_pad,
-            **more,
-        )
-
-    return called
-
-
-def adaptive(name: str) -> Function:
-    function = getattr(nn, name)
-    return bound(function, "x output_size | return_indices")
+    return bound(
+        lambda x, kernel, stride=None, **more: function(x, kernel, stride or None, **more),
+        "x kernel_size | stride padding ceil_mode count_include_pad divisor_override",
+    )
 
 
 def unpool(rank: int) -> tuple[Function, Function]:
@@ -143,37 +52,14 @@ def unpool(rank: int) -> tuple[Function, Function]:
     return ours, theirs
 
 
-def layer_norm(
-    x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
-    axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
-    return nn.layer_norm(x, weight, bias, axes=axes, eps=eps)
+def over_last(function: Function, eps: float) -> Function:
+    """A norm over as many of the last axes as a shape has."""
 
+    def called(x: Any, shape: Any, **more: Any) -> Any:
+        axes = tuple(range(x.ndim - len(shape), x.ndim))
+        return function(x, axes=axes, **{"eps": eps, **more})
 
-def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Any:
-    axes = tuple(range(x.ndim - len(normalized_shape), x.ndim))
-    return nn.rms_norm(
-        x, weight, axes=axes, eps=float(np.finfo("float64").eps) if eps is None else eps
-    )
-
-
-def group_norm(
-    x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
-    return nn.group_norm(x, weight, bias, groups=num_groups, eps=eps)
-
-
-def instance_norm(
-    x: Any,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Any:
-    return nn.instance_norm(x, weight, bias, eps=eps)
+    return called
 
 
 def batch_norm(
@@ -198,37 +84,6 @@ def batch_norm(
     )[0]
 
 
-def interpolate(
-    x: Any,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: Any = None,
-    recompute_scale_factor: Any = None,
-    antialias: bool = False,
-) -> Any:
-    more: dict[str, Any] = {"antialias": True} if antialias else {}
-    return nn.interpolate(
-        x,
-        _numbers(size),
-        _numbers(scale_factor),
-        mode,
-        bool(align_corners),
-        bool(recompute_scale_factor),
-        **more,
-    )
-
-
-def grid_sample(
-    x: Any,
-    grid: Any,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: Any = None,
-) -> Any:
-    return nn.grid_sample(x, grid, mode, padding_mode, bool(align_corners))
-
-
 def grid_sampler(x: Any, grid: Any, mode: int, padding: int, align: bool) -> Any:
     return nn.grid_sample(
         x,
@@ -239,161 +94,48 @@ def grid_sampler(x: Any, grid: Any, mode: int, padding: int, align: bool) -> Any
     )
 
 
-def embedding(
-    ids: Any,
-    weight: Any,
-    padding_idx: Any = None,
-    max_norm: Any = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Any:
-    if max_norm is not None or scale_grad_by_freq:
-        raise NotImplementedError("max_norm, scale_grad_by_freq")
-    return nn.embedding(weight, ids, padding_idx)
-
-
 def embedding_bag(
-    weight: Any,
-    ids: Any,
-    offsets: Any = None,
-    max_norm: Any = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    mode: str = "mean",
-    sparse: bool = False,
-    per_sample_weights: Any = None,
-    include_last_offset: bool = False,
-    padding_idx: Any = None,
+    x: Any, y: Any, offsets: Any = None, include_last_offset: bool = False, **more: Any
 ) -> Any:
-    if max_norm is not None or scale_grad_by_freq:
-        raise NotImplementedError("max_norm, scale_grad_by_freq")
-    starts = offsets[:-1] if include_last_offset else offsets
-    return nn.embedding_bag(
-        weight, ids, starts, mode=mode, weights=per_sample_weights, padding_idx=padding_idx
-    )
-
-
-def attention(
-    q: Any,
-    k: Any,
-    v: Any,
-    attn_mask: Any = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: Any = None,
-    enable_gqa: bool = False,
-) -> Any:
-    if dropout_p:
-        raise NotImplementedError("dropout: other random numbers")
-    return nn.scaled_dot_product_attention(q, k, v, attn_mask, is_causal, scale, enable_gqa)
+    """torch takes the table and the ids in either order."""
+    table, ids = (x, y) if str(x.dtype).startswith("float") else (y, x)
+    return nn.embedding_bag(table, ids, offsets[:-1] if include_last_offset else offsets, **more)
 
 
 def multi_head(
-    query: Any,
-    key: Any,
-    value: Any,
-    embed_dim: int,
-    heads: int,
-    in_weight: Any,
-    in_bias: Any,
-    bias_k: Any,
-    bias_v: Any,
-    add_zero_attn: bool,
-    dropout_p: float,
-    out_weight: Any,
-    out_bias: Any,
-    training: bool = True,
-    key_padding_mask: Any = None,
-    need_weights: bool = True,
-    attn_mask: Any = None,
-    use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None,
-    k_proj_weight: Any = None,
-    v_proj_weight: Any = None,
-    static_k: Any = None,
-    static_v: Any = None,
-    average_attn_weights: bool = True,
-    is_causal: bool = False,
-) -> Any:
+    query: Any, key: Any, value: Any, heads: int, in_weight: Any, in_bias: Any,
+    bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_weight: Any,
+    out_bias: Any, *, training: bool = True, use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None, k_proj_weight: Any = None, v_proj_weight: Any = None, **more: Any,
+) -> Any:  # fmt: skip
     if dropout_p and training:
-        raise NotImplementedError("dropout: other random numbers")
-    if static_k is not None or static_v is not None:
-        raise NotImplementedError("static_k, static_v")
-    weights = (
-        [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else in_weight
-    )
+        raise NotImplementedError(f"dropout: {OTHER_NUMBERS}")
+    apart = [q_proj_weight, k_proj_weight, v_proj_weight]
+    weights = apart if use_separate_proj_weight else in_weight
     return nn.multi_head_attention(
-        query,
-        key,
-        value,
-        heads,
-        weights,
-        in_bias,
-        out_weight,
-        out_bias,
-        mask=attn_mask,
-        key_padding_mask=key_padding_mask,
-        need_weights=need_weights,
-        average_weights=average_attn_weights,
-        bias_k=bias_k,
-        bias_v=bias_v,
-        add_zero_attn=add_zero_attn,
-    )
-
-
-def of_layer(function: Function, names: str, **renamed: str) -> Function:
-    return bound(function, names, **renamed)
+        query, key, value, heads, weights, in_bias, out_weight, out_bias,
+        bias_k=bias_k, bias_v=bias_v, add_zero_attn=add_zero_attn, **more,
+    )  # fmt: skip
 
 
 def without_drops(x: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """dropout where nothing is drawn."""
     if training and p not in (0.0, 1.0):
-        raise NotImplementedError("dropout: other random numbers")
+        raise NotImplementedError(f"dropout: {OTHER_NUMBERS}")
     return nn.dropout(x, 0, 0, p=p if training else 0.0)
-
-
-def rrelu(
-    x: Any,
-    lower: float = 1 / 8,
-    upper: float = 1 / 3,
-    training: bool = False,
-    inplace: bool = False,
-) -> Any:
-    if training:
-        raise NotImplementedError("rrelu: other random numbers")
-    return nn.rrelu(x, lower=lower, upper=upper)
-
-
-def pad(x: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    return nn.pad(x, list(pad), mode, 0.0 if value is None else value)
-
-
-def softplus(x: Any, beta: float = 1, threshold: float = 20) -> Any:
-    return nn.softplus(x, beta=beta, threshold=threshold)
-
-
-def pdist(x: Any, p: float = 2) -> Any:
-    return nn.pdist(x, p)
-
-
-def cdist(a: Any, b: Any, p: float = 2, compute_mode: Any = None) -> Any:
-    return nn.pairwise_distance(a[..., :, None, :], b[..., None, :, :], p, 0.0)
-
-
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    return nn.cosine_similarity(x1, x2, dim, eps)
 
 
 _ACTIVATIONS = """
     relu relu6 silu mish softsign tanhshrink selu hardsigmoid hardswish logsigmoid
 """.split()
+_DROPOUTS = "dropout dropout2d dropout3d alpha_dropout feature_alpha_dropout".split()
+_NOT_IN_TABLES: dict[str, str] = {
+    name: "max_norm, scale_grad_by_freq" for name in ("max_norm", "scale_grad_by_freq")
+}
+_STATE = "running_mean running_var use_input_stats momentum"
 
 NN: dict[str, Function | tuple[Function, Function]] = {
-    **{
-        f"nn.functional.{n}": (lambda f: lambda x, inplace=False: f(x))(getattr(nn, n))
-        for n in _ACTIVATIONS
-    },
+    **{f"nn.functional.{n}": bound(getattr(nn, n), "x | inplace", "inplace") for n in _ACTIVATIONS},
     "nn.functional.gelu": bound(nn.gelu, "x | approximate"),
     "nn.functional.leaky_relu": bound(nn.leaky_relu, "x | negative_slope", negative_slope="slope"),
     "nn.functional.elu": bound(nn.elu, "x | alpha"),
@@ -404,65 +146,106 @@ NN: dict[str, Function | tuple[Function, Function]] = {
     "nn.functional.hardshrink": bound(nn.hardshrink, "x lambd"),
     "nn.functional.softshrink": bound(nn.softshrink, "x lambd"),
     "nn.functional.threshold": bound(nn.threshold, "x threshold value"),
-    "nn.functional.softplus": softplus,
-    "nn.functional.rrelu": rrelu,
+    "nn.functional.softplus": bound(nn.softplus, "x | beta threshold"),
+    "nn.functional.rrelu": bound(
+        nn.rrelu,
+        "x | lower upper training inplace",
+        "inplace",
+        {"training": f"rrelu: {OTHER_NUMBERS}"},
+    ),
     "nn.functional.prelu": nn.prelu,
     "nn.functional.glu": bound(nn.glu, "x | dim"),
     "nn.functional.normalize": bound(nn.normalize, "x | p dim eps"),
-    "nn.functional.cosine_similarity": cosine_similarity,
-    "cdist": cdist,
+    "nn.functional.cosine_similarity": bound(nn.cosine_similarity, "x1 x2 | dim eps"),
+    "cdist": bound(
+        lambda a, b, p=2.0: nn.pairwise_distance(a[..., :, None, :], b[..., None, :, :], p, 0.0),
+        "a b | p compute_mode",
+        "compute_mode",
+    ),
     "nn.functional.pairwise_distance": bound(nn.pairwise_distance, "x1 x2 | p eps keepdim"),
-    "nn.functional.pdist": pdist,
+    "nn.functional.pdist": bound(nn.pdist, "x | p"),
     "nn.functional.bilinear": nn.bilinear,
     "nn.functional.linear": nn.linear,
     "nn.functional.local_response_norm": bound(nn.local_response_norm, "x size | alpha beta k"),
-    "nn.functional.layer_norm": layer_norm,
-    "nn.functional.rms_norm": rms_norm,
-    "nn.functional.group_norm": group_norm,
-    "nn.functional.instance_norm": instance_norm,
-    "nn.functional.batch_norm": batch_norm,
-    **{f"nn.functional.conv{r}d": conv(r) for r in (1, 2, 3)},
-    **{f"nn.functional.conv_transpose{r}d": conv_transpose(r) for r in (1, 2, 3)},
-    **{f"nn.functional.max_pool{r}d": max_pool(r) for r in (1, 2, 3)},
-    **{f"nn.functional.avg_pool{r}d": avg_pool(r) for r in (1, 2, 3)},
-    **{
-        f"nn.functional.adaptive_{k}_pool{r}d": adaptive(f"adaptive_{k}_pool{r}d")
-        for k in ("avg", "max")
-        for r in (1, 2, 3)
-    },
-    **{f"nn.functional.max_unpool{r}d": unpool(r) for r in (1, 2, 3)},
-    "nn.functional.pad": pad,
-    "nn.functional.unfold": bound(nn.unfold, "x kernel_size dilation padding stride | ")
-    and (
-        lambda x, kernel_size, dilation=1, padding=0, stride=1: nn.unfold(
-            x, kernel_size, stride, padding, dilation
-        )
+    "nn.functional.layer_norm": bound(
+        over_last(nn.layer_norm, 1e-5), "x normalized_shape | weight bias eps", weight="scale"
     ),
+    "nn.functional.rms_norm": bound(
+        over_last(nn.rms_norm, float(np.finfo("float64").eps)),
+        "x normalized_shape | weight eps",
+        weight="scale",
+    ),
+    "nn.functional.group_norm": bound(
+        nn.group_norm, "x | num_groups weight bias eps", num_groups="groups", weight="scale"
+    ),
+    "nn.functional.instance_norm": bound(
+        nn.instance_norm,
+        "x | running_mean running_var weight bias use_input_stats momentum eps",
+        _STATE,
+        weight="scale",
+    ),
+    "nn.functional.batch_norm": batch_norm,
+    **each_rank("conv{r}d", "x weight bias | stride padding dilation groups"),
+    **each_rank(
+        "conv_transpose{r}d", "x weight bias | stride padding output_padding groups dilation"
+    ),
+    **each_rank("max_pool{r}d", "x kernel_size | stride padding dilation ceil_mode return_indices"),
+    **{f"nn.functional.avg_pool{r}d": avg_pool(r) for r in (1, 2, 3)},
+    **each_rank("adaptive_avg_pool{r}d", "x output_size"),
+    **each_rank("adaptive_max_pool{r}d", "x output_size | return_indices"),
+    **{f"nn.functional.max_unpool{r}d": unpool(r) for r in (1, 2, 3)},
+    "nn.functional.pad": bound(nn.pad, "x pad | mode value"),
+    "nn.functional.unfold": bound(nn.unfold, "x kernel_size | dilation padding stride"),
     "nn.functional.pixel_shuffle": bound(nn.pixel_shuffle, "x upscale_factor"),
     "nn.functional.pixel_unshuffle": bound(nn.pixel_unshuffle, "x downscale_factor"),
     "nn.functional.channel_shuffle": nn.channel_shuffle,
-    "nn.functional.interpolate": interpolate,
-    "nn.functional.upsample_nearest": lambda x, size=None, scale_factor=None: interpolate(
-        x, size, scale_factor
+    "nn.functional.interpolate": bound(
+        nn.interpolate,
+        "x | size scale_factor mode align_corners recompute_scale_factor antialias",
+        "",
+        {"antialias": "antialias"},
     ),
-    "nn.functional.upsample_bilinear": lambda x, size=None, scale_factor=None: interpolate(
-        x, size, scale_factor, "bilinear", True
+    "nn.functional.upsample_nearest": bound(nn.interpolate, "x | size scale_factor"),
+    "nn.functional.upsample_bilinear": bound(
+        partial(nn.interpolate, mode="bilinear", align_corners=True), "x | size scale_factor"
     ),
-    "nn.functional.grid_sample": grid_sample,
+    "nn.functional.grid_sample": bound(nn.grid_sample, "x grid | mode padding_mode align_corners"),
     "grid_sampler_2d": grid_sampler,
     "grid_sampler_3d": grid_sampler,
-    "nn.functional.embedding": lambda weight, ids, **k: embedding(ids, weight, **k),
-    "nn.functional.embedding_bag": lambda x, ids, *a, **k: embedding_bag(
-        *((x, ids) if str(x.dtype).startswith("float") else (ids, x)), *a, **k
+    "nn.functional.embedding": bound(
+        nn.embedding,
+        "weight ids | padding_idx max_norm norm_type scale_grad_by_freq sparse",
+        "norm_type sparse",
+        _NOT_IN_TABLES,
+    ),
+    "nn.functional.embedding_bag": bound(
+        embedding_bag,
+        "weight ids offsets | max_norm norm_type scale_grad_by_freq mode sparse per_sample_weights "
+        "include_last_offset padding_idx",
+        "norm_type sparse",
+        _NOT_IN_TABLES,
+        per_sample_weights="weights",
     ),
     "nn.functional.one_hot": lambda x, num_classes=-1: nn.one_hot(
         x, int(x.max()) + 1 if num_classes < 0 else num_classes
     ),
-    "nn.functional.scaled_dot_product_attention": attention,
-    "nn.functional.multi_head_attention_forward": multi_head,
-    "nn.functional.dropout": without_drops,
-    "nn.functional.dropout2d": without_drops,
-    "nn.functional.dropout3d": without_drops,
-    "nn.functional.alpha_dropout": without_drops,
-    "nn.functional.feature_alpha_dropout": without_drops,
+    "nn.functional.scaled_dot_product_attention": bound(
+        nn.scaled_dot_product_attention,
+        "q k v | attn_mask dropout_p is_causal scale enable_gqa",
+        "",
+        {"dropout_p": f"dropout: {OTHER_NUMBERS}"},
+        attn_mask="mask",
+    ),
+    "nn.functional.multi_head_attention_forward": bound(
+        multi_head,
+        "query key value embed_dim heads in_weight in_bias bias_k bias_v add_zero_attn dropout_p "
+        "out_weight out_bias | training key_padding_mask need_weights attn_mask "
+        "use_separate_proj_weight q_proj_weight k_proj_weight v_proj_weight static_k static_v "
+        "average_attn_weights is_causal",
+        "embed_dim is_causal",
+        {name: "static_k, static_v" for name in ("static_k", "static_v")},
+        attn_mask="mask",
+        average_attn_weights="average_weights",
+    ),
+    **{f"nn.functional.{name}": without_drops for name in _DROPOUTS},
 }

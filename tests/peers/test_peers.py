@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jax_ops import JAX, jax, jnp
+from jax_ops import JAX, SHAPED, jax, jnp
 from op_cases import CASES, ELEMENTS, OP_CLASSES, Case
 from op_programs import function, is_active
 from peer_gaps import (
@@ -37,6 +37,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Results = tuple[Sequence[Array | None], Sequence[Array | None]]
+# Which result of an op are vectors of which LAPACK chooses the signs.
+SIGNED = {"array.eigh": 1, "array.svd": 0, "array.qr": 0}
 TOLERANCE = {"float64": 1e-9, "float32": 3e-5}
 
 
@@ -169,7 +171,8 @@ def by_torch(case: Case, arrays: Sequence[Array], cts: Sequence[Array]) -> Resul
     operands = [torch.tensor(a) for a in arrays]
     for k in wrt:
         operands[k].requires_grad_()
-    results = as_tuple(TORCH[case.op](*operands, **case.attributes, **type_of(case, arrays)))
+    more = {**type_of(case, arrays), **vectors_of(case, arrays)}
+    results = as_tuple(TORCH[case.op](*operands, **case.attributes, **more))
     values: list[Array | None] = [r.detach().numpy() for r in results]
     values += [None] * (result_count(case, arrays) - len(values))
     pairs = [(r, torch.tensor(ct)) for r, ct in zip(floating(results), cts, strict=False)
@@ -193,6 +196,14 @@ def type_of(case: Case, arrays: Sequence[Array]) -> dict[str, Any]:
     return {"shape": shape, "dtype": getattr(torch, name or default)}
 
 
+def vectors_of(case: Case, arrays: Sequence[Array]) -> dict[str, Any]:
+    """Our vectors, of an op whose signs are LAPACK's: those of the peer get their signs."""
+    if case.op not in SIGNED:
+        return {}
+    assert callable(case.reference)
+    return {"like": case.reference(*arrays)[SIGNED[case.op]]}
+
+
 def result_count(case: Case, arrays: Sequence[Array]) -> int:
     return len(function(case, arrays, ELEMENTS["float64"]).function_type.outputs)
 
@@ -203,12 +214,16 @@ def floating(results: Sequence[Any]) -> list[Any]:
 
 def by_jax(case: Case, arrays: Sequence[Array], cts: Sequence[Array]) -> Results:
     wrt = case.wrt if is_active(case) else []
+    more = vectors_of(case, arrays)
+    if case.op in SHAPED:
+        assert case.results is not None
+        more["shape"] = case.results[0][0]
 
     def called(*active: Any) -> tuple[Any, ...]:
         operands: list[Any] = [jnp.asarray(a) for a in arrays]
         for k, value in zip(wrt, active, strict=True):
             operands[k] = value
-        return as_tuple(JAX[case.op](*operands, **case.attributes))
+        return as_tuple(JAX[case.op](*operands, **case.attributes, **more))
 
     results, pull = jax.vjp(called, *(jnp.asarray(arrays[k]) for k in wrt))
     values = [np.asarray(r) for r in results]

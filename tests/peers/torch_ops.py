@@ -465,6 +465,30 @@ def _cholesky(a: Any) -> Any:
     return torch.linalg.cholesky_ex((a + a.mT) / 2)[0]
 
 
+# Factors of which LAPACK chooses the signs: `like` are our vectors.
+
+
+def _signs(vectors: Any, like: Any) -> Any:
+    return (vectors.detach() * torch.tensor(like)).sum(-2, keepdim=True).sign()
+
+
+def _eigh(a: Any, like: Any) -> Any:
+    w, v = torch.linalg.eigh((a + a.mT) / 2)
+    return w, v * _signs(v, like)
+
+
+def _svd(a: Any, like: Any) -> Any:
+    u, s, vh = torch.linalg.svd(a, full_matrices=False)
+    signs = _signs(u, like)
+    return u * signs, s, vh * signs.mT
+
+
+def _qr(a: Any, like: Any) -> Any:
+    q, r = torch.linalg.qr(a)
+    signs = _signs(q, like)
+    return q * signs, r * signs.mT
+
+
 def _activation(function: Function, **names: str) -> Function:
     """Ours by PyTorch's; `names` are its names of our attributes."""
 
@@ -531,6 +555,10 @@ TORCH: dict[str, Function] = {
     "array.vecdot": lambda a, b, axis=-1: torch.linalg.vecdot(a, b, dim=axis),
     "array.triangular_solve": _triangular_solve,
     "array.cholesky": _cholesky,
+    "array.eigh": _eigh,
+    "array.svd": _svd,
+    "array.qr": _qr,
+    "array.pinv": lambda a, rcond=None: torch.linalg.pinv(a, rtol=rcond),
     "array.inv": torch.linalg.inv,
     "array.det": torch.linalg.det,
     "array.slogdet": lambda a: tuple(torch.linalg.slogdet(a)),

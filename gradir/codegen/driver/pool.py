@@ -17,6 +17,7 @@ import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from gradir.codegen.text.clock import CLOCK, CLOCK_TYPE, now_function
 from gradir.codegen.text.functions import FunctionText
 from gradir.codegen.text.table import TABLE_STOP
 from gradir.codegen.text.target import MachineTarget
@@ -55,11 +56,10 @@ LOST_SHARE = 4
 
 HAS_AFFINITY = sys.platform.startswith("linux")
 AFFINITY_BYTES = 128
-CLOCK_MONOTONIC = 1 if HAS_AFFINITY else 6
 
 LIBRARY_FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {
-        "clock_gettime": "i32 (i32, ptr)",
+        CLOCK: CLOCK_TYPE,
         "pthread_cond_signal": "i32 (ptr)",
         "pthread_cond_wait": "i32 (ptr, ptr)",
         "pthread_mutex_lock": "i32 (ptr)",
@@ -96,8 +96,8 @@ def pool_functions(target: MachineTarget) -> str:
     lines.append(f"@{POOL} = external global i8")
     if target.streaming:
         lines.append("declare void @llvm.x86.sse2.pause()")
-    parts = (_now(), _spread(), _run(target), _worker(target), _sleep(), _barrier(target))
-    return "\n".join([*lines, *parts])
+    parts = (_spread(), _run(target), _worker(target), _sleep(), _barrier(target))
+    return "\n".join([*lines, now_function("now"), *parts])
 
 
 def is_alone(text: FunctionText, barrier: str) -> str:
@@ -113,20 +113,6 @@ def _field(name: str, base: str, offset: int) -> str:
 
 def _pause(target: MachineTarget) -> str:
     return "call void @llvm.x86.sse2.pause()" if target.streaming else ""
-
-
-def _now() -> str:
-    return f"""
-define internal i64 @now() {{
-  %time = alloca [2 x i64]
-  call i32 @clock_gettime(i32 {CLOCK_MONOTONIC}, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest.place = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %rest.place
-  %whole = mul i64 %seconds, 1000000000
-  %now = add i64 %whole, %rest
-  ret i64 %now
-}}"""
 
 
 def _run(target: MachineTarget) -> str:

@@ -21,9 +21,6 @@ from gradir.dialects.loopnest.host_invoke import HostInvokeOp
 
 BufferType = MemRefType[Attribute]
 
-CLOCK = "clock_gettime"
-"""The function of the C library that a program for a profile calls."""
-
 
 @dataclass(frozen=True)
 class Parameter:

@@ -14,10 +14,10 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation
 
-from gradir.codegen.driver.pool import CLOCK_MONOTONIC
-from gradir.codegen.driver.report import CLOCK, Timed
+from gradir.codegen.driver.report import Timed
 from gradir.codegen.driver.table import TableWords
 from gradir.codegen.driver.threads import SharedWork
+from gradir.codegen.text.clock import CLOCK, now_function
 from gradir.dialects.base.diagnostics import file_locations, location_of
 from gradir.dialects.loopnest.forall import ForallOp
 from gradir.dialects.loopnest.host_invoke import HostInvokeOp
@@ -26,16 +26,7 @@ from gradir.passes.recompute.costs import kernel_cost
 
 NOW = f"""
 declare i32 @{CLOCK}(i32, ptr)
-define internal i64 @gradir_now() noinline {{
-  %time = alloca [2 x i64], align 8
-  call i32 @{CLOCK}(i32 {CLOCK_MONOTONIC}, ptr %time)
-  %seconds = load i64, ptr %time, align 8
-  %place = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %place, align 8
-  %whole = mul i64 %seconds, 1000000000
-  %now = add i64 %whole, %rest
-  ret i64 %now
-}}
+{now_function("gradir_now", "noinline")}
 """
 
 _NOT_SHOWN = (arith.ConstantOp, memref.ViewOp, scf.YieldOp, scf.ConditionOp, YieldOp)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from gradir.codegen.text.clock import CLOCK, CLOCK_TYPE, now_function
 from gradir.codegen.text.kernel import ERROR_CODE
 from gradir.codegen.text.native_operators import (
     NATIVE_DECLARATION,
@@ -50,9 +51,6 @@ MAIN_THREAD_SYMBOL = "gradir_main_thread"
 # Nanoseconds. Another thread of Python's may keep the GIL for 5 ms.
 POLL_INTERVAL = 60_000_000
 
-# Of <time.h>, on Linux and on macOS.
-CLOCK_MONOTONIC_LINUX, CLOCK_MONOTONIC_DARWIN = 1, 6
-
 PYTHON_FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {
         "PyErr_CheckSignals": "i32 ()",
@@ -69,16 +67,16 @@ PYTHON_FUNCTIONS: Mapping[str, str] = MappingProxyType(
         "Py_DecRef": "void (ptr)",
     }
 )
-LIBRARY_FUNCTIONS: Mapping[str, str] = MappingProxyType({"clock_gettime": "i32 (i32, ptr)"})
+LIBRARY_FUNCTIONS: Mapping[str, str] = MappingProxyType({CLOCK: CLOCK_TYPE})
 
 
-def callback_functions(clock: int) -> str:
-    """The module; `clock` is the system's number of the clock that only advances."""
+def callback_functions() -> str:
+    """The module."""
     declared = {**PYTHON_FUNCTIONS, **LIBRARY_FUNCTIONS}
     lines = ["declare " + type_.replace(" (", f" @{name}(", 1) for name, type_ in declared.items()]
     lines.append(f"@{MAIN_THREAD_SYMBOL} = external global i64")
     lines.append(NATIVE_DECLARATION)
-    parts = _keep(), _now(clock), _poll(), native_function(), _python(), _host()
+    parts = _keep(), now_function("now"), _poll(), native_function(), _python(), _host()
     return "\n".join([*lines, *parts])
 
 
@@ -116,20 +114,6 @@ placed:
   {word(TABLE_STOP, "stop")}
   store atomic i64 1, ptr %stop release, align 8
   ret void
-}}"""
-
-
-def _now(clock: int) -> str:
-    return f"""
-define internal i64 @now() {{
-  %time = alloca [2 x i64]
-  call i32 @clock_gettime(i32 {clock}, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest.place = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %rest.place
-  %whole = mul i64 %seconds, 1000000000
-  %now = add i64 %whole, %rest
-  ret i64 %now
 }}"""
 
 

@@ -24,6 +24,7 @@ from gradir.frontends.optim.leaves import (
     require_share,
     require_state,
 )
+from gradir.frontends.optim.moments import of_moments
 from gradir.frontends.optim.transformation import GradientTransformation
 from gradir.frontends.tracing.tracing import is_number
 
@@ -139,18 +140,8 @@ def scale_by_rss(
     """
     given = {"initial_accumulator_value": initial_accumulator_value, "eps": eps}
     require_not_negative("scale_by_rss", **given)
-    dtype = floating_element(state_dtype)
-
-    def init(params: Any) -> ScaleByRssState:
-        return ScaleByRssState(filled_like("adagrad", params, initial_accumulator_value, dtype))
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        require_state("adagrad", state, ScaleByRssState)
-        given = {"updates": updates, "state.sum_of_squares": state.sum_of_squares}
-        made, sums = aligned("adagrad", given).map(partial(_dense_adagrad, eps=eps), 2, True)
-        return made, ScaleByRssState(sums)
-
-    return GradientTransformation(init, update)
+    first, dense = [initial_accumulator_value], partial(_dense_adagrad, eps=eps)
+    return of_moments("adagrad", ScaleByRssState, first, dense, state_dtype, lazy=True)
 
 
 def _dense_adagrad(update: Any, before: Any, eps: Any) -> tuple[Any, Any]:
@@ -200,23 +191,13 @@ def scale_by_rms(
     """
     require_share("scale_by_rms", decay=decay)
     require_not_negative("scale_by_rms", eps=eps, initial_scale=initial_scale)
-    dtype = floating_element(state_dtype)
-
-    def init(params: Any) -> ScaleByRmsState:
-        return ScaleByRmsState(filled_like("rmsprop", params, initial_scale, dtype))
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        require_state("rmsprop", state, ScaleByRmsState)
-        leaves = aligned("rmsprop", {"updates": updates, "state.nu": state.nu})
-        made, nu = leaves.map(dense_rms, 2, lazy)
-        return made, ScaleByRmsState(nu)
 
     def dense_rms(update: Any, nu: Any) -> tuple[Any, Any]:
         u = widened(update, nu)
         second = _moved(nu, u * u, decay)
         return _per_root(u, second, eps, eps_in_sqrt), stored(second, nu)
 
-    return GradientTransformation(init, update)
+    return of_moments("rmsprop", ScaleByRmsState, [initial_scale], dense_rms, state_dtype, lazy)
 
 
 def scale_by_stddev(
@@ -234,17 +215,6 @@ def scale_by_stddev(
     """
     require_share("scale_by_stddev", decay=decay)
     require_not_negative("scale_by_stddev", eps=eps, initial_scale=initial_scale)
-    dtype = floating_element(state_dtype)
-
-    def init(params: Any) -> ScaleByStddevState:
-        nu = filled_like("rmsprop", params, initial_scale, dtype)
-        return ScaleByStddevState(filled_like("rmsprop", params, 0, dtype), nu)
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        require_state("rmsprop", state, ScaleByStddevState)
-        given = {"updates": updates, "state.mu": state.mu, "state.nu": state.nu}
-        made, mu, nu = aligned("rmsprop", given).map(dense_stddev, 3, lazy)
-        return made, ScaleByStddevState(mu, nu)
 
     def dense_stddev(update: Any, mu: Any, nu: Any) -> tuple[Any, Any, Any]:
         u = widened(update, nu)
@@ -252,7 +222,8 @@ def scale_by_stddev(
         variance = gnp.maximum(second - first * first, 0.0)
         return _per_root(u, variance, eps, eps_in_sqrt), stored(first, mu), stored(second, nu)
 
-    return GradientTransformation(init, update)
+    first = [0, initial_scale]
+    return of_moments("rmsprop", ScaleByStddevState, first, dense_stddev, state_dtype, lazy)
 
 
 # Lion.
@@ -273,19 +244,9 @@ def scale_by_lion(
     alone. optax's state has a count too, which nothing reads.
     """
     require_share("scale_by_lion", b1=b1, b2=b2)
-    dtype = floating_element(state_dtype)
-
-    def init(params: Any) -> ScaleByLionState:
-        return ScaleByLionState(filled_like("lion", params, 0, dtype))
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        require_state("lion", state, ScaleByLionState)
-        leaves = aligned("lion", {"updates": updates, "state.mu": state.mu})
-        made, mu = leaves.map(dense_lion, 2, lazy)
-        return made, ScaleByLionState(mu)
 
     def dense_lion(update: Any, mu: Any) -> tuple[Any, Any]:
         u = widened(update, mu)
         return gnp.sign(_moved(mu, u, b1)), stored(_moved(mu, u, b2), mu)
 
-    return GradientTransformation(init, update)
+    return of_moments("lion", ScaleByLionState, [0], dense_lion, state_dtype, lazy)

@@ -10,8 +10,6 @@ from gradir.frontends.optim.arithmetic import like, stored, widened
 from gradir.frontends.optim.leaves import (
     aligned,
     counter,
-    filled_like,
-    floating_element,
     incremented,
     require_not_negative,
     require_params,
@@ -19,6 +17,7 @@ from gradir.frontends.optim.leaves import (
     require_share,
     require_state,
 )
+from gradir.frontends.optim.moments import of_moments
 from gradir.frontends.optim.rows import on_values, root_mean_square, scaled, sum_of_squares
 from gradir.frontends.optim.schedules import Schedule, value_of
 from gradir.frontends.optim.transformation import GradientTransformation, stateless
@@ -87,18 +86,8 @@ def trace(
     `lazy`: of row slices, t changes and gives updates in their rows alone.
     """
     require_share("trace", decay=decay)
-    dtype = floating_element(state_dtype)
-
-    def init(params: Any) -> TraceState:
-        return TraceState(filled_like("trace", params, 0, dtype))
-
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        require_state("trace", state, TraceState)
-        leaves = aligned("trace", {"updates": updates, "state.trace": state.trace})
-        made, new = leaves.map(partial(_dense_trace, decay=decay, nesterov=nesterov), 2, lazy)
-        return made, TraceState(new)
-
-    return GradientTransformation(init, update)
+    dense = partial(_dense_trace, decay=decay, nesterov=nesterov)
+    return of_moments("trace", TraceState, [0], dense, state_dtype, lazy)
 
 
 def _dense_trace(update: Any, before: Any, decay: Any, nesterov: bool) -> tuple[Any, Any]:

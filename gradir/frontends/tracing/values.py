@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.array.creation import numpy_dtype
 from gradir.dialects.base.deferred import deferred
 from gradir.dialects.base.interfaces import is_inactive
-from gradir.dialects.base.shapes import DYNAMIC, element_of, is_float, is_tensor, open_shape
+from gradir.dialects.base.shapes import element_of, is_float, is_open, is_tensor
 from gradir.dialects.comm.comm_op import GroupOp
 from gradir.dialects.grad.extent import ExtentOp
 from gradir.dialects.grad.host_call import HostCallOp
@@ -167,17 +167,13 @@ def _needed(trace: Trace, ssa: SSAValue) -> list[Operation]:
             owner = item.owner
             if isinstance(item, BlockArgument):
                 values[item] = _argument(trace, item)
-            elif _is_open(item.type):
+            elif is_open(item.type):
                 raise _Unknown  # a program for all sizes
             elif isinstance(owner, Operation) and owner not in seen:
                 _require_repeatable(trace, owner)
                 seen.add(owner)
                 stack += [owner, *captured(owner)]
     return order
-
-
-def _is_open(type_: Attribute) -> bool:
-    return is_tensor(type_) and DYNAMIC in open_shape(type_)
 
 
 def _argument(trace: Trace, argument: BlockArgument) -> Array:

@@ -217,7 +217,7 @@ func.func @f(%x: tensor<3x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x4xf32>, %y: tensor<4x5xf64>) {
-  // expected-error @+1 {{array.einsum: elements must agree, got tensor<3x4xf32>, tensor<4x5xf64>}}
+  // expected-error @+1 {{array.einsum: elements must agree, got tensor<3x4xf32> and tensor<4x5xf64>}}
   %0 = array.einsum %x, %y {equation = "ij,jk"} : tensor<3x4xf32>, tensor<4x5xf64> -> tensor<3x5xf32>
   func.return
 }

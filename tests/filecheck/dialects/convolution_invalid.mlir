@@ -121,7 +121,7 @@ func.func @f(%x: tensor<2x4x8x8xf32>, %y: tensor<6x4x3x3xf32>) {
 // -----
 
 func.func @f(%x: tensor<2x4x8x8xf32>, %y: tensor<6x4x3x3xf64>) {
-  // expected-error @+1 {{nn.conv2d: elements must agree, got tensor<2x4x8x8xf32>, tensor<6x4x3x3xf64>}}
+  // expected-error @+1 {{nn.conv2d: elements must agree, got tensor<2x4x8x8xf32> and tensor<6x4x3x3xf64>}}
   %0 = nn.conv2d %x, %y : tensor<2x4x8x8xf32>, tensor<6x4x3x3xf64> -> tensor<2x6x6x6xf32>
   func.return
 }
@@ -177,7 +177,7 @@ func.func @f(%x: tensor<2x6x6x6xf32>, %y: tensor<2x4x8x8xf32>) {
 // -----
 
 func.func @f(%x: tensor<2x6x6x6xf32>, %y: tensor<2x4x8x8xf64>) {
-  // expected-error @+1 {{grad.conv2d_weight_backward: elements must agree, got tensor<2x6x6x6xf32>, tensor<2x4x8x8xf64>, tensor<6x4x3x3xf32>}}
+  // expected-error @+1 {{grad.conv2d_weight_backward: elements must agree, got tensor<2x6x6x6xf32>, tensor<2x4x8x8xf64> and tensor<6x4x3x3xf32>}}
   %0 = grad.conv2d_weight_backward %x, %y : tensor<2x6x6x6xf32>, tensor<2x4x8x8xf64> -> tensor<6x4x3x3xf32>
   func.return
 }

@@ -65,7 +65,7 @@ func.func @f(%x: tensor<4x3xf32>, %w: tensor<3xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x3xf32>, %w: tensor<5x3xf64>) {
-  // expected-error @+1 {{nn.linear: elements must agree, got tensor<4x3xf32>, tensor<5x3xf64>}}
+  // expected-error @+1 {{nn.linear: elements must agree, got tensor<4x3xf32> and tensor<5x3xf64>}}
   %0 = nn.linear %x, %w : tensor<4x3xf32>, tensor<5x3xf64> -> tensor<4x5xf32>
   func.return
 }

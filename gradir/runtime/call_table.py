@@ -51,6 +51,7 @@ class CallTable:
             self.table[word + POINTER] = 0
 
     def __del__(self, is_ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        # at the end of the process the system frees everything, and `free` may be gone
-        if not is_ending():
+        # at the end of the process the system frees everything, and `free` may be gone; a signal
+        # may have come before there was anything to free
+        if not is_ending() and hasattr(self, "native"):
             self.free()

@@ -181,6 +181,11 @@ if TYPE_CHECKING:
     from gradir.runtime.row_slices import RowSlices as RowSlices
 
 
+def __dir__() -> list[str]:
+    """All public names, also of modules that were not imported yet."""
+    return sorted({*globals(), *_LAZY})
+
+
 def __getattr__(name: str) -> Any:
     """The names of modules that are imported at first use."""
     if name not in _LAZY:

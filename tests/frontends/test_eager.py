@@ -169,3 +169,9 @@ def test_errors_are_at_the_users_line():
 
 def test_inside_of_a_trace_they_are_ops():
     assert "array.sin" in str(gradir.trace(lambda x: gnp.sin(gnp.ones(3)) * x, X[0]))
+
+
+def test_markers_outside_of_traces():
+    x = np.arange(3.0)
+    assert gradir.no_grad(x) is x and gradir.name(x, "x") is x
+    assert {"no_grad", "grad", "numpy", "random"} <= set(dir(gradir))

@@ -15,8 +15,10 @@ import numpy as np
 from opinfo_bind import Function, plain, torch
 from opinfo_elements import nan_median
 
+import gradir
 import gradir.numpy as gnp
 from gradir import nn
+from gradir.frontends.tracing.tracer import Tracer
 from gradir.scipy import linalg as scipy_linalg
 from gradir.scipy import special
 
@@ -117,16 +119,32 @@ def old_norm(
     return vector_norm(x, 2 if p in ("fro", None) else p, dim, keepdim, dtype)
 
 
-def _unsigned(factors: Any) -> Any:
-    """Of factors that are given up to signs, the sizes of their numbers."""
-    return [abs(each) for each in factors]
+def _spans(u: Any, s: Any, v: Any) -> Any:
+    """What is unique of singular vectors: sizes of numbers, and the projectors on all others.
+
+    The derivative of these is not torch's, which takes them for constants.
+    """
+    parts = [s]
+    for vectors in (u, v):
+        count = s.shape[-1]
+        parts.append(abs(vectors[..., :count]))
+        if vectors.shape[-1] > count:
+            rest = vectors[..., count:]
+            still = gradir.no_grad if isinstance(rest, Tracer | np.ndarray) else torch.detach
+            parts.append(still(rest @ rest.mT))
+    return parts
 
 
 def svd(x: Any, some: bool = True, compute_uv: bool = True) -> Any:
     if not compute_uv:
         return la.svdvals(x)
     u, s, vh = la.svd(x, full_matrices=not some)
-    return gnp.abs(u), s, gnp.abs(transposed(vh))
+    return _spans(u, s, transposed(vh))
+
+
+def torch_svd(x: Any, full_matrices: bool = True) -> Any:
+    u, s, vh = torch.linalg.svd(x, full_matrices)
+    return _spans(u, s, vh.mT)
 
 
 def eigh(x: Any, UPLO: str = "L") -> Any:
@@ -289,13 +307,13 @@ LINALG: dict[str, Function | tuple[Function, Function]] = {
     "qr": lambda x, some=True: tuple(qr(x, some)),
     "linalg.svdvals": la.svdvals,
     "linalg.svd": (
-        lambda x, full_matrices=True: svd_of(x, full_matrices),
-        lambda x, full_matrices=True: _unsigned(torch.linalg.svd(x, full_matrices)),
+        lambda x, full_matrices=True: svd(x, not full_matrices),
+        lambda x, full_matrices=True: torch_svd(x, full_matrices),
     ),
     "svd": (
         lambda x, some=True, compute_uv=True: svd(x, some, compute_uv),
         lambda x, some=True, compute_uv=True: (
-            _unsigned(torch.svd(x, some)) if compute_uv else torch.linalg.svdvals(x)
+            torch_svd(x, not some) if compute_uv else torch.linalg.svdvals(x)
         ),
     ),
     "linalg.eigh": (eigh, lambda x, UPLO="L": torch_eigh(x, UPLO)),
@@ -354,8 +372,3 @@ LINALG: dict[str, Function | tuple[Function, Function]] = {
 
 def _normal(x: Any, ord: float, eps: float) -> Any:
     return gnp.reshape(nn.normalize(gnp.reshape(x, (1,)), ord, 0, eps), ())
-
-
-def svd_of(x: Any, full_matrices: bool) -> Any:
-    u, s, vh = la.svd(x, full_matrices=full_matrices)
-    return gnp.abs(u), s, gnp.abs(vh)

@@ -15,7 +15,6 @@ from gradir.errors import ArgumentError, ArgumentTypeError
 from gradir.frontends.tracing.callbacks import called
 from gradir.frontends.tracing.source_locations import public
 from gradir.frontends.tracing.trace import yielded
-from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import emit_one, lifted, tracing
 from gradir.frontends.tracing.trees import map_tree
 from gradir.frontends.transforms.wrapped import Wrapped
@@ -65,13 +64,20 @@ class CheckpointedFunction(Wrapped):
 
 @public
 def no_grad(x: Any) -> Any:
-    """x, through which no cotangent flows; nested values too. JAX's stop_gradient."""
+    """x, through which no cotangent flows; nested values too. JAX's stop_gradient.
+
+    Outside of traced functions it is x.
+    """
+    if tracing() is None:
+        return x
     return map_tree(lambda leaf: emit_one(NoGradOp, lifted(leaf)), x)
 
 
 @public
-def name(x: Any, name: str) -> Tracer:
-    """x under a name for `wrt`, `of` and the policy "keep_named"."""
+def name(x: Any, name: str) -> Any:
+    """x under a name for `wrt`, `of` and the policy "keep_named"; outside of a trace it is x."""
+    if tracing() is None:
+        return x
     made = emit_one(NameOp, lifted(x), name=name)
     made.named(name)
     return made

@@ -128,6 +128,7 @@ INF, NAN = np.inf, np.nan
 # At 0, infinity, below the domain, and at nan.
 ENDS: list[tuple[Any, list[float]]] = [
     (sp.j0, [1, 0, 0, NAN]),
+    (sp.rgamma, [0, 0, 0, NAN]),
     (partial(sp.jn, 3), [0, 0, 0, NAN]),
     (sp.y0, [-INF, 0, NAN, NAN]),
     (sp.k1, [INF, 0, NAN, NAN]),
@@ -151,6 +152,20 @@ def test_ends():
     made = gradir.interpret(module, module.functions[-1], x)
     for (function, wanted), found in zip(ENDS, made, strict=True):
         np.testing.assert_allclose(found, wanted, err_msg=str(function))
+
+
+def test_rgamma_far_below():
+    """1 / gamma(z) is 0 at every negative integer, with the slope (-1)^n n!; between them infinite
+    where gamma is 0, and a number beside an integer, by mpmath."""
+    x = np.array([-170.0, -170.5, -172, -300, -301, -300.5, -301.5, -175 + 1e-10, -1e300, -34.5])
+    made = gradir.trace(lambda x: (sp.rgamma(x), gradir.grad(lambda x: np.sum(sp.rgamma(x)))(x)), x)
+    value, slope = gradir.interpret(made, made.functions[-1], x)
+    wanted = [0, -3.0186496508350538e307, 0, 0, 0, -INF, INF, -1.1243097638940902e308, 0,
+              -5.539846795834174e38]  # fmt: skip
+    np.testing.assert_allclose(value, wanted, 3e-13)
+    np.testing.assert_allclose(
+        slope[[0, 2, 3, 4, 8]], [7.257415615307999e306, INF, INF, -INF, INF], 3e-13
+    )
 
 
 def test_rows_of_a_map_and_a_third_derivative():

@@ -100,16 +100,25 @@ def values_of_shapes(named: Sequence[Named]) -> dict[str, int]:
     """
     values: dict[str, int] = {}
     places: dict[str, str] = {}
+    insoluble: dict[str, str] = {}
     for name, wanted, found in named:
         if len(wanted) != len(found):
             raise ExtentError(_ragged(name, wanted, found, values, places))
         for size, number in zip(wanted, found, strict=True):
             solution = _solution(size, number)
-            if solution is not None and solution[0] not in values:
-                values[solution[0]], places[solution[0]] = solution[1], name
+            if solution is None or solution[0] in values:
+                continue
+            symbol, value = solution
+            if value is not None:
+                values[symbol], places[symbol] = value, name
+            elif symbol not in insoluble:
+                fact = _ragged(name, wanted, found, values, places)
+                insoluble[symbol] = f"{fact}: {size} is {number} for no integer {symbol} >= 0"
     for name, wanted, found in named:
         for size, number in zip(wanted, found, strict=True):
             missing = sorted(size.symbols - set(values)) if isinstance(size, Extent) else []
+            if missing and missing[0] in insoluble:
+                raise ExtentError(insoluble[missing[0]])
             if missing:
                 raise ExtentError(
                     f"{name}: no argument says what {missing[0]} is, got {sizes_text(wanted)}; "
@@ -120,8 +129,8 @@ def values_of_shapes(named: Sequence[Named]) -> dict[str, int]:
     return values
 
 
-def _solution(size: Size, number: int) -> tuple[str, int] | None:
-    """The symbol of an extent `a*n + b`, and its value where the extent is a number."""
+def _solution(size: Size, number: int) -> tuple[str, int | None] | None:
+    """The symbol of an extent `a*n + b`, and its value where the extent is a number, or None."""
     if not isinstance(size, Extent):
         return None
     terms = dict(size.terms)
@@ -130,7 +139,7 @@ def _solution(size: Size, number: int) -> tuple[str, int] | None:
     if more or len(monomial) != 1 or not isinstance(monomial[0], str):
         return None
     value, rest = divmod(number - constant, count)
-    return None if rest or value < 0 else (monomial[0], value)
+    return monomial[0], None if rest or value < 0 else value
 
 
 def _ragged(

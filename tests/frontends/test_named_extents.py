@@ -228,6 +228,13 @@ def total(x: Any, y: Any) -> Any:
          "total: argument y has shape (5,), expected (n,) with n = 4 (from argument x)"),
         (("2*n + 1", "n"), ((6,), (2,)),
          "total: argument x has shape (6,), expected (2*n + 1,) with n = 2 (from argument y)"),
+        (("2*n", None), ((5,), (2,)),
+         "total: argument x has shape (5,), expected (2*n,): 2*n is 5 for no integer n >= 0"),
+        (("n*m", "2*n + 1"), ((5,), (0,)),
+         "total: argument x: no argument says what m is"),
+        (("n", "k, 2*k + 1"), ((5,), (1, 4)), "total: argument y has shape (1, 4), expected "),
+        (("n, 2*k + 1", "n"), ((1, 4), (1,)), "total: argument x has shape (1, 4), expected "
+         "(n, 2*k + 1): 2*k + 1 is 4 for no integer k >= 0"),
         (("n, 3", None), ((4, 2), (5,)), "total: argument x has shape (4, 2), expected (n, 3)"),
         (("n, 3", None), ((4,), (5,)), "total: argument x has shape (4,), expected (n, 3)"),
         (("n, ...", "n"), ((4, 2, 2), (5,)),

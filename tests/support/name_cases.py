@@ -487,7 +487,7 @@ OWN: Calls = {
     "right_shift": lambda xp, x: xp.right_shift(K, 1),
     "bitwise_left_shift": lambda xp, x: xp.bitwise_left_shift(K, np.arange(4)),
     "bitwise_right_shift": lambda xp, x: xp.bitwise_right_shift(K, 2),
-    "bitwise_count": lambda xp, x: xp.bitwise_count(K),
+    "bitwise_count": lambda xp, x: xp.bitwise_count(K) + xp.bitwise_count(K > 0),
     "bitwise_invert": lambda xp, x: xp.bitwise_invert(K),
     "bitwise_not": lambda xp, x: xp.bitwise_not(K > 0),
     "invert": lambda xp, x: xp.invert(K),

@@ -139,10 +139,24 @@ def test_sqrtm() -> None:
         np.testing.assert_allclose(root @ root, of, 1e-11, 1e-14 * np.abs(of).max())
         assert np.all(np.linalg.eigvals(root).real > 0)
     assert np.isnan(linalg.sqrtm(np.diag([1.0, -1.0]))).all()
-    assert np.isnan(linalg.sqrtm(np.ones((2, 2)))).all()
     assert linalg.sqrtm(np.eye(2, dtype=np.float32)).dtype == np.float32
     assert linalg.sqrtm(np.zeros((0, 0))).shape == (0, 0)
     np.testing.assert_allclose(gradir.vmap(linalg.sqrtm)(rows[:2]), found[:2], 1e-12, 1e-12)
+
+
+def test_sqrtm_of_singular_matrices() -> None:
+    """Those that have a root have it, in a batch with others; derivatives are nan."""
+    half = RANDOM.normal(size=(3, 1))
+    oblique = np.array([[0.0, 1, 2], [0, 4, 1], [0, 0, 2]])
+    block = np.array([[0.0, 1, 0], [0, 0, 0], [0, 0, 1]])
+    nothing = np.zeros((3, 3))
+    rows = [nothing, half @ half.T, oblique, np.ones((3, 3)), np.eye(3), block, -np.eye(3)]
+    found = linalg.sqrtm(np.stack(rows))
+    for root, of in zip(found[:5], rows, strict=False):
+        np.testing.assert_allclose(root @ root, of, 1e-11, 1e-14)
+    np.testing.assert_array_equal(found[0], nothing)
+    assert np.isnan(found[5:]).all()
+    assert np.isnan(gradir.grad(lambda a: gnp.sum(linalg.sqrtm(a)))(nothing)).all()
 
 
 def test_derivatives_of_sqrtm() -> None:

@@ -37,7 +37,7 @@ from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import is_float, shape_of, tensor
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.building.gate import gated, zero_or_nan
+from gradir.dialects.building.gate import by_convention, gated, zero_or_nan
 
 
 class _StatisticOp(ReductionOp):
@@ -221,7 +221,7 @@ class NormOp(_StatisticOp):
         wide = widened(ct)
         if self.order == 2:
             length = self.spread(widened(y), x)
-            unit = gated(widened(x) / length, length.not_equal(0), length.full(0))
+            unit = by_convention(widened(x) / length, length.not_equal(0), length.full(0))
             return [narrowed(self.spread(wide, x) * unit, x.type)]
         tied = AbsOp.on(x).equal(self.spread(y, x))
         ones = AstypeOp.on(tied, type=tensor(x.shape, wide.element))

@@ -80,6 +80,10 @@ FORMS: dict[str, str] = {
         "nn.max_pool2d(nn.conv2d(x.reshape(x.shape[0], 1, 1, 3), gnp.ones((2, 1, 1, 2))), (1, 2))"
     ),
     "sorted": "(gnp.sort(v), gnp.argsort(v), gnp.where(x > 0, x, v[:, None]))",
+    "searched": (
+        "(gnp.searchsorted(gnp.sort(v), x), gnp.digitize(x, gnp.sort(v)[::-1], right=True))"
+    ),
+    "interpolated": "gnp.interp(x, gnp.sort(v), v) + gnp.interp(x, v, v, period=2.0)",
     "updated": "(assigned(x, v), x.at[::2].multiply(2.0), v.at[i].add(1.0))",
     "fori": "gradir.fori_loop(0, x.shape[0], lambda k, c: c + v[k] * c, 1.0)",
     "scan": "gradir.scan(lambda c, r: (c * 0.5 + r, c), w[0], x, reverse=True)",
@@ -97,6 +101,9 @@ DERIVATIVES: dict[str, str] = {
         "argnums=(0, 1))(x, w)"
     ),
     "mean": "gradir.grad(lambda x: gnp.mean(x ** 3) / x.shape[0])(x)",
+    "interp": (
+        "gradir.grad(lambda x, v: gnp.sum(gnp.interp(x, gnp.sort(v), v) ** 2), (0, 1))(x, v)"
+    ),
     "twice": (
         "gradir.grad(lambda w: gnp.sum(gradir.grad(lambda x: gnp.mean(gnp.tanh(x @ w) ** "
         "2))(x) ** 2))(w)"
@@ -159,7 +166,7 @@ def programs_agree(function: Callable[..., Any], conditioned: bool) -> None:
 # What assumes that there are some rows, and is a program of its own where there are fewer.
 CONDITIONED = {
     "sliced", "indexed", "fori", "scan", "map", "updated", "padded", "images", "diag",
-    "custom_vjp", "vmap", "rows", "jacrev", "hessian",
+    "custom_vjp", "vmap", "rows", "jacrev", "hessian", "searched", "interpolated", "interp",
 }  # fmt: skip
 
 

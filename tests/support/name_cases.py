@@ -401,6 +401,8 @@ VALUES: Calls = {
         lambda xp, x: xp.searchsorted(np.zeros(0), x),
     ],
     "digitize": [lambda xp, x: xp.digitize(x, E), lambda xp, x: xp.digitize(x, E[::-1], True),
+                 lambda xp, x: xp.digitize(np.append(E, x[0, 0] * 0), E[::-1]),
+                 lambda xp, x: xp.digitize(np.append(E, x[0, 0] * 0), E[::-1], True),
                  lambda xp, x: xp.digitize(x, E[::-1])],
     "histogram": [
         lambda xp, x: xp.histogram(x),

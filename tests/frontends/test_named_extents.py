@@ -65,6 +65,10 @@ FORMS: dict[str, str] = {
     "reshaped": "x.reshape(-1).reshape(x.shape[0], 3)[:, ::-1] + x.size",
     "broadcast": "gnp.broadcast_to(v[:, None], x.shape) * x",
     "counted": "gnp.arange(1, x.shape[0] + 1) * v + gnp.eye(x.shape[0]) @ v",
+    "ranged": (
+        "(gnp.arange(1.0, x.shape[0] + 1.0) * v, gnp.arange(0, 2.0 * x.shape[0] + 0.5, 0.5), "
+        "gnp.arange(x.shape[0] + 1.0, -1, -1.5), gnp.arange(1, x.shape[0] + 1.0, dtype=int))"
+    ),
     "sliced": "(x[1:] * x[:-1], x[::2], x[::-1], v[1:-1:2], v[-2:], v[:2])",
     "halves": "(v[x.shape[0] // 2:], v[:x.shape[0] // 2])",
     "indexed": "(x[0] + x[-1], w[i], x[gnp.arange(x.shape[0]), i])",
@@ -320,6 +324,21 @@ def test_what_needs_a_number_is_refused(use: str, what: str):
         "make arrays with gradir.numpy, or fix the extent"
     )
     assert "test_named_extents.py" in place
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        ("0, n, 0.1", "arange: from or up to an extent, start, stop and step must be whole"),
+        ("0, n, n", "arange: from or up to an extent, start, stop and step must be whole"),
+        ("0.1 + n", "arange: start, stop and step must be known while tracing"),
+        ("n / 2", "arange: start, stop and step must be known while tracing"),
+        ("1.0 * n, 9, dtype=int", "arange: start must be a whole number for integers"),
+    ],
+)
+def test_ranges_whose_length_is_no_extent_are_refused(use: str, message: str):
+    with pytest.raises(TraceError, match=message):
+        gradir.trace(written("x", f"(lambda n: gnp.arange({use}))(x.shape[0])"), Spec("n"))
 
 
 @pytest.mark.parametrize(

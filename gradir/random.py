@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 _ROOMS = (keys, continuous, gammas, counts, choices, multivariate, arrivals, angles)
-_FUNCTIONS = {f.__name__: sampler(f) for room in _ROOMS for f in room.FUNCTIONS}
+_FUNCTIONS = {
+    f.__name__: sampler(f, choices.CHECKS.get(f.__name__))
+    for room in _ROOMS
+    for f in room.FUNCTIONS
+}
 _FUNCTIONS["PRNGKey"] = _FUNCTIONS["key"]
 globals().update(_FUNCTIONS)
 __all__ = [*_FUNCTIONS]  # pyright: ignore[reportUnsupportedDunderAll]

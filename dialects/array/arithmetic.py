@@ -19,7 +19,7 @@ from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import byte_size, element_of, is_float, is_unsigned
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.building.gate import gated, zero_or_nan
+from gradir.dialects.building.gate import by_convention, gated, zero_or_nan
 from gradir.dialects.building.kinds import BinaryOp, UnaryOp, require_number
 
 # The smallest normal numbers, whose reciprocals are finite.
@@ -90,7 +90,7 @@ class Atan2Op(_FloatBinaryOp):
         scaled = ct / WhereOp.on(regular, length, length.full(1))
         is_nan = LogicalOrOp.on(lhs.not_equal(lhs), rhs.not_equal(rhs))
         rest = WhereOp.on(is_nan, ct.full(nan), ct.full(0))
-        cosine, sine = (gated(x / length, regular, rest) for x in (rhs, lhs))
+        cosine, sine = (by_convention(x / length, regular, rest) for x in (rhs, lhs))
         return [scaled * cosine, -scaled * sine]
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
@@ -109,7 +109,7 @@ class HypotOp(_FloatBinaryOp):
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
         apart, zero = y.not_equal(0), ct.full(0)
-        return [ct * gated(x / y, apart, zero) for x in (lhs, rhs)]
+        return [ct * by_convention(x / y, apart, zero) for x in (lhs, rhs)]
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return b.hypot(x, y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf, prod
 from typing import Any, ClassVar
 
@@ -76,11 +76,19 @@ class ReductionOp(TensorOp):
         return BroadcastToOp.on(line, type=tensor(x.shape, y.element))
 
     def numpy(self, x: Any) -> Any:
-        axes = tuple(self.axes)
-        if not axes:
-            return x
-        keep = flag(self.attributes, "keepdims", False)
-        return getattr(np, self.NUMPY)(x, axis=axes, keepdims=keep)
+        return self.meaning()(x)
+
+    def meaning(self) -> Callable[..., Any]:
+        axes, keepdims = tuple(self.axes), flag(self.attributes, "keepdims", False)
+
+        def reduced(x: Any) -> Any:
+            return self.reduced(x, axes, keepdims)
+
+        return reduced
+
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        """The value on a NumPy array, along axes."""
+        return getattr(np, self.NUMPY)(x, axis=axes, keepdims=keepdims) if axes else x
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, axes, rank = shape_of(self.x.type), self.axes, len(shape_of(self.x.type))
@@ -140,8 +148,8 @@ class SumOp(ReductionOp):
     def simplify(self, x: Value) -> Value | None:
         return x if not self.axes and self.y.type == x.type else None
 
-    def numpy(self, x: Any) -> Any:
-        return extrema.total(x, self.axes, flag(self.attributes, "keepdims", False))
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        return extrema.total(x, axes, keepdims)
 
 
 @irdl_op_definition
@@ -159,12 +167,13 @@ class MeanOp(ReductionOp):
         total = SumOp.on(widened(x), **self.attributes)
         return narrowed(total / self.count, self.y.type)
 
-    def numpy(self, x: Any) -> Any:
-        axes, keep = self.axes, flag(self.attributes, "keepdims", False)
-        count = prod(x.shape[d] for d in axes)
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        total = extrema.total(x, axes, keepdims)
+        count = total.dtype.type(prod([x.shape[d] for d in axes]))
+        if count:
+            return total / count
         with np.errstate(invalid="ignore", divide="ignore"):
-            total = extrema.total(x, axes, keep)
-            return total / np.asarray(count, total.dtype)
+            return total / count
 
 
 class _ExtremumReductionOp(ReductionOp):
@@ -192,8 +201,8 @@ class MaxOp(_ExtremumReductionOp):
     name = "array.max"
     COMBINER: ClassVar[str] = "maximum"
 
-    def numpy(self, x: Any) -> Any:
-        return extrema.largest(x, self.axes, flag(self.attributes, "keepdims", False))
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        return extrema.largest(x, axes, keepdims)
 
 
 @irdl_op_definition
@@ -206,8 +215,8 @@ class MinOp(_ExtremumReductionOp):
     name = "array.min"
     COMBINER: ClassVar[str] = "minimum"
 
-    def numpy(self, x: Any) -> Any:
-        return extrema.smallest(x, self.axes, flag(self.attributes, "keepdims", False))
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        return extrema.smallest(x, axes, keepdims)
 
 
 @irdl_op_definition
@@ -247,15 +256,13 @@ class LogsumexpOp(ReductionOp):
         shifted = ExpOp.on(x - self.spread(shift, x))
         return shift, shifted, SumOp.on(shifted, **self.attributes)
 
-    def numpy(self, x: Any) -> Any:
-        keep = flag(self.attributes, "keepdims", False)
-        axes = tuple(self.axes)
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         if self.count == 0:
             return np.full(shape_of(self.y.type), -np.inf)
         top = np.max(x, axis=axes, keepdims=True)
         shift = np.where(np.isfinite(top), top, 0).astype(x.dtype)
         total = np.log(np.sum(np.exp(x - shift), axis=axes, keepdims=True)) + shift
-        return total if keep else np.squeeze(total, axis=axes)
+        return total if keepdims else np.squeeze(total, axis=axes)
 
 
 OPS: tuple[type[TensorOp], ...] = (SumOp, MeanOp, MaxOp, MinOp, LogsumexpOp)

@@ -37,7 +37,7 @@ from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import is_float, shape_of, tensor
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.building.gate import gated, zero_or_nan
+from gradir.dialects.building.gate import by_convention, gated, zero_or_nan
 
 
 class _StatisticOp(ReductionOp):
@@ -131,13 +131,13 @@ class _DeviationOp(_StatisticOp):
     def centered(self, x: Value) -> Value:
         return x - self.spread(MeanOp.on(x, **self.lines), x)
 
-    def numpy_variance(self, x: Any) -> Any:
-        axes = tuple(self.axes)
+    def variance(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        count = prod([x.shape[d] for d in axes])
+        divisor = max(count - number(self.attributes, "correction", 0.0), 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            count = np.asarray(prod(x.shape[d] for d in axes), x.dtype)
-            mean = np.sum(x, axis=axes, keepdims=True) / count
-            total = np.sum((x - mean) ** 2, axis=axes, keepdims=self.keepdims)
-            return total / np.asarray(self.divisor, x.dtype)
+            mean = np.add.reduce(x, axis=axes, keepdims=True) / x.dtype.type(count)
+            total = np.add.reduce((x - mean) ** 2, axis=axes, keepdims=keepdims)
+            return total / x.dtype.type(divisor)
 
 
 @irdl_op_definition
@@ -159,8 +159,8 @@ class VarOp(_DeviationOp):
         total = SumOp.on(apart * apart, **self.lines)
         return narrowed(total / self.divisor, self.y.type)
 
-    def numpy(self, x: Any) -> Any:
-        return self.numpy_variance(x)
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        return self.variance(x, axes, keepdims)
 
 
 @irdl_op_definition
@@ -181,8 +181,8 @@ class StdOp(_DeviationOp):
         variance = VarOp.on(widened(x), **self.attributes)
         return narrowed(SqrtOp.on(variance), self.y.type)
 
-    def numpy(self, x: Any) -> Any:
-        return np.sqrt(self.numpy_variance(x))
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        return np.sqrt(self.variance(x, axes, keepdims))
 
 
 # Norms.
@@ -221,7 +221,7 @@ class NormOp(_StatisticOp):
         wide = widened(ct)
         if self.order == 2:
             length = self.spread(widened(y), x)
-            unit = gated(widened(x) / length, length.not_equal(0), length.full(0))
+            unit = by_convention(widened(x) / length, length.not_equal(0), length.full(0))
             return [narrowed(self.spread(wide, x) * unit, x.type)]
         tied = AbsOp.on(x).equal(self.spread(y, x))
         ones = AstypeOp.on(tied, type=tensor(x.shape, wide.element))
@@ -247,8 +247,8 @@ class NormOp(_StatisticOp):
         ratio = x / self.spread(scale, x)
         return scale * SqrtOp.on(SumOp.on(ratio * ratio, **self.lines))
 
-    def numpy(self, x: Any) -> Any:
-        lines: Any = {"axis": tuple(self.axes), "keepdims": self.keepdims}
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        lines: Any = {"axis": axes, "keepdims": keepdims}
         if self.order == 1:
             return np.sum(np.abs(x), **lines)
         if self.order == inf:
@@ -277,8 +277,8 @@ class _TruthOp(ReductionOp):
     def entry(self, x: Scalar) -> Scalar:
         return b.cast(super().entry(x), i1)
 
-    def numpy(self, x: Any) -> Any:
-        return super().numpy(x != 0)
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        return super().reduced(x != 0, axes, keepdims)
 
 
 @irdl_op_definition
@@ -337,9 +337,9 @@ class _PlaceOp(_StatisticOp):
         first = MinOp.on(WhereOp.on(found, places, places.full(self.count)), axis=axis)
         return reshaped(first, shape_of(self.y.type))
 
-    def numpy(self, x: Any) -> Any:
-        axis = self.axes[0] if "axis" in self.attributes else None
-        return getattr(np, self.NUMPY)(x, axis=axis, keepdims=self.keepdims)
+    def reduced(self, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        axis = axes[0] if "axis" in self.attributes else None
+        return getattr(np, self.NUMPY)(x, axis=axis, keepdims=keepdims)
 
 
 @irdl_op_definition

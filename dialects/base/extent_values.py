@@ -100,37 +100,52 @@ def values_of_shapes(named: Sequence[Named]) -> dict[str, int]:
     """
     values: dict[str, int] = {}
     places: dict[str, str] = {}
+    without: dict[str, str] = {}
     for name, wanted, found in named:
         if len(wanted) != len(found):
             raise ExtentError(_ragged(name, wanted, found, values, places))
         for size, number in zip(wanted, found, strict=True):
-            solution = _solution(size, number)
-            if solution is not None and solution[0] not in values:
-                values[solution[0]], places[solution[0]] = solution[1], name
+            symbol, value = _solution(size, number)
+            if symbol and value is None:
+                fact = f"{size} is {number} for no integer {symbol} >= 0"
+                without.setdefault(symbol, f"{_ragged(name, wanted, found, {}, {})}: {fact}")
+            elif symbol and value is not None and symbol not in values:
+                values[symbol], places[symbol] = value, name
     for name, wanted, found in named:
-        for size, number in zip(wanted, found, strict=True):
-            missing = sorted(size.symbols - set(values)) if isinstance(size, Extent) else []
-            if missing:
-                raise ExtentError(
-                    f"{name}: no argument says what {missing[0]} is, got {sizes_text(wanted)}; "
-                    f"one must have it as an extent of its own"
-                )
-            if value_of(size, values) != number:
-                raise ExtentError(_ragged(name, wanted, found, values, places))
+        _require_values(name, wanted, values, without)
+        if tuple(value_of(size, values) for size in wanted) != tuple(found):
+            raise ExtentError(_ragged(name, wanted, found, values, places))
     return values
 
 
-def _solution(size: Size, number: int) -> tuple[str, int] | None:
-    """The symbol of an extent `a*n + b`, and its value where the extent is a number."""
+def _require_values(
+    name: str, wanted: Sequence[Size], values: Mapping[str, int], without: Mapping[str, str]
+) -> None:
+    """ExtentError for a symbol without a value; `without` says why there is none."""
+    for size in wanted:
+        missing = sorted(size.symbols - set(values)) if isinstance(size, Extent) else []
+        if missing:
+            raise ExtentError(
+                without.get(missing[0])
+                or f"{name}: no argument says what {missing[0]} is, got {sizes_text(wanted)}; "
+                "one must have it as an extent of its own"
+            )
+
+
+def _solution(size: Size, number: int) -> tuple[str, int | None]:
+    """The symbol of an extent `a*n + b`, and its value where the extent is a number, or None.
+
+    An empty name for other extents.
+    """
     if not isinstance(size, Extent):
-        return None
+        return "", None
     terms = dict(size.terms)
     constant = terms.pop((), 0)
     [(monomial, count), *more] = terms.items()
     if more or len(monomial) != 1 or not isinstance(monomial[0], str):
-        return None
+        return "", None
     value, rest = divmod(number - constant, count)
-    return None if rest or value < 0 else (monomial[0], value)
+    return monomial[0], None if rest or value < 0 else value
 
 
 def _ragged(

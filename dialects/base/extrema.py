@@ -35,8 +35,8 @@ def minimum_of_numbers(x: Any, y: Any) -> Any:
 
 def largest(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
     """The maximum of all elements along some axes."""
-    found = np.max(x, axis=tuple(axis), keepdims=keepdims)
-    if x.dtype.kind != "f":
+    found = np.maximum.reduce(x, axis=tuple(axis), keepdims=keepdims)
+    if x.dtype.kind != "f" or not (found == 0).any():
         return found
     # of zeros 0 if one is: the sum of zeros is -0 only where all are
     positive = np.any((x == 0) & ~np.signbit(x), axis=tuple(axis), keepdims=keepdims)
@@ -62,10 +62,9 @@ def ascending(x: Any, axis: int) -> Any:
 
 def total(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
     """The sum along some axes: 0 of no elements, -0 where all are."""
-    is_empty = 0 in (x.shape[d] for d in axis)
-    if x.dtype.kind != "f" or is_empty:
-        return np.sum(x, axis=tuple(axis), keepdims=keepdims)
-    return np.sum(x, axis=tuple(axis), keepdims=keepdims, initial=-0.0)
+    if x.dtype.kind != "f" or (x.size == 0 and 0 in [x.shape[d] for d in axis]):
+        return np.add.reduce(x, axis=tuple(axis), keepdims=keepdims)
+    return np.add.reduce(x, axis=tuple(axis), keepdims=keepdims, initial=-0.0)
 
 
 def _lower_zero(x: Any, y: Any) -> Any:

@@ -205,6 +205,10 @@ class TensorOp(IRDLOperation, ABC):
         """The value on NumPy arrays; a tuple for several results. The caller casts to the types."""
         raise NotImplementedError(self.name)
 
+    def meaning(self) -> Callable[..., Any]:
+        """`numpy`, with what the op's attributes and types say read once: for many calls."""
+        return self.numpy
+
     def simplify(self, *operands: Value) -> Value | None:
         """An equal value that is cheaper (bit for bit the same), or None."""
         return None

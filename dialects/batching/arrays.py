@@ -21,6 +21,7 @@ from gradir.dialects.array import (
     random,
     reductions,
     scans,
+    searching,
     slicing,
     sorting,
     statistics,
@@ -212,6 +213,11 @@ def taken(one: Batched) -> Sequence[Value]:
     return [movement.PermuteDimsOp.on(found, axes=order)]
 
 
+def searched(one: Batched) -> Sequence[Value]:
+    """Rows of places alone are one more axis of these; lines with rows have others in front."""
+    return one.same(one.all_lifted() if one.rows[0] or one.rank(0) > 1 else one.operands)
+
+
 def in_batches(one: Batched) -> Sequence[Value]:
     """Ops on tuples of indices have axes of batches in front."""
     return one.same(one.all_lifted(), {"batch_dims": cast(Any, one.op).batch + 1})
@@ -304,6 +310,7 @@ register(dotted, dot_general.DotGeneralOp)
 register(summed, einsum.EinsumOp)
 register(outer, dot_general.OuterOp)
 register(taken, indexing.TakeOp)
+register(searched, searching.SearchsortedOp)
 register(in_batches, gather_scatter.GatherNdOp, gather_scatter.ScatterNdAddOp)
 register(written, indexing.ScatterAddOp, gather_scatter.IndexUpdateOp)
 register(cut, dynamic_slices.DynamicSliceOp)

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from gradir.dialects.base.attributes import Attributes, Types
+from gradir.dialects.base.attributes import Attributes, Types, flag
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import is_float, is_scalar, shape_of, tensor
@@ -25,11 +25,13 @@ from gradir.dialects.building.kinds import ElementwiseOp, require_elements, requ
 class GateOp(ElementwiseOp):
     """x where keep (i1) is true, else rest, which is 0 or nan: linear in x, as derivatives must be.
 
-    vjp: gate(ct, keep, rest); none to rest
+    `smooth = false`: rest is the value of a convention, which has no derivative.
+    vjp: gate(ct, keep, rest), and gate(ct, keep, nan) of what is not smooth; none to rest
     """
 
     name = "grad.gate"
     TAKES_SCALARS: ClassVar[bool] = True
+    ATTRIBUTES: ClassVar[tuple[str, ...]] = ("smooth",)
 
     x = operand_def()
     keep = operand_def()
@@ -39,6 +41,7 @@ class GateOp(ElementwiseOp):
     @classmethod
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         x, keep, rest = operands
+        flag(attributes, "smooth", True)
         if is_scalar(x):
             if not is_float(x) or (keep, rest) != (i1, x):
                 got = f"{x}, {keep} and {rest}"
@@ -53,6 +56,8 @@ class GateOp(ElementwiseOp):
         return () if is_scalar(self.x.type) else super().known_shapes()
 
     def vjp(self, ct: Value, y: Value, x: Value, keep: Value, rest: Value) -> Cotangents:
+        if not flag(self.attributes, "smooth", True):
+            return [inside(ct, keep), None, None]
         return [gated(ct, keep, rest), None, None]
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -72,6 +77,15 @@ def gated(ct: Value, keep: Value, rest: Value) -> Value:
     """ct where `keep` is true, else `rest`, which is 0 or nan; on tensors or numbers."""
     op = ct.emitter.insert(GateOp.of([ct.ssa, keep.ssa, rest.ssa]))
     return ct.emitter.value(op.y)
+
+
+def by_convention(x: Value, keep: Value, rest: Value) -> Value:
+    """x where `keep` is true, else `rest`, where the derivative is nan in both modes.
+
+    For a part of a rule that is no cotangent: the convention of a first derivative has no second.
+    """
+    op = x.emitter.insert(GateOp.of([x.ssa, keep.ssa, rest.ssa], smooth=False))
+    return x.emitter.value(op.y)
 
 
 def unless_nan(ct: Value, x: Value) -> Value:

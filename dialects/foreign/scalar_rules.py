@@ -30,7 +30,7 @@ from gradir.dialects.base.interfaces import (
 )
 from gradir.dialects.base.value import Elements, Scalar, Value
 from gradir.dialects.building import body as b
-from gradir.dialects.building.gate import gated, inside, unless_nan
+from gradir.dialects.building.gate import by_convention, gated, inside, unless_nan
 from gradir.dialects.loopnest import special
 
 # One operand: (ct, y, x) -> the cotangent of x.
@@ -157,7 +157,7 @@ def _atan2(ct: Scalar, y: Scalar, x: Scalar, other: Scalar) -> Cotangents:
     regular = b.logical_and(length > zero, length < infinite)
     scaled = ct / b.select(regular, length, b.constant(length, 1))
     rest = b.select(b.unordered(x, other), b.constant(length, nan), zero)
-    cosine, sine = (gated(one / length, regular, rest) for one in (other, x))
+    cosine, sine = (by_convention(one / length, regular, rest) for one in (other, x))
     return [scaled * _like(ct, cosine), -scaled * _like(ct, sine)]
 
 

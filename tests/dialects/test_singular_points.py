@@ -156,10 +156,11 @@ def test_one_nan_among_numbers(case: Case) -> None:
             np.testing.assert_allclose(numbers, grad, rtol=1e-12, err_msg=f"operand {k}")
 
 
-def _second(line: str, *values: Any) -> list[np.ndarray[Any, Any]]:
+def _second(line: str, *values: Any, mode: str = "vjp") -> list[np.ndarray[Any, Any]]:
     """The second derivatives of f in x and x, and in x and y, at (x, y).
 
-    Of vectors they are those of the first derivative in the direction (1, 2).
+    Of vectors they are those of the first derivative in the direction (1, 2). In reverse mode over
+    reverse mode, or with "jvp" in forward mode over it.
     """
     arrays = [np.array(v, np.float64) for v in values]
     arguments = ", ".join(
@@ -170,8 +171,12 @@ def _second(line: str, *values: Any) -> list[np.ndarray[Any, Any]]:
         f"func.func @f({arguments}) -> tensor<f64> {{\n %r = {line}\n"
         " func.return %r : tensor<f64> }"
     )
-    twice = module.gradient("f", mode="grad").gradient("f_grad", of=[1], mode="vjp")
+    once = module.gradient("f", mode="grad")
     direction = np.arange(1.0, 1 + arrays[0].size).reshape(arrays[0].shape)
+    if mode == "jvp":
+        forward = once.gradient("f_grad", wrt=[0], mode="jvp")
+        return list(gradir.interpret(forward, "f_grad_jvp", *arrays, direction)[-len(values) :])
+    twice = once.gradient("f_grad", of=[1], mode="vjp")
     found = gradir.interpret(twice, "f_grad_vjp", *arrays, direction)
     return list(found[-len(values) :])
 
@@ -231,6 +236,18 @@ SECOND: list[tuple[str, list[Any], list[Any]]] = [
 def test_second_derivatives(line: str, values: list[Any], expected: list[Any]) -> None:
     """Right where there is one; where there is none, no number that looks like one."""
     for found, wanted in zip(_second(line, *values), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(("line", "values", "expected"), SECOND)
+def test_second_derivatives_by_forward_mode(
+    line: str, values: list[Any], expected: list[Any]
+) -> None:
+    """As `gradir.hessian` has them; in x and x, as rules for two operands pick each for itself."""
+    found, wanted = _second(line, *values, mode="jvp")[0], np.array(expected[0], np.float64)
+    if np.isnan(wanted).any():
+        assert not np.isfinite(found).any()
+    else:
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-15)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from math import lgamma
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,7 @@ INF, NAN = np.inf, np.nan
 # At 0, infinity, below the domain, and at nan.
 ENDS: list[tuple[Any, list[float]]] = [
     (sp.j0, [1, 0, 0, NAN]),
+    (sp.rgamma, [0, 0, 0, NAN]),
     (partial(sp.jn, 3), [0, 0, 0, NAN]),
     (sp.y0, [-INF, 0, NAN, NAN]),
     (sp.k1, [INF, 0, NAN, NAN]),
@@ -151,6 +153,45 @@ def test_ends():
     made = gradir.interpret(module, module.functions[-1], x)
     for (function, wanted), found in zip(ENDS, made, strict=True):
         np.testing.assert_allclose(found, wanted, err_msg=str(function))
+
+
+def test_rgamma_far_below():
+    """1 / gamma(z) is 0 at every negative integer, with the slope (-1)^n n!; between them infinite
+    where gamma is 0, and a number beside an integer, by mpmath."""
+    x = np.array([-170.0, -170.5, -172, -300, -301, -300.5, -301.5, -175 + 1e-10, -1e300, -34.5])
+    made = gradir.trace(lambda x: (sp.rgamma(x), gradir.grad(lambda x: np.sum(sp.rgamma(x)))(x)), x)
+    value, slope = gradir.interpret(made, made.functions[-1], x)
+    wanted = [0, -3.0186496508350538e307, 0, 0, 0, -INF, INF, -1.1243097638940902e308, 0,
+              -5.539846795834174e38]  # fmt: skip
+    np.testing.assert_allclose(value, wanted, 3e-13)
+    np.testing.assert_allclose(
+        slope[[0, 2, 3, 4, 8]], [7.257415615307999e306, INF, INF, -INF, INF], 3e-13
+    )
+
+
+def test_betaincinv_of_small_shapes():
+    """The bits of results near 0, by SciPy, and slopes, which are known for b = 1 and for a = b."""
+    a = np.array([0.01, 0.001, 0.001, 20, 0.05, 0.01, 0.01, 0.01, 1e-3, 5, 1e-3])
+    b = np.array([0.5, 0.001, 100, 1e5, 2, 1, 1, 0.01, 1e-3, 0.01, 1e-3])
+    y = np.array([0.5, 0.3, 0.5, 1e-300, 0.51, 0.9, 1e-3, 0.5, 0.5, 0.5, 0.9])
+    made = gradir.trace(
+        lambda *given: (
+            sp.betaincinv(*given),
+            gradir.grad(lambda *g: np.sum(sp.betaincinv(*g)), argnums=(0, 1, 2))(*given),
+        ),
+        a, b, y,
+    )  # fmt: skip
+    x, by_a, by_b, by_y = gradir.interpret(made, made.functions[-1], a, b, y)
+    by_scipy = [3.10469797061252e-30, 1.4142853421410697e-222, 5.270510538078109e-304,
+                8.303572378166825e-20, 5.340940766490121e-07]  # fmt: skip
+    np.testing.assert_allclose(x[:5], by_scipy, 1e-11)
+    np.testing.assert_allclose(x[5:], [*y[5:7] ** 100, 0.5, 0.5, 1, 1], 1e-12)
+    assert np.isfinite([by_a, by_b, by_y]).all()
+    np.testing.assert_allclose(by_y[5:7], 100 * y[5:7] ** 99, 1e-12)
+    np.testing.assert_allclose(by_a[5:7], -x[5:7] * np.log(y[5:7]) * 1e4, 1e-12)
+    ends = [np.exp(2 * lgamma(p) - lgamma(2 * p)) / 4 ** (1 - p) for p in a[7:9]]
+    np.testing.assert_allclose(by_y[7:9], ends, 1e-11)
+    assert (by_y[9:] < 1e-28).all()
 
 
 def test_rows_of_a_map_and_a_third_derivative():

@@ -65,6 +65,10 @@ FORMS: dict[str, str] = {
     "reshaped": "x.reshape(-1).reshape(x.shape[0], 3)[:, ::-1] + x.size",
     "broadcast": "gnp.broadcast_to(v[:, None], x.shape) * x",
     "counted": "gnp.arange(1, x.shape[0] + 1) * v + gnp.eye(x.shape[0]) @ v",
+    "ranged": (
+        "(gnp.arange(1.0, x.shape[0] + 1.0) * v, gnp.arange(0, 2.0 * x.shape[0] + 0.5, 0.5), "
+        "gnp.arange(x.shape[0] + 1.0, -1, -1.5), gnp.arange(1, x.shape[0] + 1.0, dtype=int))"
+    ),
     "sliced": "(x[1:] * x[:-1], x[::2], x[::-1], v[1:-1:2], v[-2:], v[:2])",
     "halves": "(v[x.shape[0] // 2:], v[:x.shape[0] // 2])",
     "indexed": "(x[0] + x[-1], w[i], x[gnp.arange(x.shape[0]), i])",
@@ -80,6 +84,10 @@ FORMS: dict[str, str] = {
         "nn.max_pool2d(nn.conv2d(x.reshape(x.shape[0], 1, 1, 3), gnp.ones((2, 1, 1, 2))), (1, 2))"
     ),
     "sorted": "(gnp.sort(v), gnp.argsort(v), gnp.where(x > 0, x, v[:, None]))",
+    "searched": (
+        "(gnp.searchsorted(gnp.sort(v), x), gnp.digitize(x, gnp.sort(v)[::-1], right=True))"
+    ),
+    "interpolated": "gnp.interp(x, gnp.sort(v), v) + gnp.interp(x, v, v, period=2.0)",
     "updated": "(assigned(x, v), x.at[::2].multiply(2.0), v.at[i].add(1.0))",
     "fori": "gradir.fori_loop(0, x.shape[0], lambda k, c: c + v[k] * c, 1.0)",
     "scan": "gradir.scan(lambda c, r: (c * 0.5 + r, c), w[0], x, reverse=True)",
@@ -97,6 +105,9 @@ DERIVATIVES: dict[str, str] = {
         "argnums=(0, 1))(x, w)"
     ),
     "mean": "gradir.grad(lambda x: gnp.mean(x ** 3) / x.shape[0])(x)",
+    "interp": (
+        "gradir.grad(lambda x, v: gnp.sum(gnp.interp(x, gnp.sort(v), v) ** 2), (0, 1))(x, v)"
+    ),
     "twice": (
         "gradir.grad(lambda w: gnp.sum(gradir.grad(lambda x: gnp.mean(gnp.tanh(x @ w) ** "
         "2))(x) ** 2))(w)"
@@ -159,7 +170,7 @@ def programs_agree(function: Callable[..., Any], conditioned: bool) -> None:
 # What assumes that there are some rows, and is a program of its own where there are fewer.
 CONDITIONED = {
     "sliced", "indexed", "fori", "scan", "map", "updated", "padded", "images", "diag",
-    "custom_vjp", "vmap", "rows", "jacrev", "hessian",
+    "custom_vjp", "vmap", "rows", "jacrev", "hessian", "searched", "interpolated", "interp",
 }  # fmt: skip
 
 
@@ -228,6 +239,13 @@ def total(x: Any, y: Any) -> Any:
          "total: argument y has shape (5,), expected (n,) with n = 4 (from argument x)"),
         (("2*n + 1", "n"), ((6,), (2,)),
          "total: argument x has shape (6,), expected (2*n + 1,) with n = 2 (from argument y)"),
+        (("2*n", None), ((5,), (2,)),
+         "total: argument x has shape (5,), expected (2*n,): 2*n is 5 for no integer n >= 0"),
+        (("n*m", "2*n + 1"), ((5,), (0,)),
+         "total: argument x: no argument says what m is"),
+        (("n", "k, 2*k + 1"), ((5,), (1, 4)), "total: argument y has shape (1, 4), expected "),
+        (("n, 2*k + 1", "n"), ((1, 4), (1,)), "total: argument x has shape (1, 4), expected "
+         "(n, 2*k + 1): 2*k + 1 is 4 for no integer k >= 0"),
         (("n, 3", None), ((4, 2), (5,)), "total: argument x has shape (4, 2), expected (n, 3)"),
         (("n, 3", None), ((4,), (5,)), "total: argument x has shape (4,), expected (n, 3)"),
         (("n, ...", "n"), ((4, 2, 2), (5,)),
@@ -306,6 +324,21 @@ def test_what_needs_a_number_is_refused(use: str, what: str):
         "make arrays with gradir.numpy, or fix the extent"
     )
     assert "test_named_extents.py" in place
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        ("0, n, 0.1", "arange: from or up to an extent, start, stop and step must be whole"),
+        ("0, n, n", "arange: from or up to an extent, start, stop and step must be whole"),
+        ("0.1 + n", "arange: start, stop and step must be known while tracing"),
+        ("n / 2", "arange: start, stop and step must be known while tracing"),
+        ("1.0 * n, 9, dtype=int", "arange: start must be a whole number for integers"),
+    ],
+)
+def test_ranges_whose_length_is_no_extent_are_refused(use: str, message: str):
+    with pytest.raises(TraceError, match=message):
+        gradir.trace(written("x", f"(lambda n: gnp.arange({use}))(x.shape[0])"), Spec("n"))
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,10 @@ MOVED: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
     "truncated_normal": (lambda a, b: random.truncated_normal(KEY, a, b, (3,)), (0.4, 2.0)),
     "truncated_normal, low": (
         lambda a, b: random.truncated_normal(KEY, a, b, (3,)), (-9.0, -7.0)),
+    "truncated_normal, beyond": (
+        lambda a, b: random.truncated_normal(KEY, a, b, (3,)), (40.0, 40.01)),
+    "truncated_normal, no end": (
+        lambda a, b: random.truncated_normal(KEY, -np.inf, b, (3,)) * a, (2.0, -12.0)),
     "multivariate_normal": (
         lambda a, b: random.multivariate_normal(
             KEY, gnp.stack([a, a * a]), gnp.stack([a, b, b, a]).reshape(2, 2)).ravel(), (2.0, 0.5)),

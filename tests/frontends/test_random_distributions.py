@@ -179,24 +179,44 @@ def test_ends_of_ranges() -> None:
         random.triangular(key, np.array([1.0, 0, 2]), np.array([1.0, 0, 1]), np.array([1.0, 0, 3])),
         random.gamma(key, np.array([0.0, -1.0, np.inf, nan, 5e-324])),
         random.beta(key, np.array([0.0, 1.0]), np.array([1.0, -1.0])),
-        random.truncated_normal(key, np.array([1.0, 2.0, 40.0]), np.array([1.0, 1.0, 41.0])),
+        random.truncated_normal(key, np.array([1.0, 2.0, np.inf]), np.array([1.0, 1.0, np.inf])),
         random.vonmises(key, 0.0, np.array([-1.0, np.inf])),
         random.wald(key, np.array([0.0, -1.0])),
         random.randint(key, (64,), -500, 500, "int8"), random.poisson(key, 1e9, dtype="int8"),
         random.truncated_normal(key, np.array([-np.inf, 3.0]), np.inf, (4, 2)),
+        random.truncated_normal(key, 20.0, np.inf, (9,), "float32"),
         random.pareto(key, 0.0), random.power(key, -1.0), random.t(key, 0.0),
     ], 1)  # fmt: skip
-    small, normal = found[18], found[20]
+    small, normal, tail = found[18], found[20], found[21]
     assert small.min() < -100 and small.max() > 100 and len(set(small)) > 48
     assert np.isfinite(normal).all() and normal[:, 1].min() > 3
+    assert np.isfinite(tail).all() and tail.min() > 20
     expected = [
         np.tile([False, True], (50, 1)), [0, 0, 5, -1, -1, -1, 0], [0, -1, -1, -1], [1, -1, -1],
         [0, -1, -1], [[0, 3, 0], [-1, -1, -1]], [2, 0, 3, -1], [5, 5, 5], [1, 1, nan],
         [0, nan], [1, nan], [0, nan], [1, 0, nan], [0, nan, nan, nan, 0], [nan, nan], [1, nan, nan],
-        [nan, nan], [nan, nan], small, 127, normal, nan, nan, nan,
+        [nan, nan], [nan, nan], small, 127, normal, tail, nan, nan, nan,
     ]  # fmt: skip
     for each, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(each, wanted)
+
+
+def test_truncated_normal_beyond_all_probabilities() -> None:
+    """Bounds whose probability no float64 is: numbers are within, as on the other side, and have
+    the mean and the deviation of an exponential tail; both ways are one at 10."""
+    bounds = [[10.0, 11], [40, 41], [700, 700.001], [1e8, np.inf], [1e200, 2e200], [9.9999999, 11]]
+    low, high = np.array(bounds).T
+    key = random.key(5)
+    up, down, near = (
+        np.asarray(random.truncated_normal(key, *b, (2000, 6)))
+        for b in ((low, high), (-high, -low), (low[[5, *range(1, 6)]], high))
+    )
+    np.testing.assert_array_equal(up, -down)
+    assert np.isfinite(up).all() and (up >= low).all() and (up <= high).all()
+    for k, scale in ((0, 10.0), (1, 40.0)):
+        above = (up[:, k] - scale) * scale
+        assert abs(above.mean() - 1) < 0.07 and abs(above.std() - 1) < 0.07
+    np.testing.assert_allclose(near[:, 0], up[:, 0], atol=2e-7)
 
 
 NARROW = ("float32", "float16", "bfloat16")

@@ -71,6 +71,16 @@ def test_lu_factor_and_solve() -> None:
     np.testing.assert_allclose((np.tril(both, -1) + np.eye(4)) @ np.triu(both), ordered, 1e-12)
 
 
+def test_lu_of_nothing() -> None:
+    """Matrices without rows have factors and solutions without elements, as in SciPy."""
+    for shape in ((0, 0), (2, 0, 0)):
+        both, pivots = linalg.lu_factor(np.zeros(shape))
+        assert both.shape == shape and pivots.shape == shape[:-1]
+    for right, trans in ((np.zeros(0), 0), (np.zeros((0, 3)), 1), (np.zeros(0, np.int64), 2)):
+        found = linalg.lu_solve(linalg.lu_factor(np.zeros((0, 0))), right, trans=trans)
+        assert found.shape == right.shape and found.dtype == np.float64
+
+
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)])
 def test_derivatives_of_lu(shape: tuple[int, ...]) -> None:
     def f(a: Any) -> Any:
@@ -129,10 +139,24 @@ def test_sqrtm() -> None:
         np.testing.assert_allclose(root @ root, of, 1e-11, 1e-14 * np.abs(of).max())
         assert np.all(np.linalg.eigvals(root).real > 0)
     assert np.isnan(linalg.sqrtm(np.diag([1.0, -1.0]))).all()
-    assert np.isnan(linalg.sqrtm(np.ones((2, 2)))).all()
     assert linalg.sqrtm(np.eye(2, dtype=np.float32)).dtype == np.float32
     assert linalg.sqrtm(np.zeros((0, 0))).shape == (0, 0)
     np.testing.assert_allclose(gradir.vmap(linalg.sqrtm)(rows[:2]), found[:2], 1e-12, 1e-12)
+
+
+def test_sqrtm_of_singular_matrices() -> None:
+    """Those that have a root have it, in a batch with others; derivatives are nan."""
+    half = RANDOM.normal(size=(3, 1))
+    oblique = np.array([[0.0, 1, 2], [0, 4, 1], [0, 0, 2]])
+    block = np.array([[0.0, 1, 0], [0, 0, 0], [0, 0, 1]])
+    nothing = np.zeros((3, 3))
+    rows = [nothing, half @ half.T, oblique, np.ones((3, 3)), np.eye(3), block, -np.eye(3)]
+    found = linalg.sqrtm(np.stack(rows))
+    for root, of in zip(found[:5], rows, strict=False):
+        np.testing.assert_allclose(root @ root, of, 1e-11, 1e-14)
+    np.testing.assert_array_equal(found[0], nothing)
+    assert np.isnan(found[5:]).all()
+    assert np.isnan(gradir.grad(lambda a: gnp.sum(linalg.sqrtm(a)))(nothing)).all()
 
 
 def test_derivatives_of_sqrtm() -> None:
@@ -147,6 +171,8 @@ ERRORS: list[tuple[Any, str]] = [
     (lambda: linalg.lu(B[0]), "lu: expected matrices"),
     (lambda: linalg.lu_factor(B), "lu_factor: expected square matrices"),
     (lambda: linalg.lu_solve(linalg.lu_factor(A), B, trans=3), "trans must be 0, 1 or 2, got 3"),
+    (lambda: linalg.lu_solve(linalg.lu_factor(A), B[1:]), "lu_solve: b must have 4 rows"),
+    (lambda: linalg.lu_solve((np.zeros((0, 0)), np.zeros(0, np.int64)), B), "must have 0 rows"),
     (lambda: linalg.solve_banded((1, 0), A, B), "solve_banded: expected 2 bands"),
     (lambda: linalg.solveh_banded(B[0], B), "solveh_banded: expected bands"),
     (lambda: linalg.sqrtm(B), "sqrtm: expected square matrices"),

@@ -258,6 +258,7 @@ WHOLE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("gnp.argmax({0}, axis=0)", (V,), INTEGER),
     ("{0}[0]", (PLACES,), INTEGER),
     ("gnp.argsort({0}, axis=0)", (V,), PLACES),
+    ("gnp.searchsorted(gnp.sort({0}, axis=0), {1}) % $N", (V, V), PLACES),
     ("({0} + {1}) % $N", (PLACES, PLACES), PLACES),
     ("{0}[::-1]", (PLACES,), PLACES),
     ("gnp.sort({0}, axis=0)", (PLACES,), PLACES),

@@ -439,6 +439,18 @@ def _argsort(x: Any, axis: int = -1, descending: bool = False) -> Any:
     return torch.sort(x, dim=axis, descending=descending, stable=True)[1]
 
 
+def _searchsorted(x: Any, v: Any, side: str = "left") -> Any:
+    """On numbers alone, with inf for nan, for which torch.searchsorted has another order."""
+
+    def numbers(z: Any) -> Any:
+        if not z.is_floating_point():
+            return z.to(torch.int64)
+        return torch.where(torch.isnan(z), torch.inf, z.clamp(-1e30, 1e30))
+
+    wanted = numbers(v).reshape(*x.shape[:-1], -1)
+    return torch.searchsorted(numbers(x), wanted, side=side).reshape(v.shape)
+
+
 def _top_k(x: Any, k: int, axis: int = -1, largest: bool = True) -> Any:
     """By a stable sort: the order of equal elements is left open by torch.topk."""
     return tuple(
@@ -550,6 +562,7 @@ TORCH: dict[str, Function] = {
     "array.scatter_add": _scatter_add,
     "array.sort": _sort,
     "array.argsort": _argsort,
+    "array.searchsorted": _searchsorted,
     "array.top_k": _top_k,
     "array.einsum": lambda *xs, equation: torch.einsum(equation, *xs),
     "array.vecdot": lambda a, b, axis=-1: torch.linalg.vecdot(a, b, dim=axis),

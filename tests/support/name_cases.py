@@ -401,6 +401,8 @@ VALUES: Calls = {
         lambda xp, x: xp.searchsorted(np.zeros(0), x),
     ],
     "digitize": [lambda xp, x: xp.digitize(x, E), lambda xp, x: xp.digitize(x, E[::-1], True),
+                 lambda xp, x: xp.digitize(np.append(E, x[0, 0] * 0), E[::-1]),
+                 lambda xp, x: xp.digitize(np.append(E, x[0, 0] * 0), E[::-1], True),
                  lambda xp, x: xp.digitize(x, E[::-1])],
     "histogram": [
         lambda xp, x: xp.histogram(x),
@@ -487,7 +489,7 @@ OWN: Calls = {
     "right_shift": lambda xp, x: xp.right_shift(K, 1),
     "bitwise_left_shift": lambda xp, x: xp.bitwise_left_shift(K, np.arange(4)),
     "bitwise_right_shift": lambda xp, x: xp.bitwise_right_shift(K, 2),
-    "bitwise_count": lambda xp, x: xp.bitwise_count(K),
+    "bitwise_count": lambda xp, x: xp.bitwise_count(K) + xp.bitwise_count(K > 0),
     "bitwise_invert": lambda xp, x: xp.bitwise_invert(K),
     "bitwise_not": lambda xp, x: xp.bitwise_not(K > 0),
     "invert": lambda xp, x: xp.invert(K),

@@ -6,7 +6,7 @@ from math import inf, nan, prod
 from typing import Any
 
 import numpy as np
-from op_cases import Case
+from op_cases import Case, integers
 from op_references import Array, Reference
 
 from gradir.dialects.base.attributes import Plain
@@ -176,6 +176,41 @@ def _sorts() -> list[Case]:
     ]  # fmt: skip
 
 
+# Searching: the number of elements before an element, one by one.
+
+
+def _searched(x: Array, v: Array, side: str = "left") -> Array:
+    def before(one: Any, other: Any) -> bool:
+        return bool(one < other or (other != other and one == one))
+
+    lines = x.reshape(prod(x.shape[:-1]), x.shape[-1])
+    wanted = v.reshape(len(lines), prod(v.shape[x.ndim - 1 :]))
+    found = [
+        [sum(before(e, w) if side == "left" else not before(w, e) for e in line) for w in row]
+        for line, row in zip(lines, wanted, strict=True)
+    ]
+    return np.array(found, np.int64).reshape(v.shape)
+
+
+def _searches() -> list[Case]:
+    ascending = np.array([-inf, -1.5, -0.0, 0.0, 0.25, 0.25, 2.0, inf, nan])
+    wanted = np.array([[nan, -inf, inf, 0.0], [-0.0, 0.25, 1.0, -7.0], [0.3, 2.0, 3.0, -1.5]])
+    lines = np.sort(np.random.default_rng(2).integers(-4, 4, (2, 3, 5)) / 2)
+    bits = (np.array([False, True]), np.array([True, False]))
+    given: list[tuple[Array, Array]] = [
+        *((ascending[:n], wanted) for n in (0, 1, 2, 3, 4, 7, 8, 9)),
+        (lines, lines[..., ::2] + 0.5), (lines[:1, 0], np.zeros((1, 2, 3))), (lines[0, 0], lines),
+        (integers([-(2**62), 3, 3, 2**62]), integers(3, 2**62, -5)), bits,
+        (np.array([1, 200], np.uint8), np.array([200, 1, 3], np.uint8)),
+        (np.arange(4.0), np.array(2.0)), (np.arange(4.0), np.zeros((0, 2))),
+    ]  # fmt: skip
+    return [
+        Case("array.searchsorted", [x, v], {"side": side} if side else {}, _searched)
+        for x, v in given
+        for side in ("right", "")
+    ]
+
+
 # Linear algebra: by NumPy's, and by expansion.
 
 
@@ -338,6 +373,7 @@ def _linear_algebra() -> list[Case]:
 CASES: tuple[Case, ...] = (
     *_cumulatives(),
     *_sorts(),
+    *_searches(),
     *_linear_algebra(),
     *_factors(),
 )

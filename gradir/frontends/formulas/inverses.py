@@ -22,8 +22,7 @@ from gradir.frontends.functions.bessel import polynomial
 from gradir.frontends.scipy.entropies import expit
 from gradir.frontends.scipy.gammas import gammaln
 from gradir.frontends.scipy.incomplete import (
-    betainc,
-    betaincc,
+    both_betas,
     gammainc,
     gammaincc,
     log_beta_density,
@@ -129,41 +128,61 @@ _gammainccinv.defjvps(
 
 @custom_jvp
 def _betaincinv(a: Any, b: Any, y: Any) -> Any:
+    """x and 1 - x, each to its bits."""
     is_ok = gnp.logical_and(a > 0, b > 0)
     is_inside = gnp.logical_and(is_ok, gnp.logical_and(y > 0, y < 1))
     p, q = gnp.where(is_inside, a, 1.0), gnp.where(is_inside, b, 1.0)
-    wanted = gnp.where(is_inside, y, 0.5)
-    is_low = wanted < 0.5
-
-    def part_of(x: Any) -> Any:
-        return gnp.where(is_low, betainc(p, q, x), betaincc(p, q, x))
+    part = gnp.where(is_inside, y, 0.5)
+    is_low = part < 0.5
+    wanted = gnp.where(is_low, part, 1 - part)
 
     def slope(s: Any) -> tuple[Any, Any]:
-        x = expit(s)
-        part = part_of(x)
-        apart = _apart(part, gnp.where(is_low, wanted, 1 - wanted))
-        density = gnp.exp(log_beta_density(p, q, x, expit(-s))) / gnp.where(part > 0, part, 1.0)
+        x, rest = expit(s), expit(-s)
+        found = gnp.where(is_low, *both_betas(p, q, x, rest))
+        apart = _apart(found, wanted)
+        density = gnp.exp(log_beta_density(p, q, x, rest)) / gnp.where(found > 0, found, 1.0)
         return gnp.where(is_low, apart, -apart), density
 
-    x = expit(_root(slope, -745.0, 37.0, gnp.clip(gnp.log(p / q), -30.0, 30.0)))
-    apart = gnp.where(is_low, part_of(x) - wanted, 1 - wanted - part_of(x))
-    density = _beta_density(p, q, x)
-    moved = x - apart / gnp.where(density > 0, density, 1.0)
-    is_near = gnp.logical_and(gnp.abs(moved - x) < 1e-8 * x, moved < 1)
+    s = _root(slope, -_LAST, _LAST, gnp.clip(gnp.log(p / q), -30.0, 30.0))
+    x, rest = expit(s), expit(-s)
+    # a last step, whose logarithm has lost some bits
+    apart = gnp.where(is_low, *both_betas(p, q, x, rest)) - wanted
+    density = gnp.exp(log_beta_density(p, q, x, rest))
+    moved = gnp.where(is_low, -apart, apart) / gnp.where(density > 0, density, np.inf)
+    moved = gnp.where(gnp.abs(moved) < 1e-8, moved, 0.0)
+    x, rest = x * (1 + moved * rest), rest * (1 - moved * x)
     is_end = gnp.logical_and(is_ok, gnp.logical_or(y == 0, y == 1))
-    made = gnp.where(is_near, moved, x)
-    return gnp.where(is_inside, made, gnp.where(is_end, y, np.nan))
+    return tuple(
+        gnp.where(is_inside, made, gnp.where(is_end, end, np.nan))
+        for made, end in ((x, y), (rest, 1 - y))
+    )
 
 
-def _beta_density(a: Any, b: Any, x: Any) -> Any:
-    return gnp.exp(log_beta_density(a, b, x, 1 - x)) / (x * (1 - x))
+_LAST = 744.0
+"""exp(-744) is nearly the least number above 0."""
 
 
-_betaincinv.defjvps(
-    lambda t, x, a, b, _: -t * _partial(lambda a: betainc(a, b, x), a) / _beta_density(a, b, x),
-    lambda t, x, a, b, _: -t * _partial(lambda b: betainc(a, b, x), b) / _beta_density(a, b, x),
-    lambda t, x, a, b, _: t / _beta_density(a, b, x),
-)
+def _betaincinv_jvp(primals: Any, tangents: Any) -> Any:
+    (a, b, y), (a_t, b_t, y_t) = primals, tangents
+    x, rest = _betaincinv(a, b, y)
+    # of s = log(x / rest): dx is x * rest * ds, and 0 where one of both is below all numbers
+    is_there = gnp.logical_and(x > 0, rest > 0)
+    is_least = gnp.logical_and(gnp.logical_not(is_there), gnp.logical_and(y > 0, y < 1))
+    one, other = (gnp.where(is_there, each, 0.5) for each in (x, rest))
+    is_low = y < 0.5
+    density = gnp.exp(log_beta_density(a, b, one, other))
+
+    def part(a: Any, b: Any) -> Any:
+        low, high = both_betas(a, b, one, other)
+        return gnp.where(is_low, low, -high)
+
+    by_shapes = jvp(part, (a, b), (a_t, b_t))[1]
+    x_t = (y_t - by_shapes) / density * one * other
+    x_t = gnp.where(is_there, x_t, gnp.where(is_least, 0.0, np.nan))
+    return (x, rest), (x_t, -x_t)
+
+
+_betaincinv.defjvp(_betaincinv_jvp)
 
 
 def gammaincinv(a: Any, y: Any) -> Any:
@@ -178,7 +197,7 @@ def gammainccinv(a: Any, y: Any) -> Any:
 
 def betaincinv(a: Any, b: Any, y: Any) -> Any:
     """x with betainc(a, b, x) = y, for a, b > 0 and y in [0, 1]; else nan."""
-    return in_float64(_betaincinv)(a, b, y)
+    return in_float64(lambda *given: _betaincinv(*given)[0])(a, b, y)
 
 
 def _branch_coefficients(count: int) -> list[float]:

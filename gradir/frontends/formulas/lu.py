@@ -83,6 +83,8 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> Any:
 def _exchanges(rows: Any) -> Any:
     """LAPACK's pivots of an order of rows: row k was exchanged with row pivots[k]."""
     count = rows.shape[-1]
+    if not count:
+        return rows
     numbers = np.arange(count)
 
     def step(k: Any, state: Any) -> Any:
@@ -100,6 +102,8 @@ def _exchanges(rows: Any) -> Any:
 def _order(pivots: Any) -> Any:
     """The order of rows that exchanges make."""
     count = pivots.shape[-1]
+    if not count:
+        return pivots
     numbers = np.arange(count)
 
     def step(k: Any, order: Any) -> Any:
@@ -131,6 +135,10 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
         raise refusal(f"lu_solve: trans must be 0, 1 or 2, got {trans!r}")
     is_vector = right.ndim < both.ndim
     right = right[..., None] if is_vector else right
+    if right.shape[-2] != both.shape[-1]:
+        raise refusal(f"lu_solve: b must have {both.shape[-1]} rows, got {floating(b)!r}")
+    if not both.shape[-1]:
+        return floating(b)
     rows = _order(pivots)
     if trans:
         inner = op.triangular_solve(both, right, lower=False, transpose=True)

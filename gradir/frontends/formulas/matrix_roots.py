@@ -14,6 +14,7 @@ from gradir.frontends.formulas.calls import anywhere
 from gradir.frontends.functions.arguments import floating
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.tracing.source_locations import refusal
+from gradir.frontends.transforms.branches import cond
 from gradir.frontends.transforms.custom_derivatives import custom_jvp
 from gradir.frontends.transforms.flow import while_loop
 
@@ -33,6 +34,45 @@ def _scale(m: Any) -> Any:
 
 @custom_jvp
 def _root(a: Any) -> Any:
+    """The roots of matrices; those that come to none are looked at as singular ones."""
+    x = _regular_root(a)
+    is_lost = gnp.any(gnp.isnan(x), axis=(-2, -1))
+    return cond(
+        gnp.any(is_lost),
+        lambda a, x: gnp.where(is_lost[..., None, None], _singular_root(a), x),
+        lambda a, x: x,
+        a,
+        x,
+    )
+
+
+def _singular_root(a: Any) -> Any:
+    """A number stands in place of the eigenvalue 0, whose root is taken off at the end: both act on
+    the kernel alone."""
+    largest = gnp.max(gnp.abs(a), axis=(-2, -1))
+    level = gnp.where(largest > 0, largest, 1.0)[..., None, None]
+    kernel = _kernel(a)
+    x = _regular_root(a + level * kernel) - gnp.sqrt(level) * kernel
+    is_there = gnp.max(gnp.abs(x @ x - a), axis=(-2, -1)) <= 1e-8 * largest
+    return gnp.where(is_there[..., None, None], x, np.nan)
+
+
+def _kernel(a: Any) -> Any:
+    """The projections onto the kernels of matrices along their ranges; nan where these meet.
+
+    Of an orthogonal matrix v onto the kernel and u onto the complement of the range, v (u^T v)^-1
+    u^T.
+    """
+    count = a.shape[-1]
+    left, sizes, right = op.svd(a)
+    is_none = sizes <= sizes[..., :1] * (count * 2.0**-52)
+    u, v = (gnp.where(is_none[..., None, :], m, 0.0) for m in (left, gnp.matrix_transpose(right)))
+    between = gnp.matrix_transpose(u) @ v
+    rest = gnp.where(is_none[..., None], 0.0, gnp.eye(count))
+    return v @ op.inv(between + rest) @ gnp.matrix_transpose(u)
+
+
+def _regular_root(a: Any) -> Any:
     """By the product form of Denman and Beavers' iteration, scaled by determinants (Cheng, Higham,
     Kenney & Laub, "Approximating the logarithm of a matrix to specified accuracy", SIAM J. Matrix
     Anal. Appl. 22, 2001); nan where it does not converge."""
@@ -103,8 +143,9 @@ _root.defjvp(_root_jvp)
 def sqrtm(A: Any) -> Any:
     """The principal square root of matrices [.., n, n] without eigenvalues on the negative axis.
 
-    Matrices with such eigenvalues, whose roots are complex, and singular ones give nan. The
-    derivative y of the root x in the direction q solves x y + y x = q. Computed in float64.
+    Matrices with such eigenvalues, whose roots are complex, give nan, and so do singular ones that
+    have a Jordan block of the eigenvalue 0, and no root. The derivative y of the root x in the
+    direction q solves x y + y x = q; nan where the matrix is singular. Computed in float64.
     """
     x = floating(A)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:

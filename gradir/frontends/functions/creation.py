@@ -21,6 +21,7 @@ from gradir.dialects.base.extents import Extent, is_extent
 from gradir.dialects.base.shapes import AnyTensor, is_float, shape_of, tensor
 from gradir.errors import ArgumentError
 from gradir.frontends.functions.arguments import known
+from gradir.frontends.functions.counted import Counted, counted, steps_between
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import converted, fitting, spread, unified
 from gradir.frontends.tracing.default_types import default_element, default_of
@@ -179,14 +180,12 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     """start, start + step, ... before stop; `arange(n)` counts from 0 to n - 1.
 
     Without a dtype: int64 of Python integers, float64 of Python numbers, else NumPy's of the
-    numbers. All three are known while tracing.
+    numbers. All three are known while tracing, or are extents, and start and stop such with numbers
+    added: `arange(1.0, n + 1.0)`.
     """
     bounds = (0, start, step) if stop is None else (start, stop, step)
-    given: list[Any] = [
-        x if is_number(x) or is_extent(x) else known(x, "arange: start, stop and step")
-        for x in bounds
-    ]
-    numbers = [x for x in given if not is_extent(x)]
+    given = [_bound(x) for x in bounds]
+    numbers = [x for x in given if not is_extent(x) and not isinstance(x, Tracer)]
     if any(np.ndim(x) or not np.issubdtype(np.result_type(x), np.number) for x in numbers):
         raise refusal(f"arange: start, stop and step must be numbers, got {bounds}")
     if dtype is None and not all(map(is_number, numbers)):
@@ -199,23 +198,35 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     count = _count(first, last, step)
     type_ = _type([count], dtype, int if is_whole else float)
     # NumPy casts the first two, and counts on from them
-    if not (is_float(type_.element_type) or is_extent(first) or is_extent(step)):
+    if isinstance(first, Tracer) and not is_float(type_.element_type):
+        raise refusal(f"arange: start must be a whole number for integers, got {first!r}")
+    if not (is_float(type_.element_type) or is_extent(first)):
         first, second = (fitting(each, type_.element_type) for each in (first, first + step))
         step = second - first
     steps: Any = apply(IotaOp, {"axis": 0}, [type_])
     scaled = steps if step == 1 else steps * step
-    return scaled if first == 0 else scaled + first
+    return scaled if not isinstance(first, Tracer) and first == 0 else scaled + first
 
 
-def _count(first: float, last: float, step: float) -> int:
+def _bound(x: Any) -> Any:
+    """A number, an extent, or a traced number made of extents; TraceError for others."""
+    if is_number(x) or is_extent(x) or (isinstance(x, Tracer) and counted(x) is not None):
+        return x
+    return known(x, "arange: start, stop and step")
+
+
+def _count(first: Any, last: Any, step: Any) -> int:
     """The numbers from first up to last, by steps."""
-    if not any(map(is_extent, (first, last, step))):
+    if all(map(is_number, (first, last, step))):
         return max(ceil((last - first) / step), 0)
-    if not isinstance(step, int):
-        raise refusal(f"arange: the step up to an extent must be a whole number, got {step}")
-    sign = 1 if step > 0 else -1
-    found: Any = (sign * (last - first) + abs(step) - 1) // abs(step)
-    return found if found >= 0 else 0
+    parts = [counted(x) for x in (first, last, step)]
+    found = None if None in parts else steps_between(*cast("list[Counted]", parts))
+    if found is None:
+        raise refusal(
+            "arange: from or up to an extent, start, stop and step must be whole numbers or "
+            f"fractions such as 1/8, and the step no extent, got {first}, {last} and {step}"
+        )
+    return cast(int, found)
 
 
 @public

@@ -16,6 +16,7 @@ from gradir.frontends.functions.promotion import converted, unified
 from gradir.frontends.functions.reductions import cumsum, sum
 from gradir.frontends.functions.shapes import concatenate
 from gradir.frontends.functions.sugar import (
+    clip,
     where,
 )
 from gradir.frontends.functions.views import (
@@ -184,7 +185,7 @@ def _between(x: Any, xs: Any, ys: Any, left: Any, right: Any) -> Any:
     n = xs.shape[0]
     made = broadcast_to(ys[0], x.shape)
     if n > 1:
-        after: Any = op.clip(searchsorted(xs, x, "right"), min=1, max=n - 1)
+        after: Any = clip(searchsorted(xs, x, "right"), 1, n - 1)
         x0, y0 = xs[after - 1], ys[after - 1]
         width = xs[after] - x0
         is_step = op.equal(width, 0)

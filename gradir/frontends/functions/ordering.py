@@ -10,8 +10,6 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects.builtin import f64, i64
 
-from gradir.dialects.base.extents import is_extent
-from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions.arguments import axis_of, floating, known, number, one_of
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.promotion import converted, result_element
@@ -95,38 +93,20 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Trac
     if xs.ndim != 1:
         raise refusal(f"searchsorted: a must be a vector, got {xs!r}")
     xs = xs if sorter is None else xs[lifted(sorter)]
-    xs, value = converted(xs, kind), converted(lifted(v), kind)
-    if is_extent(xs.shape[0]):
-        raise refusal(
-            f"searchsorted: the extent of a must be known while tracing, got {xs.shape[0]}; fix "
-            "it, or search with gradir.while_loop"
-        )
-    place = broadcast_to(lifted(0), value.shape)
-    step = 1 << xs.shape[0].bit_length() >> 1
-    while xs.shape[0] and step:
-        candidate: Any = place + step
-        read = xs[op.minimum(candidate, xs.shape[0]) - 1]
-        before = _less(read, value) if side == "left" else op.logical_not(_less(value, read))
-        place = where(op.logical_and(candidate <= xs.shape[0], before), candidate, place)
-        step >>= 1
-    return place
-
-
-def _less(x: Any, y: Any) -> Any:
-    if is_bool(element(x)):
-        x, y = converted(x, i64), converted(y, i64)
-    if not is_float(element(x)):
-        return x < y
-    return op.logical_or(x < y, op.logical_and(op.isnan(y), op.logical_not(op.isnan(x))))
+    return op.searchsorted(converted(xs, kind), converted(lifted(v), kind), side=side)
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Tracer:
-    """The number of the bin of each element: bins[i - 1] <= x < bins[i]; < and <= with `right`."""
+    """The number of the bin of each element: bins[i - 1] <= x < bins[i]; < and <= with `right`.
+
+    Of descending bins bins[i - 1] > x >= bins[i]; >= and > with `right`.
+    """
     edges: Any = lifted(bins)
-    up: Any = searchsorted(edges, x, "left" if right else "right")
+    side = "left" if right else "right"
+    up: Any = searchsorted(edges, x, side)
     if not edges.size:
         return up
-    down = edges.size - searchsorted(op.flip(edges), x, "right" if right else "left")
+    down = edges.size - searchsorted(op.flip(edges), x, side)
     return where(edges[0] <= edges[-1], up, down)
 
 

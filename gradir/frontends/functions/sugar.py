@@ -12,13 +12,13 @@ import numpy as np
 from xdsl.dialects.builtin import i1
 
 from gradir.dialects.array.arithmetic import ClipOp, PowOp
-from gradir.dialects.array.bits import BitwiseXorOp
+from gradir.dialects.array.bits import BitwiseCountOp, BitwiseXorOp
 from gradir.dialects.array.comparison import LogicalNotOp, WhereOp
 from gradir.dialects.array.dot_general import DotGeneralOp
 from gradir.dialects.array.einsum import EinsumOp
 from gradir.dialects.array.elementwise import MaximumOp, MinimumOp, SquareOp
 from gradir.dialects.array.indexing import TakeAlongAxisOp, TakeOp
-from gradir.dialects.base.shapes import byte_size, is_bool, is_float, is_unsigned
+from gradir.dialects.base.shapes import byte_size, is_bool, is_float, is_unsigned, ui8
 from gradir.frontends.functions.axes import integers, is_one
 from gradir.frontends.functions.op_functions import apply
 from gradir.frontends.functions.promotion import (
@@ -66,6 +66,14 @@ def bitwise_invert(x: Any) -> Tracer:
     kind = element(value)
     ones = (1 << 8 * byte_size(kind)) - 1 if is_unsigned(kind) else -1
     return apply(BitwiseXorOp, {"lhs": value, "rhs": ones})
+
+
+@public
+def bitwise_count(x: Any) -> Tracer:
+    """The number of ones in the binary digits of |x|, as uint8; 1 for True. Inactive."""
+    value = lifted(x)
+    given = converted(value, ui8) if is_bool(element(value)) else value
+    return apply(BitwiseCountOp, {"x": given})
 
 
 @public
@@ -178,6 +186,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     positive,
     pow,
     bitwise_invert,
+    bitwise_count,
     where,
     clip,
     take,

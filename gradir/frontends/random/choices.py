@@ -31,6 +31,7 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import as_shape, element_named, type_text
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, lifted
+from gradir.frontends.tracing.values import values_in
 
 _LOW = 2**32 - 1
 
@@ -156,7 +157,8 @@ def choice(
     """Slices of a along an axis, of 0, ..., a - 1 for an integer a, at `shape` random places.
 
     `p` [n] are their probabilities, divided by their sum; all are equal without it. Without
-    replacement no place is drawn twice; those of probability 0 are then the last.
+    replacement no place is drawn twice. There must be as many places of a probability above 0 as
+    draws: TraceError otherwise where p is known; of a traced p all those are drawn, then others.
     """
     given = _places_or_array("choice", a)
     if not given.ndim:
@@ -165,8 +167,26 @@ def choice(
     count, draws = given.shape[place], prod(extents)
     if draws > (count if not replace or not count else draws):
         raise refusal(f"choice: expected at most {count} draws of {count} places, got {draws}")
+    if not replace:
+        _require_places(p, draws)
     indices = _places(key_of(key), count, draws, replace, p)
     return gnp.take(given, indices.reshape(extents), axis=place)
+
+
+def _require_places(p: Any, draws: int) -> None:
+    """TraceError for known probabilities of which fewer than the draws are above 0."""
+    found = None if p is None else values_in([p], lambda _: None)
+    count = draws if found is None else np.count_nonzero(np.asarray(found[0], np.float64) > 0)
+    if count < draws:
+        raise refusal(
+            f"choice: without replacement, p must be above 0 for as many places as draws, {draws}, "
+            f"got {count}"
+        )
+
+
+def _check_choice(shape: Any = (), replace: bool = True, p: Any = None, **_: Any) -> None:
+    if not replace:
+        _require_places(p, prod(as_shape(shape)))
 
 
 def _places(key: Any, count: int, draws: int, replace: bool, p: Any) -> Any:
@@ -186,3 +206,6 @@ def _places(key: Any, count: int, draws: int, replace: bool, p: Any) -> Any:
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     randint, bernoulli, rademacher, categorical, permutation, choice,
 )  # fmt: skip
+
+CHECKS: dict[str, Callable[..., None]] = {"choice": _check_choice}
+"""What is asked of the values of arguments, where they are known: outside of a trace."""

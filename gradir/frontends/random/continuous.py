@@ -7,12 +7,14 @@ does. Types narrower than float64 are computed in float32, and rounded once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi
+from math import pi, prod
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import i32
 
 import gradir.frontends.functions.numpy as gnp
+from gradir.frontends.functions.bessel import polynomial
 from gradir.frontends.functions.promotion import converted
 from gradir.frontends.random.draws import (
     bell,
@@ -148,9 +150,9 @@ def truncated_normal(
 ) -> Tracer:
     """Standard normal numbers in [lower, upper]; nan unless lower <= upper.
 
-    By the inverse of the distribution function, in the lower one of the two tails. Bounds may be
-    infinite. nan where both
-    bounds are more than 37 on the same side: no float64 is the probability.
+    By the inverse of the distribution function, in the lower one of the two tails; by that of its
+    logarithm where both bounds are beyond 10 on the same side, where the function itself soon has
+    no bits. Bounds may be infinite; nan where both are the same infinity.
     """
     return _of("truncated_normal", _truncated, key, shape, dtype, lower, upper)
 
@@ -238,12 +240,44 @@ def _truncated(key: Any, counter: int, shape: Any, kind: Any, lower: Any, upper:
     u = positive_unit(key, counter, shape, kind)
     is_high = lower + upper > 0
     low, high = gnp.where(is_high, -upper, lower), gnp.where(is_high, -lower, upper)
-    first, last = special.ndtr(low), special.ndtr(high)
-    p = first + u * (last - first)
-    is_valid = gnp.logical_and(lower <= upper, last > 0)
-    drawn = special.ndtri(gnp.where(is_valid, p, 0.5))
+    is_far = high < -_FAR
+    is_valid = gnp.logical_and(lower <= upper, high > -np.inf)
+    is_near = gnp.logical_and(is_valid, gnp.logical_not(is_far))
+    first, last = special.ndtr(low), special.ndtr(gnp.where(is_far, 0.0, high))
+    near = special.ndtri(gnp.where(is_near, first + u * (last - first), 0.5))
+    is_tail = gnp.logical_and(is_valid, is_far)
+    start = gnp.where(is_tail, -high, _FAR)
+    width = gnp.where(is_tail, high - low, 1.0)
+    drawn = gnp.where(is_far, -(start + _beyond(1 - u, start, width)), near)
     drawn = gnp.where(drawn < low, low, gnp.where(drawn > high, high, drawn))
     return valid_or_nan(is_valid, gnp.where(is_high, -drawn, drawn))
+
+
+_FAR = 10.0
+_MILLS = [(-1.0) ** k * prod(range(1, 2 * k, 2)) for k in range(20)]
+"""x times Mills' ratio, that of the tail beyond x and the density at x, in powers of 1 / x**2."""
+
+
+def _beyond(share: Any, start: Any, width: Any) -> Any:
+    """d such that a share of the normal numbers in [start, start + width] is below start + d.
+
+    For start >= 10. The logarithm of the tail falls by start d + d**2 / 2 and by the logarithm of
+    Mills' ratio, of which d is found by Newton's steps.
+    """
+
+    def series(d: Any) -> Any:
+        inverse = 1 / (start + d)
+        return polynomial(inverse * inverse, _MILLS)
+
+    def fall(d: Any) -> Any:
+        return start * d + d * d / 2 + gnp.log1p(d / start) - gnp.log(series(d) / series(0.0))
+
+    # nothing is left of the tail behind 50
+    wanted = -gnp.log1p(share * gnp.expm1(-fall(gnp.minimum(width, 50.0))))
+    d = 2 * wanted / (start + gnp.sqrt(start) * gnp.sqrt(start + 2 * wanted / start))
+    for _ in range(4):
+        d = d - (fall(d) - wanted) * series(d) / (start + d)
+    return d
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (

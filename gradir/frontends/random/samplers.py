@@ -26,8 +26,11 @@ _INTEGERS = {"key", "seed", "data"}
 _COUNTS = {("choice", "a"), ("permutation", "x"), ("orthogonal", "n")}
 
 
-def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The public form of a function of a key and parameters."""
+def sampler(
+    function: Callable[..., Any], check: Callable[..., None] | None = None
+) -> Callable[..., Any]:
+    """The public form of a function of a key and parameters; `check` sees their values outside of a
+    trace, where the program does not."""
     name, signature = function.__name__, inspect.signature(function)
     known = signature.parameters
     places = [p for p, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
@@ -40,6 +43,8 @@ def sampler(function: Callable[..., Any]) -> Callable[..., Any]:
         given = dict(zip(places, args, strict=False)) | kwargs
         if len(given) < len(args) + len(kwargs) or not needed <= given.keys() <= known.keys():
             return call(*args, **kwargs)  # which says what is wrong
+        if check is not None:
+            check(**given)
         static = {p: _plain(p, v) for p, v in given.items() if _is_static(name, p, v)}
         choice = tuple(static.items())
         found = compiled.get(choice)

@@ -64,9 +64,16 @@ def log_density(a: Any, x: Any) -> Any:
     is_large = op.greater_equal(a, LARGE)
     b, y = where(is_large, a, LARGE), where(is_large, x, LARGE)
     share = (y - b) / b
-    by_series = -b * (share - op.log1p(share)) - op.log(b * (2 * pi)) / 2 - correction(b)
+    by_series = -b * (share - _log_ratio(share, y / b)) - op.log(b * (2 * pi)) / 2 - correction(b)
     b, y = where(is_large, 1.0, a), where(is_large, 1.0, x)
     return where(is_large, by_series, b * op.log(y) - y - op.lgamma(b + 1))
+
+
+def _log_ratio(apart: Any, ratio: Any) -> Any:
+    """log(ratio), and log1p(apart), which is the same, where the ratio is near 1."""
+    is_near = op.less(op.abs(apart), 0.5)
+    near, far = op.log1p(where(is_near, apart, 0.0)), op.log(where(is_near, 1.0, ratio))
+    return where(is_near, near, far)
 
 
 def _both_gammas(a: Any, x: Any) -> tuple[Any, Any]:
@@ -121,12 +128,14 @@ def log_beta_density(a: Any, b: Any, x: Any, y: Any) -> Any:
     p, q = where(is_large, a, LARGE), where(is_large, b, LARGE)
     s, t = where(is_large, x, 0.5), where(is_large, y, 0.5)
     apart = p * t - q * s
-    distance = p * op.log1p(-apart / p) + q * op.log1p(apart / q)
+    distance = p * _log_ratio(-apart / p, s * ((p + q) / p))
+    distance = distance + q * _log_ratio(apart / q, t * ((p + q) / q))
     factor = op.log(p * q / ((p + q) * (2 * pi))) / 2
     by_series = distance + factor + correction(p + q) - correction(p) - correction(q)
     p, q = where(is_large, 1.0, a), where(is_large, 1.0, b)
     s, t = where(is_large, 0.5, x), where(is_large, 0.5, y)
-    return where(is_large, by_series, p * op.log(s) + q * op.log(t) - betaln(p, q))
+    logarithms = p * _log_ratio(-t, s) + q * _log_ratio(-s, t)
+    return where(is_large, by_series, logarithms - betaln(p, q))
 
 
 def betainc(a: Any, b: Any, x: Any) -> Tracer:
@@ -137,12 +146,16 @@ def betainc(a: Any, b: Any, x: Any) -> Tracer:
     is_inside = op.logical_and(is_ok, op.logical_and(op.greater(x, 0), op.less(x, 1)))
     a, b = where(is_inside, a, 1.0), where(is_inside, b, 1.0)
     place = where(is_inside, x, 0.5)
-    is_low = op.less_equal(place, (a + 1) / (a + b + 2))
-    first, second = where(is_low, a, b), where(is_low, b, a)
-    near, far = where(is_low, place, 1 - place), where(is_low, 1 - place, place)
-    part = _beta_part(first, second, near, far)
-    made = where(is_low, part, 1 - part)
+    made, _ = both_betas(a, b, place, 1 - place)
     return where(is_inside, made, where(is_ok, x, float("nan")))
+
+
+def both_betas(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """betainc(a, b, x) and 1 less that, of a, b > 0 and x in (0, 1), with y = 1 - x to its bits."""
+    is_low = op.less_equal(x, (a + 1) / (a + b + 2))
+    first, second = where(is_low, a, b), where(is_low, b, a)
+    part = _beta_part(first, second, where(is_low, x, y), where(is_low, y, x))
+    return where(is_low, part, 1 - part), where(is_low, 1 - part, part)
 
 
 def betaincc(a: Any, b: Any, x: Any) -> Tracer:

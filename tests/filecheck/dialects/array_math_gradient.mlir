@@ -70,7 +70,7 @@ func.func @norm(%x: tensor<3xf32>) -> tensor<f32> {
 // CHECK-NEXT:   %2 = array.divide %x, %1 : tensor<3xf32>
 // CHECK-NEXT:   %3 = array.full {value = 0.0} : tensor<3xf32>
 // CHECK-NEXT:   %4 = array.not_equal %1, %3 : tensor<3xf32>, tensor<3xf32> -> tensor<3xi1>
-// CHECK-NEXT:   %5 = grad.gate %2, %4, %3 : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
+// CHECK-NEXT:   %5 = grad.gate %2, %4, %3 {smooth = false} : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
 // CHECK-NEXT:   %6 = array.reshape %y_ct : tensor<f32> -> tensor<1xf32>
 // CHECK-NEXT:   %7 = array.broadcast_to %6 : tensor<1xf32> -> tensor<3xf32>
 // CHECK-NEXT:   %x_ct = array.multiply %7, %5 : tensor<3xf32>

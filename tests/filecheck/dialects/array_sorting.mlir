@@ -14,6 +14,11 @@ func.func @top(%x: tensor<3x4xf32>) -> (tensor<3x2xf32>, tensor<3x2xi64>) {
   %y, %i = array.top_k %x {k = 2} : tensor<3x4xf32> -> (tensor<3x2xf32>, tensor<3x2xi64>)
   func.return %y, %i : tensor<3x2xf32>, tensor<3x2xi64>
 }
+func.func @search(%x: tensor<3x4xf32>, %v: tensor<3xf32>, %bins: tensor<?xf32, "n">) -> (tensor<3xi64>, tensor<3x4xi64>) {
+  %y = array.searchsorted %x, %v : tensor<3x4xf32>, tensor<3xf32> -> tensor<3xi64>
+  %z = array.searchsorted %bins, %x {side = "right"} : tensor<?xf32, "n">, tensor<3x4xf32> -> tensor<3x4xi64>
+  func.return %y, %z : tensor<3xi64>, tensor<3x4xi64>
+}
 
 //      CHECK: func.func @sort(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // CHECK-NEXT:   %y = array.sort %x {axis = 0, descending = true} : tensor<3x4xf32>
@@ -21,6 +26,9 @@ func.func @top(%x: tensor<3x4xf32>) -> (tensor<3x2xf32>, tensor<3x2xi64>) {
 // CHECK-NEXT:   %y = array.argsort %x : tensor<3x4xi8> -> tensor<3x4xi64>
 //      CHECK: func.func @top
 // CHECK-NEXT:   %y, %i = array.top_k %x {k = 2} : tensor<3x4xf32> -> (tensor<3x2xf32>, tensor<3x2xi64>)
+//      CHECK: func.func @search
+// CHECK-NEXT:   %y = array.searchsorted %x, %v : tensor<3x4xf32>, tensor<3xf32> -> tensor<3xi64>
+// CHECK-NEXT:   %z = array.searchsorted %bins, %x {side = "right"} : tensor<?xf32, "n">, tensor<3x4xf32> -> tensor<3x4xi64>
 
 //      GRAD: func.func @sort_vjp(%x: tensor<3x4xf32>, %y_ct: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
 // GRAD-NEXT:   %y = array.sort %x {axis = 0, descending = true} : tensor<3x4xf32>

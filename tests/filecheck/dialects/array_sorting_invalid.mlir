@@ -53,3 +53,35 @@ func.func @f(%x: tensor<f32>) {
   %y = array.sort %x : tensor<f32>
   func.return
 }
+
+// -----
+
+func.func @f(%x: tensor<3xf32>, %v: tensor<2xf64>) {
+  // expected-error @+1 {{array.searchsorted: elements must be of one type, got tensor<3xf32> and tensor<2xf64>}}
+  %y = array.searchsorted %x, %v : tensor<3xf32>, tensor<2xf64> -> tensor<2xi64>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xf32>, %v: tensor<2xf32>) {
+  // expected-error @+1 {{array.searchsorted: x must be a vector, or lines whose other axes v begins with, got tensor<4x3xf32> and tensor<2xf32>}}
+  %y = array.searchsorted %x, %v : tensor<4x3xf32>, tensor<2xf32> -> tensor<2xi64>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<f32>, %v: tensor<2xf32>) {
+  // expected-error @+1 {{array.searchsorted: x must be a vector, or lines whose other axes v begins with, got tensor<f32> and tensor<2xf32>}}
+  %y = array.searchsorted %x, %v : tensor<f32>, tensor<2xf32> -> tensor<2xi64>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<3xf32>, %v: tensor<2xf32>) {
+  // expected-error @+1 {{array.searchsorted: side must be one of left, right, got middle}}
+  %y = array.searchsorted %x, %v {side = "middle"} : tensor<3xf32>, tensor<2xf32> -> tensor<2xi64>
+  func.return
+}

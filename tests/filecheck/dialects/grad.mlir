@@ -6,6 +6,7 @@ func.func @markers(%x: tensor<3xf32> {grad.name = "x"}, %y: tensor<3xf32> {grad.
   %name = grad.name %no_grad {name = "h"} : tensor<3xf32>
   %keep = array.equal %name, %name : tensor<3xf32>, tensor<3xf32> -> tensor<3xi1>
   %gate = grad.gate %name, %keep, %y : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
+  %kink = grad.gate %name, %keep, %y {smooth = false} : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
   %negated = grad.negate_gradient %gate : tensor<3xf32>
   %start = grad.start_checkpoint %negated : tensor<3xf32>
   %end = grad.end_checkpoint %start : tensor<3xf32>
@@ -28,6 +29,7 @@ func.func @backward(%ct: tensor<2x3xf32>, %i: tensor<2x3xi64>, %l: tensor<f32>, 
 // CHECK-NEXT:   %name = grad.name %no_grad {name = "h"} : tensor<3xf32>
 // CHECK-NEXT:   %keep = array.equal %name, %name : tensor<3xf32>, tensor<3xf32> -> tensor<3xi1>
 // CHECK-NEXT:   %gate = grad.gate %name, %keep, %y : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
+// CHECK-NEXT:   %kink = grad.gate %name, %keep, %y {smooth = false} : tensor<3xf32>, tensor<3xi1>, tensor<3xf32> -> tensor<3xf32>
 // CHECK-NEXT:   %negated = grad.negate_gradient %gate : tensor<3xf32>
 // CHECK-NEXT:   %start = grad.start_checkpoint %negated : tensor<3xf32>
 // CHECK-NEXT:   %end = grad.end_checkpoint %start : tensor<3xf32>

@@ -42,7 +42,8 @@ def array_of(x: Tracer, dtype: Any = None, copy: Any = None) -> Array:
     if dtype is not None and np.dtype(dtype) != object:
         raise refusal(
             f"numpy.asarray: an array of {np.dtype(dtype)} cannot hold traced numbers; {_WAY_OUT}, "
-            f"or leave the dtype away; {ZEROS}"
+            "or leave the dtype away; draw with gradir.random instead of numpy.random; "
+            f"{ZEROS}"
         )
     return _elements(x, is_copy=copy is True)
 

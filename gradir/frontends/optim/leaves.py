@@ -78,10 +78,11 @@ class Leaves:
 def aligned(what: str, trees: Mapping[str, Any]) -> Leaves:
     """Trees by their names, nested like the first, with floating leaves of its leaves' shapes.
 
-    The tree of the name `updates` may have row slices. TraceError that begins with `what` and names
-    the path of the first leaf that is not so.
+    The tree of the name `updates` may have row slices. Integers and bools beside floats are no
+    leaves: they are as None. TraceError that begins with `what` and names the path of the first
+    leaf that is not so.
     """
-    names, flat = list(trees), [flatten(tree, RowSlices) for tree in trees.values()]
+    names, flat = list(trees), [_floats(tree) for tree in trees.values()]
     first, tree = names[0], flat[0][1]
     for name, (_, other) in zip(names, flat, strict=True):
         require_nested_alike(what, first, tree, name, other)
@@ -94,6 +95,33 @@ def aligned(what: str, trees: Mapping[str, Any]) -> Leaves:
                     f"got {leaf_text(y)} and {leaf_text(x)}"
                 )
     return Leaves(tree, list(zip(*columns, strict=True)))
+
+
+def _is_still(leaf: Any) -> bool:
+    """Whether a leaf is of integers or bools, which no optimizer moves."""
+    if isinstance(leaf, RowSlices):
+        return False
+    kind: Any = np.dtype(type(leaf)) if is_number(leaf) else getattr(leaf, "dtype", None)
+    return isinstance(kind, np.dtype) and kind.kind in "iub"
+
+
+def _floats(value: Any) -> tuple[list[Any], Tree]:
+    """The leaves of a tree, without its integers if it has others, and its nesting."""
+    leaves, tree = flatten(value, RowSlices)
+    still = [_is_still(leaf) for leaf in leaves]
+    if not any(still) or all(still):
+        return leaves, tree
+    pairs = zip(leaves, still, strict=True)
+    return flatten(tree.build([None if is_still else leaf for leaf, is_still in pairs]), RowSlices)
+
+
+def with_integers(made: Any, params: Any) -> Any:
+    """A tree made of the floats of the parameters, with their integers in place."""
+    leaves, tree = flatten(params, RowSlices)
+    if not any(map(_is_still, leaves)):
+        return made
+    floats = iter(flatten(made, RowSlices)[0])
+    return tree.build([lifted(leaf) if _is_still(leaf) else next(floats) for leaf in leaves])
 
 
 def _arrays(what: str, name: str, leaves: list[Any], tree: Tree) -> list[Leaf]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from gradir.errors import ArgumentError, ArgumentTypeError
-from gradir.frontends.optim.leaves import aligned
+from gradir.frontends.optim.leaves import aligned, with_integers
 from gradir.frontends.optim.rows import added
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.transforms.jit import jit
@@ -108,4 +108,5 @@ def apply_updates(params: Any, updates: Any) -> Any:
 
 @jit
 def _applied(params: Any, updates: Any) -> Any:
-    return aligned("apply_updates", {"params": params, "updates": updates}).map_any(added)
+    made = aligned("apply_updates", {"params": params, "updates": updates}).map_any(added)
+    return with_integers(made, params)

@@ -66,11 +66,12 @@ def grad(
     """The gradient function of a function that returns a floating number of rank 0.
 
     `argnums` are the arguments to differentiate: the gradient has the nesting of that argument, or
-    is a tuple for several. `has_aux`: the function returns (number, aux), its gradient (gradient,
-    aux). `policy` and `memory_limit` (bytes) are those of Module.gradient. `sparse_argnums`, out of
-    `argnums`, are the arguments with gradients as RowSlices: the rows read, also in traced code.
-    `sparse` says it for single leaves: True or False nested like the gradient, or for a whole part
-    of it, or a function that gives that for the arguments of `argnums`.
+    is a tuple for several; of nested arguments integers and bools have None in it. `has_aux`: the
+    function returns (number, aux), its gradient (gradient, aux). `policy` and `memory_limit`
+    (bytes) are those of Module.gradient. `sparse_argnums`, out of `argnums`, are the arguments with
+    gradients as RowSlices: the rows read, also in traced code. `sparse` says it for single leaves:
+    True or False nested like the gradient, or for a whole part of it, or a function that gives that
+    for the arguments of `argnums`.
 
     `req` says in the same way what is asked of each gradient: "write"; "null", no gradient, None in
     its place, and nothing is computed for it; "slices", RowSlices; "add", the sum of an array of
@@ -107,7 +108,10 @@ def value_and_grad(
     sparse: Any = False,
     req: Any = "write",
 ) -> Callable[..., Any]:
-    """Like grad, but returns (value, gradient), or ((value, aux), gradient) with `has_aux`."""
+    """Like grad, but returns (value, gradient), or ((value, aux), gradient) with `has_aux`.
+
+    Of nested arguments integers and bools have None in the gradient.
+    """
     if not callable(function):
         raise ArgumentTypeError(f"function: expected a Python function, got {function!r}")
     options = (argnums, has_aux, policy, memory_limit, sparse_argnums, sparse, req)
@@ -127,12 +131,12 @@ def value_and_grad(
             return leaves_of(arguments, argnums, len(args))
 
         inner = traced("grad", function, args, kwargs, outer=trace, moving=moving)
-        wrt = moving(inner.arguments)
-        _require_floating(inner, wrt)
+        wrt = _floating_leaves(inner, moving(inner.arguments))
         _require_number(inner, has_aux)
         requests, tree = asked.of(inner, args), gradient_tree(inner.arguments, argnums)
+        requests = {k: request if k in wrt else "null" for k, request in requests.items()}
         added = added_to(inner, requests, None if out is None else out[1], tree)
-        options = Options("grad", policy, memory_limit, requests)
+        options = Options("grad", policy, memory_limit, {k: requests[k] for k in wrt})
         [made] = differentiated(trace, inner, options, wrt, [0])
         operands = operands_of(trace, inner, args, kwargs)
         results = call_of(trace, made, [*operands, *map(trace.use, added)])
@@ -217,14 +221,18 @@ def _require_number(inner: Traced, has_aux: bool) -> None:
         )
 
 
-def _require_floating(inner: Traced, wrt: Sequence[int]) -> None:
-    types = signature(inner).inputs.data
-    for k in wrt:
-        if not is_float(element_of(types[k])):
+def _floating_leaves(inner: Traced, leaves: Sequence[int]) -> list[int]:
+    """The leaves that are floating; TraceError if one that is a whole argument is not, or none."""
+    types, arguments = signature(inner).inputs.data, inner.arguments.children[0]
+    whole = {arguments.places(k)[0] for k, each in enumerate(arguments.children) if each == LEAF}
+    found = [k for k in leaves if is_float(element_of(types[k]))]
+    for k in leaves:
+        if k not in found and (k in whole or not found):
             raise refusal(
                 f"grad: argument {inner.names[k]} must be floating, got {type_text(types[k])}; "
                 "pass floats, or name the floating arguments by argnums"
             )
+    return found
 
 
 # vjp and jvp.

@@ -292,6 +292,7 @@ def test_a_branch_on_values_is_refused() -> None:
 
 ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: float(x), "float: a traced array has no value yet; return it from the traced"),
+    (lambda x: 2j * x, "2j: there are no complex numbers; compute with their parts"),
     (lambda x: math.sin(x.item(0)), "float: a traced array has no value yet; return it"),
     (lambda x: list(range(x)), "index: a traced array has no value yet; take elements with"),
     (lambda x: np.asarray(x, float), "numpy.asarray: an array of float64 cannot hold traced num"),

@@ -101,7 +101,9 @@ def _is_still(leaf: Any) -> bool:
     """Whether a leaf is of integers or bools, which no optimizer moves."""
     if isinstance(leaf, RowSlices):
         return False
-    kind: Any = np.dtype(type(leaf)) if is_number(leaf) else getattr(leaf, "dtype", None)
+    if is_number(leaf):
+        return not isinstance(leaf, float)
+    kind = getattr(leaf, "dtype", None)
     return isinstance(kind, np.dtype) and kind.kind in "iub"
 
 

@@ -144,6 +144,8 @@ def _is_operand(value: object) -> bool:
     """Whether an operator takes a value beside a traced array; else the other operand may."""
     if isinstance(value, RowSlices):
         return False
+    if isinstance(value, complex):
+        raise refusal(f"{value}: there are no complex numbers; compute with their parts")
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
     return isinstance(value, Tracer | bool | int | float | Extent | list | tuple) or is_array
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from object_programs import program
 from trace_harness import RANDOM, fails, run
 
 import gradir
@@ -138,3 +139,15 @@ def test_refusals(f: Any, message: str) -> None:
     assert error.startswith(message)
     if "ufunc" in message:
         assert "gradir.numpy.array or numpy.stack" in error
+
+
+def test_random_programs() -> None:
+    """Against NumPy and differences, derived as they are and under jit."""
+    for seed in range(12):
+        f = program(seed)
+        x, v = RANDOM.uniform(-1, 1, 4), RANDOM.normal(size=4)
+        derived = gradir.value_and_grad(f)
+        value, slope = (gradir.jit(derived) if seed % 2 else derived)(x)
+        np.testing.assert_allclose(value, f(x), rtol=1e-10)
+        wanted = (f(x + 1e-6 * v) - f(x - 1e-6 * v)) / 2e-6
+        np.testing.assert_allclose(np.sum(slope * v), wanted, rtol=1e-5, atol=1e-6)

@@ -181,6 +181,24 @@ if TYPE_CHECKING:
     from gradir.runtime.row_slices import RowSlices as RowSlices
 
 
+# JAX's and autograd's names of what has another one here.
+_ELSEWHERE = {
+    "lax": "scan, while_loop, fori_loop, cond, switch, map and associative_scan are gradir's own, "
+    "slices are gradir.numpy.dynamic_slice, stop_gradient is gradir.no_grad",
+    "stop_gradient": "gradir.no_grad",
+    "remat": "gradir.checkpoint",
+    "pmap": "gradir.vmap on one machine, gradir.comm on several",
+    "make_jaxpr": "gradir.trace, whose module prints itself",
+    "eval_shape": "gradir.trace with gradir.Spec; the types are in the module's text",
+    "tree_util": "gradir.tree",
+    "config": "gradir.default_dtype sets the floating type, float64 at first",
+    "device_get": "arrays are NumPy's",
+    "device_put": "arrays are NumPy's",
+    "elementwise_grad": "gradir.vmap of gradir.grad",
+    "hessian_vector_product": "gradir.hvp",
+}
+
+
 def __dir__() -> list[str]:
     """All public names, also of modules that were not imported yet."""
     return sorted({*globals(), *_LAZY})
@@ -189,7 +207,8 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """The names of modules that are imported at first use."""
     if name not in _LAZY:
-        raise AttributeError(f"module 'gradir' has no attribute {name!r}")
+        known = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module 'gradir' has no attribute {name!r}{known}")
     module = import_module(_LAZY[name])
     found = module if _LAZY[name] == f"gradir.{name}" else getattr(module, name)
     # so that the next look finds it without this function

@@ -189,3 +189,9 @@ def test_markers_outside_of_traces():
     x = np.arange(3.0)
     assert gradir.no_grad(x) is x and gradir.name(x, "x") is x
     assert {"no_grad", "grad", "numpy", "random"} <= set(dir(gradir))
+
+
+def test_names_of_jax_say_what_is_here():
+    for name, known in [("lax", "scan, while_loop"), ("remat", "gradir.checkpoint")]:
+        with pytest.raises(AttributeError, match=f"no attribute '{name}': {known}"):
+            getattr(gradir, name)

@@ -85,8 +85,15 @@ ABSENT = {name: reason for reason, names in {
         "grouped_mm scaled_mm scaled_grouped_mm"
     ),
     "it is gradir.numpy.tanh": "tanh",
+    "it is gradir.numpy.logsumexp": "logsumexp",
+    "JAX's name of silu": "swish",
+    "JAX's names of hardswish": "hard_swish hard_silu",
+    "JAX's name of hardtanh": "hard_tanh",
+    "JAX's name of hardsigmoid": "hard_sigmoid",
+    "JAX's name of logsigmoid": "log_sigmoid",
+    "JAX's name of softsign": "soft_sign",
 }.items() for name in names.split()}  # fmt: skip
-"""torch.nn.functional's functions that are not here, and why."""
+"""Functions of torch.nn.functional and jax.nn that are not here, and why."""
 __all__: list[str] = []  # pyright: ignore[reportUnsupportedDunderAll]
 
 

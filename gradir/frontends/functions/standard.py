@@ -87,6 +87,15 @@ def _trimmed(*args: Any, **kwargs: Any) -> Any:
     return made.copy()
 
 
+def _counted(x: Any, weights: Any = None, minlength: Any = 0, **more: Any) -> Any:
+    if more:
+        return NotImplemented
+    try:
+        return np.bincount(x, weights, minlength)
+    except (TypeError, ValueError):
+        return NotImplemented  # the function here says what is wrong
+
+
 VALUED = (
     *("argwhere", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d"),
     *("trim_zeros", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse"),
@@ -97,6 +106,7 @@ OUTSIDE: dict[str, Callable[..., Any]] = {
     **{name: getattr(np, name) for name in VALUED},
     **dict.fromkeys(["asarray", "astype", "from_dlpack"], _itself),
     "where": _where,
+    "bincount": _counted,
     "trim_zeros": _trimmed,
 }
 """What answers outside of traced functions, unless with NotImplemented."""

@@ -47,6 +47,7 @@ def positive(x: Any) -> Tracer:
 @public
 def pow(lhs: Any, rhs: Any) -> Tracer:
     """lhs ** rhs; nan for lhs < 0 and fractional rhs. The Python number 2 as rhs is a square."""
+    lhs = operand(lhs)
     if is_number(rhs) and rhs == 2 and isinstance(lhs, Tracer) and not is_bool(element(lhs)):
         if result_element([lhs, rhs])[0] == element(lhs):
             return apply(SquareOp, {"x": lhs})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import isnan, prod
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -194,8 +195,52 @@ def _meaning(op: TensorOp) -> Callable[..., Any]:
     """The NumPy meaning of an op, with halves computed as the interpreter computes them."""
     dtypes = [_dtype(value.type) for value in (*op.operands, *op.results)]
     if all(d.kind in "iub" or (d.kind == "f" and d.itemsize > 2) for d in dtypes):
-        return op.meaning()
+        return settled(op).meaning()
     return lambda *arrays: tuple(values_of(op, arrays))
+
+
+class _ReadOnce:
+    """A property of an op that does not change any more: kept, of lists a copy is given."""
+
+    def __init__(self, read: Callable[[Any], Any]):
+        self.read = read
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, op: Any, owner: type) -> Any:
+        listed = op.__dict__.get(self)
+        if listed is not None:
+            return list(listed)
+        value = self.read(op)
+        if type(value) is list:
+            op.__dict__[self] = tuple(cast(list[Any], value))
+        elif isinstance(value, _KEPT):
+            op.__dict__[self.name] = value  # which is found before this
+        return cast(object, value)
+
+
+_KEPT = (int, float, str, type(None), tuple, Attribute, np.dtype)
+
+
+@cache
+def _settled_kind(kind: type[TensorOp]) -> type[TensorOp]:
+    own = kind.__mro__[: kind.__mro__.index(TensorOp) + 1]
+    found: dict[str, Any] = {}
+    for base in reversed(own):
+        for name, value in vars(base).items():
+            found.pop(name, None)
+            if isinstance(value, property) and value.fget is not None:
+                found[name] = _ReadOnce(value.fget)
+    made: Any = type(kind)
+    return made(kind.__name__, (kind,), found)
+
+
+def settled(op: TensorOp) -> TensorOp:
+    """The op as one whose properties are read from its attributes once."""
+    made = object.__new__(_settled_kind(type(op)))
+    vars(made).update(vars(op))
+    return made
 
 
 class Record:

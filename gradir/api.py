@@ -160,7 +160,7 @@ class Module:
         _require("function", function, str, "the name of a function")
         _require("loss", loss, str, "the name of a function")
         _require("into", into, str | None, "the name of a function")
-        several = joined if isinstance(joined, list | tuple | range) else [joined]
+        several = joined if isinstance(joined, (list, tuple, range)) else [joined]
         results = [_result("joined", each) for each in several]
         return self._with(lambda op: append_loss(op, function, loss, results, into))
 
@@ -278,7 +278,7 @@ def _looks_like_path(text: str) -> bool:
 def _selectors(given: Sequence[Selector] | Selector | None) -> Sequence[Selector] | None:
     if given is None:
         return None
-    several = given if isinstance(given, list | tuple | range) else [given]
+    several = given if isinstance(given, (list, tuple, range)) else [given]
     return [_selector(each) for each in several]
 
 

@@ -79,7 +79,7 @@ def check_grads(
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"order must be an integer >= 0, got {order!r}")
-    if not isinstance(args, list | tuple):
+    if not isinstance(args, (list, tuple)):
         raise ArgumentTypeError(f"args: expected a list or tuple of arrays, got {args!r}")
     module, name, args, names = _resolve(fn, function, args)
     module = in_double(module, name)

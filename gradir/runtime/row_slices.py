@@ -101,7 +101,7 @@ def _is_traced(array: Any) -> bool:
 
 
 def _is_scalar(value: Any) -> bool:
-    return getattr(value, "shape", ()) == () and not isinstance(value, str | tuple | list)
+    return getattr(value, "shape", ()) == () and not isinstance(value, (str, tuple, list))
 
 
 def joined(several: Sequence[RowSlices]) -> RowSlices:

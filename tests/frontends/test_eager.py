@@ -40,7 +40,7 @@ def test_eager_is_as_traced(case: Case) -> None:
 
 def same(found: Any, wanted: Any) -> None:
     """Equal NumPy arrays, also of nested results."""
-    if isinstance(wanted, tuple | list):
+    if isinstance(wanted, (tuple, list)):
         found = [y for x in found for y in (x if isinstance(x, tuple) else [x])]
         assert len(found) == len(wanted)
         for one, other in zip(found, wanted, strict=True):

@@ -81,7 +81,7 @@ def case(random: np.random.Generator) -> Case:
 
 def parts(made: Any) -> list[Any]:
     """The arrays of a result."""
-    return [np.asarray(each) for each in (made if isinstance(made, tuple | list) else [made])]
+    return [np.asarray(each) for each in (made if isinstance(made, (tuple, list)) else [made])]
 
 
 def numpys(name: str, arguments: Any, options: Any) -> Any:
@@ -125,7 +125,7 @@ def test_calls_fresh_and_again_are_numpys(seed: int) -> None:
                 assert (one.dtype, one.tobytes()) == (other.dtype, other.tobytes()), name
             for one, other in zip(before, arrays, strict=True):
                 assert one.tobytes() == np.array(other).tobytes(), name
-            made = [y for y in parts(found) if isinstance(found, np.ndarray | tuple | list)]
+            made = [y for y in parts(found) if isinstance(found, (np.ndarray, tuple, list))]
             for k, one in enumerate(made):
                 assert not any(np.shares_memory(one, y) for y in [*arrays, *made[:k]]), name
             if wanted is not None:

@@ -128,7 +128,7 @@ def _arrays(tree: Any) -> list[Any]:
     """All arrays of a tree."""
     if isinstance(tree, dict):
         tree = list(tree.values())
-    if isinstance(tree, list | tuple):
+    if isinstance(tree, (list, tuple)):
         return [leaf for child in tree for leaf in _arrays(child)]
     return [] if tree is None else [np.asarray(tree)]
 

@@ -211,7 +211,7 @@ def test_small_parameters_with_a_state_of_float32(
 
 
 def _leaves(tree: Any) -> list[Array]:
-    if isinstance(tree, list | tuple):
+    if isinstance(tree, (list, tuple)):
         return [leaf for child in tree for leaf in _leaves(child)]
     return [] if tree is None else [np.asarray(tree)]
 

@@ -42,7 +42,7 @@ def _of_arguments(operator: Function) -> Function:
     @wraps(operator)
     def of(function: Function, argnum: Any = 0, *more: Any, **named: Any) -> Function:
         def call(*args: Any, **kwargs: Any) -> Any:
-            several = isinstance(argnum, tuple | list)
+            several = isinstance(argnum, (tuple, list))
             places = list(argnum) if several else [argnum]
 
             def chosen(x: Any) -> Any:

@@ -95,7 +95,7 @@ def leaves(value: Any) -> list[Any]:
     """The arrays and tensors in nested results, from first to last."""
     if isinstance(value, Mapping):
         return [leaf for each in value.values() for leaf in leaves(each)]
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [leaf for each in value for leaf in leaves(each)]
     return [] if value is None else [value]
 
@@ -108,7 +108,7 @@ def mapped(value: Any, change: Function) -> Any:
         return {name: mapped(each, change) for name, each in value.items()}
     if isinstance(value, tuple) and type(value) is not tuple:
         return value
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return type(value)(mapped(each, change) for each in value)
     return value
 

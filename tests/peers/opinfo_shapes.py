@@ -134,7 +134,7 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
 def broadcasting(function: Function) -> Function:
     """Of arrays one by one, or in one list."""
     return lambda *xs, **k: function(
-        list(xs[0]) if isinstance(xs[0], list | tuple) else list(xs), **k
+        list(xs[0]) if isinstance(xs[0], (list, tuple)) else list(xs), **k
     )
 
 
@@ -184,7 +184,7 @@ def gradient(x: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 
         [] if spacing is None else [spacing] if isinstance(spacing, int | float) else list(spacing)
     )
     found = gnp.gradient(x, *spaces, axis=axes, edge_order=edge_order)
-    return list(found) if isinstance(found, list | tuple) else [found]
+    return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
 def cov(x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
@@ -255,7 +255,7 @@ SHAPES: dict[str, Function | tuple[Function, Function]] = {
         for name in ("hstack", "vstack", "dstack", "column_stack")
     },
     **{
-        name: (lambda f: lambda *xs: f(*(xs[0] if isinstance(xs[0], list | tuple) else xs)))(
+        name: (lambda f: lambda *xs: f(*(xs[0] if isinstance(xs[0], (list, tuple)) else xs)))(
             getattr(gnp, name)
         )
         for name in ("atleast_1d", "atleast_2d", "atleast_3d")
@@ -268,7 +268,7 @@ SHAPES: dict[str, Function | tuple[Function, Function]] = {
     },
     "where": lambda x, condition, y: gnp.where(condition, x, y),
     "meshgrid": lambda *xs, indexing="ij": gnp.meshgrid(
-        *(xs[0] if isinstance(xs[0], list | tuple) else xs), indexing=indexing
+        *(xs[0] if isinstance(xs[0], (list, tuple)) else xs), indexing=indexing
     ),
     "broadcast_to": lambda x, shape: gnp.broadcast_to(x, tuple(shape)),
     "broadcast_tensors": lambda *xs: gnp.broadcast_arrays(*xs),

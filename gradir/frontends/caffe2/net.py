@@ -260,7 +260,7 @@ def _built(
 
 def _listed(what: str, given: Sequence[Any]) -> tuple[str, ...]:
     """Names, or one list of names."""
-    is_list = len(given) == 1 and isinstance(given[0], list | tuple)
+    is_list = len(given) == 1 and isinstance(given[0], (list, tuple))
     return names(what, cast(Any, given[0] if is_list else given))
 
 

@@ -176,7 +176,7 @@ def static(op: type[TensorOp], name: str, value: Any) -> Plain | None:
         value = cast(Any, value).item()
     if value is None or isinstance(value, bool | int | float | str | Attribute | Extent):
         return value
-    if isinstance(value, Sequence | np.ndarray):
+    if isinstance(value, (Sequence, np.ndarray)):
         try:
             return [v if is_extent(v) else index(v) for v in cast(Sequence[Any], value)]
         except TypeError:

@@ -88,4 +88,4 @@ def _array(parameter: str, value: Any) -> Any:
     """An argument of native code."""
     if parameter in _INTEGERS and isinstance(value, int) and not isinstance(value, bool):
         return np.int64(wrapped(value, parameter))
-    return np.asarray(cast(Any, value)) if isinstance(value, list | tuple) else value
+    return np.asarray(cast(Any, value)) if isinstance(value, (list, tuple)) else value

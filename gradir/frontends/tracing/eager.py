@@ -147,7 +147,7 @@ def _outside(result: Any, arguments: Sequence[Any]) -> Any:
         return own(cast(Any, result.ssa).array, _leaves(arguments))
     if isinstance(result, np.ndarray):
         return own(cast(Any, result), _leaves(arguments))
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         parts: list[Any] = []
         for each in cast(Sequence[Any], result):
             parts.append(_outside(each, (*arguments, *parts)))
@@ -158,7 +158,7 @@ def _outside(result: Any, arguments: Sequence[Any]) -> Any:
 def _leaves(arguments: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     for each in arguments:
-        if isinstance(each, list | tuple):
+        if isinstance(each, (list, tuple)):
             found += _leaves(cast(Sequence[Any], each))
         else:
             found.append(each)

@@ -147,7 +147,7 @@ def _is_operand(value: object) -> bool:
     if isinstance(value, complex):
         raise refusal(f"{value}: there are no complex numbers; compute with their parts")
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    return isinstance(value, Tracer | bool | int | float | Extent | list | tuple) or is_array
+    return isinstance(value, (Tracer, bool, int, float, Extent, list, tuple)) or is_array
 
 
 class Tracer:

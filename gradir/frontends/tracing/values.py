@@ -126,7 +126,7 @@ def values_in(values: Sequence[Any], of: Callable[[Any], Array | None]) -> list[
     found: list[Any] = []
     for each in values:
         made: Any = each
-        if isinstance(each, list | tuple):
+        if isinstance(each, (list, tuple)):
             parts = values_in(cast(Sequence[Any], each), of)
             made = None if parts is None else type(cast(Any, each))(parts)
         elif hasattr(each, "made_in"):

@@ -195,7 +195,7 @@ _made.__name__ = "kernel"
 
 def _extents(what: str, given: Any, specs: Sequence[Spec]) -> tuple[int, ...]:
     found = called("kernel", given, *specs) if callable(given) else given
-    several = cast(Sequence[Any], found if isinstance(found, tuple | list) else (found,))
+    several = cast(Sequence[Any], found if isinstance(found, (tuple, list)) else (found,))
     for extent in several:
         if not _is_int(extent) or extent < 0:
             raise refusal(f"kernel: {what} must be extents, got {found!r}")

@@ -119,7 +119,7 @@ class StaticallyJitted(Copied):
 
 def _listed(names: object) -> tuple[str, ...]:
     several = (names,) if isinstance(names, str) else names
-    if not isinstance(several, tuple | list) or not all(
+    if not isinstance(several, (tuple, list)) or not all(
         isinstance(name, str) for name in cast(Sequence[object], several)
     ):
         raise ArgumentTypeError(f"static_argnames: expected a name or several, got {names!r}")

@@ -63,7 +63,7 @@ def native(function: Any, symbol: str | None = None, *, data: Any = None) -> Nat
             raise ArgumentTypeError("symbol: expected the name of a function of the library")
         name = getattr(function, "__name__", None) or type(function).__name__
         return NativeFunction(str(name), _address(function), place, (function, data), None)
-    if not isinstance(symbol, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(symbol, str):
         raise ArgumentTypeError(f"symbol: expected the name of a function, got {symbol!r}")
     if "\0" in symbol:  # the loader would look for the part before it
         raise NativeFunctionError(f"symbol: expected the name of a function, got {symbol!r}")

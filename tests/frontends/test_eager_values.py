@@ -1,8 +1,5 @@
 """Eager functions against NumPy's, and their replays against calls that are made anew."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -71,7 +68,7 @@ def case(random: np.random.Generator) -> Case:
             return name, (dtype,), (shape,), {}, [numbers[random.integers(len(numbers))]]
         other = tuple(n if random.random() < 0.7 else 1 for n in shape[random.integers(2) :])
         return name, (dtype, dtype), (shape, other), {}, []
-    name, options = str(random.choice(REDUCED)), {}
+    name, options = str(random.choice(REDUCED)), dict[str, Any]()
     if shape and random.random() < 0.8:
         options["axis"] = int(random.integers(-len(shape), len(shape)))
     if name not in (*ONE_AXIS, "flip") and random.random() < 0.5:

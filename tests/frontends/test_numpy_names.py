@@ -1,8 +1,5 @@
 """Every name of gradir.numpy against NumPy's function: eager, traced, native, and derivatives."""
 
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownLambdaType=false
-
 from __future__ import annotations
 
 import inspect

@@ -1,8 +1,5 @@
 """gradir.optim with row slices among the gradients: exact as dense ones are, and lazy."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

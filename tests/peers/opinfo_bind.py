@@ -4,9 +4,6 @@ A mapping is a function of torch's arguments, with arrays in place of tensors. `
 from a function and the names of its parameters in torch; others are written by hand.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +39,7 @@ def bound(
     before, _, after = names.partition("|")
     positional, keywords = before.split(), after.split()
     others = {**AXES, **renamed}
-    reasons = {} if refused is None else refused
+    reasons = dict[str, str]() if refused is None else refused
     left_out = {*dropped.split(), *reasons}
 
     def called(*args: Any, **kwargs: Any) -> Any:

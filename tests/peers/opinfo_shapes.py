@@ -1,8 +1,5 @@
 """Torch's functions of shapes, as functions of ours."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from itertools import combinations as pairs_of
@@ -180,9 +177,9 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1)
 
 def gradient(x: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
     axes = None if dim is None else dim if isinstance(dim, int) else tuple(dim)
-    spaces = (
-        [] if spacing is None else [spacing] if isinstance(spacing, int | float) else list(spacing)
-    )
+    spaces: list[Any] = []
+    if spacing is not None:
+        spaces = [spacing] if isinstance(spacing, int | float) else list(spacing)
     found = gnp.gradient(x, *spaces, axis=axes, edge_order=edge_order)
     return list(found) if isinstance(found, (list, tuple)) else [found]
 

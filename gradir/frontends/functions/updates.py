@@ -173,7 +173,7 @@ def _put_at_numbers(x: Tracer, key: Any, values: Any, combine: type[TensorOp] | 
         return x
     lines = [emit_one(ReshapeOp, v, type=tensor([v.size], element(v))) for v in (x, places, part)]
     flat, at, part = lines
-    if combine not in _ADDING:
+    if combine is not None and combine not in _ADDING:
         if not is_unique:
             if combine not in _MERGED:
                 raise refusal(f"x.at[...]: {_TWICE}")

@@ -53,12 +53,12 @@ def sampler(
         return found(**{p: _array(p, v) for p, v in given.items() if p not in static})
 
     def drawn(*args: Any, **kwargs: Any) -> Any:
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        frame = sys._getframe(1)
         return called_from(frame, outside if tracing() is None else call, *args, **kwargs)
 
     drawn.__name__ = drawn.__qualname__ = name
     drawn.__doc__, drawn.__module__ = function.__doc__, "gradir.random"
-    drawn.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    drawn.__signature__ = signature  # pyrefly: ignore[missing-attribute]
     return drawn
 
 

@@ -116,7 +116,7 @@ def eager(
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        frame = sys._getframe(1)
         if kwargs and kwargs.get("out") is not None:
             return called_from(frame, registered("written"), call, args, kwargs)
         if tracing() is not None:

@@ -177,7 +177,7 @@ class Derivative(Wrapped):
         else:
             if found is not NotImplemented:
                 return found
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        frame = sys._getframe(1)
         return called_from(frame, function, args, kwargs)
 
 

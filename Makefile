@@ -56,7 +56,7 @@ durations: $(INSTALLED) ## Measure how long tests take, or TESTS= of some files:
 lint: $(INSTALLED) ## Check style and types
 	$(RUN) -m ruff check --quiet
 	$(RUN) -m ruff format --check --quiet
-	$(RUN) -m basedpyright
+	@said=$$($(RUN) -m pyrefly check --summary=none 2>&1) || { echo "$$said"; exit 1; }
 
 fuzz: $(INSTALLED) ## Look for faults with random programs: MINUTES=10 SEED=0 PROGRAMS= MUTANTS= LEVEL= CASE= JOBS=
 	PYTHONPATH=tests $(RUN) -m fuzz $(strip $(FUZZ_OPTIONS))

@@ -258,7 +258,7 @@ def compare(entries: Sequence[Entry], reference: str, tolerance: float) -> None:
 
 def arrays(result: object) -> list[np.ndarray[Any, Any]]:
     """The arrays in nested tuples and lists, in order."""
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         return [array for item in cast(Sequence[object], result) for array in arrays(item)]
     detach = getattr(result, "detach", None)  # PyTorch's tensors record gradients until then
     return [np.array(detach() if detach else result)]

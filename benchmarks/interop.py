@@ -36,7 +36,8 @@ def one_node() -> Any:
         return cotangent * (2 * x + 1)
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    return type("Polynomial", (torch.autograd.Function,), members).apply
+    made: Any = type("Polynomial", (torch.autograd.Function,), members)
+    return made.apply
 
 
 def wrapped(**options: Any) -> Any:

@@ -160,7 +160,7 @@ class Module:
         _require("function", function, str, "the name of a function")
         _require("loss", loss, str, "the name of a function")
         _require("into", into, str | None, "the name of a function")
-        several = joined if isinstance(joined, list | tuple | range) else [joined]
+        several = joined if isinstance(joined, (list, tuple, range)) else [joined]
         results = [_result("joined", each) for each in several]
         return self._with(lambda op: append_loss(op, function, loss, results, into))
 
@@ -188,7 +188,8 @@ class Module:
         _require("function", function, str, "the name of a function")
         _require("optimizer", optimizer, str, "the name of a function")
         _require("into", into, str | None, "the name of a function")
-        _require("carry", carry, Mapping | None, "a mapping such as {'mean': 1}")
+        if carry is not None:
+            _require("carry", carry, Mapping, "a mapping such as {'mean': 1}")
         pairs = [(_selector(k), _result("carry", r)) for k, r in (carry or {}).items()]
         return self._with(
             lambda op: train_step(
@@ -241,7 +242,7 @@ def parse(
 
     Raises ParseError or VerifyError with the place, the source line and a caret.
     """
-    _require("text_or_path", text_or_path, str | os.PathLike, "a string or a path")
+    _require("text_or_path", text_or_path, (str, os.PathLike), "a string or a path")
     _require("filename", filename, str, "a string")
     _require("trusted", trusted, bool, "a bool")
     if isinstance(text_or_path, os.PathLike) or _looks_like_path(text_or_path):
@@ -278,7 +279,7 @@ def _looks_like_path(text: str) -> bool:
 def _selectors(given: Sequence[Selector] | Selector | None) -> Sequence[Selector] | None:
     if given is None:
         return None
-    several = given if isinstance(given, list | tuple | range) else [given]
+    several = given if isinstance(given, (list, tuple, range)) else [given]
     return [_selector(each) for each in several]
 
 
@@ -298,7 +299,10 @@ def _result(what: str, given: object) -> int:
     return found
 
 
-def _require(what: str, given: object, kind: type | UnionType, wanted: str) -> None:
+_Kind = type | UnionType | tuple[type, ...]
+
+
+def _require(what: str, given: object, kind: _Kind, wanted: str) -> None:
     """ArgumentTypeError for an argument of another type than `kind`."""
     if not isinstance(given, kind):
         raise ArgumentTypeError(f"{what}: expected {wanted}, got {_short(given)}")
@@ -323,7 +327,7 @@ def interpret(module: Module, function: str, *arrays: Any, out: object = None) -
     from gradir.interpreter.interpreter import interpret as run
 
     _require_program(module, function)
-    with gradir_errors(module._sources):  # pyright: ignore[reportPrivateUsage]
+    with gradir_errors(module._sources):
         op = module.op
         if needs_shapes(op, function):
             shapes = shapes_of_arrays(function_named(op, function), arrays)
@@ -391,10 +395,10 @@ def _compiled(
     from gradir.runtime.threads import thread_count
 
     _require_program(module, function)
-    sources = module._sources  # pyright: ignore[reportPrivateUsage]
+    sources = module._sources
     with gradir_errors(sources), paused_gc():
         op = module.op
-        module._provenance.check(op, function)  # pyright: ignore[reportPrivateUsage]
+        module._provenance.check(op, function)
         if not needs_shapes(op, function):
             needed = _needed(op, function)
 

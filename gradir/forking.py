@@ -111,7 +111,7 @@ def _find_import_lock() -> _ImportLock | None:
     machinery, locks = (getattr(bootstrap, name, None) for name in ("_imp", "_module_locks"))
     if not hasattr(machinery, "acquire_lock") or not isinstance(locks, dict):
         return None
-    return _ImportLock(machinery, locks)  # pyright: ignore[reportUnknownArgumentType]
+    return _ImportLock(machinery, locks)
 
 
 _import_lock = _find_import_lock()

@@ -29,7 +29,7 @@ _FUNCTIONS = {
 }
 _FUNCTIONS["PRNGKey"] = _FUNCTIONS["key"]
 globals().update(_FUNCTIONS)
-__all__ = [*_FUNCTIONS]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*_FUNCTIONS]
 
 if not TYPE_CHECKING:
     __getattr__ = missing("gradir.random", absent.ABSENT)

@@ -77,9 +77,9 @@ def check_grads(
     Raises GradientMismatch, an AssertionError, with the argument, the order, the expected and the
     found number.
     """
-    if isinstance(order, bool) or not isinstance(order, int) or order < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(order, bool) or not isinstance(order, int) or order < 0:
         raise ArgumentError(f"order must be an integer >= 0, got {order!r}")
-    if not isinstance(args, list | tuple):
+    if not isinstance(args, (list, tuple)):
         raise ArgumentTypeError(f"args: expected a list or tuple of arrays, got {args!r}")
     module, name, args, names = _resolve(fn, function, args)
     module = in_double(module, name)
@@ -147,7 +147,7 @@ def in_double(module: api.Module, function: str) -> api.Module:
         for op in only.walk():
             _widen(op)
         verify(only)
-    kept = module._sources, module._provenance  # pyright: ignore[reportPrivateUsage]
+    kept = module._sources, module._provenance
     return api.Module(only, *kept)
 
 

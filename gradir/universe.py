@@ -35,19 +35,19 @@ class CourteousUniverse(Universe):
         self._universe = universe
 
     @property
-    def all_dialects(self) -> Dialects:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def all_dialects(self) -> Dialects:
         """The dialects whose names are free."""
         taken = {name for other in self._others() for name in other.all_dialects}
         return _without(self._universe.all_dialects, taken)
 
     @property
-    def all_passes(self) -> Passes:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def all_passes(self) -> Passes:
         """The passes whose names are free."""
         taken = {name for other in self._others() for name in other.all_passes}
         return _without(self._universe.all_passes, taken)
 
     @property
-    def all_targets(self):  # pyright: ignore
+    def all_targets(self):
         """gradir has no targets."""
         return self._universe.all_targets
 

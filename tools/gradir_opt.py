@@ -58,7 +58,7 @@ class GradirOpt(xDSLOptMain):
     """The driver. It differs from xDSL's in its input, its errors and its verifier."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
-        self.version_format = f"gradir-opt {_version()} built on xDSL {{xdsl_version}}"  # pyright: ignore[reportAttributeAccessIssue]
+        self.version_format = f"gradir-opt {_version()} built on xDSL {{xdsl_version}}"  # pyrefly: ignore[read-only]
         self.sources = Sources()
         self.current_pass: str | None = None
         self.pass_start = 0.0
@@ -137,7 +137,7 @@ class GradirOpt(xDSLOptMain):
 
     # The stages of a run
 
-    def run(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def run(self) -> int:
         """Process every chunk of the input; 0 if all went well, else 1."""
         if self.args.list_passes:
             print(self._pass_list())

@@ -95,7 +95,7 @@ class ConstantOp(TensorOp):
     INACTIVE: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("value",)
     y = result_def()
-    traits = traits_def(Pure(), ConstantLike())
+    traits = traits_def(Pure(), ConstantLike())  # pyrefly: ignore[direct-abstract-base-instantiation]
 
     @property
     def dense(self) -> DenseIntOrFPElementsAttr:

@@ -54,7 +54,7 @@ class NegativeOp(UnaryOp):
         return [-ct]
 
     def body(self, x: Scalar) -> Scalar:
-        return -x  # pyright: ignore[reportReturnType]
+        return -x
 
     def simplify(self, x: Value) -> Value | None:
         match x.ssa.owner:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
+from typing import cast
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from gradir.dialects.base.access import Access, dim_row
@@ -97,6 +98,6 @@ def _chained(emitter: Emitter, type_: Attribute, axis: int, placed: Placed) -> l
 def pad_value(value: float, element: Attribute) -> Attribute:
     """The attribute of a padded read."""
     if is_float(element):
-        return FloatAttr(rounded(value, element), element)  # pyright: ignore[reportArgumentType,reportCallIssue]
-    scalar = scalar_type(element)
-    return IntegerAttr(-int(value != 0) if is_bool(element) else int(value), scalar)  # pyright: ignore[reportArgumentType,reportCallIssue]
+        return FloatAttr(rounded(value, element), element)
+    scalar = cast(IntegerType, scalar_type(element))
+    return IntegerAttr(-int(value != 0) if is_bool(element) else int(value), scalar)

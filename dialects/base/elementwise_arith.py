@@ -134,9 +134,10 @@ class CmpfOp(_Comparison):
         return {"fastmath": flags}
 
     def print_flags(self, printer: Printer) -> None:
-        if self.fastmath is not None and self.fastmath != arith.FastMathFlagsAttr("none"):
+        flags = self.fastmath
+        if isinstance(flags, arith.FastMathFlagsAttr) and flags != arith.FastMathFlagsAttr("none"):
             printer.print_string(" fastmath")
-            self.fastmath.print_parameter(printer)
+            flags.print_parameter(printer)
 
 
 @irdl_op_definition

@@ -455,7 +455,7 @@ def _assumed_true(question: str, difference: Extent, is_order: bool) -> bool:
 
 
 def _is_asked_by_user() -> bool:
-    frame: Any = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back
     return frame is None or not frame.f_code.co_filename.startswith(_PACKAGE)

@@ -37,8 +37,9 @@ class _LazyFormat:
 @contextmanager
 def lazy_formats() -> Generator[None]:
     """A context in which classes of ops are made without reading their formats."""
-    FormatProgram.from_str = staticmethod(_LazyFormat)  # pyright: ignore[reportAttributeAccessIssue]
+    program: Any = FormatProgram
+    program.from_str = staticmethod(_LazyFormat)
     try:
         yield
     finally:
-        FormatProgram.from_str = staticmethod(_read)
+        program.from_str = staticmethod(_read)

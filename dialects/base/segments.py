@@ -45,7 +45,7 @@ class OperandSegment:
             return self
         sizes = cast(DenseArrayBase, op.properties[SIZES])
         # the tuple itself, not a view of it that is made at each access
-        operands = op._operands  # pyright: ignore[reportPrivateUsage]
+        operands = op._operands
         return operands[_slices(sizes.data.data)[self.index]]
 
 

@@ -177,7 +177,7 @@ class Scalar(Value):
 
     def constant(self, value: Attribute) -> Self:
         """A constant from an attribute with a type."""
-        return self.emit(ConstantOp(value))  # pyright: ignore[reportArgumentType]
+        return self.emit(ConstantOp(cast("FloatAttr | IntegerAttr", value)))
 
     def of_type(self, element: Attribute) -> Attribute:
         """The type of this value with another element type."""
@@ -207,8 +207,8 @@ class Elements(Scalar):
         number = cast("FloatAttr | IntegerAttr", value)
         type_ = self.of_type(number.type)
         if is_static(type_):
-            dense: Attribute = DenseIntOrFPElementsAttr.from_list(type_, [number.value.data])  # pyright: ignore
-            return self.emit(ConstantOp(dense))  # pyright: ignore[reportArgumentType]
+            dense = DenseIntOrFPElementsAttr.from_list(cast(Any, type_), [number.value.data])
+            return self.emit(ConstantOp(dense))
         full = Value.operator("full")(self, number.value.data, type_)
         return type(self)(full.ssa, self.emitter)
 

@@ -81,7 +81,7 @@ def permuted(one: Batched) -> Sequence[Value]:
 
 def sliced(one: Batched) -> Sequence[Value]:
     rows = zip(*cast(slicing.SliceOp, one.op).bounds, strict=True)
-    start, stop, step = ([*row] for row in rows) if one.rank(0) else ([], [], [])
+    start, stop, step = ([*row] for row in rows) if one.rank(0) else ((), (), ())
     bounds = {"start": [0, *start], "stop": [one.size, *stop], "step": [1, *step]}
     return one.same(one.operands, bounds)
 

@@ -54,7 +54,7 @@ def _plain(x: Scalar) -> Scalar:
 def literal(near: Scalar, number: float, type_: Attribute) -> Scalar:
     """`number` in a given scalar type, emitted beside `near`."""
     if is_float(type_):
-        value: Attribute = FloatAttr(rounded(number, type_), type_)  # pyright: ignore[reportArgumentType,reportCallIssue]
+        value: Attribute = FloatAttr(rounded(number, type_), type_)
     else:
         integer = as_integer_type(type_)
         value = (

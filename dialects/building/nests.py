@@ -78,7 +78,8 @@ def _emit(
     inner = Emitter(block, emitter.location)
     if not block.args:
         # A body without inputs starts from an index, so that it has a place to emit at.
-        yielded = body(b.index(Scalar(None, inner), 0) if bounds else Scalar(None, inner))  # pyright: ignore[reportArgumentType]
+        place = Scalar(cast(SSAValue, None), inner)
+        yielded = body(b.index(place, 0) if bounds else place)
     else:
         yielded = body(*b.values_of(block.args, inner))
     values = [yielded] if isinstance(yielded, Scalar) else list(yielded)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
@@ -146,7 +146,7 @@ class CrossEntropyOp(NllForm):
         with np.errstate(invalid="ignore"):
             low = logits - np.max(logits, axis=axis, keepdims=True, initial=-np.inf)
             log_probs = low - np.log(np.sum(np.exp(low), axis=axis, keepdims=True))
-        return NllLossOp.numpy(self, log_probs, *others)  # pyright: ignore[reportArgumentType]
+        return NllLossOp.numpy(cast(Any, self), log_probs, *others)
 
 
 OPS: tuple[type[TensorOp], ...] = (NllLossOp, CrossEntropyOp)

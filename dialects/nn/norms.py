@@ -151,7 +151,7 @@ class NormalizationOp(TensorOp):
         return [x]
 
     @classmethod
-    def create(  # pyright: ignore[reportIncompatibleMethodOverride]
+    def create(
         cls,
         *,
         operands: Sequence[SSAValue] = (),

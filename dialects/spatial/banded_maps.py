@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, i64
 from xdsl.ir import Attribute, SSAValue
@@ -80,7 +80,7 @@ def constant(emitter: Emitter, array: Any, element: Attribute) -> SSAValue:
     """A table."""
     type_ = tensor(array.shape, element)
     data = array.astype(numpy_dtype(element)).tobytes()
-    value = DenseIntOrFPElementsAttr(type_, BytesAttr(data))  # pyright: ignore[reportArgumentType]
+    value = DenseIntOrFPElementsAttr(cast(Any, type_), BytesAttr(data))
     return emitter.insert(ConstantOp.of([], [type_], value=value)).y
 
 

@@ -32,7 +32,7 @@ def described(value: object, blobs: list[bytes]) -> Any:
         return str(value)
     if is_dataclass(value):
         return [described(getattr(value, f.name), blobs) for f in fields(value)]
-    if isinstance(value, tuple | list | frozenset):
+    if isinstance(value, (tuple, list, frozenset)):
         parts = cast(Sequence[object], value)
         return [described(part, blobs) for part in parts]
     assert value is None or isinstance(value, PLAIN), type(value)

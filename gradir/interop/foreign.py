@@ -118,7 +118,7 @@ class Foreign(Wrapped, ABC):
             return called("wrap", function, *args, **kwargs)
 
         of_arrays.__name__ = function_name(function)
-        of_arrays.__wrapped__ = function  # pyright: ignore[reportFunctionMemberAccess]
+        of_arrays.__wrapped__ = function  # pyrefly: ignore[missing-attribute]
         arrays = [
             self._spec(leaf, name)
             for leaf, name, is_array in zip(leaves, names, chosen, strict=True)

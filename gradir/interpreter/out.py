@@ -63,7 +63,7 @@ def _entries(function: FuncOp, out: object) -> Sequence[object]:
     count = len(function.function_type.outputs)
     if out is None:
         return [None] * count
-    entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)
+    entries = cast(Sequence[object], out) if isinstance(out, (tuple, list)) else (out,)
     if len(entries) != count:
         raise ArgumentError(
             f"{function.sym_name.data}: out: expected {count} entries, one for each result, "

@@ -187,7 +187,9 @@ def _called(call: HostCall, arrays: Sequence[Array]) -> list[Array]:
     except Exception as error:
         made = failure(call.place, error)
         raise made from (None if isinstance(made, HostRecursionError) else error)
-    several = [*cast(Sequence[Any], returned)] if isinstance(returned, tuple | list) else [returned]
+    several: list[Any] = (
+        [*cast(Sequence[Any], returned)] if isinstance(returned, (tuple, list)) else [returned]
+    )
     if returned is None and not call.outputs:
         several = []
     if len(several) != len(call.outputs):

@@ -149,7 +149,8 @@ class LoadedCode:
             except RuntimeError as error:
                 raise CompileError(f"native code that cannot be loaded: {error}") from None
         # at the end of the process the system frees everything, and threads may still run code
-        weakref.finalize(self, linker.unload, tracker, number).atexit = False
+        end: Any = weakref.finalize(self, linker.unload, tracker, number)
+        end.atexit = False
         self.addresses = {entry: int(tracker[entry]) for entry in entries}
         for entry, address in self.addresses.items():
             if not address:
@@ -216,7 +217,7 @@ _library_numbers = itertools.count()
 
 def _llvm() -> Any:
     global _initialized
-    from llvmlite import binding as untyped  # pyright: ignore[reportMissingTypeStubs]
+    from llvmlite import binding as untyped
 
     binding: Any = untyped
     with _llvm_lock:

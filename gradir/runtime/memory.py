@@ -142,8 +142,9 @@ class ResultBuffer:
 
 def _owner_type(nbytes: int) -> Any:
     """The type of the base object of result arrays: its end gives the block back."""
+    chars: Any = ctypes.c_char * nbytes
 
-    class Owner(ctypes.c_char * nbytes):
+    class Owner(chars):
         pool: Pool
         block: Block
 

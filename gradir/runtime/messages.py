@@ -91,7 +91,7 @@ class Messages:
 
 def entries_of(out: object, count: int, name: str) -> Sequence[object]:
     """The entries of `out`, one for each of `count` results."""
-    entries = cast(Sequence[object], out) if isinstance(out, tuple | list) else (out,)
+    entries = cast(Sequence[object], out) if isinstance(out, (tuple, list)) else (out,)
     if len(entries) != count:
         raise ArgumentError(
             f"{name}: out: expected {count} entries, one for each result, got {len(entries)}"

@@ -41,7 +41,7 @@ FASTCALL = 0x80
 
 # The calls that Python makes in a process before the native functions are compiled, in the time of
 # a thousand such calls.
-PYTHON_CALLS = 64
+PYTHON_CALLS: int = 64
 
 _calls_by_python = 0
 _C_TYPES = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "ptr": ctypes.c_void_p}

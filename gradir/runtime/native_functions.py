@@ -59,11 +59,11 @@ def native(function: Any, symbol: str | None = None, *, data: Any = None) -> Nat
     """
     place = _address_of_data(data)
     if symbol is None:
-        if isinstance(function, str | os.PathLike | ctypes.CDLL):
+        if isinstance(function, (str, os.PathLike, ctypes.CDLL)):
             raise ArgumentTypeError("symbol: expected the name of a function of the library")
         name = getattr(function, "__name__", None) or type(function).__name__
         return NativeFunction(str(name), _address(function), place, (function, data), None)
-    if not isinstance(symbol, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(symbol, str):
         raise ArgumentTypeError(f"symbol: expected the name of a function, got {symbol!r}")
     if "\0" in symbol:  # the loader would look for the part before it
         raise NativeFunctionError(f"symbol: expected the name of a function, got {symbol!r}")
@@ -73,7 +73,7 @@ def native(function: Any, symbol: str | None = None, *, data: Any = None) -> Nat
     except (AttributeError, ValueError) as error:
         raise NativeFunctionError(f"{symbol!r} is not in {library._name}: {error}") from None
     source = None
-    if isinstance(function, str | os.PathLike) and data is None:
+    if isinstance(function, (str, os.PathLike)) and data is None:
         source = str(cast(Any, function)), symbol
     return NativeFunction(symbol, _address(found), place, (library, data), source)
 
@@ -91,7 +91,7 @@ def is_pointer(function: object) -> bool:
 def _loaded(library: Any) -> Any:
     if isinstance(library, ctypes.CDLL):
         return library
-    if not isinstance(library, str | os.PathLike):
+    if not isinstance(library, (str, os.PathLike)):
         raise ArgumentTypeError(
             f"library: expected a path or a ctypes.CDLL, got {type(library).__name__}"
         )

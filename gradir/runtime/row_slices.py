@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,7 @@ class RowSlices:
     values: Any
     shape: tuple[int, ...]
 
-    __array_ufunc__ = None  # NumPy leaves its operators to ours
+    __array_ufunc__: ClassVar[None] = None  # NumPy leaves its operators to ours
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -101,7 +101,7 @@ def _is_traced(array: Any) -> bool:
 
 
 def _is_scalar(value: Any) -> bool:
-    return getattr(value, "shape", ()) == () and not isinstance(value, str | tuple | list)
+    return getattr(value, "shape", ()) == () and not isinstance(value, (str, tuple, list))
 
 
 def joined(several: Sequence[RowSlices]) -> RowSlices:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gradir.dialects.base.deferred import deferred
 from gradir.errors import ArgumentError, ArgumentTypeError, CompileError, GradirError
@@ -35,9 +35,9 @@ def thread_count(requested: int | None = None) -> int:
     return min(wanted, MAX_THREADS)
 
 
-def _positive(requested: object) -> int:
+def _positive(requested: Any) -> int:
     try:
-        number = index(requested)  # pyright: ignore[reportArgumentType]
+        number = index(requested)
     except TypeError:
         number = None
     if number is None or isinstance(requested, bool):

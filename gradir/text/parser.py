@@ -325,7 +325,7 @@ class LocatingParser(Parser):
             column_attr = self._columns[column] = IntAttr(column)
         return FileLineColLoc(self._file, IntAttr(line), column_attr)
 
-    def raise_error(  # pyright: ignore[reportIncompatibleMethodOverride]
+    def raise_error(
         self,
         msg: str,
         at_position: Span | int | None = None,
@@ -362,7 +362,7 @@ class LocatingParser(Parser):
         return token
 
 
-class _TensorLiteral(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+class _TensorLiteral(Parser._TensorLiteralElement):
     """An element of a dense constant; a hexadecimal one under a float type spells bits."""
 
     def to_type(self, parser: Any, type: Any) -> Any:

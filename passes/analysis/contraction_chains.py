@@ -24,7 +24,7 @@ def is_single_chain(op: ContractOp) -> bool:
         return False
     if not all(_widens(kind, accumulator) for kind in kinds):
         return False
-    sizes = dict.fromkeys("bmnk", 1)
+    sizes: dict[str, int] = dict.fromkeys("bmnk", 1)
     left, right = (cast(Access, access).used for access in op.input_accesses[:2])
     for dim, (role, extent) in enumerate(zip(op.dim_roles, op.extents, strict=True)):
         sizes[role] *= extent

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects import arith, memref, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from gradir.dialects.base.attributes import integers_of
@@ -241,8 +241,10 @@ def _is_below(index: SSAValue, bound: int) -> bool:
 
 
 def _zero(type_: Attribute) -> arith.ConstantOp:
-    zero = FloatAttr(0.0, type_) if is_float(type_) else IntegerAttr(0, type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    return arith.ConstantOp(zero)  # pyright: ignore[reportUnknownArgumentType]
+    if is_float(type_):
+        return arith.ConstantOp(FloatAttr(0.0, type_))
+    assert isinstance(type_, IntegerType | IndexType)
+    return arith.ConstantOp(IntegerAttr(0, type_))
 
 
 def _constant(s: BufferState, op: Operation, number: int) -> SSAValue:

@@ -45,7 +45,9 @@ def callee_of(program: Program, call: CallOp) -> FuncOp:
 def _flow(program: Program, function: FuncOp) -> Flow:
     """The flow of a function, after its callees'; an explicit stack, since chains of calls may be
     longer than Python's."""
-    stack = [] if function in program.flows else [(function, _callees(program, function))]
+    stack: list[tuple[FuncOp, Iterator[FuncOp]]] = []
+    if function not in program.flows:
+        stack.append((function, _callees(program, function)))
     underway = {function}
     while stack:
         current, callees = stack[-1]

@@ -134,7 +134,7 @@ def _check_state(
 
 def _is_index(selector: Selector, function: FuncOp, what: str) -> TypeGuard[int]:
     """Whether a selector is an index, not a name; PassError for other types."""
-    if isinstance(selector, bool) or not isinstance(selector, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(selector, bool) or not isinstance(selector, int | str):
         raise PassError(f"{what}: expected an index or a name, got {selector!r}", function)
     return isinstance(selector, int)
 

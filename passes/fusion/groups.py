@@ -431,6 +431,7 @@ def _writes_in_place(value: SSAValue) -> bool:
     """The value is written once an element, at the place of the iteration."""
     op = value.owner
     assert isinstance(op, LoopOp)
-    k = list(op.results).index(value)  # pyright: ignore[reportArgumentType]
+    results: list[SSAValue] = [*op.results]
+    k = results.index(value)
     access, combiner = op.output_accesses[k], op.output_combiners[k]
     return combiner == "none" and access.dims == tuple(range(len(access.rows)))

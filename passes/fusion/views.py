@@ -14,7 +14,7 @@ from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from gradir.dialects.base.access import Access, Row
 from gradir.dialects.base.shapes import shape_of
@@ -156,10 +156,10 @@ def _merge_producer(op: LoopOp, k: int, one: Input, producer: NestOp) -> None:
         producer.erase()
 
 
-def _inline_body(block: Block, argument: SSAValue, producer: NestOp, access: Access) -> None:
+def _inline_body(block: Block, argument: BlockArgument, producer: NestOp, access: Access) -> None:
     """Put the producer's body before the reader's, its results in place of one argument."""
     source = producer.body.block
-    place = block.args.index(argument)  # pyright: ignore[reportArgumentType]
+    place = block.args.index(argument)
     mapping: dict[SSAValue, SSAValue] = {}
     for offset, inner in enumerate(source.args):
         mapping[inner] = block.insert_arg(inner.type, place + offset)
@@ -173,7 +173,7 @@ def _inline_body(block: Block, argument: SSAValue, producer: NestOp, access: Acc
             block.insert_op_before(inner.clone(mapping), first)
     yielded = producer.yielded[0]
     argument.replace_all_uses_with(mapping.get(yielded, yielded))
-    block.erase_arg(argument)  # pyright: ignore[reportArgumentType]
+    block.erase_arg(argument)
 
 
 def _index_of(row: Row, block: Block, before: Operation) -> SSAValue:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from gradir.dialects.base.diagnostics import PassError
@@ -53,7 +53,7 @@ class _Expansion:
     def __init__(self) -> None:
         self.pairs: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
         self.replaced: list[Operation] = []
-        self.arguments: list[tuple[Block, SSAValue]] = []
+        self.arguments: list[tuple[Block, BlockArgument]] = []
 
     def function(self, op: FuncOp) -> None:
         type_ = op.function_type
@@ -143,7 +143,7 @@ class _Expansion:
             op.detach()
             op.erase()
         for block, argument in self.arguments:
-            block.erase_arg(argument)  # pyright: ignore[reportArgumentType]
+            block.erase_arg(argument)
 
 
 def _moved(given: DictionaryAttr, results: Mapping[int, int]) -> DictionaryAttr:

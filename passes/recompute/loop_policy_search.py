@@ -105,7 +105,9 @@ def settings(program: Program, loops: Sequence[DifferentiatedLoop], costs: Costs
         steps[k].loop.place = steps[k].place
         found.append(_setting(roots))
         step = _step(roots[k], len(roots))
-        steps = {j: s for j, s in steps.items() if j != k} | ({} if step is None else {k: step})
+        steps = {j: s for j, s in steps.items() if j != k}
+        if step is not None:
+            steps[k] = step
     return found
 
 

@@ -97,7 +97,7 @@ class _Replay:
         pending = [value]
         while pending:
             value = pending[-1]
-            op = self.plan._forward_op(value)  # pyright: ignore[reportPrivateUsage]
+            op = self.plan._forward_op(value)
             if value in self.made or op is None:
                 pending.pop()
                 continue

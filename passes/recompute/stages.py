@@ -72,7 +72,7 @@ class Stages:
             stage = MarkedStage(stage, 1 if stage is None else stage.depth + 1, [op])
             self._all.append(stage)
         if stage is not None:
-            self._of_value.update(dict.fromkeys(op.results, stage))
+            self._of_value.update((result, stage) for result in op.results)
 
     def _merged_stage(self, values: Sequence[SSAValue]) -> MarkedStage | None:
         """The innermost stage of several values; merges stages of one depth."""

@@ -90,7 +90,7 @@ class ShapeInference:
         together = met(known, shape)
         if together != tuple(known):
             refined = tensor_type(together, element_of(value.type))
-            value._type = refined  # pyright: ignore[reportPrivateUsage]
+            value._type = refined
             self._tell(value)
 
     def equal(self, first: SSAValue, second: SSAValue, place: Operation) -> None:

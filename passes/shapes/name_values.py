@@ -98,7 +98,7 @@ def give_values(function: FuncOp, values: Values) -> None:
     for value in (v for op in ops for v in _made_by(op)):
         if has_names(value.type):
             type_ = given.type(cast(AnyTensor, value.type), value)
-            value._type = type_  # pyright: ignore[reportPrivateUsage]
+            value._type = type_
     for op in ops:
         for attributes in (op.properties, op.attributes):
             for name, attribute in attributes.items():

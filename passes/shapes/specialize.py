@@ -204,7 +204,7 @@ def _set_argument(argument: BlockArgument, shape: Sequence[int], place: str) -> 
     if any(n < 0 for n in shape) or not compatible(shape_of(type_), shape):
         raise PassError(f"{place} is {type_}, got the shape {text}", argument)
     refined = tensor_type(met(shape_of(type_), shape), element_of(type_))
-    argument._type = refined  # pyright: ignore[reportPrivateUsage]
+    argument._type = refined
 
 
 def _require_unused(module: ModuleOp, function: FuncOp) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
@@ -62,7 +63,7 @@ def _verify(module: Operation) -> None:
             stack.append(nested)
 
 
-_Steps = Generator["_Steps", None, None]
+_Steps: TypeAlias = "Generator[_Steps, None, None]"
 """A walk in progress; a yielded walk runs before it goes on."""
 
 

@@ -2,9 +2,6 @@
 those of the program without stages, to the bit, and pruning changes no number.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import random

@@ -12,7 +12,7 @@ from functools import cache
 from math import prod
 from typing import Any
 
-import llvmlite.binding as llvmlite_binding  # pyright: ignore[reportMissingTypeStubs]
+import llvmlite.binding as llvmlite_binding
 import ml_dtypes
 import numpy as np
 import pytest

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from llvmlite import binding as llvmlite_binding  # pyright: ignore[reportMissingTypeStubs]
+from llvmlite import binding as llvmlite_binding
 from vector_math_harness import (
     EDGES,
     FLOAT,

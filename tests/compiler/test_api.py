@@ -87,7 +87,7 @@ def test_numpy_integers_are_indices(index: Any) -> None:
     module = gradir.parse(PROGRAM)
     expected = str(module.gradient("f", wrt=0, of=0))
     assert str(module.gradient("f", wrt=index, of=[index])) == expected
-    assert gradir.compile(module, "s", threads=np.int64(1)).threads == 1  # pyright: ignore[reportArgumentType]
+    assert gradir.compile(module, "s", threads=np.int64(1)).threads == 1  # pyrefly: ignore[bad-argument-type]
 
 
 @pytest.mark.parametrize(

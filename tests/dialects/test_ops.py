@@ -113,7 +113,7 @@ def reference_results(case: Case, arrays: Sequence[Array]) -> Sequence[Any]:
 
 
 def _as_results(values: Any) -> Sequence[Any]:
-    return values if isinstance(values, tuple) else [values]  # pyright: ignore[reportUnknownVariableType]
+    return values if isinstance(values, tuple) else [values]
 
 
 @pytest.mark.parametrize("case", [c for c in ACTIVE if c.is_derivative], ids=str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from xdsl.dialects import scf
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 import gradir
 from gradir.passes.analysis.region_ops import drop_slots, region_flow, slot_of, sole_source
@@ -40,7 +40,7 @@ func.func @f(%x: f64, %y: f64, %n: index, %c: i1) -> (f64, f64) {
 
 def named(value: SSAValue) -> str:
     hint = value.name_hint or "?"
-    return hint if isinstance(value, BlockArgument) else f"{hint}.{value.index}"  # pyright: ignore
+    return f"{hint}.{value.index}" if isinstance(value, OpResult) else hint
 
 
 def op_of(module: gradir.Module, kind: type[Operation]) -> Operation:

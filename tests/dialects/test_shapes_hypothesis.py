@@ -183,7 +183,7 @@ def test_repeat(shape: Shape, count: int, axis: int | None) -> None:
         expected = np.repeat(zeros(shape), count, axis).shape
     except ValueError:
         expected = None
-    attributes = {} if axis is None else {"axis": axis}
+    attributes = dict[str, Any]() if axis is None else {"axis": axis}
     assert inferred("array.repeat", [tensor(shape, f32)], count=count, **attributes) == expected
 
 

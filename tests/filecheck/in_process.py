@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
-import lit.Test  # pyright: ignore[reportMissingTypeStubs]
+import lit.Test
 from filecheck.main import main as filecheck
-from lit.formats import FileBasedTest  # pyright: ignore[reportMissingTypeStubs]
+from lit.formats import FileBasedTest
 
 from gradir.tools.gradir_opt import main as gradir_opt
 from gradir.tools.gradir_run import main as gradir_run

@@ -1,8 +1,5 @@
 """gradir.custom_jvp: a handwritten derivative in forward and reverse mode, under others."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import pickle
@@ -205,7 +202,7 @@ def test_refusals() -> None:
     with pytest.raises(TraceError, match="custom_jvp: @main has no derivative; call defjvp"):
         gradir.grad(lambda x: gnp.sum(plain(x)))(X)
     with pytest.raises(ArgumentTypeError, match="expected a Python function, got 3"):
-        gradir.custom_jvp(3)  # pyright: ignore[reportArgumentType]
+        gradir.custom_jvp(3)  # pyrefly: ignore[bad-argument-type]
     plain.defjvps(None, None)
     with pytest.raises(TraceError, match="defjvps: expected 1 functions, one for each argument"):
         gradir.grad(lambda x: gnp.sum(plain(x)))(X)

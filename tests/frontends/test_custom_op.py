@@ -1,8 +1,5 @@
 """gradir.custom_op: values, derivatives of both orders, control flow, stages, requests, needs."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

@@ -1,8 +1,5 @@
 """gradir.custom_op: what is wrong with its functions is an error with its name and place."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import re

@@ -29,8 +29,8 @@ def times(factor: float, name: str | None = None, **options: Any) -> Any:
     def backward(cotangents: Any, inputs: Any, outputs: Any, grads: Any, req: Any) -> None:
         grads[0][...] = factor * cotangents[0]
 
-    options = {"needs": ("cotangents",), "pure": True} | options
-    return gradir.custom_op(forward, like, backward, name=name, **options)
+    given: dict[str, Any] = {"needs": ("cotangents",), "pure": True} | options
+    return gradir.custom_op(forward, like, backward, name=name, **given)
 
 
 def summed(op: Any) -> Any:

@@ -1,8 +1,5 @@
 """gradir.custom_op with state, from many threads, and pickled."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import gc

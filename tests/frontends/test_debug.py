@@ -1,7 +1,5 @@
 """gradir.debug: what is printed and checked, once for each time that a program comes by."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,8 +1,5 @@
 """gradir.jit with donate_argnums and out: results in memory that the caller gives."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -76,7 +73,7 @@ def test_arrays_that_cannot_be_donated():
 def test_wrong_argument_numbers():
     for wrong in ("0", 1.0, [None], {0}):
         with pytest.raises(ArgumentTypeError, match="donate_argnums: expected an int or several"):
-            gradir.jit(step, donate_argnums=wrong)  # pyright: ignore[reportArgumentType]
+            gradir.jit(step, donate_argnums=wrong)  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(ArgumentTypeError, match="expected positions of 2 arguments, got 2"):
         gradir.jit(step, donate_argnums=2)(parameters(), X)
 

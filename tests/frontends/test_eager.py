@@ -1,8 +1,5 @@
 """Functions of gradir.numpy and gradir.nn on NumPy arrays: the values of the traced functions."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -40,7 +37,7 @@ def test_eager_is_as_traced(case: Case) -> None:
 
 def same(found: Any, wanted: Any) -> None:
     """Equal NumPy arrays, also of nested results."""
-    if isinstance(wanted, tuple | list):
+    if isinstance(wanted, (tuple, list)):
         found = [y for x in found for y in (x if isinstance(x, tuple) else [x])]
         assert len(found) == len(wanted)
         for one, other in zip(found, wanted, strict=True):
@@ -112,7 +109,7 @@ def test_a_replay_runs_the_ops_alone():
 )  # fmt: skip
 def test_replays_of_reductions_read_their_axes_once(f: Any):
     """What attributes say is looked up where a call is recorded: it took longer than the sum."""
-    for given in ({}, {"axis": 1, "keepdims": True}):
+    for given in (dict[str, Any](), {"axis": 1, "keepdims": True}):
         *_, two, _ = replays(f, X, **given)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ReductionOp, "axes", property(lambda _: pytest.fail("axes are read")))

@@ -1,8 +1,5 @@
 """Eager functions against NumPy's, and their replays against calls that are made anew."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -71,7 +68,7 @@ def case(random: np.random.Generator) -> Case:
             return name, (dtype,), (shape,), {}, [numbers[random.integers(len(numbers))]]
         other = tuple(n if random.random() < 0.7 else 1 for n in shape[random.integers(2) :])
         return name, (dtype, dtype), (shape, other), {}, []
-    name, options = str(random.choice(REDUCED)), {}
+    name, options = str(random.choice(REDUCED)), dict[str, Any]()
     if shape and random.random() < 0.8:
         options["axis"] = int(random.integers(-len(shape), len(shape)))
     if name not in (*ONE_AXIS, "flip") and random.random() < 0.5:
@@ -81,7 +78,7 @@ def case(random: np.random.Generator) -> Case:
 
 def parts(made: Any) -> list[Any]:
     """The arrays of a result."""
-    return [np.asarray(each) for each in (made if isinstance(made, tuple | list) else [made])]
+    return [np.asarray(each) for each in (made if isinstance(made, (tuple, list)) else [made])]
 
 
 def numpys(name: str, arguments: Any, options: Any) -> Any:
@@ -125,7 +122,7 @@ def test_calls_fresh_and_again_are_numpys(seed: int) -> None:
                 assert (one.dtype, one.tobytes()) == (other.dtype, other.tobytes()), name
             for one, other in zip(before, arrays, strict=True):
                 assert one.tobytes() == np.array(other).tobytes(), name
-            made = [y for y in parts(found) if isinstance(found, np.ndarray | tuple | list)]
+            made = [y for y in parts(found) if isinstance(found, (np.ndarray, tuple, list))]
             for k, one in enumerate(made):
                 assert not any(np.shares_memory(one, y) for y in [*arrays, *made[:k]]), name
             if wanted is not None:

@@ -1,8 +1,5 @@
 """gradir.grad with req: gradients that are written, left out, added to an array, or row slices."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

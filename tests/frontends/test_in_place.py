@@ -1,8 +1,5 @@
 """Assignment to traced arrays: with NumPy's meaning, views and aliases too, and its derivatives."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import warnings

@@ -1,8 +1,5 @@
 """gradir.numpy.r_ and c_, and lists of traced arrays where an array is expected, against NumPy."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

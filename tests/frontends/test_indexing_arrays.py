@@ -1,8 +1,5 @@
 """x[...] and x.at[...] by several arrays of integers, masks, slices and new axes: NumPy's."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

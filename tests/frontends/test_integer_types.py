@@ -1,9 +1,6 @@
 """Integers of all widths in gradir.numpy: NumPy's values and types, at the ends of the ranges,
 natively, interpreted and at once."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,8 +1,5 @@
 """gradir.kernel: ops written as loop nests, their derivatives, and how they fuse."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import pickle
@@ -243,14 +240,14 @@ def test_functions_of_indices_and_of_whole_arrays():
 def test_wrong_options():
     for combine in (["add"], None, 1):
         with pytest.raises(ArgumentError, match=r"combine: expected one of add, .*, got"):
-            gradir.kernel(lambda i, x: x[i], combine=combine)  # pyright: ignore[reportArgumentType]
+            gradir.kernel(lambda i, x: x[i], combine=combine)  # pyrefly: ignore[bad-argument-type]
     for pad in (np.True_, True, "0", [0.0], 1j):
         with pytest.raises(ArgumentTypeError, match="pad: expected a number or None, got"):
-            gradir.kernel(lambda i, x: x[i], pad=pad)  # pyright: ignore[reportArgumentType]
+            gradir.kernel(lambda i, x: x[i], pad=pad)  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(ArgumentError, match="combine: expected one of add, multiply, minimum"):
         gradir.kernel(lambda i, x: x[i], combine="mean")
     with pytest.raises(ArgumentTypeError, match="body: expected a Python function, got 3"):
-        gradir.kernel(3)  # pyright: ignore[reportArgumentType]
+        gradir.kernel(3)  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(TraceError, match="without arrays needs a shape"):
         gradir.kernel(lambda: 1)()
 

@@ -1,8 +1,5 @@
 """gradir.native: values, derivatives, control flow, stages, state, as those of Python functions."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,8 +1,5 @@
 """gradir.numpy.nextafter, which is made of arithmetic, against NumPy's, which is made of bits."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownLambdaType=false
-
 from __future__ import annotations
 
 from typing import Any, cast

@@ -3,8 +3,6 @@
 tests/peers/test_nn_torch.py compares all of them with PyTorch.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from itertools import product

@@ -1,8 +1,5 @@
 """Every name of gradir.numpy against NumPy's function: eager, traced, native, and derivatives."""
 
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownLambdaType=false
-
 from __future__ import annotations
 
 import inspect
@@ -29,7 +26,7 @@ STENCIL, STEP = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12)), 3e-4
 
 
 def leaves(result: Any) -> list[Any]:
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         return [leaf for each in result for leaf in leaves(each)]
     return [np.asarray(result)]
 
@@ -64,13 +61,13 @@ def test_values(group: Sequence[tuple[str, Call]]) -> None:
 def projected(call: Call, weights: Sequence[Any], x: Any) -> Any:
     """A number that stands for all results that are floats."""
     made = call(np, x)
-    parts = list(made) if isinstance(made, tuple | list) else [made]
+    parts = list(made) if isinstance(made, (tuple, list)) else [made]
     return sum(np.sum(part * w) for part, w in zip(parts, weights, strict=True))
 
 
 def weights_of(call: Call, random: np.random.Generator) -> list[Any]:
     made = call(np, X)
-    parts: list[Any] = list(made) if isinstance(made, tuple | list) else [made]
+    parts: list[Any] = list(made) if isinstance(made, (tuple, list)) else [made]
     return [random.normal(size=np.shape(part)) for part in parts]
 
 

@@ -1,8 +1,5 @@
 """Functions written with NumPy, unchanged: traced arrays answer NumPy's own functions."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,8 +1,5 @@
 """NumPy's own arrays of traced numbers: what numpy.array, asarray, full and lists make of them."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -24,7 +21,7 @@ def lotka_volterra(p: Any) -> Any:
     def rates(u: Any) -> Any:
         return np.array([p[0] * u[0] - p[1] * u[0] * u[1], p[2] * u[0] * u[1] - p[3] * u[1]])
 
-    u, path = np.array([10.0, 5.0]), []
+    u, path = np.array([10.0, 5.0]), list[Any]()
     for _ in range(4):
         middle = u + 0.05 * rates(u)
         u = u + 0.1 * rates(middle)

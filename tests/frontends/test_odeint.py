@@ -1,8 +1,5 @@
 """gradir.scipy.integrate.odeint: solutions that are known, and their derivatives."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -105,4 +102,4 @@ def test_refusals(call: Any, message: str) -> None:
 
 def test_absent_names_say_why() -> None:
     with pytest.raises(AttributeError, match="has no solve_ivp: of the solvers odeint is there"):
-        integrate.solve_ivp  # pyright: ignore[reportUnusedExpression]  # noqa: B018
+        integrate.solve_ivp  # noqa: B018

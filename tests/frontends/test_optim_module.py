@@ -155,7 +155,7 @@ def test_names_and_places() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(ArgumentTypeError, match=r"optimizer: expected one of .*, got 3"):
-        optim.to_module(3, PARAMS)  # pyright: ignore[reportArgumentType]
+        optim.to_module(3, PARAMS)  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(ArgumentTypeError, match=r"rows\['b1'\]: expected None, or .*, got -1 for"):
         optim.to_module(optim.sgd(0.1), PARAMS, rows={"b1": -1, "w1": None, "w2": None})
     with pytest.raises(ArgumentTypeError, match="rows: expected numbers, or None, nested like"):

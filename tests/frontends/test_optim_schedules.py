@@ -1,8 +1,5 @@
 """gradir.optim's schedules against their formulas in Python's numbers."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import math

@@ -1,8 +1,5 @@
 """gradir.optim with row slices among the gradients: exact as dense ones are, and lazy."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -128,7 +125,7 @@ def _arrays(tree: Any) -> list[Any]:
     """All arrays of a tree."""
     if isinstance(tree, dict):
         tree = list(tree.values())
-    if isinstance(tree, list | tuple):
+    if isinstance(tree, (list, tuple)):
         return [leaf for child in tree for leaf in _arrays(child)]
     return [] if tree is None else [np.asarray(tree)]
 

@@ -1,8 +1,5 @@
 """gradir.optim on trees: chains, clipping, averages, dtypes, refusals, steps of training."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import pickle
@@ -211,7 +208,7 @@ def test_small_parameters_with_a_state_of_float32(
 
 
 def _leaves(tree: Any) -> list[Array]:
-    if isinstance(tree, list | tuple):
+    if isinstance(tree, (list, tuple)):
         return [leaf for child in tree for leaf in _leaves(child)]
     return [] if tree is None else [np.asarray(tree)]
 
@@ -317,13 +314,13 @@ def test_refused_when_called(call: Callable[[], Any], message: str) -> None:
     ("make", "message"),
     [
         (lambda: optim.sgd(-0.1), r"learning_rate must be in \[0, inf\), got -0.1"),
-        (lambda: optim.sgd("fast"), "learning_rate must be a number, got 'fast'"),  # pyright: ignore[reportArgumentType]
+        (lambda: optim.sgd("fast"), "learning_rate must be a number, got 'fast'"),  # pyrefly: ignore[bad-argument-type]
         (lambda: optim.adam(0.1, b2=1.0), r"b2 must be in \[0, 1\), got 1.0"),
         (lambda: optim.adam(0.1, eps=-1), "eps must be in"),
         (lambda: optim.adam(0.1, state_dtype="int32"), "expected a floating dtype, got int32"),
         (lambda: optim.clip(-1), "max_delta must be in"),
         (lambda: optim.clip_by_block_rms(0), "threshold must be positive, got 0"),
-        (lambda: optim.chain(optim.scale), "item 0 must be a transformation"),  # pyright: ignore[reportArgumentType]
+        (lambda: optim.chain(optim.scale), "item 0 must be a transformation"),  # pyrefly: ignore[bad-argument-type]
         (
             lambda: optim.chain(optim.clip(1), optim.static_loss_scale(optim.sgd(0.1), 8.0)),
             "loss scaling must be around the chain",
@@ -333,8 +330,8 @@ def test_refused_when_called(call: Callable[[], Any], message: str) -> None:
             "expected one without loss scaling",
         ),
         (lambda: optim.static_loss_scale(optim.sgd(0.1), 0.0), "scale must be in"),
-        (lambda: optim.train_step(optim.sgd(0.1), optim.sgd(0.1)), "loss: expected"),  # pyright: ignore[reportArgumentType]
-        (lambda: optim.train_step(abs, abs), "optimizer: expected one of gradir.optim"),  # pyright: ignore[reportArgumentType]
+        (lambda: optim.train_step(optim.sgd(0.1), optim.sgd(0.1)), "loss: expected"),  # pyrefly: ignore[bad-argument-type]
+        (lambda: optim.train_step(abs, abs), "optimizer: expected one of gradir.optim"),  # pyrefly: ignore[bad-argument-type]
     ],
 )
 def test_refused_when_made(make: Callable[[], Any], message: str) -> None:
@@ -343,7 +340,7 @@ def test_refused_when_made(make: Callable[[], Any], message: str) -> None:
 
 
 def test_refusals_of_types() -> None:
-    for make in (lambda: optim.chain(3), lambda: optim.train_step(3, optim.sgd(1.0))):  # pyright: ignore[reportArgumentType]
+    for make in (lambda: optim.chain(3), lambda: optim.train_step(3, optim.sgd(1.0))):  # pyrefly: ignore[bad-argument-type]
         with pytest.raises(ArgumentTypeError):
             make()
 

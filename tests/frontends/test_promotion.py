@@ -1,9 +1,6 @@
 """Element types of mixed operands: JAX's table, NumPy's functions on integers and bools, weak
 numbers, the default dtype, and derivatives through conversions."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from threading import Thread

@@ -263,7 +263,7 @@ def test_keys_that_change_the_containers() -> None:
         def __eq__(self, other: object) -> bool:
             if lists:
                 lists.pop().clear()
-            return str.__eq__(self, other)  # pyright: ignore[reportUnknownMemberType]
+            return str.__eq__(self, other)
 
         __hash__ = str.__hash__
 

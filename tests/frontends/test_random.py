@@ -1,8 +1,5 @@
 """gradir.random: keys, the same numbers under every transformation, and what is refused."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 import pickle
@@ -127,7 +124,7 @@ def test_scans_and_loops_draw_as_python_does() -> None:
 
     keys = random.split(KEY, 4)
     _, path = gradir.scan(step, 0.0, keys)
-    x, expected = 0.0, []
+    x, expected = 0.0, list[Any]()
     for key in keys:
         x, _ = step(x, key)
         expected.append(x)

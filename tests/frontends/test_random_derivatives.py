@@ -1,8 +1,5 @@
 """Derivatives through gradir.random: by the parameters with the same key, and of quantiles."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

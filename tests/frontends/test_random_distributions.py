@@ -1,8 +1,5 @@
 """The distributions of gradir.random: by Kolmogorov's and chi-squared tests, moments, edges."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 import numpy as np

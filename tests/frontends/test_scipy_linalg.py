@@ -1,8 +1,5 @@
 """gradir.scipy.linalg and signal: values by their definitions, derivatives by differences."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from itertools import product
@@ -164,6 +161,6 @@ def test_refusals(call: Any, message: str) -> None:
 
 def test_absent_names_say_why() -> None:
     with pytest.raises(AttributeError, match=r"scipy.linalg has no schur: it is complex"):
-        linalg.schur  # pyright: ignore[reportUnusedExpression]  # noqa: B018
+        linalg.schur  # noqa: B018
     with pytest.raises(AttributeError, match="has no fftconvolve: there is no Fourier"):
-        signal.fftconvolve  # pyright: ignore[reportUnusedExpression]  # noqa: B018
+        signal.fftconvolve  # noqa: B018

@@ -1,8 +1,5 @@
 """gradir.scipy.linalg's lu, sqrtm and banded matrices: by their definitions, and derivatives."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

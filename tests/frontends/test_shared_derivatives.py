@@ -22,8 +22,8 @@ count = 0
 TABLE = [2.0]
 SETTINGS = SimpleNamespace(scale=2.0)
 ARRAY = np.array(2.0)
-HELPERS = ModuleType("helpers")
-HELPERS.scale = 2.0  # pyright: ignore[reportAttributeAccessIssue]
+HELPERS: Any = ModuleType("helpers")
+HELPERS.scale = 2.0
 
 
 def helper(x: Any, power: int = 2) -> Any:
@@ -81,11 +81,11 @@ def imports(x: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    kept = dict(shared_derivatives._kept)  # pyright: ignore[reportPrivateUsage]
+    kept = dict(shared_derivatives._kept)
     monkeypatch.setitem(globals(), "SCALE", 2.0)
     yield
-    shared_derivatives._kept.clear()  # pyright: ignore[reportPrivateUsage]
-    shared_derivatives._kept.update(kept)  # pyright: ignore[reportPrivateUsage]
+    shared_derivatives._kept.clear()
+    shared_derivatives._kept.update(kept)
 
 
 def is_shared(function: Callable[..., Any]) -> bool:
@@ -216,7 +216,7 @@ def test_options_that_are_equal_by_chance_and_that_may_change() -> None:
 
     for _ in range(3):
         made = gradir.grad(uses_a_global, req=asked)
-    assert made is not gradir.grad(uses_a_global, req=asked)  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert made is not gradir.grad(uses_a_global, req=asked)
 
 
 def test_functions_are_let_go() -> None:
@@ -232,6 +232,6 @@ def test_functions_are_let_go() -> None:
         seen.append(weakref.ref(function))
         for _ in range(3):
             gradir.grad(function)
-    del function  # pyright: ignore[reportPossiblyUnboundVariable]
+    del function
     gc.collect()
     assert sum(ref() is not None for ref in seen) <= shared_derivatives.MOST_DERIVATIVES

@@ -1,8 +1,5 @@
 """Gradients as RowSlices in traced code: against dense ones, at every order, in flow and stages."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,7 +1,5 @@
 """gradir.sparse_jacobian and sparse_hessian against dense derivatives; colors and errors."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import pickle
@@ -170,7 +168,7 @@ def test_other_refusals() -> None:
     with pytest.raises(gradir.GradirError, match="no argument 1 among 1"):
         gradir.sparse_jacobian(coupled, BANDS, argnums=1)(POINT)
     with pytest.raises(gradir.GradirError, match="expected a Python function"):
-        gradir.sparse_jacobian(BANDS, BANDS)  # pyright: ignore[reportArgumentType]
+        gradir.sparse_jacobian(BANDS, BANDS)  # pyrefly: ignore[bad-argument-type]
 
 
 def test_columns_of_a_color_share_no_row() -> None:

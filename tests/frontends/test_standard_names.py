@@ -1,8 +1,5 @@
 """What the Array API standard asks for beyond NumPy's functions: devices, copies, inspection."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -106,8 +106,8 @@ def test_refusals():
     with pytest.raises(ArgumentTypeError, match="has the parameters x, n, root, got 'm'"):
         gradir.jit(power, static_argnames="m")
     with pytest.raises(ArgumentTypeError, match="static_argnames: expected a name or several"):
-        gradir.jit(power, static_argnames=1)  # pyright: ignore[reportArgumentType]
+        gradir.jit(power, static_argnames=1)  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(ArgumentTypeError, match="static_argnums: expected an int or several"):
-        gradir.jit(power, static_argnums="n")  # pyright: ignore[reportArgumentType]
+        gradir.jit(power, static_argnums="n")  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(ArgumentTypeError, match="argument 0 is static and cannot be donated"):
         gradir.jit(power, donate_argnums=0, static_argnums=0)

@@ -1,8 +1,5 @@
 """gradir.trace: Python functions as programs, their values, gradients, text and errors."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import functools
@@ -367,7 +364,7 @@ def test_arguments_that_cannot_be_traced() -> None:
     with pytest.raises(ArgumentTypeError, match=r"x0_k: expected an array, .*got str"):
         gradir.trace(lambda *x: x[0]["k"], {"k": "a"})
     with pytest.raises(ArgumentTypeError, match="expected a Python function, got 3"):
-        gradir.trace(3)  # pyright: ignore[reportArgumentType]
+        gradir.trace(3)  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(ArgumentTypeError, match="keys of a dict must have an order"):
         gradir.trace(lambda x: x, {"a": X, 1: X})
     with pytest.raises(ArgumentTypeError, match=r"dtype: expected .*, got complex128"):

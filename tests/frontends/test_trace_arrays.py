@@ -1,8 +1,5 @@
 """Traced arrays: indexing and broadcasting as NumPy has them, weak numbers."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,8 +1,5 @@
 """gradir.checkpoint: stages of Python functions, their memory, their bits and their errors."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -178,7 +175,7 @@ def test_errors() -> None:
     with pytest.raises(ArgumentError, match=r"policy: expected one of keep_all, .*, got 'keep'"):
         gradir.checkpoint(network, policy="keep")
     with pytest.raises(ArgumentTypeError, match="function: expected a Python function, got 3"):
-        gradir.checkpoint(3)  # pyright: ignore[reportArgumentType]
+        gradir.checkpoint(3)  # pyrefly: ignore[bad-argument-type]
     kept: list[Any] = []
 
     @gradir.checkpoint

@@ -1,8 +1,5 @@
 """gradir.custom_vjp: derivatives written by hand in Python."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any
@@ -133,7 +130,7 @@ def test_more_errors() -> None:
 
         gradir.trace(lambda x: f(x), X)
     with pytest.raises(ArgumentTypeError, match="expected a Python function"):
-        gradir.custom_vjp(3)  # pyright: ignore[reportArgumentType]
+        gradir.custom_vjp(3)  # pyrefly: ignore[bad-argument-type]
 
     def captures(x: Any) -> Any:
         g = gradir.custom_vjp(lambda y: y * x)

@@ -1,8 +1,5 @@
 """gradir.jit, grad, value_and_grad and vjp of Python functions, alone and in each other."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from functools import wraps
@@ -64,7 +61,7 @@ def test_jit_within_a_trace_is_the_function() -> None:
 
 def test_errors_of_jit() -> None:
     with pytest.raises(ArgumentTypeError, match="expected a Python function"):
-        gradir.jit(3)  # pyright: ignore[reportArgumentType]
+        gradir.jit(3)  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(ArgumentTypeError, match=r"name: expected an array, .*, got str"):
         gradir.jit(lambda x, name: x)(X, "a")
 
@@ -205,8 +202,9 @@ def test_policies_and_memory_limits() -> None:
 
     x = np.tile(X[:, None], (1, 256))
     plain = gradir.grad(f)(x)
-    for options in ({"policy": "keep_none"}, {"memory_limit": 100_000}):
-        found = gradir.grad(f, **options)(x)  # pyright: ignore[reportArgumentType]
+    choices: list[dict[str, Any]] = [{"policy": "keep_none"}, {"memory_limit": 100_000}]
+    for options in choices:
+        found = gradir.grad(f, **options)(x)
         assert (found == plain).all()
     with pytest.raises(gradir.GradirError, match="infeasible: minimum is"):
         gradir.grad(f, memory_limit=10)(x)
@@ -289,7 +287,7 @@ def test_errors_of_argnums_and_aux() -> None:
     with pytest.raises(TraceError, match=r"must return \(a floating number, aux\)"):
         gradir.grad(cubes, has_aux=True)(X)
     with pytest.raises(ArgumentTypeError, match="expected a Python function"):
-        gradir.grad(3)  # pyright: ignore[reportArgumentType]
+        gradir.grad(3)  # pyrefly: ignore[bad-argument-type]
 
 
 # vjp.

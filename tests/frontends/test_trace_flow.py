@@ -1,8 +1,5 @@
 """gradir.cond, while_loop, fori_loop and scan: values, gradients, text and errors."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -254,7 +251,7 @@ def test_errors(function: Callable[..., Any], message: str) -> None:
 
 def test_an_error_of_the_callback_itself_is_not_changed() -> None:
     def body(i: Any, y: Any) -> Any:
-        return (lambda a, b: a)(y)  # pyright: ignore[reportCallIssue]
+        return (lambda a, b: a)(y)  # pyrefly: ignore[missing-argument]
 
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'b'") as caught:
         gradir.fori_loop(0, 3, body, X)

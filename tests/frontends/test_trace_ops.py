@@ -1,8 +1,5 @@
 """gradir.numpy and gradir.nn have a function for every op, which makes the op it is named after."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import inspect

@@ -1,8 +1,5 @@
 """gradir.Trainer: the bits of its steps, after exceptions and files too; iterables, own steps."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import sys
@@ -79,7 +76,7 @@ def test_an_epoch_goes_on_in_its_middle(tmp_path: Path, at: int) -> None:
         taken += 1
         return step.of_leaves(*args)
 
-    whole_steps: Any = made._run.arrays  # pyright: ignore[reportPrivateUsage]
+    whole_steps: Any = made._run.arrays
     step = whole_steps._step
     whole_steps._step = SimpleNamespace(of_leaves=interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -202,7 +199,7 @@ def test_batches_that_change_after_their_step() -> None:
             yield ids, targets
 
     made, plain = fresh(), trainer()
-    whole_steps: Any = made._run.arrays  # pyright: ignore[reportPrivateUsage]
+    whole_steps: Any = made._run.arrays
     whole_steps._bytes = 10**9
     whole_steps._kept_for_a_step(whole_steps.leaves).seconds_to_copy = 1e9  # no further copy
     with pytest.raises(IndexOutOfRange):

@@ -1,8 +1,5 @@
 """Wrong arguments of gradir.Trainer are refused before anything is done."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,8 +1,5 @@
 """Files of gradir.Trainer: written whole, hostile ones refused, CSV, charts, the best epoch."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import csv
@@ -235,7 +232,7 @@ def test_records(tmp_path: Path) -> None:
     texts = [text.text for text in drawing.iter(f"{SVG}text")]
     assert {"one", "two <&", "step"} <= set(texts)
     with pytest.raises(ArgumentError, match=r"^per: expected 'epochs' or 'steps', got 'years'"):
-        history.write_csv(tmp_path / "a", "years")  # pyright: ignore[reportArgumentType]
+        history.write_csv(tmp_path / "a", "years")  # pyrefly: ignore[bad-argument-type]
 
 
 @pytest.mark.parametrize(

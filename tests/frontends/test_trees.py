@@ -1,8 +1,5 @@
 """gradir.tree: nestings as jax.tree, and objects of registered classes in all transformations."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import pickle

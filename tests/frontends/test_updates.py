@@ -1,8 +1,5 @@
 """x.at[key] of traced arrays: as NumPy's assignment to x[key], with gradients to second order."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,8 +1,5 @@
 """Python code that asks for values while a derivative of arrays is traced."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import functools

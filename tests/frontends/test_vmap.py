@@ -1,7 +1,5 @@
 """gradir.vmap against a Python loop over the rows, alone and with every other transformation."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -26,7 +26,7 @@ from fuzz.mutations import mutated, pipeline
 from fuzz.outcome import Broken, Outcome, must_work
 from fuzz.worker import TooLong, at_most
 from gradir import GradirError, Module
-from gradir.dialects.base.shapes import is_scalar, is_static, is_tensor, shape_of
+from gradir.dialects.base.shapes import element_of, is_scalar, is_static, is_tensor, shape_of
 from gradir.dialects.base.value import SOURCE_ATTRIBUTE
 from gradir.errors import ExecutionError, gradir_errors
 from gradir.gc_pause import paused_gc
@@ -217,7 +217,7 @@ def array_of(type_: Attribute, generator: np.random.Generator) -> Array:
     """Positive floats, so that logarithms and roots have values, and small integers."""
     number = is_scalar(type_)
     shape = () if number else shape_of(type_)
-    dtype = dtype_of(type_ if number else type_.element_type)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+    dtype = dtype_of(type_ if number else element_of(type_))
     if dtype.kind in "iub":
         return np.asarray(generator.integers(0, 2, shape), dtype)
     return np.asarray(generator.uniform(0.3, 1.7, shape), dtype)

@@ -26,7 +26,7 @@ case_of = pytest.mark.parametrize("case", CASES, ids=str)
 
 def test_every_rule_has_a_case() -> None:
     assert scalar_rules.UNARY and tensor_rules
-    ruled = interfaces._VJP_RULES  # pyright: ignore[reportPrivateUsage]
+    ruled = interfaces._VJP_RULES
     casts = {"arith.extf", "arith.truncf"}
     ruled = {op.name for op in ruled if op.name.split(".")[0] in ("arith", "math", "tensor")}
     missing = ruled - {case.op.name for case in CASES} - casts
@@ -293,7 +293,8 @@ def all_on_tensors(element: str) -> tuple[str, list[Any]]:
             lines.append(f"%{name}{n} = arith.constant {value}")
             line = line.replace(f"%{name} ", f"%{name}{n} ").replace(f"%{name},", f"%{name}{n},")
         lines.append(f"%y{n} = {line.replace('T', element)}")
-        rows = len(case.values[0][0])  # pyright: ignore[reportArgumentType]
+        of_first: Any = case.values[0]
+        rows = len(of_first[0])
         arguments += [f"%x{n}_{k}: tensor<{rows}x{element}>" for k in range(len(case.shapes))]
         results.append(f"%y{n}")
         types.append(f"tensor<{rows}x{element}>")

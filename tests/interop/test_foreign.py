@@ -1,7 +1,5 @@
 """What all systems of gradir.interop share, by one whose arrays are those of NumPy."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Programs of gradir.interop on NumPy arrays, and what it says where a package is missing."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import subprocess

@@ -16,7 +16,7 @@ import pytest
 
 import gradir
 from gradir.dialects.grad.host_functions import (
-    _FUNCTIONS,  # pyright: ignore[reportPrivateUsage]
+    _FUNCTIONS,
 )
 from gradir.testing import check_grads
 

@@ -279,7 +279,7 @@ def test_errors_have_places_and_libraries_raise_them() -> None:
     with pytest.raises(PassError, match=r"carry must be argument=result,\.\.\., got 'w=x'"):
         gradir.parse(NET + DESCEND).run_passes('gradir-train-step{function=l carry="w=x"}')
     with pytest.raises(ArgumentTypeError, match="joined: expected the index of a result, got 'y'"):
-        gradir.parse(NET).append_loss("net", "l", joined="y")  # pyright: ignore[reportArgumentType]
+        gradir.parse(NET).append_loss("net", "l", joined="y")  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(PassError, match="wrt: @f must have a parameter, got none"):
         gradir.parse(
             "func.func @f(%x: tensor<f64> {grad.inactive}) -> tensor<f64> {\n"

@@ -27,7 +27,7 @@ def _taken(value: Any, arrays: list[Any]) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         arrays.append(value)
         return _Place(len(arrays) - 1)
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         parts = [_taken(each, arrays) for each in cast(list[Any], value)]
         return parts if isinstance(value, list) else tuple(parts)
     return value
@@ -40,7 +40,7 @@ class _Place(int):
 def _given(value: Any, arrays: Any) -> Any:
     if isinstance(value, _Place):
         return arrays[value]
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         parts = [_given(each, arrays) for each in cast(list[Any], value)]
         return parts if isinstance(value, list) else tuple(parts)
     return value

@@ -4,8 +4,6 @@ Loaded as a plugin of pytest, ahead of the tests: modules called `autograd`, `au
 on hand on to gradir.numpy, gradir.scipy and the transformations below.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 import inspect
@@ -42,7 +40,7 @@ def _of_arguments(operator: Function) -> Function:
     @wraps(operator)
     def of(function: Function, argnum: Any = 0, *more: Any, **named: Any) -> Function:
         def call(*args: Any, **kwargs: Any) -> Any:
-            several = isinstance(argnum, tuple | list)
+            several = isinstance(argnum, (tuple, list))
             places = list(argnum) if several else [argnum]
 
             def chosen(x: Any) -> Any:
@@ -262,7 +260,7 @@ def check_equivalent(one: Any, other: Any) -> None:
 
 def _module(name: str, found: Function | None = None, **members: Any) -> ModuleType:
     made: Any = ModuleType(f"autograd.{name}" if name else "autograd")
-    made.__path__ = []
+    made.__path__ = list[str]()
     made.__dict__.update(members)
     if found is not None:
         made.__getattr__ = found
@@ -347,7 +345,7 @@ def _flat(x: Any) -> Any:
     whole = gnp.concatenate([gnp.ravel(a) for a in leaves]) if leaves else np.zeros(0)
 
     def back(vector: Any) -> Any:
-        parts, at = [], 0
+        parts, at = list[Any](), 0
         for leaf in leaves:
             parts.append(gnp.reshape(vector[at : at + gnp.size(leaf)], gnp.shape(leaf)))
             at += gnp.size(leaf)

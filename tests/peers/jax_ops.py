@@ -1,9 +1,5 @@
 """What JAX calls our ops: one function an op, on arrays and the op's attributes."""
 
-# The peers are imported as Any: nothing is known of what the lambdas take and give.
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -4,9 +4,6 @@ A mapping is a function of torch's arguments, with arrays in place of tensors. `
 from a function and the names of its parameters in torch; others are written by hand.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +39,7 @@ def bound(
     before, _, after = names.partition("|")
     positional, keywords = before.split(), after.split()
     others = {**AXES, **renamed}
-    reasons = {} if refused is None else refused
+    reasons = dict[str, str]() if refused is None else refused
     left_out = {*dropped.split(), *reasons}
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -95,7 +92,7 @@ def leaves(value: Any) -> list[Any]:
     """The arrays and tensors in nested results, from first to last."""
     if isinstance(value, Mapping):
         return [leaf for each in value.values() for leaf in leaves(each)]
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [leaf for each in value for leaf in leaves(each)]
     return [] if value is None else [value]
 
@@ -108,7 +105,7 @@ def mapped(value: Any, change: Function) -> Any:
         return {name: mapped(each, change) for name, each in value.items()}
     if isinstance(value, tuple) and type(value) is not tuple:
         return value
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return type(value)(mapped(each, change) for each in value)
     return value
 

@@ -1,8 +1,5 @@
 """Torch's functions of elements, reductions and products, as functions of ours."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -4,9 +4,6 @@ A row is a function of ours, or a pair of it and one of torch's, where both have
 made equal first: the signs of singular vectors.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,8 +1,5 @@
 """torch.nn.functional's losses, as functions of gradir.nn."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from typing import Any

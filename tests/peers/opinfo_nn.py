@@ -1,8 +1,5 @@
 """torch.nn.functional's layers, as functions of gradir.nn."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from functools import partial

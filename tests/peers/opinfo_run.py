@@ -4,9 +4,6 @@ Values are those of eager calls, gradients those of the interpreter, on the vjp 
 function; of the first sample of each op, native code too.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 import warnings

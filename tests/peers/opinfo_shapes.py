@@ -1,8 +1,5 @@
 """Torch's functions of shapes, as functions of ours."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from itertools import combinations as pairs_of
@@ -134,7 +131,7 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
 def broadcasting(function: Function) -> Function:
     """Of arrays one by one, or in one list."""
     return lambda *xs, **k: function(
-        list(xs[0]) if isinstance(xs[0], list | tuple) else list(xs), **k
+        list(xs[0]) if isinstance(xs[0], (list, tuple)) else list(xs), **k
     )
 
 
@@ -180,11 +177,11 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1)
 
 def gradient(x: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
     axes = None if dim is None else dim if isinstance(dim, int) else tuple(dim)
-    spaces = (
-        [] if spacing is None else [spacing] if isinstance(spacing, int | float) else list(spacing)
-    )
+    spaces: list[Any] = []
+    if spacing is not None:
+        spaces = [spacing] if isinstance(spacing, int | float) else list(spacing)
     found = gnp.gradient(x, *spaces, axis=axes, edge_order=edge_order)
-    return list(found) if isinstance(found, list | tuple) else [found]
+    return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
 def cov(x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
@@ -255,7 +252,7 @@ SHAPES: dict[str, Function | tuple[Function, Function]] = {
         for name in ("hstack", "vstack", "dstack", "column_stack")
     },
     **{
-        name: (lambda f: lambda *xs: f(*(xs[0] if isinstance(xs[0], list | tuple) else xs)))(
+        name: (lambda f: lambda *xs: f(*(xs[0] if isinstance(xs[0], (list, tuple)) else xs)))(
             getattr(gnp, name)
         )
         for name in ("atleast_1d", "atleast_2d", "atleast_3d")
@@ -268,7 +265,7 @@ SHAPES: dict[str, Function | tuple[Function, Function]] = {
     },
     "where": lambda x, condition, y: gnp.where(condition, x, y),
     "meshgrid": lambda *xs, indexing="ij": gnp.meshgrid(
-        *(xs[0] if isinstance(xs[0], list | tuple) else xs), indexing=indexing
+        *(xs[0] if isinstance(xs[0], (list, tuple)) else xs), indexing=indexing
     ),
     "broadcast_to": lambda x, shape: gnp.broadcast_to(x, tuple(shape)),
     "broadcast_tensors": lambda *xs: gnp.broadcast_arrays(*xs),

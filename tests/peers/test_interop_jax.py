@@ -1,8 +1,5 @@
 """gradir.interop.jax: values, and gradients of every order, under JAX's transformations."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import pickle
@@ -282,7 +279,7 @@ def test_pickles_and_traced_calls() -> None:
         (lambda: wrap(lambda x: "word")(random(2)), "expected an array or a number, got str"),
         (lambda: jax.grad(lambda y: wrap(lambda x: gnp.sum(x * y))(y))(random(2)), "pass it as an"),
         (lambda: jax.jit(lambda y: wrap(lambda x: (x, y))(y))(random(2)), "pass it as an argument"),
-        (lambda: wrap(3), "expected a Python function, got 3"),  # pyright: ignore[reportArgumentType]
+        (lambda: wrap(3), "expected a Python function, got 3"),  # pyrefly: ignore[bad-argument-type]
         (lambda: jax.jit(doubled)(), "missing a required argument: 'x'"),
         (lambda: jax.jit(wrap(lambda x: x.reshape(7)))(random(2)), "sizes must match"),
         (lambda: wrap(double, threads=0)(random(2)), "threads: a positive number expected, got 0"),

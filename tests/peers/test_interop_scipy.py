@@ -1,8 +1,5 @@
 """gradir.interop.scipy: minima of nested arrays by SciPy's methods, with gradir's derivatives."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
@@ -174,7 +171,7 @@ def square(x: Any) -> Any:
         (lambda: minimize(square, np.zeros(2), jac=True), "jac is computed by gradir"),
         (lambda: minimize(square, np.zeros(2), (1.0,)), "takes 1 positional|too many positional"),
         (lambda: minimize(square, np.zeros(5000), method="trust-exact"), "for at most 4096"),
-        (lambda: minimize(3, np.zeros(2)), "expected a Python function"),  # pyright: ignore[reportArgumentType]
+        (lambda: minimize(3, np.zeros(2)), "expected a Python function"),  # pyrefly: ignore[bad-argument-type]
     ],
 )
 def test_errors(call: Any, message: str) -> None:

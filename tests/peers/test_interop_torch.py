@@ -1,9 +1,5 @@
 """gradir.interop.torch: values, gradients of every order, and what torch promises of tensors."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportMissingImports=false, reportMissingTypeStubs=false
-
 from __future__ import annotations
 
 import copy
@@ -353,7 +349,7 @@ def quantized() -> Any:
         (lambda: doubled({1, 2}), "x: expected a tensor, or a hashable static value, got set"),
         (lambda: wrap(lambda x: x * W)(torch.ones(3)), "pass it as an argument"),
         (lambda: torch.func.vmap(doubled)(torch.ones(2, 2)), "torch.func"),
-        (lambda: wrap(3), "expected a Python function, got 3"),  # pyright: ignore[reportArgumentType]
+        (lambda: wrap(3), "expected a Python function, got 3"),  # pyrefly: ignore[bad-argument-type]
         (lambda: doubled(), "missing a required argument: 'x'"),
     ],
 )

@@ -1,9 +1,5 @@
 """Functions that Numba compiles as native functions of custom ops, by numba.cfunc."""
 
-# Numba is imported as Any.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,9 +1,5 @@
 """gradir.nn against torch.nn.functional: values and gradients in float64, where torch is there."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportConstantRedefinition=false
-
 from __future__ import annotations
 
 import inspect

@@ -1,8 +1,6 @@
 """Objectives as users of SciPy and scikit-learn write them, in plain NumPy: gradir differentiates
 them as they are, and scipy.optimize finds their optimum."""
 
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

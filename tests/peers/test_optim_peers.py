@@ -1,9 +1,5 @@
 """gradir.optim against optax and torch.optim: parameters after several steps."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportMissingTypeStubs=false, reportMissingImports=false
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -58,7 +54,7 @@ def _matrices(params: Any) -> Any:
 
 def theirs(optimizer: Any, start: Any, grads: Any) -> list[Any]:
     """The leaves after each step of optax, in float64."""
-    params, state, found = start, optimizer.init(start), []
+    params, state, found = start, optimizer.init(start), list[Any]()
     for each in grads:
         updates, state = optimizer.update(each, state, params)
         params = optax.apply_updates(params, updates)

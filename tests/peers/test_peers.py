@@ -238,6 +238,6 @@ def by_jax(case: Case, arrays: Sequence[Array], cts: Sequence[Array]) -> Results
 
 
 def as_tuple(results: Any) -> tuple[Any, ...]:
-    if isinstance(results, tuple | list):
-        return tuple(results)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(results, (tuple, list)):
+        return tuple(results)
     return (results,)

@@ -1,8 +1,5 @@
 """gradir.numpy.promote_types is jax.numpy's, for all pairs of element types."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,7 +1,5 @@
 """Special functions, factors, banded matrices and odeint of gradir.scipy against SciPy's."""
 
-# pyright: basic
-
 from __future__ import annotations
 
 from importlib import import_module
@@ -53,7 +51,7 @@ def test_special_functions() -> None:
 @pytest.mark.parametrize("shape", [(5, 5), (5, 3), (3, 5), (2, 4, 4)])
 def test_lu(shape: tuple[int, ...]) -> None:
     a = RANDOM.normal(size=shape)
-    for options in ({}, {"permute_l": True}, {"p_indices": True}):
+    for options in (dict[str, Any](), {"permute_l": True}, {"p_indices": True}):
         for one, other in zip(
             linalg.lu(a, **options), theirs["linalg"].lu(a, **options), strict=True
         ):

@@ -3,9 +3,6 @@
 No test measures time: functions wait for each other by events, and would fail by their time limits.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import ctypes
@@ -301,7 +298,7 @@ def test_timeouts_that_are_none():
 def test_few_workers_are_enough_for_calls_in_calls(monkeypatch: pytest.MonkeyPatch):
     """Who waits for a call that no worker has begun runs it."""
     monkeypatch.setattr(workers, "MOST_WORKERS", 1)
-    monkeypatch.setattr(workers, "_pool", workers._Pool())  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(workers, "_pool", workers._Pool())
     leaf = op_of(lambda x: x + 1)
     inner = gradir.jit(lambda x: leaf(x) * leaf(x * 2))
     middle = op_of(lambda x: inner(x))

@@ -11,7 +11,7 @@ import pytest
 
 import gradir
 from gradir.dialects.grad.host_functions import (
-    _FUNCTIONS,  # pyright: ignore[reportPrivateUsage]
+    _FUNCTIONS,
     Spec,
 )
 from gradir.errors import ArgumentTypeError, HostCallError, PassError

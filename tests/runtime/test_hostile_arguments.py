@@ -33,15 +33,15 @@ class Liar(np.ndarray[Any, np.dtype[Any]]):
     """Says of itself what the function wants, and has other memory."""
 
     @property
-    def shape(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def shape(self) -> Any:
         return (3,)
 
     @property
-    def dtype(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def dtype(self) -> Any:
         return np.dtype(np.float64)
 
     @property
-    def flags(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def flags(self) -> Any:
         return np.zeros(3).flags
 
     @property

@@ -74,7 +74,7 @@ def test_trust():
     gradir.compile(module, "f")
     gradir.compile(module.run_passes("gradir-fuse"), "f")
     with pytest.raises(ArgumentTypeError, match="trusted: expected a bool, got 1"):
-        gradir.parse(WRITES, trusted=1)  # pyright: ignore[reportArgumentType]
+        gradir.parse(WRITES, trusted=1)  # pyrefly: ignore[bad-argument-type]
 
 
 def test_doubts_go_on_to_what_is_made_of_a_module():
@@ -203,7 +203,7 @@ def test_errors_do_not_control_a_terminal(tmp_path: Path, capsys: pytest.Capture
     """Comments and names are shown without escape sequences."""
     file = tmp_path / "escapes.mlir"
     file.write_text('func.func @"\\1B[31m"() -> f64 { // \x1b[2J\n  return // \x1b[2J\x9b1A\n}\n')
-    for tool, arguments in ((gradir_opt, []), (gradir_run, ["--function", "no\x1b[2J"])):
+    for tool, arguments in ((gradir_opt, ()), (gradir_run, ("--function", "no\x1b[2J"))):
         assert tool([str(file), *arguments]) == 1
         shown = capsys.readouterr().err
         assert "error" in shown and not {"\x1b", "\x9b"} & set(shown)

@@ -3,9 +3,6 @@
 Most functions are Python callbacks behind C's interface: these tests need no C compiler.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import ctypes

@@ -3,9 +3,6 @@
 Most functions are Python callbacks behind C's interface: these tests need no C compiler.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 import copy
@@ -360,7 +357,7 @@ def test_text_cannot_hand_other_types_to_a_derivative() -> None:
     fitting = {name: "tensor<3xf64>" for name in ("CT", "X", "W", "GX", "GW")}
     wide = "tensor<300xf64>"
     for changed, message in (
-        ({}, ""),
+        (dict[str, str](), ""),
         (
             {"GX": wide},
             r"grads\[0\], float64\[300\], must have the type of inputs\[0\]",

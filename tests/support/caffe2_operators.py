@@ -1,6 +1,4 @@
 """A row for each type of operators: what it computes of some arrays, by NumPy in float64."""
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 

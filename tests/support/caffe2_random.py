@@ -4,8 +4,6 @@ Nets are rows, as in tests/support/caffe2_nets.py. Values are float64 of three s
 reference freezes what StopGradient gives, and mirrors what NegateGradient gives, so that central
 differences of it are the gradients.
 """
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 

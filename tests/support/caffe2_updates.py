@@ -1,6 +1,4 @@
 """A row for each type of operators that changes weights or counts steps; learning rates."""
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import gradir
 from gradir.dialects.grad.host_functions import (
-    _FUNCTIONS,  # pyright: ignore[reportPrivateUsage]
+    _FUNCTIONS,
 )
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -3,9 +3,6 @@
 Names in SMOOTH have derivatives at the sample; those of VALUES have values alone.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

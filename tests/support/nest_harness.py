@@ -1,7 +1,5 @@
 """Compiling loop nests alone, running them over NumPy arrays, and what they should compute."""
 
-# pyright: reportUnknownMemberType=false
-
 from __future__ import annotations
 
 import ctypes
@@ -13,7 +11,7 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from llvmlite import binding  # pyright: ignore[reportMissingTypeStubs]
+from llvmlite import binding
 from xdsl.context import Context
 from xdsl.dialects.arith import Arith, CmpfOp, CmpiOp, ConstantOp
 from xdsl.dialects.builtin import Builtin, FloatAttr, IntegerAttr

@@ -1,9 +1,6 @@
 """The function of gradir.numpy or gradir.nn of an op, called on the operands of a row of the op
 table."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -85,7 +82,7 @@ def call(case: Case, xs: Sequence[Any]) -> Any:
 
 def operands_of(case: Case, xs: Sequence[Any]) -> list[Any]:
     """The operands, those of a variadic one in a list."""
-    rest, given = list(xs), []
+    rest, given = list(xs), list[Any]()
     sizes: Any = case.attributes.get("operandSegmentSizes")
     present = iter(sizes.get_values()) if sizes is not None else None
     for _, kind in case.op_class.get_irdl_definition().operands:
@@ -94,7 +91,7 @@ def operands_of(case: Case, xs: Sequence[Any]) -> list[Any]:
             given.append(rest.pop(0) if is_there else None)
         elif isinstance(kind, VarOperandDef):
             given.append(rest)
-            rest = []
+            rest = list[Any]()
         else:
             given.append(rest.pop(0))
             if present is not None:

@@ -398,16 +398,17 @@ def _nn() -> list[Case]:
         product = np.einsum("...i,oi->...o", x, weight)
         return product if bias is None else product + bias
 
+    softmax_cases: list[tuple[tuple[int, ...], dict[str, Plain]]] = [
+        ((3, 4), {}), ((3, 4), {"axis": 0}), ((2, 3, 4), {"axis": -2}), ((17,), {}),
+        ((1,), {}), ((3, 0), {}), ((0, 3), {}),
+    ]  # fmt: skip
     return [
         *unary("nn.relu", lambda x: np.where(x > 0, x, 0), kinks=[0]),
         *unary("nn.sigmoid", lambda x: 0.5 + 0.5 * np.tanh(x / 2), domain=(-6, 6)),
         *(
             Case(op, [shape], attributes, reference)
             for op, reference in (("nn.softmax", softmax), ("nn.log_softmax", log_softmax))
-            for shape, attributes in (
-                ((3, 4), {}), ((3, 4), {"axis": 0}), ((2, 3, 4), {"axis": -2}), ((17,), {}),
-                ((1,), {}), ((3, 0), {}), ((0, 3), {}),
-            )
+            for shape, attributes in softmax_cases
         ),
         Case("nn.linear", [(3, 4), (5, 4), (5,)], reference=linear),
         Case("nn.linear", [(3, 4), (5, 4)], reference=linear),

@@ -1,8 +1,5 @@
 """Rows of the op table for reads and sums at affine subscripts."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -283,7 +283,7 @@ def _truths_and_places() -> list[Case]:
         rows += [
             *reduction(op, reference),
             *empty_reduction(op, reference),
-            *(Case(op, [table], {"axis": axis}, reference) for axis in (0, 1, [0, 1], [])),
+            *(Case(op, [table], {"axis": axis}, reference) for axis in (0, 1, [0, 1], list[int]())),
             Case(op, [np.array([[0.0, -0.0], [nan, 0.0], [nan, 2.0]])], {"axis": 1}, reference),
             Case(op, [integers([[0, -3], [0, 0]])], {"axis": -1, "keepdims": True}, reference),
         ]

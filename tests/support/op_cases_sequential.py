@@ -300,7 +300,7 @@ def _triangulars() -> list[Case]:
     a = _positive(3, 3)
     name = "array.triangular_solve"
     return [
-        *(Case(name, [a, (3, 2)], way, _triangular_solve) for way in ({}, *ways)),
+        *(Case(name, [a, (3, 2)], way, _triangular_solve) for way in (dict[str, Plain](), *ways)),
         *(Case(name, [_positive(11, 11), (11,)], way, _triangular_solve) for way in ways[::3]),
         Case(name, [_positive(2, 3, 3), (2, 3, 1)], {}, _triangular_solve),
         Case(name, [_positive(2, 3, 3), (2, 3)], {"lower": False}, _triangular_solve),

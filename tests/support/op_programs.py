@@ -148,7 +148,7 @@ def largest(array: Array) -> float:
 
 
 def limits_of(dtype: np.dtype[Any]) -> Any:
-    return ml_dtypes.finfo(dtype)  # pyright: ignore[reportUnknownVariableType]
+    return ml_dtypes.finfo(dtype)
 
 
 def assert_close(found: Array, expected: Array, scale: float, what: str) -> None:

@@ -4,9 +4,6 @@
 are of gradir.scipy, which has no part in the draws, or closed forms.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 Choose = Callable[[Sequence[T]], T]
@@ -31,7 +31,7 @@ LARGE_SHAPES: tuple[Shape, ...] = (
 class ProgramWriter:
     """Grows one function, statement by statement; `choose` makes every decision."""
 
-    choose: Callable[..., object]
+    choose: Callable[..., Any]
     element: str = "f32"
     smooth: bool = False
     shapes: Sequence[Shape] = SHAPES
@@ -40,7 +40,7 @@ class ProgramWriter:
     lines: list[str] = field(default_factory=list[str])
 
     def pick(self, options: Sequence[T]) -> T:
-        return self.choose(options)  # pyright: ignore[reportReturnType]
+        return self.choose(options)
 
     def op(self, names: Sequence[str]) -> str:
         return self.pick([n for n in names if not (self.smooth and n in ROUGH)])
@@ -257,7 +257,7 @@ def _broadcasts(source: Shape, target: Shape) -> bool:
 
 
 def random_program(
-    choose: Callable[..., object],
+    choose: Callable[..., Any],
     steps: int,
     results: int,
     element: str = "f32",

@@ -1,7 +1,5 @@
 """Tracing a Python function for one result, its text, its types or its error."""
 
-# pyright: reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import functools

@@ -4,9 +4,6 @@ Each takes two namespaces, of arrays (gradir.numpy, jax.numpy or numpy) and of t
 (gradir, JAX's, or `Numeric`, which has central differences and Python loops), and a function.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

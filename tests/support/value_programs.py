@@ -3,9 +3,6 @@
 The same Python function runs on NumPy's arrays, for central differences, and is differentiated.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

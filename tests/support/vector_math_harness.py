@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import binding as llvmlite_binding  # pyright: ignore[reportMissingTypeStubs]
+from llvmlite import binding as llvmlite_binding
 
 from gradir.codegen.text.lanes import ELEMENT, vector
 from gradir.codegen.vector_math import (

@@ -218,7 +218,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_campaign_counts_equal_faults_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Worker, "run", lambda *given: Outcome("fault", "always"))  # pyright: ignore
+    monkeypatch.setattr(Worker, "run", lambda *given: Outcome("fault", "always"))
     found: list[Fault] = []
     campaign = Campaign(found.append)
     campaign.run(seeds("mutants", 0, 5), jobs=1)

@@ -399,7 +399,7 @@ def test_files_say_open_extents(run: Run) -> None:
     """An extent that the function leaves open is that of the file, natively and interpreted."""
     for count in (2, 5):
         np.save("open.npy", np.arange(float(count)))
-        for more in ([], ["--interpret"]):
+        for more in ((), ("--interpret",)):
             arguments = ("--function", "dynamic", "--input", "open.npy", *more)
             code, output, _ = run("refused.mlir", *arguments)
             assert code == 0

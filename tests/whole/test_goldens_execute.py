@@ -124,7 +124,7 @@ def test_native_code_agrees(text: str, pipelines: tuple[str, ...]) -> None:
     module = gradir.parse(text + "\n")
     after = [p for p in pipelines if any(f"gradir-{name}" in p for name in ON_TENSORS)]
     if any(word in p for p in pipelines for word in ("gradir-lower", "gradir-fuse")):
-        after = []
+        after.clear()
     original = set(module.functions)
     for pipeline in ("", *after):
         changed = module.run_passes(pipeline) if pipeline else module

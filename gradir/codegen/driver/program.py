@@ -158,7 +158,7 @@ class _Driver:
 
     def ops(self, block: Block) -> None:
         """Write all ops of a block but its terminator."""
-        outer, self.started = self.started, []
+        outer, self.started = self.started, list[tuple[int, HostInvokeOp]]()
         calls = 0
         for op in block.ops:
             if isinstance(op, WindowOp):

@@ -151,7 +151,7 @@ class SharedWork:
             self.text.line(f"br i1 {leaving}, label %{RETURN}, label %{on}, {UNLIKELY}")
             self.text.label(on)
             self.barriers += 1
-        self._shared, self._single, self._single_cost = [], [], 0.0
+        self._shared, self._single, self._single_cost = list[Use](), list[Use](), 0.0
 
     def _barrier(self) -> str:
         even = int(self._single_cost < EVEN_COST)

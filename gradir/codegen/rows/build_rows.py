@@ -140,10 +140,9 @@ class _Builder:
         while rows < self.rows:
             rows *= shape[lead]
             lead += 1
+        rest: list[int] = []
         if rows != self.rows:
             lead, rest = len(shape), [_product(shape) // self.rows]
-        else:
-            rest = []
         return MemRefType(element_of(type_), [self.size, *shape[lead:], *rest])
 
     def _buffer(self, value: SSAValue, is_moving: bool) -> SSAValue:

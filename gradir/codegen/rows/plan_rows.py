@@ -163,7 +163,8 @@ class _BlockPlanner(NestPlanner):
 
     def _operand(self, argument: SSAValue) -> SSAValue:
         operands = (*self.rows.inputs, *self.rows.outputs)
-        return operands[list(self.rows.body.block.args).index(argument)]  # pyright: ignore[reportArgumentType]
+        arguments: list[SSAValue] = [*self.rows.body.block.args]
+        return operands[arguments.index(argument)]
 
 
 def _ends(one: RowSum, plan: RowsPlan, memory: NestPlan, target: MachineTarget) -> list[Pass]:

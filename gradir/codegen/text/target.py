@@ -164,10 +164,10 @@ def _is_arm() -> bool:
 @cache
 def _host_cpu() -> tuple[str, dict[str, bool]]:
     """The CPU's name and features as LLVM knows them."""
-    from llvmlite import binding  # pyright: ignore[reportMissingTypeStubs]
+    from llvmlite import binding
 
     name: str = binding.get_host_cpu_name()
-    features: dict[str, bool] = dict(binding.get_host_cpu_features())  # pyright: ignore
+    features: dict[str, bool] = dict(binding.get_host_cpu_features())
     return name, features
 
 

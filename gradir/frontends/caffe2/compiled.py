@@ -34,12 +34,12 @@ class _Fetched:
         self.rows: dict[str, GradientSlice | None] = {}
         given = net.default_fetch if fetch is None else fetch
         several = [given] if isinstance(given, str | GradientSlice) else given
-        if not isinstance(several, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(several, Sequence):
             raise ArgumentTypeError(f"fetch: expected a list of blobs, got {fetch!r}")
         for each in several:
             if isinstance(each, GradientSlice):
                 self.rows |= dict.fromkeys(each, each)
-            elif isinstance(each, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            elif isinstance(each, str):
                 self.rows.setdefault(each, None)
             else:
                 raise ArgumentTypeError(f"fetch: expected blobs and slices, got {each!r}")
@@ -48,7 +48,7 @@ class _Fetched:
         """The results of a run."""
         for version, gradient in net.loose:
             if gradient in self.rows and version in run.values:
-                self._require_shape(run, version, cast(str, gradient))
+                self._require_shape(run, version, gradient)
         return [self._value(run, name, rows) for name, rows in self.rows.items()]
 
     def _require_shape(self, run: Lowering, version: tuple[str, int], gradient: str) -> None:
@@ -117,7 +117,7 @@ def _traced(net: NetLike, specs: Sequence[Any], fetched: _Fetched) -> Module:
         run.run(dict(zip(net.external_inputs, arguments, strict=True)))
         return fetched.values(run, net)
 
-    run_net.__signature__ = _signature(len(specs))  # pyright: ignore[reportFunctionMemberAccess]
+    run_net.__signature__ = _signature(len(specs))  # pyrefly: ignore[missing-attribute]
     place = next((op.place for op in net.ops if op.place), UnknownLoc())
     made = traced("caffe2", run_net, [_array(s) for s in specs], name=net.name, place=place)
     module = made.module.run_passes("gradir-inline,cse,gradir-dce")
@@ -158,7 +158,7 @@ class CompiledNet:
 
     def __call__(self, feeds: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
         """The arrays of what is fetched. `feeds` has one for each external input."""
-        if not isinstance(feeds, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(feeds, Mapping):
             raise ArgumentTypeError(f"feeds: expected a dict of arrays, got {type(feeds).__name__}")
         arrays = [np.asarray(value) for value in _by_name(self._net, feeds)]
         key = tuple((a.shape, a.dtype) for a in arrays)

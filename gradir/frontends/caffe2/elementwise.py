@@ -64,7 +64,7 @@ def _binary(name: str, function: Callable[..., Any], **facts: Any) -> None:
 
 _SECOND: dict[str, Any] = {
     "reads": NOTHING,
-    "shapes": lambda op: ("in1",) if _has_shape_of_first(op) else (),  # pyright: ignore
+    "shapes": lambda op: ("in1",) if _has_shape_of_first(op) else (),
     "broadcasts": _may_broadcast,
 }
 _binary("Add", gnp.add, forwards=_sum_forwards, **_SECOND)

@@ -43,7 +43,7 @@ def _drawn(
     like: Any, number: int, *, shape: Sequence[int] = (), extra_shape: Sequence[int] = (),
     input_as_shape: int = 0, seed: int = 0, dtype: int | str | None = None,
 ) -> _Drawn:  # fmt: skip
-    if not isinstance(seed, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(seed, int):
         raise ArgumentError(f"seed: expected an integer, got {seed!r}")
     kind: Any = np.dtype("float32")
     if dtype is not None:

@@ -25,7 +25,7 @@ class IR:
         self.ops = tuple(ops)
         self.strict_versions = strict_versions
         for op in self.ops:
-            if not isinstance(op, Operator):  # pyright: ignore[reportUnnecessaryIsInstance]
+            if not isinstance(op, Operator):
                 raise ArgumentTypeError(f"IR: expected operators, got {op!r}")
             if forward_of(op) is None:
                 check(op)

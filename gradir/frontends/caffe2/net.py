@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from gradir.api import Module
 from gradir.errors import ArgumentTypeError
@@ -41,7 +41,7 @@ class Net(Block):
     """
 
     def __init__(self, name: str, strict_versions: bool = False):
-        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(name, str) or not name:
             raise ArgumentTypeError(f"Net: expected a name, got {name!r}")
         self.name = name
         self.strict_versions = strict_versions
@@ -90,7 +90,7 @@ class Net(Block):
         """Whether name, operators, inputs and outputs are equal."""
         return isinstance(other, Net) and self._facts() == other._facts()
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
+    __hash__: ClassVar[None] = None
 
     def _facts(self) -> tuple[object, ...]:
         return self.name, self.ops, self.external_inputs, self.external_outputs
@@ -171,7 +171,7 @@ class Net(Block):
         exactly these blobs, and nothing else is computed. The first `skip` operators are not
         differentiated. Gradient operators may be differentiated again.
         """
-        if not isinstance(skip, int) or skip < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(skip, int) or skip < 0:
             raise ArgumentTypeError(f"skip: expected a number of operators, got {skip!r}")
         wanted = None if wrt is None else names("wrt", wrt)
         taken = {*self._reads, *self._writes, *self._inputs, *_inner_names(self._ops)}
@@ -250,7 +250,7 @@ def _built(
 ) -> Net:
     """A net that was read, "net" unless it has a name; each of `ops` appends an operator."""
     net = Net(name or "net")
-    net._promised = tuple(inputs)  # pyright: ignore[reportPrivateUsage]
+    net._promised = tuple(inputs)
     for append in ops:
         append(net)
     net.AddExternalInput(*inputs)
@@ -260,7 +260,7 @@ def _built(
 
 def _listed(what: str, given: Sequence[Any]) -> tuple[str, ...]:
     """Names, or one list of names."""
-    is_list = len(given) == 1 and isinstance(given[0], list | tuple)
+    is_list = len(given) == 1 and isinstance(given[0], (list, tuple))
     return names(what, cast(Any, given[0] if is_list else given))
 
 

@@ -133,7 +133,7 @@ class Operator:
 def names(what: str, given: object) -> tuple[str, ...]:
     """One name or several as a tuple; ArgumentTypeError for anything else."""
     several = [given] if isinstance(given, str) else given
-    if not isinstance(several, list | tuple):
+    if not isinstance(several, (list, tuple)):
         raise ArgumentTypeError(f"{what}: expected a name or a list of names, got {given!r}")
     for each in cast(Sequence[object], several):
         if not isinstance(each, str):
@@ -158,7 +158,7 @@ def argument(type_: str, key: str, value: Any) -> Argument:
     """The value of an argument as Python's numbers, strings and tuples of these."""
     if isinstance(value, np.ndarray):
         value = cast(Any, value).ravel().tolist()
-    if isinstance(value, list | tuple | range):
+    if isinstance(value, (list, tuple, range)):
         found = tuple(_scalar(type_, key, each) for each in cast(Iterable[Any], value))
         kinds = {type(each) for each in found}
         if kinds == {int, float}:

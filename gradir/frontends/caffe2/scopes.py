@@ -143,8 +143,8 @@ def scope_of_if(op: Operator, known: Names) -> Scope:
 def scope_of_while(op: Operator, known: Names) -> Scope:
     """The condition's net runs first, so that what it writes needs no value before."""
     body, before = required(op, "loop_net"), nested(op, "cond_net")
-    written = {} if before is None else before.writes
-    first = {} if before is None else before.reads
+    written = dict[str, None]() if before is None else before.writes
+    first = dict[str, None]() if before is None else before.reads
     captured = unique(first, (r for r in body.reads if r not in written))
     nets = [body] if before is None else [before, body]
     results = changed(op, known, nets)

@@ -18,7 +18,7 @@ from gradir.frontends.tracing.tracing import element
 
 def place(axis: int, rank: int) -> int:
     """An axis counted from the front; ArgumentError where there is none such."""
-    if not isinstance(axis, int) or not -rank <= axis < rank:  # pyright: ignore
+    if not isinstance(axis, int) or not -rank <= axis < rank:
         raise ArgumentError(f"axis: expected one in [{-rank}, {rank}), got {axis}")
     return axis % rank
 

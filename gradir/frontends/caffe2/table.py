@@ -115,7 +115,7 @@ def operator_type(
     name: str, inputs: Count | None = None, outputs: Count = 1, **facts: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate the function of an operator type, which gets an entry in the table."""
-    if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(name, str) or not name:
         raise ArgumentTypeError(f"type: expected the name of an operator type, got {name!r}")
 
     def entered(function: Callable[..., Any]) -> Callable[..., Any]:

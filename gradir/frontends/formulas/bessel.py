@@ -5,9 +5,6 @@ and Neumann's series of Y; beyond, Hankel's asymptotic series and the forward re
 10.74(iv), 10.8, 10.17, 10.6.1; Abramowitz & Stegun 9.1.87-89). Derivatives: DLMF 10.6.1.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from math import pi, sqrt

@@ -35,7 +35,7 @@ def anywhere(function: Function, module: str, static: Sequence[str] = ()) -> Fun
         return (inside if tracing() is not None else compiled())(*args, **kwargs)
 
     call.__name__, call.__doc__, call.__module__ = name, function.__doc__, module
-    call.__wrapped__ = function  # pyright: ignore[reportFunctionMemberAccess]
+    call.__wrapped__ = function  # pyrefly: ignore[missing-attribute]
     return public(call)
 
 

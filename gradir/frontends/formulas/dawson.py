@@ -1,8 +1,5 @@
 """Dawson's integral and the imaginary error function."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from math import pi, sqrt

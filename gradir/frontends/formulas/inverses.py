@@ -4,9 +4,6 @@ They are found by Newton's steps within a bracket that halves where a step leave
 derivatives are those of implicit functions, by the derivatives of what they invert.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

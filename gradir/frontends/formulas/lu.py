@@ -4,9 +4,6 @@ The order of the rows is a constant to derivatives, which are those of the facto
 where two pivots are equally large, those of the first one, which is taken.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,8 +1,5 @@
 """gradir.scipy.linalg.sqrtm: principal square roots, with derivatives by Sylvester's equation."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from typing import Any

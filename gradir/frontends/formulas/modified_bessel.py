@@ -6,9 +6,6 @@ to 2, the trapezoidal rule on an integral that converges faster than exponential
 recurrence upwards (DLMF 10.31.1-2, 10.32.9, 10.29.1). Derivatives: DLMF 10.29.1-2.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from fractions import Fraction

@@ -6,9 +6,6 @@ each time of t. The lengths of steps are constants to derivatives, but for those
 the gradient is that of the steps taken.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

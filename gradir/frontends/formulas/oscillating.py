@@ -5,9 +5,6 @@ Small x by power series; beyond by the auxiliary functions f and g, integrals of
 integrands.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from math import factorial, pi, sqrt

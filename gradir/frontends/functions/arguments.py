@@ -55,7 +55,7 @@ def checked(
 
     call.__name__ = call.__qualname__ = function.__name__
     call.__doc__, call.__module__ = function.__doc__, module
-    call.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    call.__signature__ = signature  # pyrefly: ignore[missing-attribute]
     return call
 
 

@@ -90,7 +90,7 @@ def _trimmed(value: Tracer, rank: int) -> Tracer:
 
 def _mask(key: Any) -> Tracer | None:
     """A key that is a mask; one of rank 1 with values is an array of indices."""
-    if isinstance(key, list | np.ndarray) and np.ndim(cast(Any, key)) > 1:
+    if isinstance(key, (list, np.ndarray)) and np.ndim(cast(Any, key)) > 1:
         array = np.asarray(cast(Any, key))
         return lifted(array) if array.dtype == bool else None
     return key if isinstance(key, Tracer) and is_bool(element(key)) else None

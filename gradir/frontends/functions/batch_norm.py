@@ -34,7 +34,7 @@ def batch_norm(
     is 1e-5. No gradient flows through the state. The op is nn.batch_norm, as PyTorch's.
     """
     pair = cast(Sequence[Any], state)
-    if not (isinstance(pair, tuple | list) and len(pair) == 2):
+    if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
         raise refusal(f"nn.batch_norm: state must be (mean, var), got {state!r}")
     operands = {"x": x, "scale": scale, "bias": bias, "mean": pair[0], "var": pair[1]}
     options = {"training": training, "momentum": momentum, "eps": eps, "layout": layout}

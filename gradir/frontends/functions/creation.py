@@ -70,7 +70,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None) -
 
 
 def _is_listed(value: Any) -> bool:
-    return isinstance(value, list | tuple)
+    return isinstance(value, (list, tuple))
 
 
 def _described(value: Any) -> str:
@@ -79,7 +79,7 @@ def _described(value: Any) -> str:
 
 def _stacked(value: Any) -> Any:
     """Nested lists with traced arrays as one array."""
-    if not isinstance(value, list | tuple) or not holds_tracers(cast(Sequence[Any], value)):
+    if not isinstance(value, (list, tuple)) or not holds_tracers(cast(Sequence[Any], value)):
         return cast(Any, value)
     rows = [lifted(_stacked(each)) for each in cast(Sequence[Any], value)]
     for row in rows:

@@ -45,10 +45,11 @@ def _joined(name: str, places: tuple[int, int, int], key: Any) -> Tracer:
 
 
 def _directive(name: str, text: str, places: tuple[int, int, int]) -> tuple[int, int, int]:
+    found: list[int] = []
     try:
         found = [int(each) for each in text.split(",")]
     except ValueError:
-        found = []
+        pass
     if not 1 <= len(found) <= 3:
         raise refusal(f'{name}: expected "axis", "axis,ndmin" or "axis,ndmin,place", got {text!r}')
     axis, rank, place = (*found, *places[len(found) :])

@@ -136,7 +136,7 @@ def _entries(key: Any) -> list[Any]:
 
 def _entry(key: Any) -> Any:
     """None, ..., a slice, an int, or a traced array of integers."""
-    is_array = isinstance(key, list | np.ndarray) and np.ndim(cast(Any, key)) > 0
+    is_array = isinstance(key, (list, np.ndarray)) and np.ndim(cast(Any, key)) > 0
     if key is None or key is Ellipsis or isinstance(key, slice):
         return cast(Any, key)
     if isinstance(key, bool | np.bool_):

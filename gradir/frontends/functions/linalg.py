@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -191,7 +191,7 @@ def matrix_power(a: Any, n: int) -> Tracer:
             made = x if made is None else op.matmul(made, x)
         exponent >>= 1
         x = op.matmul(x, x) if exponent else x
-    return made
+    return cast(Tracer, made)
 
 
 def multi_dot(arrays: Sequence[Any]) -> Tracer:
@@ -301,4 +301,4 @@ else:
         raise AttributeError(f"gradir.numpy.linalg has no {name}{reason}")
 
 
-__all__ = [*BY_NAME]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*BY_NAME]

@@ -94,7 +94,7 @@ ABSENT = {name: reason for reason, names in {
     "JAX's name of softsign": "soft_sign",
 }.items() for name in names.split()}  # fmt: skip
 """Functions of torch.nn.functional and jax.nn that are not here, and why."""
-__all__: list[str] = []  # pyright: ignore[reportUnsupportedDunderAll]
+__all__: list[str] = []
 
 
 def register(functions: Mapping[str, Callable[..., Any]]) -> None:

@@ -133,7 +133,7 @@ def register(functions: Mapping[str, Callable[..., Any]]) -> None:
     __all__.extend(name for name in functions if name not in absent.ABSENT)
 
 
-__all__ = [*_CONSTANTS, *_DTYPES]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*_CONSTANTS, *_DTYPES]
 _FUNCTIONS.update({alias: _FUNCTIONS[name] for alias, name in _ALIASES.items()})
 _FUNCTIONS.update({f.__name__: f for f in absent.FUNCTIONS})
 _OUTSIDE = {**standard.OUTSIDE, **in_place.OUTSIDE}

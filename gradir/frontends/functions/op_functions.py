@@ -65,7 +65,7 @@ def function_of(op: type[TensorOp], module: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = short_name(op)
     function.__module__ = module
     function.__doc__ = f"{cleandoc(op.__doc__ or '')}\n\nThe op is {op.name}."
-    function.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    function.__signature__ = signature  # pyrefly: ignore[missing-attribute]
     return public(function)
 
 
@@ -104,12 +104,12 @@ def apply_all(
     sizes: list[int] = []
     for name, kind in op.get_irdl_definition().operands:
         value = arguments.get(name)
+        found: list[Any] = [value]
         if isinstance(kind, OptOperandDef):
-            found = [] if value is None else [value]
+            if value is None:
+                found = []
         elif isinstance(kind, VarOperandDef):
             found = _several(op, name, value)
-        else:
-            found = [value]
         values += found
         sizes.append(len(found))
     operands, common = prepared(op, values)
@@ -176,7 +176,7 @@ def static(op: type[TensorOp], name: str, value: Any) -> Plain | None:
         value = cast(Any, value).item()
     if value is None or isinstance(value, bool | int | float | str | Attribute | Extent):
         return value
-    if isinstance(value, Sequence | np.ndarray):
+    if isinstance(value, (Sequence, np.ndarray)):
         try:
             return [v if is_extent(v) else index(v) for v in cast(Sequence[Any], value)]
         except TypeError:

@@ -199,14 +199,14 @@ def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Tracer, list[Tracer]]:
     """The counts of points, the rows of a sample, in a grid of bins, and its edges."""
-    if isinstance(sample, list | tuple):
+    if isinstance(sample, (list, tuple)):
         columns: list[Any] = [lifted(each) for each in cast(Any, sample)]
     else:
         points: Any = lifted(sample)
         points = points if points.ndim > 1 else reshape(points, (-1, 1))
         columns = [points[:, k] for k in builtins.range(points.shape[1])]
     given: list[Any] = (
-        list(cast(Any, bins)) if isinstance(bins, list | tuple) else [bins] * len(columns)
+        list(cast(Any, bins)) if isinstance(bins, (list, tuple)) else [bins] * len(columns)
     )
     ranges = [None] * len(columns) if range is None else list(range)
     edges: list[Any] = [
@@ -230,7 +230,7 @@ def histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Tracer, Tracer, Tracer]:
     """The counts of points (x, y) in a grid of bins, and the edges along both axes."""
-    if np.ndim(bins) == 1 and not (isinstance(bins, list | tuple) and _count(bins) == 2):
+    if np.ndim(bins) == 1 and not (isinstance(bins, (list, tuple)) and _count(bins) == 2):
         bins = [bins, bins]
     counts, (first, second) = histogramdd([x, y], bins, range, density, weights)
     return counts, first, second

@@ -136,7 +136,7 @@ class _Blocks:
     def map(self) -> Any:
         """The element of the image that each place of each window is."""
         (s, t), (d, e), (u, v) = self.stride, self.dilation, self.padding
-        return lambda n, c, i, j, p, q: (n, c, p * s + i * d - u, q * t + j * e - v)  # pyright: ignore[reportUnknownLambdaType, reportUnknownVariableType]
+        return lambda n, c, i, j, p, q: (n, c, p * s + i * d - u, q * t + j * e - v)
 
 
 def unfold(

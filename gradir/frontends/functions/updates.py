@@ -152,7 +152,7 @@ _ARRAYS = (list, np.ndarray, Tracer)
 def _is_known(key: Any) -> bool:
     """Whether an array is in a key, and all of it is known while tracing."""
     parts = cast(tuple[Any, ...], key if isinstance(key, tuple) else (key,))
-    is_array = [isinstance(p, list | np.ndarray) and np.ndim(cast(Any, p)) > 0 for p in parts]
+    is_array = [isinstance(p, (list, np.ndarray)) and np.ndim(cast(Any, p)) > 0 for p in parts]
     return any(is_array) and not any(isinstance(part, Tracer) for part in parts)
 
 
@@ -173,7 +173,7 @@ def _put_at_numbers(x: Tracer, key: Any, values: Any, combine: type[TensorOp] | 
         return x
     lines = [emit_one(ReshapeOp, v, type=tensor([v.size], element(v))) for v in (x, places, part)]
     flat, at, part = lines
-    if combine not in _ADDING:
+    if combine is not None and combine not in _ADDING:
         if not is_unique:
             if combine not in _MERGED:
                 raise refusal(f"x.at[...]: {_TWICE}")

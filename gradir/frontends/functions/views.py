@@ -76,7 +76,7 @@ def _extents(x: Tracer, shape: Any) -> tuple[int, ...]:
     """A shape with -1, if any, replaced by the remaining extent."""
     if isinstance(shape, Tracer):
         raise refusal(f"reshape: the shape must be known while tracing, got {shape!r}")
-    extents = list(cast(Any, shape)) if isinstance(shape, Sequence | np.ndarray) else [shape]
+    extents = list(cast(Any, shape)) if isinstance(shape, (Sequence, np.ndarray)) else [shape]
     if extents.count(-1) == 1:
         rest = prod(as_shape([n for n in extents if n != -1]))
         if rest == 0 or x.size % rest:

@@ -53,12 +53,12 @@ def sampler(
         return found(**{p: _array(p, v) for p, v in given.items() if p not in static})
 
     def drawn(*args: Any, **kwargs: Any) -> Any:
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        frame = sys._getframe(1)
         return called_from(frame, outside if tracing() is None else call, *args, **kwargs)
 
     drawn.__name__ = drawn.__qualname__ = name
     drawn.__doc__, drawn.__module__ = function.__doc__, "gradir.random"
-    drawn.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    drawn.__signature__ = signature  # pyrefly: ignore[missing-attribute]
     return drawn
 
 
@@ -88,4 +88,4 @@ def _array(parameter: str, value: Any) -> Any:
     """An argument of native code."""
     if parameter in _INTEGERS and isinstance(value, int) and not isinstance(value, bool):
         return np.int64(wrapped(value, parameter))
-    return np.asarray(cast(Any, value)) if isinstance(value, list | tuple) else value
+    return np.asarray(cast(Any, value)) if isinstance(value, (list, tuple)) else value

@@ -1,8 +1,5 @@
 """gradir.scipy.linalg of banded matrices, by the whole matrix, in O(n^3)."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

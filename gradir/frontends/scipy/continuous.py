@@ -1,8 +1,5 @@
 """The continuous distributions of one variable of gradir.scipy.stats."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from math import inf, log, pi, sqrt

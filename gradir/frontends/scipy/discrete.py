@@ -1,8 +1,5 @@
 """The discrete distributions of gradir.scipy.stats: logpmf, pmf, cdf and sf."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from math import inf

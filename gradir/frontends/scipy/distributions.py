@@ -1,8 +1,5 @@
 """A distribution: its functions from those of the standard one, moved and scaled."""
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -84,7 +81,7 @@ def _public(
 
     call.__name__ = f"{name}.{kind}"
     call.__doc__ = f"The {kind} of {name}."
-    call.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    call.__signature__ = signature  # pyrefly: ignore[missing-attribute]
     call.__module__ = "gradir.scipy.stats"
     return eager(call)
 

@@ -28,7 +28,7 @@ def expit(x: Any) -> Tracer:
 
 def log_expit(x: Any) -> Tracer:
     """log(expit(x))."""
-    return -op.logaddexp(0.0, -floating(x))  # pyright: ignore[reportUnknownVariableType]
+    return -op.logaddexp(0.0, -floating(x))
 
 
 def logit(x: Any) -> Tracer:

@@ -6,9 +6,6 @@ of any order, are those of the terms. Small exponents are raised by the recurren
 the function is smooth at its end too.
 """
 
-# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

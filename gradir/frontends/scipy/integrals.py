@@ -4,9 +4,6 @@ Each is a sum of smooth terms, a series or an integral by `quadrature`, so that 
 order, are those of the terms.
 """
 
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownLambdaType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -200,7 +200,7 @@ if TYPE_CHECKING:
 else:
     __getattr__ = missing("gradir.scipy.linalg", ABSENT)
 
-__all__ = [*BY_NAME]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*BY_NAME]
 
 
 def register(functions: Mapping[str, Callable[..., Any]]) -> None:

@@ -112,7 +112,7 @@ def _distribution(name: str, formula: Any, **others: Any) -> Distribution:
     def density(*args: Any, **kwargs: Any) -> Any:
         return op.exp(formula(*args, **kwargs))
 
-    density.__signature__ = signature(formula)  # pyright: ignore[reportFunctionMemberAccess]
+    density.__signature__ = signature(formula)  # pyrefly: ignore[missing-attribute]
     formula.__name__, density.__name__ = f"{name}.logpdf", f"{name}.pdf"
     density.__doc__ = f"The density whose logarithm is {name}.logpdf."
     return Distribution(

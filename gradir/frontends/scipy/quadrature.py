@@ -3,8 +3,6 @@
 Derivatives by all values that the function reads, of any order, are those of the terms.
 """
 
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -84,4 +84,4 @@ if TYPE_CHECKING:
 else:
     __getattr__ = missing("gradir.scipy.signal", ABSENT)
 
-__all__ = [*BY_NAME]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*BY_NAME]

@@ -31,4 +31,4 @@ if TYPE_CHECKING:
 else:
     __getattr__ = missing("gradir.scipy.stats", ABSENT)
 
-__all__ = [*DISTRIBUTIONS]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*DISTRIBUTIONS]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from threading import local
-from typing import Any, cast
+from typing import Any
 
 from gradir.errors import TraceError
 from gradir.frontends.tracing.source_locations import place_of_error, place_of_user, refusal
@@ -21,7 +21,7 @@ def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
     bare, given, named = function, args, kwargs
     while isinstance(bare, partial):
         given, named = (*bare.args, *given), {**bare.keywords, **named}
-        bare = cast(Callable[..., Any], bare.func)
+        bare = bare.func
     try:
         # a wrapper's own parameters may differ from those of the wrapped function
         signature = inspect.signature(bare, follow_wrapped=False)

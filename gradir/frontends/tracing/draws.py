@@ -96,7 +96,7 @@ def _inside(value: object) -> Iterable[Any]:
         return [held.__wrapped__]
     if isinstance(value, dict):
         return cast(dict[Any, Any], value).values()
-    if isinstance(value, list | tuple | set):
+    if isinstance(value, (list, tuple, set)):
         return cast(Iterable[Any], value)
     slots = [getattr(value, name, None) for name in getattr(value, "__slots__", ())]
     return [*vars(type(value)).values(), *getattr(value, "__dict__", {}).values(), *slots]

@@ -116,7 +116,7 @@ def eager(
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        frame = sys._getframe(1)
         if kwargs and kwargs.get("out") is not None:
             return called_from(frame, registered("written"), call, args, kwargs)
         if tracing() is not None:
@@ -147,7 +147,7 @@ def _outside(result: Any, arguments: Sequence[Any]) -> Any:
         return own(cast(Any, result.ssa).array, _leaves(arguments))
     if isinstance(result, np.ndarray):
         return own(cast(Any, result), _leaves(arguments))
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         parts: list[Any] = []
         for each in cast(Sequence[Any], result):
             parts.append(_outside(each, (*arguments, *parts)))
@@ -158,7 +158,7 @@ def _outside(result: Any, arguments: Sequence[Any]) -> Any:
 def _leaves(arguments: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     for each in arguments:
-        if isinstance(each, list | tuple):
+        if isinstance(each, (list, tuple)):
             found += _leaves(cast(Sequence[Any], each))
         else:
             found.append(each)

@@ -113,7 +113,7 @@ def _replaced(value: Any, arrays: list[Tracer]) -> Any:
     if isinstance(value, slice):
         whole = cast(Any, value)
         return slice(*(_replaced(end, arrays) for end in (whole.start, whole.stop, whole.step)))
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         kind: type[Any] = tuple if isinstance(value, tuple) else list
         return kind([_replaced(each, arrays) for each in cast(Sequence[Any], value)])
     return value
@@ -280,7 +280,7 @@ def _form(result: Any) -> Any:
     """A result with the places of its arrays."""
     if isinstance(result, Tracer):
         return _Place(cast(Any, result.ssa).index, result.type)
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         return like(result, [_form(each) for each in cast(Sequence[Any], result)])
     if type(result) in PLAIN or isinstance(result, np.dtype):
         return cast(object, result)
@@ -291,7 +291,7 @@ def _outside(form: Any, values: Sequence[Array], inside: Sequence[Any]) -> Any:
     if isinstance(form, _Place):
         array = values[form.index]
         return array if array.base is None and not _is_in(array, inside) else own(array, inside)
-    if isinstance(form, tuple | list):
+    if isinstance(form, (tuple, list)):
         parts: list[Any] = []
         for each in cast(Sequence[Any], form):
             parts.append(_outside(each, values, (*inside, *parts)))
@@ -380,7 +380,7 @@ def _is_same(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray):
         x, y = cast(Array, one), cast(Array, other)
         return (x.dtype, x.shape) == (y.dtype, y.shape) and x.tobytes() == y.tobytes()
-    if isinstance(one, tuple | list):
+    if isinstance(one, (tuple, list)):
         ones, others = cast(Sequence[Any], one), cast(Sequence[Any], other)
         return len(ones) == len(others) and all(map(_is_same, ones, others))
     return bool(one == other)

@@ -74,7 +74,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        frame = sys._getframe(1)
         return called_from(frame, function, *args, **kwargs)
 
     return call
@@ -109,7 +109,7 @@ def _caller(frame: FrameType | None, *systems: str) -> FrameType | None:
 
 def place_of_user(*systems: str) -> LocationAttr:
     """The place in the innermost frame that is not gradir's, NumPy's or in folders of `systems`."""
-    frame = _caller(sys._getframe(1), *systems)  # pyright: ignore[reportPrivateUsage]
+    frame = _caller(sys._getframe(1), *systems)
     if frame is None:
         return _NO_PLACE
     return _place(frame.f_code.co_filename, frame.f_code, frame.f_lasti)[0]
@@ -128,7 +128,7 @@ def place_of_error(error: BaseException) -> LocationAttr:
 
 def is_assigned_by_code() -> bool:
     """Whether a user's code runs x[key] = value by a function that is not written in Python."""
-    frame = _caller(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+    frame = _caller(sys._getframe(1))
     if frame is None:
         return True
     code, offset = frame.f_code, frame.f_lasti

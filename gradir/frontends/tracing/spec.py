@@ -54,7 +54,7 @@ def named_extents(shape: Any) -> Any:
     if isinstance(shape, str):
         shape = [part for part in shape.strip("() ").split(",") if part.strip()]
         shape = [int(part) if part.strip().isdecimal() else part for part in shape]
-    if not isinstance(shape, list | tuple):
+    if not isinstance(shape, (list, tuple)):
         return shape
     try:
         return [read_extent(n) if isinstance(n, str) else n for n in cast(Sequence[Any], shape)]
@@ -65,7 +65,7 @@ def named_extents(shape: Any) -> Any:
 def as_shape(shape: Any) -> tuple[int, ...]:
     """A shape from one or several integers or extents; ArgumentError for others."""
     try:
-        extents = cast(Any, shape) if isinstance(shape, Sequence | np.ndarray) else [shape]
+        extents = cast(Any, shape) if isinstance(shape, (Sequence, np.ndarray)) else [shape]
         found = tuple(n if is_extent(n) else index(n) for n in extents)
     except TypeError:
         raise ArgumentTypeError(f"shape: expected integers, got {shape!r}") from None

@@ -180,7 +180,7 @@ def yielded(result: object, what: str) -> tuple[list[Tracer], Tree]:
 def function_name(function: Callable[..., Any]) -> str:
     """The Python name of a function; `main` for lambdas and objects without a name."""
     while hasattr(function, "func"):
-        function = function.func  # pyright: ignore[reportFunctionMemberAccess]
+        function = function.func
     name = getattr(function, "__name__", type(function).__name__)
     return name if name.isidentifier() and name.isascii() else "main"
 

@@ -147,7 +147,7 @@ def _is_operand(value: object) -> bool:
     if isinstance(value, complex):
         raise refusal(f"{value}: there are no complex numbers; compute with their parts")
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    return isinstance(value, Tracer | bool | int | float | Extent | list | tuple) or is_array
+    return isinstance(value, (Tracer, bool, int, float, Extent, list, tuple)) or is_array
 
 
 class Tracer:
@@ -158,7 +158,7 @@ class Tracer:
     """
 
     __slots__ = ("_ssa", "home", "made_in", "memory", "stored", "view_of", "weak")
-    __hash__: ClassVar[None] = None  # pyright: ignore[reportIncompatibleMethodOverride]
+    __hash__: ClassVar[None] = None
 
     def __init__(self, trace: Trace, ssa: SSAValue, weak: bool = False):
         self.made_in = trace
@@ -234,7 +234,7 @@ class Tracer:
 
         NumPy's mean, var and std of objects see none: they would make numbers of its type.
         """
-        if sys._getframe(1).f_code.co_filename == _OF_OBJECTS:  # pyright: ignore[reportPrivateUsage]
+        if sys._getframe(1).f_code.co_filename == _OF_OBJECTS:
             raise AttributeError("dtype")
         return numpy_dtype(self.type.element_type)
 

@@ -301,7 +301,7 @@ def constant(value: Any, element: Attribute | None = None) -> Tracer:
 
     `element`: the element type to convert to. Python numbers in lists have NumPy's types.
     """
-    is_listed = isinstance(value, list | tuple) and element is not None and is_integer(element)
+    is_listed = isinstance(value, (list, tuple)) and element is not None and is_integer(element)
     try:
         # at once: numbers from 2**63 on would be floats without a dtype
         array = np.asarray(cast(Any, value), numpy_dtype(element) if is_listed else None)
@@ -348,9 +348,9 @@ def lifted(value: object, element: Attribute | None = None, what: str = "") -> T
         if holds_tracers([nested]):
             require_numbers(cast(np.ndarray[Any, Any], value))
             return nested if isinstance(nested, Tracer) else registered("asarray")(nested)
-    if isinstance(value, list | tuple) and holds_tracers(cast(Sequence[Any], value)):
+    if isinstance(value, (list, tuple)) and holds_tracers(cast(Sequence[Any], value)):
         return registered("asarray")(value)
-    if isinstance(value, np.ndarray | np.generic | list | tuple):
+    if isinstance(value, (np.ndarray, np.generic, list, tuple)):
         return constant(value)
     if hasattr(value, "__gradir_array__"):
         return cast(Any, value).__gradir_array__()
@@ -363,7 +363,7 @@ def holds_tracers(value: Sequence[Any]) -> bool:
     """Whether a traced array is in nested lists."""
     return any(
         isinstance(item, Tracer | Extent)
-        or (isinstance(item, list | tuple) and holds_tracers(cast(Sequence[Any], item)))
+        or (isinstance(item, (list, tuple)) and holds_tracers(cast(Sequence[Any], item)))
         for item in value
     )
 

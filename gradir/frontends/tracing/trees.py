@@ -254,7 +254,7 @@ def _node(
         found = cast(dict[Any, Any], value)
         keys = _sorted(found)
         return dict, keys, [found[key] for key in keys]
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         return kind, (), cast(Sequence[Any], value)
     if isinstance(value, RowSlices) and atom is not RowSlices:
         return RowSlices, tuple(value.shape), (value.indices, value.values)

@@ -55,7 +55,9 @@ class Known:
     """
 
     def __init__(self, given: Sequence[Any], moving: Collection[int], path: Path | None = None):
-        self.given = [_Place(x.made_in, x.ssa) if hasattr(x, "made_in") else x for x in given]
+        self.given: Sequence[Any] = [
+            _Place(x.made_in, x.ssa) if hasattr(x, "made_in") else x for x in given
+        ]
         self.moving = moving
         self.values: dict[SSAValue, Array] = {}
         self.path = path
@@ -66,7 +68,7 @@ class Known:
         path = self.path if self.was_read else None
         if path is not None:
             path.close()
-        self.given, self.path = [], None
+        self.given, self.path = (), None
         self.values.clear()
         return path
 
@@ -126,7 +128,7 @@ def values_in(values: Sequence[Any], of: Callable[[Any], Array | None]) -> list[
     found: list[Any] = []
     for each in values:
         made: Any = each
-        if isinstance(each, list | tuple):
+        if isinstance(each, (list, tuple)):
             parts = values_in(cast(Sequence[Any], each), of)
             made = None if parts is None else type(cast(Any, each))(parts)
         elif hasattr(each, "made_in"):

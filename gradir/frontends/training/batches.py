@@ -126,7 +126,7 @@ def batches_of(
     ArgumentError, by `what` or the path of the array, for what is neither.
     """
     if not is_arrays(data):
-        if not isinstance(data, Iterable) or isinstance(data, str | bytes | dict):
+        if not isinstance(data, Iterable) or isinstance(data, (str, bytes, dict)):
             kind: str = type(cast(Any, data)).__name__
             raise ArgumentTypeError(
                 f"{what}: expected an array, a tuple of arrays, or an iterable of batches, "
@@ -151,7 +151,7 @@ def batches_of(
 
 def is_arrays(data: object) -> bool:
     """Whether data are arrays with all rows; else they are an iterable of batches."""
-    return isinstance(data, tuple | np.ndarray)
+    return isinstance(data, (tuple, np.ndarray))
 
 
 def require_count(what: str, given: object, least: int) -> None:

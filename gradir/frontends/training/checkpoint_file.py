@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from safetensors import SafetensorError, safe_open  # pyright: ignore[reportUnknownVariableType]
-from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariableType]
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from gradir.errors import FileError
 from gradir.frontends.training.history import COUNTS, Table

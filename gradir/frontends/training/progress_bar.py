@@ -24,7 +24,7 @@ class ProgressBar:
         self._epochs, self._number = epochs, done.epoch + 1
         if not (shown or (shown is None and sys.stderr.isatty())):
             return
-        from tqdm import tqdm  # pyright: ignore[reportMissingModuleSource, reportUnknownVariableType]
+        from tqdm import tqdm
 
         total = None if batches is None else epochs * batches
         before = done.steps if batches is None else done.epoch * batches + done.batch

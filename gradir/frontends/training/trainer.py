@@ -269,7 +269,8 @@ class Trainer:
             if plan.folder and plan.save_every and steps % plan.save_every == 0:
                 self.save(plan.folder / "checkpoint.safetensors")
         done = run.progress
-        measured = {} if plan.held_out is None else self._measured(plan.held_out)
+        held_out = plan.held_out
+        measured = dict[str, float]() if held_out is None else self._measured(held_out)
         row = {
             "epoch": done.epoch + 1,
             **epoch_means(run.steps, slice(done.steps - done.batch, done.steps)),

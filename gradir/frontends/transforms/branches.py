@@ -79,7 +79,7 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
 
 
 def _functions(branches: object) -> tuple[Function, ...]:
-    if not isinstance(branches, list | tuple) or not branches:
+    if not isinstance(branches, (list, tuple)) or not branches:
         raise refusal(f"switch: branches: expected a list of functions, got {branches!r}")
     functions = tuple(cast(Sequence[Function], branches))
     require_functions("switch", *functions)

@@ -325,7 +325,7 @@ def _restored(*parts: Any) -> CustomOp:
     """An op after unpickling: that of this process, if it has it."""
     known = host_function(parts[8])
     owner = getattr(None if known is None else known.shape, "__self__", None)
-    if isinstance(owner, CustomOp) and owner._parts == parts:  # pyright: ignore[reportPrivateUsage]
+    if isinstance(owner, CustomOp) and owner._parts == parts:
         return owner
     return _registered(CustomOp(*parts), displaces=False, keeps=False)
 

@@ -177,7 +177,7 @@ class Derivative(Wrapped):
         else:
             if found is not NotImplemented:
                 return found
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        frame = sys._getframe(1)
         return called_from(frame, function, args, kwargs)
 
 
@@ -436,7 +436,7 @@ def jvp(
     third.
     """
     for what, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, list | tuple):
+        if not isinstance(given, (list, tuple)):
             raise refusal(f"jvp: {what}: expected a tuple with an entry for each argument, (x,)")
     trace = tracing()
     if trace is None:

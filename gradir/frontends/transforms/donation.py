@@ -67,7 +67,7 @@ GIVEN_UP = _donated.found, _lost.found
 def argument_numbers(given: object, what: str = "donate_argnums") -> tuple[int, ...]:
     """Positions of arguments as a tuple; ArgumentTypeError unless it is an int or several."""
     numbers = (given,) if isinstance(given, int) else given
-    if not isinstance(numbers, tuple | list) or not all(
+    if not isinstance(numbers, (tuple, list)) or not all(
         isinstance(n, int) and not isinstance(n, bool) for n in cast(Sequence[object], numbers)
     ):
         raise ArgumentTypeError(f"{what}: expected an int or several, got {given!r}")

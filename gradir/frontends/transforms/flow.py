@@ -288,7 +288,7 @@ def _length(arrays: Sequence[Tracer], length: int | None) -> int:
 
 def _with_policy(op: LoopT, policy: str) -> LoopT:
     """The loop with a policy attribute; TraceError for an unknown policy."""
-    if not isinstance(policy, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(policy, str):
         raise refusal(f'policy: expected text such as "every=8", got {policy!r}')
     kind, _, number = (part.strip() for part in policy.partition("="))
     try:

@@ -404,7 +404,7 @@ def jit(
 
     if static_argnums == () and static_argnames == ():
         return make(function, donate_argnums)
-    if isinstance(shapes, tuple | list):
+    if isinstance(shapes, (tuple, list)):
         # static arguments are none of the jitted function's
         shapes = dict(zip(ordered_names(function), cast(Sequence[Any], shapes), strict=False))
         shapes = {name: entry for name, entry in shapes.items() if entry is not None}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import local
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects import scf
@@ -195,7 +195,7 @@ _made.__name__ = "kernel"
 
 def _extents(what: str, given: Any, specs: Sequence[Spec]) -> tuple[int, ...]:
     found = called("kernel", given, *specs) if callable(given) else given
-    several = cast(Sequence[Any], found if isinstance(found, tuple | list) else (found,))
+    several = cast(Sequence[Any], found if isinstance(found, (tuple, list)) else (found,))
     for extent in several:
         if not _is_int(extent) or extent < 0:
             raise refusal(f"kernel: {what} must be extents, got {found!r}")
@@ -243,7 +243,7 @@ class Grid:
 class Index:
     """A subscript that is affine in the indices of a kernel; in a computation, an integer."""
 
-    __array_ufunc__ = None
+    __array_ufunc__: ClassVar[None] = None
 
     def __init__(self, grid: Grid, row: Row):
         self.grid, self.bounds, self.row = grid, grid.bounds, row

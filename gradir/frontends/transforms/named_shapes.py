@@ -93,7 +93,7 @@ class NamedShapes(Jitted):
     ):
         super().__init__(function, threads, donate_argnums)
         self._shapes = shapes
-        if not isinstance(shapes, tuple | list | dict):
+        if not isinstance(shapes, (tuple, list, dict)):
             raise ArgumentTypeError(
                 "jit: shapes: expected a tuple with an entry for each argument, or a dict by the "
                 f"names of parameters, got {shapes!r}"

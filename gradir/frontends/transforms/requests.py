@@ -80,7 +80,7 @@ def may_add(req: Any) -> bool:
 def leaves_of(arguments: Tree, argnums: Numbers, count: int) -> list[int]:
     """The indices of the leaves of arguments by position; TraceError for a missing one."""
     found: list[int] = []
-    numbers: Sequence[object] = argnums if isinstance(argnums, list | tuple) else [argnums]
+    numbers: Sequence[object] = argnums if isinstance(argnums, (list, tuple)) else [argnums]
     for k in numbers:
         if isinstance(k, bool) or not isinstance(k, int):
             raise refusal(f"argnums: expected an integer, or a tuple of integers, got {argnums!r}")

@@ -35,7 +35,7 @@ def map(function: Callable[[Any], Any], xs: Any, batch_size: int | None = None) 
         raise refusal("map: xs must be arrays with one number of rows")
     if batch_size is None:
         return _one_by_one(function, xs)
-    if not isinstance(batch_size, int) or batch_size < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(batch_size, int) or batch_size < 1:
         raise refusal(f"map: batch_size must be a positive integer, got {batch_size!r}")
     several, count = vmap(function), arrays[0].shape[0]
     whole = count // batch_size * batch_size

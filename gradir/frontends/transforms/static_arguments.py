@@ -100,7 +100,7 @@ class StaticallyJitted(Copied):
             if p.kind is p.VAR_POSITIONAL or not (k in gone or p.name in named)
         ]  # fmt: skip
         signature = inspect.signature(self._function).replace(parameters=left)
-        function.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+        function.__signature__ = signature  # pyrefly: ignore[missing-attribute]
         places = [place for place, _, _ in choice.by_position]
         donated = (d - sum(place < d for place in places) for d in self._donated)
         return self._make(function, tuple(donated))
@@ -119,7 +119,7 @@ class StaticallyJitted(Copied):
 
 def _listed(names: object) -> tuple[str, ...]:
     several = (names,) if isinstance(names, str) else names
-    if not isinstance(several, tuple | list) or not all(
+    if not isinstance(several, (tuple, list)) or not all(
         isinstance(name, str) for name in cast(Sequence[object], several)
     ):
         raise ArgumentTypeError(f"static_argnames: expected a name or several, got {names!r}")

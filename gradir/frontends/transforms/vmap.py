@@ -88,7 +88,7 @@ def _axes_of(axes: Axes, tree: Tree, what: str) -> list[int | None]:
     elif tree.kind in NODES and type(cast(object, axes)) is tree.kind:
         children, data = parts(cast(object, axes))
         children = children if data == tree.keys else None
-    elif isinstance(axes, tuple | list) and tree.kind is not None and tree.kind is not dict:
+    elif isinstance(axes, (tuple, list)) and tree.kind is not None and tree.kind is not dict:
         items = cast(Sequence[Any], axes)
         children = items if len(items) == len(tree.children) else None
     if children is None:

@@ -97,8 +97,8 @@ def _require_name(function: object, transform: str) -> None:
 
 def _functions_go_by_value() -> bool:
     """Whether a pickler by value is running, such as cloudpickle's or dill's."""
-    stock: Any = pickle._Pickler  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportPrivateUsage]
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    stock: Any = pickle._Pickler
+    frame = sys._getframe(1)
     while frame is not None:
         at_work = frame.f_locals.get("self")
         if isinstance(at_work, pickle.Pickler | stock) and type(at_work) is not stock:

@@ -274,6 +274,6 @@ def test_ir_of_operators() -> None:
     assert [op.type for op in found] == ["ConstantFill", "ExpGradient", "SqrGradient"]
     assert gradients["x"] == "x_grad"
     with pytest.raises(ArgumentTypeError, match="expected operators"):
-        IR(["Sqr"])  # pyright: ignore[reportArgumentType]
+        IR(["Sqr"])  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(OperatorError, match="expected 1 input"):
         IR([Operator("Sqr", (), ("y",))])

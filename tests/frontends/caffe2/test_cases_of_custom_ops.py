@@ -104,10 +104,11 @@ def test_mx_custom_op_exception(part: str, exec: Any) -> None:
         product_back(cts, inputs, outputs, grads, req)
 
     register("DotRaises", 2)(gradir.custom_op(dot, layer, back, exec=exec, name="dot"))
+    frame: Any = inspect.currentframe()
     net = Net("net")
     net.Sqr("a", "a")
     net.DotRaises(["a", "b"], "c")
-    place = f"test_cases_of_custom_ops.py:{inspect.currentframe().f_lineno - 1}:"  # pyright: ignore
+    place = f"test_cases_of_custom_ops.py:{frame.f_lineno - 1}:"
     grads = net.AddGradientOperators(["c"], wrt=["a", "b"])
     run = net.compile(["c", *grads.values()])
     before = run({"a": X, "b": W})
@@ -178,7 +179,7 @@ def test_mx_custom_op_unassigned_grad(debug: bool) -> None:
     op = gradir.custom_op(product, layer, back, name="dense", debug=debug)
 
     @register("Dense")
-    def dense(x: Any, w: Any, bias: float = 0.0) -> Any:  # pyright: ignore[reportUnusedFunction]
+    def dense(x: Any, w: Any, bias: float = 0.0) -> Any:
         return op(x, w) + bias
 
     net = Net("net")
@@ -244,8 +245,8 @@ def test_mx_exec_sync_async_order(is_native: bool) -> None:
         np.multiply(x, 2.0, out=out)
 
     call("Slow", "async", slow)
-    call("Fast", "sync", lambda x, out: np.add(x, 10.0, out=out))  # pyright: ignore
-    call("Inc", "async", lambda x, out: np.add(x, 1.0, out=out))  # pyright: ignore
+    call("Fast", "sync", lambda x, out: np.add(x, 10.0, out=out))
+    call("Inc", "async", lambda x, out: np.add(x, 1.0, out=out))
     net = Net("net")
     net.Slow("x", "a")
     net.Fast("x", "b")
@@ -335,7 +336,7 @@ def test_mx_exec_cross_device_copy() -> None:
             copy, first, back, needs=("cotangents",), exec="cross_device", name=name
         )
 
-    again = gradir.custom_op(lambda i, o, r: None, first, exec="cross_device", name="again")  # pyright: ignore
+    again = gradir.custom_op(lambda i, o, r: None, first, exec="cross_device", name="again")
     register("CopyTo", 1)(copying(0, 1, copying(1, 0, again)))
     net = Net("net")
     net.CopyTo("a", "b", device="cpu:1")

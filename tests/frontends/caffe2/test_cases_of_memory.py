@@ -111,14 +111,14 @@ def test_c2_rnn_recompute_blobs() -> None:
     They are computed again once per turn of the backward loop. A part of what an operator
     gives may be kept, the others recomputed: Caffe2 wants all or none.
     """
-    register("Cell", 3, 2)(lambda h, c, w: lstm(h, c, w))  # pyright: ignore
+    register("Cell", 3, 2)(lambda h, c, w: lstm(h, c, w))
     staged = gradir.checkpoint(lstm)
-    register("StagedCell", 3, 2)(lambda h, c, w: staged(h, c, w))  # pyright: ignore
+    register("StagedCell", 3, 2)(lambda h, c, w: staged(h, c, w))
     partly = gradir.checkpoint(
-        lambda h, c, w: lstm(h, c, w, lambda g: gradir.name(g, "g")),  # pyright: ignore
+        lambda h, c, w: lstm(h, c, w, lambda g: gradir.name(g, "g")),
         policy="keep_named",
     )
-    register("PartlyStagedCell", 3, 2)(lambda h, c, w: partly(h, c, w))  # pyright: ignore
+    register("PartlyStagedCell", 3, 2)(lambda h, c, w: partly(h, c, w))
     rng = np.random.default_rng(0)
     feeds = {"h": rng.normal(size=(2, 3)), "c": rng.normal(size=(2, 3)), "t": 0.0, "T": 4.0}
     feeds["w"] = rng.normal(size=(12, 3))

@@ -164,7 +164,7 @@ def rows_of(net: Net, feeds: dict[str, Any], rows: int) -> tuple[int, Any]:
         values = other.compile([found])(feeds)
         total = np.zeros((rows, 2))
         np.add.at(total, values[found.indices], values[found.values])
-    return len(values[found.indices]), total  # pyright: ignore[reportPossiblyUnbound]
+    return len(values[found.indices]), total
 
 
 @pytest.mark.parametrize("taken", [True, False])

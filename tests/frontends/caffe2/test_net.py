@@ -169,9 +169,9 @@ def test_wrong_arguments() -> None:
         net.compile(["x@1"])({"x": 1.0})
     for wrong in (3, [3]):
         with pytest.raises(ArgumentTypeError, match="fetch: expected"):
-            net.compile(wrong)  # pyright: ignore[reportArgumentType]
+            net.compile(wrong)  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(ArgumentTypeError, match="feeds: expected a dict"):
-        net.compile()([1.0])  # pyright: ignore[reportArgumentType]
+        net.compile()([1.0])  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(ArgumentError, match="the net has 1 inputs, got 2 specs"):
         net.to_module([1.0, 2.0])
     with pytest.raises(ArgumentTypeError, match="Net: expected a name"):
@@ -183,7 +183,7 @@ def test_wrong_arguments() -> None:
     with pytest.raises(ArgumentTypeError, match="expected a number, a string, a Net or a list"):
         net.Scale("x", "y", scale=object())
     with pytest.raises(ArgumentTypeError, match="device must be a string"):
-        net.add_op("Sqr", "x", "y", device=3)  # pyright: ignore[reportArgumentType]
+        net.add_op("Sqr", "x", "y", device=3)  # pyrefly: ignore[bad-argument-type]
     with pytest.raises(AttributeError, match="no operator type 'Sqare'"):
         net.Sqare("x", "y")
 

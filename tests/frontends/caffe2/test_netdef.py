@@ -38,7 +38,7 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="No such file"):
         Net.load(tmp_path / "none.pb")
     with pytest.raises(ArgumentTypeError, match="parse: expected text or bytes"):
-        Net.parse(3)  # pyright: ignore[reportArgumentType]
+        Net.parse(3)  # pyrefly: ignore[bad-argument-type]
 
 
 def test_a_net_that_was_read_computes_gradients() -> None:

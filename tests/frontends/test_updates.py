@@ -178,3 +178,39 @@ def test_a_choice_of_new_rows_or_old_ones():
     place = f"{__file__}:{chosen.__code__.co_firstlineno + 1}:"
     assert str(caught.value).startswith(place)
     assert "array.index_update: index 20 is out of range" in str(caught.value)
+
+
+OUT_OF_RANGE: list[Any] = [
+    (lambda x, i, v: x.at[i].set(v, mode="drop"), [7, 1, 2, 9]),
+    (lambda x, i, v: x.at[i].add(v, mode="drop", unique_indices=True), [7, 1, 2, 12]),
+    (lambda x, i, v: x.at[i].min(-v, mode="fill"), [-7, 1, 2, -9]),
+    (lambda x, i, v: x.at[i].add(v, mode="clip"), [7 + 10, 1, 2, 3 + 8 + 9]),
+    (lambda x, i, v: x.at[i].get(mode="fill", fill_value=-1) + 0 * v, [0, -1, 3, -1]),
+    (lambda x, i, v: x.at[i].get(mode="clip") + 0 * v, [0, 3, 3, 0]),
+    (lambda x, i, v: x.at[i].get(mode="drop") + 0 * v, [0, np.nan, 3, np.nan]),
+    (lambda x, i, v: x.at[2:].apply(lambda y: y**2) + 0 * v, [0, 1, 4, 9]),
+    (lambda x, i, v: x.at[9].set(5, mode="drop") + 0 * v, [0, 1, 2, 3]),
+]
+
+
+@pytest.mark.parametrize(("function", "wanted"), OUT_OF_RANGE)
+def test_indices_out_of_range(function: Any, wanted: list[float]):
+    i, v = np.array([0, 9, -1, -9]), np.array([7.0, 8.0, 9.0, 10.0])
+    found = gradir.jit(function)(np.arange(4.0), i, v)
+    np.testing.assert_array_equal(found, wanted)
+    if not np.isnan(wanted).any():
+        check_grads(lambda x, v: gnp.sum(function(x, i, v) ** 2), (np.arange(4.0), v), order=2)
+
+
+def test_places_of_several_axes_out_of_range():
+    x, i = np.zeros((2, 3)), np.array([0, 1, 2])
+    found = gradir.jit(lambda x: x.at[i, i[::-1]].set(1.0, mode="drop"))(x)
+    np.testing.assert_array_equal(found, [[0, 0, 1], [0, 1, 0]])
+    columns = gradir.jit(lambda x: x.at[::-1, i + 1].add(i + 1.0, mode="drop"))(x)
+    np.testing.assert_array_equal(columns, [[0, 1, 2]] * 2)
+    for function, message in [
+        (lambda x: x.at[0].set(1.0, mode="wrap"), "x.at[...]: mode must be one of None, 'promise"),
+        (lambda x: x.at[0].set(1.0, modes="drop"), "x.at[...]: unknown argument modes; did you"),
+        (lambda x: x.at[0].set(1.0, fill_value=1), "x.at[...]: fill_value is an option of get"),
+    ]:
+        assert fails(function, x).startswith(message)

@@ -7,7 +7,7 @@ code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -32,9 +32,11 @@ from gradir.dialects.array.slicing import SliceOp
 from gradir.dialects.base.extents import is_extent
 from gradir.dialects.base.interfaces import TensorOp
 from gradir.dialects.base.shapes import same_shape, tensor
+from gradir.frontends.functions.arguments import unknown_argument
 from gradir.frontends.functions.indexing import ONE, bounds_of, count_of, entries_of, has_several
 from gradir.frontends.functions.lattice import kind_of
 from gradir.frontends.functions.op_functions import apply
+from gradir.frontends.functions.out_of_range import cut, default_fill, inside, is_checked
 from gradir.frontends.functions.promotion import operand, result_element, spread
 from gradir.frontends.functions.segments import merged
 from gradir.frontends.tracing.source_locations import public, refusal
@@ -64,6 +66,9 @@ class Place:
     keeps the last; `power` takes arrays that are known while tracing and name no place twice.
     `multiply`, `divide`, `min` and `max` of others take time in the square of their number.
     Gradients flow to x and to the values.
+
+    An index out of range is an error; with JAX's option `mode="drop"` its values are left out (and
+    `get` gives `fill_value`), with "clip" they go to the nearest place.
     """
 
     __slots__ = ("_key", "_x")
@@ -78,51 +83,67 @@ class Place:
         return tuple(_shape(entries, _axes(self._x, entries)))
 
     @public
-    def get(self) -> Tracer:
-        """x[key]."""
-        return self._x[self._key]
+    def get(self, *, mode: Any = None, fill_value: Any = None, **promises: Any) -> Tracer:
+        """x[key]; with mode "fill" the fill value, nan or an extreme integer, out of range."""
+        _require_promises(promises)
+        if is_checked(mode):
+            return self._x[self._key]
+        fill = default_fill(self._x) if fill_value is None else fill_value
+        x, key = inside(self._x, self._key, mode, fill)
+        return x[key]
 
     @public
-    def set(self, values: Any) -> Tracer:
+    def apply(self, function: Callable[[Any], Any], **options: Any) -> Tracer:
+        """x with the function of its elements at key, where no place is named twice."""
+        return self.set(function(self.get(**options)), **options)
+
+    @public
+    def set(self, values: Any, **options: Any) -> Tracer:
         """x with the values at key."""
-        return self._updated(None, values)
+        return self._updated(None, values, **options)
 
     @public
-    def add(self, values: Any) -> Tracer:
+    def add(self, values: Any, **options: Any) -> Tracer:
         """x with the values added at key."""
-        return self._updated(AddOp, values)
+        return self._updated(AddOp, values, **options)
 
     @public
-    def subtract(self, values: Any) -> Tracer:
+    def subtract(self, values: Any, **options: Any) -> Tracer:
         """x with the values subtracted at key."""
-        return self._updated(SubtractOp, values)
+        return self._updated(SubtractOp, values, **options)
 
     @public
-    def multiply(self, values: Any) -> Tracer:
+    def multiply(self, values: Any, **options: Any) -> Tracer:
         """x with its elements at key times the values."""
-        return self._updated(MultiplyOp, values)
+        return self._updated(MultiplyOp, values, **options)
 
     @public
-    def divide(self, values: Any) -> Tracer:
+    def divide(self, values: Any, **options: Any) -> Tracer:
         """x with its elements at key over the values."""
-        return self._updated(DivideOp, values)
+        return self._updated(DivideOp, values, **options)
 
     @public
-    def power(self, values: Any) -> Tracer:
+    def power(self, values: Any, **options: Any) -> Tracer:
         """x with its elements at key to the power of the values."""
-        return self._updated(PowOp, values)
+        return self._updated(PowOp, values, **options)
 
     @public
-    def min(self, values: Any) -> Tracer:
+    def min(self, values: Any, **options: Any) -> Tracer:
         """x with the smaller of its elements at key and the values."""
-        return self._updated(MinimumOp, values)
+        return self._updated(MinimumOp, values, **options)
 
     @public
-    def max(self, values: Any) -> Tracer:
+    def max(self, values: Any, **options: Any) -> Tracer:
         """x with the larger of its elements at key and the values."""
-        return self._updated(MaximumOp, values)
+        return self._updated(MaximumOp, values, **options)
 
-    def _updated(self, combine: type[TensorOp] | None, values: Any) -> Tracer:
+    def _updated(
+        self, combine: type[TensorOp] | None, values: Any, *, mode: Any = None, **promises: Any
+    ) -> Tracer:
+        _require_promises(promises)
+        if not is_checked(mode):
+            made = Place(*inside(self._x, self._key, mode))._updated(combine, values)
+            return cut(made, self._x.shape)
         x, entries = self._x, entries_of(self._x, self._key)
         # a number that the type of x cannot hold is refused, as x + values would
         given = operand(values)
@@ -141,6 +162,14 @@ class Place:
         if not same_shape(part.shape, kept):
             part = emit_one(ReshapeOp, part, type=tensor(kept, element(x)))
         return _put(x, axes, part, combine)
+
+
+def _require_promises(given: Iterable[str]) -> None:
+    """TraceError for other options than JAX's promises about indices, which nothing here needs."""
+    known = ("mode", "fill_value", "indices_are_sorted", "unique_indices")
+    wrong = unknown_argument("x.at[...]", given, known)
+    if any(name not in known[2:] for name in given):
+        raise refusal(wrong or "x.at[...]: fill_value is an option of get")
 
 
 _ADDING = (None, AddOp, SubtractOp)

@@ -2,7 +2,7 @@
 
 `make durations` runs all tests and writes the file; `make durations TESTS=tests/comm` those of some
 files alone, whose lines it writes anew. A line is a test function, or one case of it that is slow
-by itself, with its seconds and its number of cases; what has no line is fast.
+by itself, with the time of a core that it takes and its number of cases; no line: it is fast.
 """
 
 from __future__ import annotations

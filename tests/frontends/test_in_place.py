@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -306,6 +307,15 @@ def test_functions_that_change_arrays_take_numpys_own():
     table = np.zeros((2, 2))
     gradir.jit(lambda x: (np.fill_diagonal(table, 1), x)[1])(1.0)
     assert table[1, 1] == 1
+
+
+def test_copies_of_the_copy_module_are_copies():
+    def f(x: Any) -> Any:
+        y, z = copy.copy(x), copy.deepcopy({"x": x})["x"]
+        y[0], z[1] = 2.0, 3.0
+        return np.sum(x * y * z)
+
+    np.testing.assert_allclose(run(f, X[0]), f(X[0]))
 
 
 def test_elements_in_row_major_order():

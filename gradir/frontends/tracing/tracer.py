@@ -191,6 +191,12 @@ class Tracer:
         made.stored = self.stored or is_argument(self)
         return made
 
+    def __copy__(self) -> Tracer:
+        return self.copy()
+
+    def __deepcopy__(self, _: object) -> Tracer:
+        return self.copy()
+
     def named(self, name: str) -> None:
         """Name the SSA value, if it has no name and this one is valid."""
         if self._ssa.name_hint is None and name.isascii() and SSAValue.is_valid_name(name):
@@ -432,7 +438,7 @@ class Tracer:
 
     def __getattr__(self, name: str) -> Any:
         """NumPy's elementwise functions as methods of numbers, for its arrays of objects."""
-        method = None if self.ndim else method_of(name, registered)
+        method = None if name.startswith("_") or self.ndim else method_of(name, registered)
         if method is None:
             raise AttributeError(f"a traced array has no attribute {name!r}", name=name, obj=self)
         return partial(method, self)

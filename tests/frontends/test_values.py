@@ -210,6 +210,16 @@ def test_numpys_arrays_at_traced_places() -> None:
     assert gradir.grad(lambda x: np.sum(x[X > 0] * table[x > 2]))(X).tolist() == [5.0, 0.0, 5.0]
 
 
+def test_lists_are_repeated_by_integers() -> None:
+    def f(x: Any, n: Any) -> Any:
+        return sum([x[0]] * n + [x[1]] * (np.argmax(x) + 1)) * len((x,) * n) + np.sum([1, 2] * x)
+
+    x = np.array([2.0, 3.0])
+    value, slope = gradir.value_and_grad(f)(x, 3)
+    assert value == f(x, 3)
+    np.testing.assert_array_equal(slope, [9 + 1, 6 + 2])
+
+
 def test_lengths_by_values() -> None:
     def f(x: Any) -> Any:
         return np.bincount(np.argmax(x, 1), minlength=4) @ x[0] + np.bincount([1, 0], x[1, :2])[1]

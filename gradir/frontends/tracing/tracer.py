@@ -69,7 +69,9 @@ def registered(name: str) -> Any:
 def _operator(name: str) -> Callable[[Tracer, object], Any]:
     @public
     def operator(self: Tracer, other: object) -> Any:
-        return registered(name)(self, other) if _is_operand(other) else NotImplemented
+        if not _is_operand(other) or (name == "multiply" and _repeats(self, other)):
+            return NotImplemented
+        return registered(name)(self, other)
 
     return operator
 
@@ -77,7 +79,9 @@ def _operator(name: str) -> Callable[[Tracer, object], Any]:
 def _swapped(name: str) -> Callable[[Tracer, object], Any]:
     @public
     def operator(self: Tracer, other: object) -> Any:
-        return registered(name)(other, self) if _is_operand(other) else NotImplemented
+        if not _is_operand(other) or (name == "multiply" and _repeats(self, other)):
+            return NotImplemented
+        return registered(name)(other, self)
 
     return operator
 
@@ -138,6 +142,13 @@ def _in_python(name: str, convert: Callable[..., Any]) -> Any:
 
 def _one_tuple(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 else given
+
+
+def _repeats(number: Tracer, other: object) -> bool:
+    """Whether a list is repeated, as by NumPy's integers: `[0] * n`."""
+    if not isinstance(other, (list, tuple)) or number.is_array:
+        return False
+    return number.dtype.kind in "iu"
 
 
 def _is_operand(value: object) -> bool:

@@ -14,6 +14,7 @@ from trace_harness import RANDOM, X, fails, run
 
 import gradir
 import gradir.numpy as gnp
+from gradir.errors import TraceError
 from gradir.testing import check_grads
 
 
@@ -229,7 +230,16 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda y, x: y.sort(order="a"), "sort: order is for structured arrays, got 'a'"),
     (lambda y, x: y.resize(12), "resize: a traced array has no value yet; y = gradir.numpy.resize"),
     (lambda y, x: setattr(y, "shape", (12,)), "shape: it does not change; y = x.reshape(shape) is"),
-    (lambda y, x: (np.asarray(y), y.fill(0))[0] + 1, "this array may share memory with one that"),
+    (lambda y, x: (np.asarray(y), y.fill(0))[0] + 1, "numpy.asarray of a traced array shares its"),
+    (
+        lambda y, x: np.put_along_axis(y, np.array([[4]] * 3), 1, 1),
+        "put_along_axis: index 4 is out",
+    ),
+    (lambda y, x: np.fill_diagonal(y[0], 1), "fill_diagonal: array must be at least 2-d"),
+    (
+        lambda y, x: np.add(y, 1, where=y, out=y),
+        "numpy.add: where must be bools, got <traced array",
+    ),
     (lambda y, x: np.zeros(4).__setitem__(0, x[0, 0]), "float: a traced array has no value yet; "),
     (lambda y, x: np.zeros((3, 4)).__iadd__(x), "numpy.add: out: an array made by numpy cannot"),
     (lambda y, x: np.add.at(np.zeros((3, 4)), 0, x), "numpy.add.at: an array made by numpy canno"),
@@ -300,6 +310,12 @@ def test_functions_that_change_arrays_take_numpys_own():
     assert gnp.fill_diagonal(y, 9) is None and y[1, 1] == 9
     changed = gnp.put(y, [0, -1], [1.5, 2.5], inplace=False)
     assert changed[1, 2] == 2.5 and y[1, 2] == 5
+    rows = [[1.0, 2.0], [3.0, 4.0]]
+    np.testing.assert_array_equal(gnp.fill_diagonal(rows, 0, inplace=False), [[0, 2], [3, 0]])
+    with pytest.raises(
+        TraceError, match="fill_diagonal: expected an array, which is changed, got l"
+    ):
+        gnp.fill_diagonal(rows, 0)
     assert gnp.sin(y, out=y) is y and y[0, 0] == np.sin(9)
     assert gnp.divide(1, y, out=y, where=y > 2) is y and y[0, 0] == np.sin(9)
     traced = gradir.jit(lambda x: gnp.fill_diagonal(x, x[0, 1], inplace=False))(y)

@@ -42,6 +42,16 @@ def test_numpys_functions_are_differentiated(function: Any):
 
 
 CALLS = [
+    lambda x: np.logical_or.accumulate(x),
+    lambda x: np.logical_xor.reduce(x[:1]),
+    lambda x: np.maximum.accumulate(x, axis=1),
+    lambda x: np.hypot.reduce(x[:1]),
+    lambda x: np.hypot.reduce(x[:0]),
+    lambda x: np.add.reduceat(x, [0, 2, 1], axis=0),
+    lambda x: np.multiply.reduceat(x, [1, 0], axis=1),
+    lambda x: np.logaddexp.reduce(x, axis=1),
+    lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 2)),
+    lambda x: np.divide(1.0, x, out=np.zeros_like(x), where=x > 0),
     lambda x: np.add.reduce(x),
     lambda x: np.maximum.reduce(x, axis=1),
     lambda x: np.multiply.accumulate(x, axis=1),
@@ -106,6 +116,7 @@ def test_refusals_name_the_function():
         (lambda x: np.linalg.eig(x), "numpy.linalg.eig: not there for traced arrays; they are "),
         (lambda x: np.sin(x, out=out), "numpy.sin: out: an array made by numpy cannot hold "),
         (lambda x: np.add.at(out, 0, x), "numpy.add.at: an array made by numpy cannot hold"),
+        (lambda x: np.add.reduceat(x, [4]), "numpy.add.reduceat: index 4 is out of range for 4 r"),
         (lambda x: np.power.reduce(x), "numpy.power.reduce: not there for traced arrays; call"),
         (lambda x: np.linalg.norm(x, 3), "norm: ord of matrices must be 'fro', 'nuc', 2, -2, 1"),
     ]:

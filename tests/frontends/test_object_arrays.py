@@ -11,6 +11,7 @@ from trace_harness import RANDOM, fails, run
 
 import gradir
 import gradir.numpy as gnp
+from gradir.errors import TraceError
 from gradir.testing import check_grads
 
 X = RANDOM.uniform(0.3, 1.5, size=5)
@@ -115,7 +116,7 @@ def test_they_hold_numbers_and_no_memory() -> None:
         y[0] = 1.0
         return seen[0] * 2
 
-    assert fails(late, X).startswith("this array may share memory with one that was assigned to")
+    assert fails(late, X).startswith("numpy.asarray of a traced array shares its memory, which was")
     assert "holds an array of rank 0" in fails(stored, X)
 
 
@@ -124,7 +125,12 @@ def test_they_hold_numbers_and_no_memory() -> None:
     [
         (lambda x: np.array([x[0], 1.0], float), "numpy.asarray: an array of float64 cannot hold"),
         (lambda x: np.float32(x[0]), "numpy.asarray: an array of float32 cannot hold traced numb"),
-        (lambda x: np.array([x[0, ...]]), "numpy.asarray: NumPy would hold this array"),
+        (lambda x: np.array([x[0] > 0]), "numpy.asarray: numpy would add and compare bool numbers"),
+        (
+            lambda x: np.sum([x.astype("int8")[0]]),
+            "numpy.asarray: numpy would add and compare int8",
+        ),
+        (lambda x: np.isnan(np.array([x[0]])), "ufunc 'isnan' not supported for the input types"),
         (lambda x: np.asarray(gnp.zeros(2000) + x[0]), "numpy.asarray: a traced array has no num"),
         (lambda x: np.linalg.det([[x[0], 1], [1, x[1]]]), "Cannot cast ufunc 'det' input from"),
         (lambda x: np.exp(np.array([1, x[0]])), "loop of ufunc does not support argument 0 of"),
@@ -136,6 +142,40 @@ def test_refusals(f: Any, message: str) -> None:
     assert error.startswith(message)
     if "ufunc" in message:
         assert "gradir.numpy.array or numpy.stack" in error
+
+
+@pytest.mark.parametrize(
+    "largest", [np.max, np.min, np.sort, np.argmax, lambda a: np.maximum(a, 0.0)]
+)
+def test_nan_is_not_lost(largest: Any) -> None:
+    """NumPy's loops over objects compare by Python, and take what is beside a nan."""
+    with pytest.raises(TraceError, match="largest and sorted numbers lose nan"):
+        gradir.grad(lambda x: np.sum(largest(np.array([x[1], x[0] * np.nan]))))(X)
+    numbers = gradir.grad(
+        lambda x: max(x[0] * np.nan, x[1]) + (x[0] if x[0] < x[1] * np.nan else 0)
+    )
+    assert numbers(X)[0] != numbers(X)[0]
+    np.testing.assert_array_equal(
+        gradir.grad(lambda x: np.sum(largest(np.array([x[0] - 9, x[1]])) * 1.0))(X)[2:], [0, 0, 0]
+    )
+
+
+def test_counts_and_results_that_are_written() -> None:
+    def f(x: Any) -> Any:
+        a = np.array([x[0], x[1]])
+        a *= x[2]
+        np.add(a, x[3:], out=a)
+        return np.sum(a**2) * np.sum([x[0] > 0, x[1] > 0])
+
+    np.testing.assert_allclose(gradir.value_and_grad(f)(X)[0], f(X))
+    v = np.cos(X)
+    wanted = (f(X + 1e-6 * v) - f(X - 1e-6 * v)) / 2e-6
+    np.testing.assert_allclose(np.sum(gradir.grad(f)(X) * v), wanted, rtol=1e-6)
+    held = gradir.grad(lambda x: np.sum(np.array([x[:1].squeeze(), gnp.array(x[1])]) * x[:2]))
+    np.testing.assert_allclose(held(X), [2 * X[0], 2 * X[1], 0, 0, 0])
+    assert fails(lambda x: (lambda s: (np.array([s]), s.fill(1)))(gnp.array(x[0])), X).startswith(
+        "assignment: an array of NumPy's, made by numpy.array or a list, holds this array of rank 0"
+    )
 
 
 def test_random_programs() -> None:

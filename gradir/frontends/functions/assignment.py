@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any, cast
 
 import numpy as np
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions.promotion import common_shape, converted, spread
@@ -17,7 +17,8 @@ from gradir.frontends.functions.sugar import where
 from gradir.frontends.functions.updates import Place
 from gradir.frontends.functions.views import reshape
 from gradir.frontends.tracing.memory import root_of, store
-from gradir.frontends.tracing.source_locations import is_assigned_by_code, refusal
+from gradir.frontends.tracing.object_arrays import is_object_array
+from gradir.frontends.tracing.source_locations import is_called_by_code, location, refusal
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.tracer import FUNCTIONS, Tracer
 from gradir.frontends.tracing.tracing import element, is_number, lifted
@@ -51,12 +52,19 @@ def _require_kept(target: Tracer, value: Any) -> None:
 
     numpy.random's shuffle does so to what is no array of NumPy's, and would lose rows.
     """
-    is_own = isinstance(value, Tracer) and value.view_of is not None
-    if is_own and root_of(value) is root_of(target) and is_assigned_by_code():
+    if not isinstance(value, Tracer) or value.view_of is None or not is_made_here(value):
+        return
+    if root_of(value) is root_of(target) and is_called_by_code():
         raise refusal(
             "assignment: rows of this array are exchanged by code that is not written in Python, "
             "as numpy.random's shuffle; choose them in another order, x[rng.permutation(len(x))]"
         )
+
+
+def is_made_here(value: Tracer) -> bool:
+    """Whether an array was made by the running public call, or by others at its place."""
+    owner = value.ssa.owner
+    return isinstance(owner, Operation) and owner.location == location()
 
 
 def _is_written(target: Tracer, key: Any, value: Any) -> bool:
@@ -118,6 +126,14 @@ def _masked(target: Tracer, mask: Tracer, value: Tracer) -> Tracer:
     return where(mask, spread(value, rest, element(target)), target)
 
 
+def _into_objects(what: str, target: Any, made: Tracer) -> Any:
+    """A result written into an array of traced numbers, element by element."""
+    if common_shape(what, [made]) != target.shape and made.shape:
+        made = spread(made, target.shape, element(made))
+    target[...] = np.asarray(made.copy(), object)
+    return target
+
+
 def updated(target: Tracer, name: str, other: Any) -> Tracer:
     """target += other and the like, by the function of a name."""
     into("assignment", target, FUNCTIONS[name](target, other), is_spread=False)
@@ -126,6 +142,8 @@ def updated(target: Tracer, name: str, other: Any) -> Tracer:
 
 def into(what: str, target: Any, made: Tracer, is_spread: bool) -> Tracer:
     """A result written into an array, cast to its type within kinds; it may be spread."""
+    if is_object_array(target):
+        return _into_objects(what, target, made)
     if not isinstance(target, Tracer):
         raise refusal(
             f"{what}: an array made by numpy cannot hold traced values; make it with "

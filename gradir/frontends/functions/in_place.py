@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gradir.dialects.base.extents import is_extent, is_same
 from gradir.frontends.functions.arguments import axis_of
 from gradir.frontends.functions.array_ops import op
 from gradir.frontends.functions.assignment import assign, into
@@ -19,7 +20,7 @@ from gradir.frontends.functions.ordering import partition
 from gradir.frontends.functions.promotion import converted, spread
 from gradir.frontends.functions.selection import places_of, take
 from gradir.frontends.functions.sugar import where
-from gradir.frontends.functions.updates import Place
+from gradir.frontends.functions.updates import Place, numbers
 from gradir.frontends.functions.views import broadcast_to, reshape
 from gradir.frontends.tracing.source_locations import public, refusal
 from gradir.frontends.tracing.tracer import FUNCTIONS as REGISTERED
@@ -36,8 +37,13 @@ def _changing(own: Callable[..., Any], made: Callable[..., Any]) -> Callable[...
         bound = given.bind(*args, **kwargs)
         array: Any = bound.args[0]
         rest = bound.args[1:]
-        if type(array) is np.ndarray and not holds_tracers([*rest, *bound.kwargs.values()]):
-            target = array if inplace else array.copy()
+        if not isinstance(array, Tracer) and not holds_tracers([*rest, *bound.kwargs.values()]):
+            if inplace and not isinstance(array, np.ndarray):
+                raise refusal(
+                    f"{name}: expected an array, which is changed, got {type(array).__name__}; "
+                    "inplace=False gives another one"
+                )
+            target = array if inplace else np.array(array)
             own(target, *rest, **bound.kwargs)
             return None if inplace else target
         new = made(lifted(array), *rest, **bound.kwargs)
@@ -56,41 +62,43 @@ def _changing(own: Callable[..., Any], made: Callable[..., Any]) -> Callable[...
 def _cycled(values: Any, count: int, name: str) -> Tracer:
     """The values in row-major order, again from the first one where they are too few."""
     flat = reshape(lifted(values), -1)
-    if not flat.size:
+    if is_same(flat.size, 0):
         raise refusal(f"{name}: expected at least one value, got none")
-    if flat.size == 1:
+    if is_same(flat.size, 1):
         return broadcast_to(flat, [count])
-    return take(flat, np.arange(count) % flat.size)
+    return flat if is_same(flat.size, count) else take(flat, numbers(count) % flat.size)
 
 
-def _put(x: Any, ind: Any, v: Any, mode: str = "raise") -> Tracer:
+def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> Tracer:
     """The elements with the numbers `ind`, in row-major order, become v, which is repeated."""
-    numbers = reshape(lifted(places_of(ind, x.size, mode, "put")), -1)
-    if not numbers.size:
-        return x.copy()
-    key = numbers if isinstance(ind, Tracer) or mode != "raise" else np.ravel(ind)
-    values = converted(_cycled(v, numbers.size, "put"), element(x))
-    return reshape(Place(reshape(x, -1), key).set(values), x.shape)
+    places = reshape(lifted(places_of(ind, a.size, mode, "put")), -1)
+    if not places.size or (not isinstance(v, Tracer) and not np.size(v)):
+        return a.copy()
+    key = places if isinstance(ind, Tracer) or mode != "raise" else np.ravel(ind)
+    values = converted(_cycled(v, places.size, "put"), element(a))
+    return reshape(Place(reshape(a, -1), key).set(values), a.shape)
 
 
-def _place(x: Any, mask: Any, vals: Any) -> Tracer:
+def _place(arr: Any, mask: Any, vals: Any) -> Tracer:
     """The elements where a mask of as many elements holds become vals, one after the other."""
-    holds = _flat_mask(x, mask, "place")
+    holds = _flat_mask(arr, mask, "place")
     values = reshape(lifted(vals), -1)
     if not values.size:
         raise refusal("place: expected at least one value, got none")
-    numbers: Any = REGISTERED["cumsum"](holds) - 1
-    return _chosen(x, holds, take(values, op.remainder(numbers, values.size)))
+    order: Any = REGISTERED["cumsum"](holds) - 1
+    return _chosen(arr, holds, take(values, op.remainder(order, values.size)))
 
 
-def _putmask(x: Any, mask: Any, values: Any) -> Tracer:
+def _putmask(a: Any, mask: Any, values: Any) -> Tracer:
     """The elements where a mask holds become those of `values` at their place; it is repeated."""
-    return _chosen(x, _flat_mask(x, mask, "putmask"), _cycled(values, x.size, "putmask"))
+    if not isinstance(values, Tracer) and not np.size(values):
+        return a.copy()
+    return _chosen(a, _flat_mask(a, mask, "putmask"), _cycled(values, a.size, "putmask"))
 
 
 def _flat_mask(x: Any, mask: Any, name: str) -> Any:
     holds: Any = lifted(mask)
-    if holds.size != x.size:
+    if not is_same(holds.size, x.size):
         raise refusal(f"{name}: expected a mask of {x.size} elements, got {holds!r}")
     return reshape(holds, -1) != 0
 
@@ -99,35 +107,47 @@ def _chosen(x: Any, holds: Any, values: Any) -> Tracer:
     return reshape(where(holds, converted(values, element(x)), reshape(x, -1)), x.shape)
 
 
-def _put_along_axis(x: Any, indices: Any, values: Any, axis: int | None) -> Tracer:
-    """The elements at indices of x's rank along `axis` become the values."""
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Tracer:
+    """The elements at indices of arr's rank along `axis` become the values."""
     if axis is None:
-        flat = _put_along_axis(reshape(x, -1), indices, values, 0)
-        return reshape(flat, x.shape)
-    at = axis_of(x, axis)
+        flat = _put_along_axis(reshape(arr, -1), indices, values, 0)
+        return reshape(flat, arr.shape)
+    at = axis_of(arr, axis)
     places: Any = lifted(indices)
-    if places.ndim != x.ndim:
-        raise refusal(f"put_along_axis: indices of rank {x.ndim} expected, got {places!r}")
-    rest = [places.shape[d] if d == at else n for d, n in enumerate(x.shape)]
-    number: Any = broadcast_to(where(places < 0, places + x.shape[at], places), rest)
-    stride = 1
-    flat = cast(Any, 0)
-    for d in reversed(range(x.ndim)):
-        along = cast(Any, np).arange(x.shape[d])
-        own = number if d == at else along.reshape([-1 if k == d else 1 for k in range(x.ndim)])
-        flat, stride = flat + own * stride, stride * x.shape[d]
-    updates = broadcast_to(converted(lifted(values), element(x)), rest)
+    if places.ndim != arr.ndim:
+        raise refusal(f"put_along_axis: indices of rank {arr.ndim} expected, got {places!r}")
+    extent = arr.shape[at]
+    if not isinstance(indices, Tracer) and not is_extent(extent):
+        wrong = [int(i) for i in np.ravel(indices) if not -extent <= i < extent]
+        if wrong:
+            raise refusal(
+                f"put_along_axis: index {wrong[0]} is out of range for axis {at} of extent {extent}"
+            )
+    rest = [places.shape[d] if d == at else n for d, n in enumerate(arr.shape)]
+    along: Any = broadcast_to(where(places < 0, places + extent, places), rest)
+    stride, flat = 1, cast(Any, 0)
+    for d in reversed(range(arr.ndim)):
+        own = along
+        if d != at:
+            own = numbers(arr.shape[d]).reshape([-1 if k == d else 1 for k in range(arr.ndim)])
+        flat, stride = flat + own * stride, stride * arr.shape[d]
+    # an index out of range is one of no element, not of another row's
+    flat = where((along >= 0) & (along < extent), flat, arr.size)
+    updates = broadcast_to(converted(lifted(values), element(arr)), rest)
     lines = [reshape(each, -1) for each in (flat, updates)]
-    return reshape(op.index_update(reshape(x, -1), *lines, axis=0), x.shape)
+    return reshape(op.index_update(reshape(arr, -1), *lines, axis=0), arr.shape)
 
 
-def _fill_diagonal(x: Any, val: Any, wrap: bool = False) -> Tracer:
+def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Tracer:
     """The elements of the diagonal become val, which is repeated."""
-    mask = np.zeros(x.shape, bool)
-    np.fill_diagonal(mask, True, wrap)
+    mask = np.zeros(a.shape, bool)
+    try:
+        np.fill_diagonal(mask, True, wrap)
+    except ValueError as error:
+        raise refusal(f"fill_diagonal: {error}") from None
     places = np.flatnonzero(mask)
-    part = converted(_cycled(val, len(places), "fill_diagonal"), element(x))
-    return reshape(op.index_update(reshape(x, -1), places, part, axis=0), x.shape)
+    part = converted(_cycled(val, len(places), "fill_diagonal"), element(a))
+    return reshape(op.index_update(reshape(a, -1), places, part, axis=0), a.shape)
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
@@ -154,6 +174,11 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 
 # Methods.
+
+
+def put(x: Tracer, indices: Any, values: Any, mode: str = "raise") -> None:
+    """numpy.put with the names of ndarray.put."""
+    REGISTERED["put"](x, indices, values, mode)
 
 
 def fill(x: Tracer, value: Any) -> None:
@@ -223,6 +248,8 @@ class Flat:
 
     @public
     def __setitem__(self, key: Any, values: Any) -> None:
+        if isinstance(key, int) and np.ndim(values) > 0 and np.size(values) != 1:
+            raise refusal(f"assignment: one element expected, got {np.size(values)}")
         flat = Place(self._elements(), key)
         new = spread(_fitting(values, flat), flat.shape, element(self._x))
         into("assignment", self._x, reshape(flat.set(new), self._x.shape), is_spread=False)

@@ -145,6 +145,7 @@ FUNCTIONS.update(
     updated=assignment.updated,
     fill=in_place.fill,
     copyto=in_place.copyto,
+    put_values=in_place.put,
     sorted=in_place.sort,
     partitioned=in_place.partition_in_place,
     item=in_place.item,

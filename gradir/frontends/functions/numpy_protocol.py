@@ -14,13 +14,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from gradir.dialects.base.shapes import is_float
+from gradir.dialects.base.shapes import is_bool, is_float
 from gradir.frontends.functions import absent, linalg
 from gradir.frontends.functions.arguments import axes_of, known, unknown_argument
 from gradir.frontends.functions.assignment import into
+from gradir.frontends.functions.creation import full
 from gradir.frontends.functions.selection import take
 from gradir.frontends.functions.shapes import concatenate, stack
 from gradir.frontends.functions.sugar import where
+from gradir.frontends.functions.updates import numbers
 from gradir.frontends.functions.views import moveaxis, reshape
 from gradir.frontends.tracing.memory import as_kin
 from gradir.frontends.tracing.source_locations import refusal
@@ -76,13 +78,18 @@ def _masked(
         )
     rest = dict(options)
     mask = lifted(rest.pop("where"))
+    if not is_bool(element(mask)):
+        raise refusal(f"{name}: where must be bools, got {mask!r}")
     inside = _INSIDE.get(ufunc.__name__, 0.5)
     arrays = [x if is_number(x) else lifted(x) for x in inputs]
-    safe = [
-        x if is_number(x) else where(mask, x, inside if is_float(element(x)) else 1) for x in arrays
-    ]
+    safe = [x if is_number(x) else where(mask, x, _stand_in(x, inside)) for x in arrays]
     made = of_ufunc(ufunc, "__call__", safe, rest)
     return into(f"{name}: out", out, where(mask, made, out), is_spread=True)
+
+
+def _stand_in(x: Tracer, inside: float) -> Any:
+    """What an operand has where `where` does not hold, in its type."""
+    return inside if is_float(element(x)) else is_bool(element(x)) or 1
 
 
 def written(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -96,8 +103,12 @@ def written(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
         return into(f"{name}: out", out, function(*args, **rest), is_spread=False)
     if not isinstance(out, np.ndarray):
         raise refusal(f"{name}: out must be an array, got {type(out).__name__}")
-    mask = rest.pop("where", True) if isinstance(ufunc, np.ufunc) else True
-    np.copyto(cast(Any, out), function(*args, **rest), where=mask)
+    is_spread = isinstance(ufunc, np.ufunc)
+    mask = rest.pop("where", True) if is_spread else True
+    made: Any = function(*args, **rest)
+    if not is_spread and np.shape(made) != np.shape(cast(Any, out)):
+        raise refusal(f"{name}: out must have the shape {list(np.shape(made))} of the result")
+    np.copyto(cast(Any, out), made, where=mask)
     return cast(Any, out)
 
 
@@ -114,8 +125,14 @@ def _folded(
         return _called(what, _function(found), inputs, given)
     if short not in _ASSOCIATIVE or set(given) != {"axis"} or not isinstance(given["axis"], int):
         raise refusal(f"{what}: not there for traced arrays; call {name}")
-    sums = _running(ufunc, moveaxis(lifted(inputs[0]), given["axis"], 0))
-    return sums[-1] if method == "reduce" else moveaxis(sums, 0, given["axis"])
+    rows = _entries(ufunc, moveaxis(lifted(inputs[0]), given["axis"], 0))
+    if method == "accumulate":
+        return moveaxis(_running(ufunc, rows), 0, given["axis"])
+    if rows.shape[0]:
+        return _running(ufunc, rows)[-1]
+    if ufunc.identity is None:
+        raise refusal(f"{what}: of no elements this function has no value")
+    return full(rows.shape[1:], ufunc.identity, rows.dtype)
 
 
 _ASSOCIATIVE = (
@@ -123,6 +140,13 @@ _ASSOCIATIVE = (
     *("bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"),
 )
 """Ufuncs whose results may be combined in any order."""
+
+
+def _entries(ufunc: Any, x: Any) -> Any:
+    """What a reduction of one row gives: truths of logical functions, sizes of hypot."""
+    if ufunc.__name__.startswith("logical"):
+        return x != 0
+    return abs(x) if ufunc.__name__ == "hypot" else x
 
 
 def _running(ufunc: Any, x: Any) -> Any:
@@ -138,6 +162,11 @@ def _of_parts(what: str, ufunc: Any, x: Any, indices: Any, axis: int = 0) -> Any
     """ufunc.reduceat: of the rows from each index up to the next, or of the one row."""
     places = [int(i) for i in known(indices, f"{what}: indices")]
     rows = moveaxis(lifted(x), axis, 0)
+    for place in places:
+        if not 0 <= place < rows.shape[0]:
+            raise refusal(f"{what}: index {place} is out of range for {rows.shape[0]} rows")
+    if not places:
+        return moveaxis(rows[:0], 0, axis)
     made: list[Any] = []
     for start, stop in zip(places, [*places[1:], rows.shape[0]], strict=True):
         part = rows[start:stop] if start < stop else rows[start : start + 1]
@@ -150,7 +179,10 @@ def _out(options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     rest = dict(options)
     out = rest.pop("out", None)
     if isinstance(out, tuple):  # a ufunc's
-        [out] = cast(tuple[Any, ...], out)
+        several = cast(tuple[Any, ...], out)
+        if len(several) != 1:
+            raise refusal(f"out: expected one array, got {len(several)}; assign the results")
+        [out] = several
     return out, rest
 
 
@@ -195,10 +227,11 @@ def sliding_window_view(
     if axis is None and len(sizes) != made.ndim:
         raise refusal(f"sliding_window_view: expected {made.ndim} sizes, got {sizes}")
     axes = axes_of(made, range(made.ndim) if axis is None else axis)
+    if len(axes) != len(sizes):
+        raise refusal(f"sliding_window_view: expected a size for each of {axes}, got {sizes}")
     for at, size in zip(axes, sizes, strict=True):
         if not 0 <= size <= made.shape[at]:
             raise refusal(f"sliding_window_view: a window of {size} does not fit into {x!r}")
-        numbers = cast(Any, np).arange
         places = numbers(made.shape[at] - size + 1)[:, None] + numbers(size)
         made = moveaxis(take(made, places, at), at + 1, -1)
     return made

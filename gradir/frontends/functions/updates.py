@@ -192,11 +192,11 @@ def _has_array(key: Any) -> bool:
 
 def _put_at_numbers(x: Tracer, key: Any, values: Any, combine: type[TensorOp] | None) -> Tracer:
     """Put in at the numbers of the elements that x[key] reads."""
-    numbers: Any = _numbers(x.size)
-    numbers = numbers.reshape(x.shape)
-    is_known = not isinstance(numbers, Tracer) and _is_known(key)
-    is_unique = is_known and len(np.unique(numbers[key])) == numbers[key].size
-    places = lifted(numbers)[key]
+    every: Any = numbers(x.size)
+    every = every.reshape(x.shape)
+    is_known = not isinstance(every, Tracer) and _is_known(key)
+    is_unique = is_known and len(np.unique(every[key])) == every[key].size
+    places = lifted(every)[key]
     part = spread(values, places.shape, element(x))
     if not part.size:
         return x
@@ -213,7 +213,7 @@ def _put_at_numbers(x: Tracer, key: Any, values: Any, combine: type[TensorOp] | 
     return emit_one(ReshapeOp, made, type=x.type)
 
 
-def _numbers(count: int) -> Any:
+def numbers(count: int) -> Any:
     """0, 1, ..., known while tracing if their number is."""
     if is_extent(count):
         return emit_one(IotaOp, type=tensor([count], i64), axis=0)
@@ -311,7 +311,7 @@ def _put_slice(
     inner = [*axes[:number], _Axis(slice(None), count, number), *axes[number + 1 :]]
     part = _put(apply(SliceOp, {"x": x, **bounds}), inner, part, combine)
     if step > 1 and count > 1:
-        indices = _numbers(count) * step + first
+        indices = numbers(count) * step + first
         return apply(IndexUpdateOp, {"x": x, "indices": indices, "updates": part, "axis": number})
     starts = [lifted(n if is_extent(n) else np.int64(n)) for n in start]
     return apply(DynamicUpdateSliceOp, {"x": x, "update": part, "starts": starts})

@@ -33,7 +33,7 @@ from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.spec import element_named
 from gradir.frontends.tracing.tracer import Tracer
 from gradir.frontends.tracing.tracing import element, is_number, lifted
-from gradir.frontends.tracing.trees import Tree, flatten
+from gradir.frontends.tracing.trees import Tree, flatten, leaves_like
 from gradir.runtime.row_slices import RowSlices
 
 
@@ -82,6 +82,9 @@ def aligned(what: str, trees: Mapping[str, Any]) -> Leaves:
     leaves: they are as None. TraceError that begins with `what` and names the path of the first
     leaf that is not so.
     """
+    params = trees.get("params")
+    if params is not None and "updates" in trees:
+        _require_no_integers(what, params, trees["updates"])
     names, flat = list(trees), [_floats(tree) for tree in trees.values()]
     first, tree = names[0], flat[0][1]
     for name, (_, other) in zip(names, flat, strict=True):
@@ -115,6 +118,18 @@ def _floats(value: Any) -> tuple[list[Any], Tree]:
         return leaves, tree
     pairs = zip(leaves, still, strict=True)
     return flatten(tree.build([None if is_still else leaf for leaf, is_still in pairs]), RowSlices)
+
+
+def _require_no_integers(what: str, params: Any, updates: Any) -> None:
+    """TraceError where an integer among the parameters has an update, which would be lost."""
+    leaves, tree = flatten(params, RowSlices)
+    still = [_is_still(leaf) for leaf in leaves]
+    if not any(still) or all(still):
+        return
+    moved = leaves_like(updates, tree) or []
+    for path, is_still, update in zip(tree.paths("params"), still, moved, strict=False):
+        if is_still and update is not None:
+            raise refusal(f"{what}: {path} is of integers, so that its update must be None")
 
 
 def with_integers(made: Any, params: Any) -> Any:

@@ -45,11 +45,16 @@ def called(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
         # of NumPy, where an array of its own is assigned a traced number
         if isinstance(error.__cause__, TraceError):
             raise error.__cause__ from None
+        if "read-only" in str(error):
+            error.add_note("numpy.asarray(x) of a traced x is read-only: write numpy.array(x)")
         raise
 
 
 # What NumPy says of arrays of objects, for which most of its functions are not there.
-_OF_OBJECTS = re.compile(r"dtype\('O'\)|has no callable \w+ method|object arrays")
+_OF_OBJECTS = re.compile(
+    r"dtype\('O'\)|has no callable \w+ method|object arrays|not supported for the input types"
+    r"|holds references"
+)
 _HOLDS = (
     "what numpy.array makes of traced numbers is an array of objects; make it with "
     "gradir.numpy.array or numpy.stack"

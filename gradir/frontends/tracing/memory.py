@@ -24,10 +24,12 @@ Write = Callable[["Tracer", "Tracer"], "Tracer"]
 class Memory:
     """What an array and its views share: the number of writes, and the argument that it is of."""
 
-    __slots__ = ("argument", "doubt", "kin", "version")
+    __slots__ = ("argument", "doubt", "is_held", "kin", "of_elements", "version")
 
     def __init__(self, argument: str | None = None):
         self.version = 0
+        self.is_held = False  # by an array of NumPy's, as an object
+        self.of_elements = False  # that an array of NumPy's has taken
         self.argument = argument
         self.doubt: str | None = None
         self.kin: list[Memory] = [self]
@@ -41,7 +43,12 @@ class Memory:
         """Count a write; others of the kin are in doubt from now on."""
         self.version += 1
         for each in self.kin:
-            if each is not self:
+            if each.of_elements:
+                each.doubt = (
+                    "numpy.asarray of a traced array shares its memory, which was assigned to at "
+                    f"{_place()}; give it a copy, numpy.asarray(y.copy())"
+                )
+            elif each is not self:
                 each.doubt = (
                     f"this array may share memory with one that was assigned to at {_place()}: "
                     "NumPy makes a view or a copy here, by the layout in memory; say which by "
@@ -130,10 +137,22 @@ def share_doubt(base: Tracer, numbers: Sequence[Tracer]) -> None:
     if is_argument(base):
         return  # which nothing is written to
     memory = Memory()
+    memory.of_elements = True
     memory.kin = _memory(base).kin
     memory.kin.append(memory)
     for each in numbers:
         each.memory = memory
+
+
+def hold(x: Tracer) -> None:
+    """Note that an array of NumPy's holds this array itself, which then must not change."""
+    if not is_argument(x):
+        _memory(x).is_held = True
+
+
+def is_held(x: Tracer) -> bool:
+    """Whether nothing is written to the array any more, as `hold` says."""
+    return is_argument(x) or (x.memory is not None and x.memory.is_held)
 
 
 def store(target: Tracer, value: Tracer) -> None:
@@ -147,6 +166,11 @@ def store(target: Tracer, value: Tracer) -> None:
                 "would change the caller's array; assign to a copy, x = x.copy(), or make a new "
                 "array with x.at[key].set(values) or x = x + y"
             )
+    if memory is not None and memory.is_held:
+        raise refusal(
+            "assignment: an array of NumPy's, made by numpy.array or a list, holds this array of "
+            "rank 0; make that of a copy, y.copy(), or write y = y + x for y += x"
+        )
     if not root.made_in.is_building(root.home):
         raise refusal(
             "assignment: the array is one from outside of this function, which is traced on its "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from gradir.dialects.base.extents import is_extent
-from gradir.frontends.tracing.memory import share_doubt
+from gradir.frontends.tracing.memory import hold, is_held, share_doubt
 from gradir.frontends.tracing.source_locations import refusal
 from gradir.frontends.tracing.values import fixed_value_of
 
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-MOST_ELEMENTS = 1024
+MOST_ELEMENTS = 256
 """Of a larger traced array the elements are not taken apart."""
 
 ZEROS = (
     "an array to assign to is made by gradir.numpy.zeros, or by numpy.zeros_like(x) of a traced x"
 )
+# Those in which NumPy itself adds them up.
+_TYPES = tuple(map(np.dtype, ("float64", "float32", "int64")))
 _WAY_OUT = "make it with gradir.numpy.array or numpy.stack"
 
 
@@ -50,11 +52,13 @@ def array_of(x: Tracer, dtype: Any = None, copy: Any = None) -> Array:
 
 def _elements(x: Tracer, is_copy: bool) -> Array:
     """The elements; not a copy, they are of the traced array's memory and cannot be written to."""
-    if not x.ndim and x.is_array:
+    if x.dtype not in _TYPES:
         raise refusal(
-            f"numpy.asarray: NumPy would hold this array of rank 0, {x!r}, and not its number; "
-            "give x[()]"
+            f"numpy.asarray: numpy would add and compare {x.dtype} numbers in that type, and no "
+            f"wider one, as they have no values yet; {_WAY_OUT}"
         )
+    if not x.ndim and x.is_array:
+        hold(x)
     if any(map(is_extent, x.shape)) or x.size > MOST_ELEMENTS:
         raise refusal(
             f"numpy.asarray: a traced array has no numbers for numpy, and {x!r} is not taken "
@@ -79,7 +83,7 @@ def is_object_array(value: object) -> bool:
 def require_numbers(array: Array) -> None:
     """TraceError for an array of objects that holds an array, which may change, and no number."""
     for each in array.flat:
-        if hasattr(each, "made_in") and each.is_array:
+        if hasattr(each, "made_in") and each.is_array and not is_held(each):
             raise refusal(
                 f"numpy.array: this array of objects holds an array of rank {each.ndim}, "
                 f"{each!r}, and not its number; assign y[()] for y"

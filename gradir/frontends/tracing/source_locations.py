@@ -126,15 +126,20 @@ def place_of_error(error: BaseException) -> LocationAttr:
     return place
 
 
-def is_assigned_by_code() -> bool:
-    """Whether a user's code runs x[key] = value by a function that is not written in Python."""
+def is_called_by_code() -> bool:
+    """Whether a user's code runs an operator, or x[key] = value, by a function of another system.
+
+    Its own operators are other instructions than calls.
+    """
     frame = _caller(sys._getframe(1))
-    if frame is None:
-        return True
-    code, offset = frame.f_code, frame.f_lasti
-    instruction = next((i for i in dis.get_instructions(code) if i.offset == offset), None)
-    is_statement = instruction is not None and instruction.opname.startswith("STORE_")
-    return not is_statement and "__setitem__" not in code.co_names
+    return frame is None or _is_call(frame.f_code, frame.f_lasti)
+
+
+@lru_cache(1 << 14)
+def _is_call(code: CodeType, offset: int) -> bool:
+    """Whether the instruction at an offset calls something."""
+    found = next((i.opname for i in dis.get_instructions(code) if i.offset == offset), "CALL")
+    return "CALL" in found
 
 
 @contextmanager

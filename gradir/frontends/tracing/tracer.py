@@ -26,9 +26,15 @@ from gradir.dialects.base.extents import Extent
 from gradir.dialects.base.shapes import AnyTensor, shape_of
 from gradir.frontends.tracing.memory import Memory, View, is_argument, refresh
 from gradir.frontends.tracing.object_arrays import ZEROS, array_of, method_of
-from gradir.frontends.tracing.source_locations import NUMPY, public, refusal
+from gradir.frontends.tracing.source_locations import NUMPY, is_called_by_code, public, refusal
 from gradir.frontends.tracing.spec import type_text
-from gradir.frontends.tracing.values import fixed_value_of, still_value_of, text_of, value_of
+from gradir.frontends.tracing.values import (
+    fixed_value_of,
+    has_value,
+    still_value_of,
+    text_of,
+    value_of,
+)
 from gradir.runtime.row_slices import RowSlices
 
 if TYPE_CHECKING:
@@ -84,6 +90,30 @@ def _swapped(name: str) -> Callable[[Tracer, object], Any]:
         return registered(name)(other, self)
 
     return operator
+
+
+def _comparison(name: str) -> Callable[[Tracer, object], Any]:
+    @public
+    def operator(self: Tracer, other: object) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        if not self.is_array and is_called_by_code():
+            _require_no_nan(self, other)
+        return registered(name)(self, other)
+
+    return operator
+
+
+def _require_no_nan(*numbers: Any) -> None:
+    """TraceError where NumPy's loops over objects, which take the larger one, would lose a nan."""
+    for each in numbers:
+        if isinstance(each, Tracer) and each.dtype.kind == "f" and has_value(each):
+            if bool(each != each):
+                raise refusal(
+                    "comparison: largest and sorted numbers lose nan, by Python's functions and by "
+                    "numpy's of arrays of objects; make the array with gradir.numpy.array or "
+                    "numpy.stack"
+                )
 
 
 def _in_place(name: str) -> Any:
@@ -347,8 +377,8 @@ class Tracer:
     __lshift__, __rlshift__ = _operator("left_shift"), _swapped("left_shift")
     __rshift__, __rrshift__ = _operator("right_shift"), _swapped("right_shift")
     __divmod__, __rdivmod__ = _operator("divmod"), _swapped("divmod")
-    __lt__, __le__ = _operator("less"), _operator("less_equal")
-    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
+    __lt__, __le__ = _comparison("less"), _comparison("less_equal")
+    __gt__, __ge__ = _comparison("greater"), _comparison("greater_equal")
     __eq__, __ne__ = _operator("equal"), _operator("not_equal")
     __neg__, __pos__ = _method("negative"), _method("positive")
     __abs__, __invert__ = _method("abs"), _method("bitwise_invert")
@@ -438,7 +468,7 @@ class Tracer:
     __complex__ = _read("complex", _VALUE, complex, is_still=True)
     item, tolist = _in_python("item", np.ndarray.item), _in_python("tolist", np.ndarray.tolist)
     tobytes = _read("tobytes", _VALUE, np.ndarray.tobytes, is_still=True)
-    sort, partition, put = _method("sorted"), _method("partitioned"), _method("put")
+    sort, partition, put = _method("sorted"), _method("partitioned"), _method("put_values")
     resize = _refused("resize", "y = gradir.numpy.resize(x, shape) makes another")
     view = _refused("view", "its bytes are not at hand; convert with .astype")
 

@@ -89,6 +89,15 @@ def value_of(x: Tracer) -> Array | None:
     return value
 
 
+def has_value(x: Tracer) -> bool:
+    """Whether `value_of` knows the value."""
+    try:
+        _value(x.made_in, x.ssa)
+    except _Unknown:
+        return False
+    return True
+
+
 def text_of(x: Tracer) -> Array | None:
     """`value_of`, for text: Python code runs again in each call, which may print it."""
     if x.made_in.known.path is not None:

@@ -11,7 +11,7 @@ from xdsl.traits import is_side_effect_free
 from gradir.dialects.base.diagnostics import PassError
 from gradir.dialects.base.effects import OutsideEffect
 from gradir.dialects.base.interfaces import TensorOp, has_trait
-from gradir.dialects.base.shapes import is_static, is_tensor
+from gradir.dialects.base.shapes import is_open
 from gradir.dialects.grad.tape import TapeNewOp
 from gradir.dialects.loopnest.loopnest import BarrierOp
 from gradir.passes.analysis.region_ops import is_region_op
@@ -38,9 +38,9 @@ def remove_dead_ops(
 
 
 def require_static_shapes(op: Operation) -> None:
-    """PassError for an operand or result of an op with a dynamic extent."""
+    """PassError for an operand or result of an op with a dynamic extent, one with a name too."""
     for value in (*op.operands, *op.results):
-        if is_tensor(value.type) and not is_static(value.type):
+        if is_open(value.type):
             raise PassError(
                 f"{op.name}: native code needs static shapes, got {value.type}; write the extents, "
                 "or run gradir-specialize",

@@ -126,13 +126,16 @@ def place_of_error(error: BaseException) -> LocationAttr:
     return place
 
 
-def is_called_by_code() -> bool:
+def is_called_by_code(frame: FrameType | None = None) -> bool:
     """Whether a user's code runs an operator, or x[key] = value, by a function of another system.
 
-    Its own operators are other instructions than calls.
+    Its own operators are other instructions than calls. `frame` is that of the operator's caller,
+    if that may be gradir, which then is no other system.
     """
-    frame = _caller(sys._getframe(1))
-    return frame is None or _is_call(frame.f_code, frame.f_lasti)
+    if frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        return False
+    found = _caller(frame or sys._getframe(1))
+    return found is None or _is_call(found.f_code, found.f_lasti)
 
 
 @lru_cache(1 << 14)

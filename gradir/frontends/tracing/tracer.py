@@ -26,7 +26,13 @@ from gradir.dialects.base.extents import Extent
 from gradir.dialects.base.shapes import AnyTensor, shape_of
 from gradir.frontends.tracing.memory import Memory, View, is_argument, refresh
 from gradir.frontends.tracing.object_arrays import ZEROS, array_of, method_of
-from gradir.frontends.tracing.source_locations import NUMPY, is_called_by_code, public, refusal
+from gradir.frontends.tracing.source_locations import (
+    NUMPY,
+    called_from,
+    is_called_by_code,
+    public,
+    refusal,
+)
 from gradir.frontends.tracing.spec import type_text
 from gradir.frontends.tracing.values import (
     fixed_value_of,
@@ -93,13 +99,13 @@ def _swapped(name: str) -> Callable[[Tracer, object], Any]:
 
 
 def _comparison(name: str) -> Callable[[Tracer, object], Any]:
-    @public
     def operator(self: Tracer, other: object) -> Any:
         if not _is_operand(other):
             return NotImplemented
-        if not self.is_array and is_called_by_code():
-            _require_no_nan(self, other)
-        return registered(name)(self, other)
+        frame = sys._getframe(1)
+        if not self.is_array and not getattr(other, "shape", ()) and is_called_by_code(frame):
+            called_from(frame, _require_no_nan, self, other)
+        return called_from(frame, registered(name), self, other)
 
     return operator
 

@@ -332,15 +332,23 @@ def test_ops_of_others_have_no_fingerprint() -> None:
 # Processes.
 
 START = """
+import os
+import time
 import numpy as np
 import gradir
 from gradir.runtime import emission, fixed_code, jit
 
 emitted = [0]
 compile_object = jit.compile_object
+meet = os.environ.get("MEET")
 
 def counted(*args, **kwargs):
     emitted[0] += 1
+    if meet and emitted[0] == 1:
+        # neither has found the first object, whichever began later
+        open(os.path.join(meet, str(os.getpid())), "w").close()
+        while len(os.listdir(meet)) < 2:
+            time.sleep(0.01)
     return compile_object(*args, **kwargs)
 
 jit.compile_object = fixed_code.compile_object = counted
@@ -363,16 +371,19 @@ print(emitted[0])
 """
 
 
-def test_starts_of_a_program(folder: Path) -> None:
+def test_starts_of_a_program(folder: Path, tmp_path: Path) -> None:
     """Two at once, which compile; and one after them, for which LLVM emits nothing."""
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    meet = tmp_path / "meet"
+    meet.mkdir()
 
-    def begin() -> subprocess.Popen[str]:
+    def begin(**more: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-c", START]
-        return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE)
+        env = {**environment, **more}
+        return subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE)
 
-    both = [begin(), begin()]
-    one, other = (process.communicate()[0].splitlines() for process in both)
+    both = [begin(MEET=str(meet)), begin(MEET=str(meet))]
+    one, other = (process.communicate(timeout=120)[0].splitlines() for process in both)
     assert int(one[1]) + int(other[1]) >= 4, "the one may find what the other has compiled"
     last = begin().communicate()[0].splitlines()
     assert one[0] == other[0] == last[0]

@@ -110,7 +110,7 @@ class DurationsWriter:
             self.seconds[report.nodeid] = found
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        if exitstatus == pytest.ExitCode.OK:
+        if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             stored = durations.parse(durations.FILE.read_text(encoding="utf-8"))
             text = durations.text_of(self.seconds, stored)
             durations.FILE.write_text(text, encoding="utf-8")

@@ -25,14 +25,14 @@ WANTED = 1140
 """So many pass at least."""
 LEFT_OUT = {
     "complex numbers, which gradir does not have": (
-        r"real\(x_i\)|test_fft|\[fft[-.]|test_eig(vals)?$|test_vecdot_conj"
+        r"real\(x_i\)|test_fft|\[fft[-.]|test_eig(vals)?$|\[linalg[-.]eig(vals)?\]|test_vecdot_conj"
     ),
     "infinite operands of floor_divide have Python's results, as NumPy's; the standard allows it": (
         r"floor_?div.*infinity"
     ),
     "NumPy's own finfo, whose numbers are NumPy's": r"test_finfo",
     "NumPy's names of the bounds, a_min and a_max, come first": r"test_func_signature\[clip\]",
-    "errors about axes are gradir's, and no IndexError": r"test_expand_dims",
+    "errors about axes are gradir's, no IndexError or ValueError": r"test_expand_dims|test_squeeze$",
     "further vectors of svd and qr, which have no derivative": r"test_(svd|qr)$",
     "rtol of pinv is a number, not one for each matrix": r"test_pinv$",
 }

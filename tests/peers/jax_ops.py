@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from signed_factors import SignedFactors
 
 jax: Any = import_module("jax")
 jax.config.update("jax_enable_x64", True)
@@ -144,28 +145,11 @@ def _affine_scatter_add(x: Any, shape: Any, map: Any, drop: bool = False) -> Any
     return start.at[_subscripts(map, x.shape, shape)].add(x, mode="drop")
 
 
-# Factors of which LAPACK chooses the signs: `like` are our vectors.
-
-
 def _signs(vectors: Any, like: Any) -> Any:
     return jnp.sign(jax.lax.stop_gradient(jnp.sum(vectors * like, -2, keepdims=True)))
 
 
-def _eigh(a: Any, like: Any) -> Any:
-    w, v = jnp.linalg.eigh(a)
-    return w, v * _signs(v, like)
-
-
-def _svd(a: Any, like: Any) -> Any:
-    u, s, vh = jnp.linalg.svd(a, full_matrices=False)
-    signs = _signs(u, like)
-    return u * signs, s, vh * signs.mT
-
-
-def _qr(a: Any, like: Any) -> Any:
-    q, r = jnp.linalg.qr(a)
-    signs = _signs(q, like)
-    return q * signs, r * signs.mT
+_FACTORS = SignedFactors(jnp.linalg, _signs)
 
 
 def _unary(function: Function, **names: str) -> Function:
@@ -243,9 +227,9 @@ JAX: dict[str, Function] = {
     "array.vecdot": lambda a, b, axis=-1: jnp.vecdot(a, b, axis=axis),
     "array.affine_gather": _affine_gather,
     "array.affine_scatter_add": _affine_scatter_add,
-    "array.eigh": _eigh,
-    "array.svd": _svd,
-    "array.qr": _qr,
+    "array.eigh": _FACTORS.eigh,
+    "array.svd": _FACTORS.svd,
+    "array.qr": _FACTORS.qr,
     "array.pinv": lambda a, rcond=None: jnp.linalg.pinv(a, rcond),
     "array.cholesky": jnp.linalg.cholesky,
     "array.triangular_solve": _triangular_solve,

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+from signed_factors import SignedFactors
+
 torch: Any = import_module("torch")
 F: Any = torch.nn.functional
 
@@ -473,28 +475,11 @@ def _cholesky(a: Any) -> Any:
     return torch.linalg.cholesky_ex((a + a.mT) / 2)[0]
 
 
-# Factors of which LAPACK chooses the signs: `like` are our vectors.
-
-
 def _signs(vectors: Any, like: Any) -> Any:
     return (vectors.detach() * torch.tensor(like)).sum(-2, keepdim=True).sign()
 
 
-def _eigh(a: Any, like: Any) -> Any:
-    w, v = torch.linalg.eigh((a + a.mT) / 2)
-    return w, v * _signs(v, like)
-
-
-def _svd(a: Any, like: Any) -> Any:
-    u, s, vh = torch.linalg.svd(a, full_matrices=False)
-    signs = _signs(u, like)
-    return u * signs, s, vh * signs.mT
-
-
-def _qr(a: Any, like: Any) -> Any:
-    q, r = torch.linalg.qr(a)
-    signs = _signs(q, like)
-    return q * signs, r * signs.mT
+_FACTORS = SignedFactors(torch.linalg, _signs)
 
 
 def _activation(function: Function, **names: str) -> Function:
@@ -564,9 +549,9 @@ TORCH: dict[str, Function] = {
     "array.vecdot": lambda a, b, axis=-1: torch.linalg.vecdot(a, b, dim=axis),
     "array.triangular_solve": _triangular_solve,
     "array.cholesky": _cholesky,
-    "array.eigh": _eigh,
-    "array.svd": _svd,
-    "array.qr": _qr,
+    "array.eigh": _FACTORS.eigh,
+    "array.svd": _FACTORS.svd,
+    "array.qr": _FACTORS.qr,
     "array.pinv": lambda a, rcond=None: torch.linalg.pinv(a, rtol=rcond),
     "array.inv": torch.linalg.inv,
     "array.det": torch.linalg.det,

@@ -52,7 +52,7 @@ def _require_kept(target: Tracer, value: Any) -> None:
 
     numpy.random's shuffle does so to what is no array of NumPy's, and would lose rows.
     """
-    if not isinstance(value, Tracer) or value.view_of is None or not is_made_here(value):
+    if not isinstance(value, Tracer) or value.view_of is None or not _is_made_here(value):
         return
     if root_of(value) is root_of(target) and is_called_by_code():
         raise refusal(
@@ -61,7 +61,7 @@ def _require_kept(target: Tracer, value: Any) -> None:
         )
 
 
-def is_made_here(value: Tracer) -> bool:
+def _is_made_here(value: Tracer) -> bool:
     """Whether an array was made by the running public call, or by others at its place."""
     owner = value.ssa.owner
     return isinstance(owner, Operation) and owner.location == location()
@@ -126,9 +126,9 @@ def _masked(target: Tracer, mask: Tracer, value: Tracer) -> Tracer:
     return where(mask, spread(value, rest, element(target)), target)
 
 
-def _into_objects(what: str, target: Any, made: Tracer) -> Any:
+def _into_objects(target: Any, made: Tracer) -> Any:
     """A result written into an array of traced numbers, element by element."""
-    if common_shape(what, [made]) != target.shape and made.shape:
+    if made.shape not in ((), target.shape):
         made = spread(made, target.shape, element(made))
     target[...] = np.asarray(made.copy(), object)
     return target
@@ -143,7 +143,7 @@ def updated(target: Tracer, name: str, other: Any) -> Tracer:
 def into(what: str, target: Any, made: Tracer, is_spread: bool) -> Tracer:
     """A result written into an array, cast to its type within kinds; it may be spread."""
     if is_object_array(target):
-        return _into_objects(what, target, made)
+        return _into_objects(target, made)
     if not isinstance(target, Tracer):
         raise refusal(
             f"{what}: an array made by numpy cannot hold traced values; make it with "

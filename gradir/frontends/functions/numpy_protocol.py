@@ -199,11 +199,7 @@ def of_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     name = f"{function.__module__}.{short}"
     if short == "may_share_memory":
         return True
-    found = {
-        "numpy": FUNCTIONS,
-        "numpy.linalg": linalg.BY_NAME,
-        "numpy.lib.stride_tricks": {"sliding_window_view": sliding_window_view},
-    }.get(function.__module__, {})
+    found = _MODULES.get(function.__module__, {})
     if short not in found:
         return _of_values(name, function, args, kwargs)
     out, kwargs = _out(kwargs)
@@ -235,6 +231,14 @@ def sliding_window_view(
         places = numbers(made.shape[at] - size + 1)[:, None] + numbers(size)
         made = moveaxis(take(made, places, at), at + 1, -1)
     return made
+
+
+_MODULES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+    "numpy": FUNCTIONS,
+    "numpy.linalg": linalg.BY_NAME,
+    "numpy.lib.stride_tricks": {"sliding_window_view": sliding_window_view},
+}
+"""NumPy's modules, and their functions that are there."""
 
 
 def _of_values(name: str, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

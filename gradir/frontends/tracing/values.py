@@ -79,23 +79,15 @@ class _Unknown(Exception):
 
 def value_of(x: Tracer) -> Array | None:
     """The value of a traced array, which must not be written to; None where it is not known."""
-    trace, ssa = x.made_in, x.ssa
-    try:
-        value = _value(trace, ssa)
-    except _Unknown:
-        return None
-    if trace.known.path is not None:
-        trace.known.path.ask(ssa, value)
+    value, path = _found(x), x.made_in.known.path
+    if value is not None and path is not None:
+        path.ask(x.ssa, value)
     return value
 
 
 def has_value(x: Tracer) -> bool:
-    """Whether `value_of` knows the value."""
-    try:
-        _value(x.made_in, x.ssa)
-    except _Unknown:
-        return False
-    return True
+    """Whether `value_of` knows the value, which is not asked for."""
+    return _found(x) is not None
 
 
 def text_of(x: Tracer) -> Array | None:
@@ -150,6 +142,13 @@ def values_in(values: Sequence[Any], of: Callable[[Any], Array | None]) -> list[
 
 
 # How values are found.
+
+
+def _found(x: Tracer) -> Array | None:
+    try:
+        return _value(x.made_in, x.ssa)
+    except _Unknown:
+        return None
 
 
 def _value(trace: Trace, ssa: SSAValue) -> Array:

@@ -134,7 +134,8 @@ def value_and_grad(
         wrt = _floating_leaves(inner, moving(inner.arguments))
         _require_number(inner, has_aux)
         requests, tree = asked.of(inner, args), gradient_tree(inner.arguments, argnums)
-        requests = {k: request if k in wrt else "null" for k, request in requests.items()}
+        floating = frozenset(wrt)
+        requests = {k: r if k in floating else "null" for k, r in requests.items()}
         added = added_to(inner, requests, None if out is None else out[1], tree)
         options = Options("grad", policy, memory_limit, {k: requests[k] for k in wrt})
         [made] = differentiated(trace, inner, options, wrt, [0])
@@ -227,7 +228,7 @@ def _floating_leaves(inner: Traced, leaves: Sequence[int]) -> list[int]:
     whole = {arguments.places(k)[0] for k, each in enumerate(arguments.children) if each == LEAF}
     found = [k for k in leaves if is_float(element_of(types[k]))]
     for k in leaves:
-        if k not in found and (k in whole or not found):
+        if not is_float(element_of(types[k])) and (k in whole or not found):
             raise refusal(
                 f"grad: argument {inner.names[k]} must be floating, got {type_text(types[k])}; "
                 "pass floats, or name the floating arguments by argnums"

@@ -3,7 +3,7 @@
 from gradir.dialects.base.lazy_formats import lazy_formats
 
 with lazy_formats():
-    from gradir.dialects.foreign import nest_rules, scalar_rules, tensor_rules
+    from gradir.dialects.foreign import branch_supports, nest_rules, scalar_rules, tensor_rules
     from gradir.dialects.grad import lapack
 
-__all__ = ["lapack", "nest_rules", "scalar_rules", "tensor_rules"]
+__all__ = ["branch_supports", "lapack", "nest_rules", "scalar_rules", "tensor_rules"]

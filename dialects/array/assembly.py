@@ -23,6 +23,7 @@ from gradir.dialects.array.joining import Piece, joined, pad_value
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, reshaped
 from gradir.dialects.array.slicing import ConcatOp, padded_back, part
+from gradir.dialects.array.supports import moved_support, placed_support
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -37,6 +38,7 @@ from gradir.dialects.base.shapes import (
     shape_of,
     tensor,
 )
+from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_equal_types
@@ -72,6 +74,9 @@ class StackOp(TensorOp):
     @property
     def axis(self) -> int:
         return normalize_axis(integer(self.attributes, "axis", 0), len(shape_of(self.y.type)))
+
+    def support(self, of: Supports) -> Mask | None:
+        return placed_support(self, self.xs, of)
 
     def vjp(self, ct: Value, y: Value, *xs: Value) -> Cotangents:
         return [reshaped(part(ct, self.axis, k, k + 1), x.shape) for k, x in enumerate(xs)]
@@ -172,6 +177,9 @@ class RollOp(TensorOp):
         """The shift in [0, extent) of each axis that moves; of all elements without an axis."""
         return _shifts(self.attributes, shape_of(self.x.type))
 
+    def support(self, of: Supports) -> Mask | None:
+        return moved_support(self, of)
+
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         back = [-s for s in integers(self.attributes, "shift", None) or []]
         return [RollOp.on(ct, shift=back, axis=self.attributes.get("axis"))]
@@ -258,6 +266,9 @@ class _RepeatingOp(TensorOp):
     def steps(self) -> tuple[list[int], list[int]]:
         """The shape with the unit axes, and that shape after their broadcast."""
         raise NotImplementedError(self.name)
+
+    def support(self, of: Supports) -> Mask | None:
+        return moved_support(self, of)
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         narrow, wide = self.steps()

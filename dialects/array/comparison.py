@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.shapes import compatible, element_of, is_float, shape_of, tensor
+from gradir.dialects.base.support import NOWHERE, Mask, Supports, both, either, negated
 from gradir.dialects.base.value import Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import (
@@ -231,6 +234,15 @@ class WhereOp(ElementwiseOp):
         zero = ct.full(0)
         return [None, WhereOp.on(cond, ct, zero), WhereOp.on(cond, zero, ct)]
 
+    def zero_operands(self) -> Sequence[SSAValue]:
+        return [self.x, self.y]
+
+    def selected_operand(self, of: Supports) -> int | None:
+        return next((k for k, o in ((1, self.y), (2, self.x)) if of.of(o) is NOWHERE), None)
+
+    def support(self, of: Supports) -> Mask | None:
+        return chosen_support(Mask.of(self.cond), of.of(self.x), of.of(self.y))
+
     def simplify(self, cond: Value, x: Value, y: Value) -> Value | None:
         from gradir.dialects.array.gather_scatter import IndexUpdateOp
 
@@ -241,6 +253,17 @@ class WhereOp(ElementwiseOp):
 
     def body(self, cond: Scalar, x: Scalar, y: Scalar) -> Scalar:
         return b.select(cond, x, y)
+
+
+def chosen_support(cond: Mask, x: Mask | None, y: Mask | None) -> Mask | None:
+    """The support of x where a condition is true, else y."""
+    if y is NOWHERE:
+        return both(cond, x)
+    if x is NOWHERE:
+        return both(negated(cond), y)
+    if x is None and y is None:
+        return None
+    return either(both(cond, x), both(negated(cond), y))
 
 
 @irdl_op_definition
@@ -266,6 +289,9 @@ class AstypeOp(ElementwiseOp):
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [AstypeOp.on(ct, type=x.type) if is_float(x.element) else None]
+
+    def zero_operands(self) -> Sequence[SSAValue]:
+        return [self.x]
 
     def body(self, x: Scalar) -> Scalar:
         # at once: by way of the compute type it would round twice

@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.lines import factor_reached
 from gradir.dialects.array.movement import sum_to_shape, transposed
 from gradir.dialects.array.reductions import reshaped
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
@@ -29,6 +30,7 @@ class ProductOp(TensorOp, ABC):
     """Sums of products of elements of two operands, which have one element type."""
 
     DOMAIN: ClassVar[str] = "number"
+    SUMS_PRODUCTS: ClassVar[bool] = True
 
     lhs = operand_def()
     rhs = operand_def()
@@ -68,6 +70,15 @@ class MatmulOp(ProductOp):
         to_left = sum_to_shape(MatmulOp.on(whole, transposed(right)), left_shape)
         to_right = sum_to_shape(MatmulOp.on(transposed(left), whole), right_shape)
         return [reshaped(to_left, lhs.shape), reshaped(to_right, rhs.shape)]
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        """The rows of lhs, or the columns of rhs, of elements that a mask names."""
+        [mask] = masks
+        if mask is None:
+            return None
+        shapes = [shape_of(o.type) for o in self.operands]
+        *factors, product = _axis_names(*map(len, shapes))
+        return factor_reached(mask, product, factors[place], shapes[place])
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         lhs, rhs = (shape_of(o.type) for o in operands)
@@ -115,6 +126,18 @@ def _matrix_shapes(
     left = (1, *lhs) if len(lhs) == 1 else tuple(lhs)
     right = (*rhs, 1) if len(rhs) == 1 else tuple(rhs)
     return left, right
+
+
+AxisName = int | str
+
+
+def _axis_names(left: int, right: int) -> tuple[list[AxisName], list[AxisName], list[AxisName]]:
+    """Names of the axes of factors of these ranks and of their product."""
+    batch: list[list[AxisName]] = [list(range(2 - rank, 0)) for rank in (left, right)]
+    rows: list[AxisName] = ["row"] if left > 1 else []
+    columns: list[AxisName] = ["column"] if right > 1 else []
+    product = [*max(batch, key=len), *rows, *columns]
+    return [*batch[0], *rows, "inner"], [*batch[1], "inner", *columns], product
 
 
 def _batch_rows(shape: Sequence[int], rank: int) -> list[Row]:

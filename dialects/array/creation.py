@@ -25,6 +25,7 @@ from gradir.dialects.base.shapes import (
     normalize_axis,
     shape_of,
 )
+from gradir.dialects.base.support import NOWHERE, Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements, require_number
@@ -63,6 +64,9 @@ class FullOp(CreationOp):
 
     def verify_types(self) -> None:
         require_number(self.number, self.y.type)
+
+    def support(self, of: Supports) -> Mask | None:
+        return NOWHERE if self.number == 0 else None
 
     def numpy(self, *arrays: Any) -> Any:
         element = element_of(self.y.type)
@@ -128,6 +132,9 @@ class ConstantOp(TensorOp):
     def splat(self) -> float | None:
         """The common value of all elements; None where they differ."""
         return splat_number(self.dense)
+
+    def support(self, of: Supports) -> Mask | None:
+        return NOWHERE if self.splat == 0 else None
 
     def numpy(self, *arrays: Any) -> Any:
         return self.array

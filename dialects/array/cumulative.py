@@ -14,10 +14,12 @@ from gradir.dialects.array.scans import (
     ShiftOp,
     start_of_sum,
 )
+from gradir.dialects.array.supports import scattered_support
 from gradir.dialects.base.attributes import flag
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of
+from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import Scalar, Value
 
 
@@ -72,6 +74,12 @@ class CumulativeSumOp(_CumulativeOp):
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         back = not self.reverse
         return [CumulativeSumOp.on(ct, axis=self.axis, exclusive=self.exclusive, reverse=back)]
+
+    def support(self, of: Supports) -> Mask | None:
+        mask = of.of(self.x)
+        if mask is None and not self.exclusive:
+            return None
+        return scattered_support(self, self.x, of)
 
     def numpy(self, x: Any) -> Any:
         found = self.along(x, np.cumsum)

@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.contraction import ProductOp
+from gradir.dialects.array.lines import factor_reached
 from gradir.dialects.array.movement import BroadcastToOp, PermuteDimsOp, sum_to_shape
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.base.access import Access
@@ -47,6 +48,13 @@ def _axes(attributes: Attributes, side: str, rank: int) -> _Axes:
     both = [normalize_axes(integers(attributes, name, []) or [], rank, name) for name in names]
     normalize_axes(both[0] + both[1], rank, " and ".join(names))
     return _Axes(both[0], both[1], [d for d in range(rank) if d not in both[0] + both[1]])
+
+
+def _named_axes(axes: _Axes, side: int) -> dict[int, tuple[str, int, int]]:
+    """A name for each axis of a factor; both factors name batch axes alike."""
+    names = {d: ("batch", 0, k) for k, d in enumerate(axes.batch)}
+    names |= {d: ("contract", 0, k) for k, d in enumerate(axes.contract)}
+    return names | {d: ("free", side, k) for k, d in enumerate(axes.free)}
 
 
 @irdl_op_definition
@@ -100,6 +108,17 @@ class DotGeneralOp(ProductOp):
             _transposed(ct, rhs, of_right, right, left),
             _transposed(ct, lhs, of_left, left, right),
         ]
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        """The elements of a factor at free and batch places of elements that a mask names."""
+        [mask] = masks
+        if mask is None:
+            return None
+        sides, shape = self.sides, shape_of(self.operands[place].type)
+        named = [_named_axes(axes, k) for k, axes in enumerate(sides)]
+        product = [*(named[0][d] for d in sides[0].batch + sides[0].free)]
+        product += [named[1][d] for d in sides[1].free]
+        return factor_reached(mask, product, [named[place][d] for d in range(len(shape))], shape)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         left, right = self.sides
@@ -204,6 +223,11 @@ class OuterOp(ProductOp):
             DotGeneralOp.on(ct, lhs, lhs_contract=[0], rhs_contract=[0]),
         ]
 
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        [mask] = masks
+        shape = shape_of(self.operands[place].type)
+        return None if mask is None else factor_reached(mask, [0, 1], [place], shape)
+
     def decompose(self, lhs: Value, rhs: Value) -> Value:
         return DotGeneralOp.on(lhs, rhs)
 
@@ -243,6 +267,16 @@ class VecdotOp(ProductOp):
             narrowed(sum_to_shape(spread * widened(right), lhs.shape), lhs.type),
             narrowed(sum_to_shape(spread * widened(left), rhs.shape), rhs.type),
         ]
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        [mask] = masks
+        if mask is None:
+            return None
+        shapes = [shape_of(o.type) for o in self.operands]
+        common, axis = _common_shape(shapes[0], shapes[1], self.attributes)
+        names = list(range(-len(common), 0))
+        product = names[:axis] + names[axis + 1 :]
+        return factor_reached(mask, product, names[-len(shapes[place]) :], shapes[place])
 
     def decompose(self, lhs: Value, rhs: Value) -> Value:
         left, right, axis = self.common(lhs, rhs)

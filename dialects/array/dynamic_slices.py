@@ -15,11 +15,13 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.indexing import signed_place
+from gradir.dialects.array.supports import moved_support, placed_support
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, element_of, shape_of, tensor
+from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
@@ -102,6 +104,9 @@ class DynamicSliceOp(TensorOp):
         x, *starts = operands
         return [DynamicUpdateSliceOp.on(x.full(0), ct, *starts), *[None] * len(starts)]
 
+    def support(self, of: Supports) -> Mask | None:
+        return moved_support(self, of)
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, *starts = operands
         shape = shape_of(self.y.type)
@@ -155,6 +160,9 @@ class DynamicUpdateSliceOp(TensorOp):
         outside = DynamicUpdateSliceOp.on(ct, update.full(0), *starts)
         inside = DynamicSliceOp.on(ct, *starts, sizes=update.shape)
         return [outside, inside, *[None] * len(starts)]
+
+    def support(self, of: Supports) -> Mask | None:
+        return placed_support(self, [self.x, self.update], of)
 
     def added_to(self, base: Value, x: Value, update: Value, *starts: Value) -> Value:
         old = DynamicSliceOp.on(base, *starts, sizes=update.shape)

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from gradir.dialects.array.comparison import WhereOp
 from gradir.dialects.array.creation import IotaOp
 from gradir.dialects.array.dot_general import DotGeneralOp, permuted
+from gradir.dialects.array.lines import factor_reached
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.array.slicing import SliceOp
@@ -151,6 +152,7 @@ class EinsumOp(TensorOp):
 
     name = "array.einsum"
     DOMAIN: ClassVar[str] = "number"
+    SUMS_PRODUCTS: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("equation",)
 
     xs = var_operand_def()
@@ -178,6 +180,13 @@ class EinsumOp(TensorOp):
             _cotangent(terms[k], parts[:k] + parts[k + 1 :], equation.sizes)
             for k in range(len(terms))
         ]
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        [mask] = masks
+        if mask is None:
+            return None
+        equation, shape = self.equation, shape_of(self.operands[place].type)
+        return factor_reached(mask, equation.result, equation.terms[place], shape)
 
     def decompose(self, *xs: Value) -> Value:
         equation = self.equation

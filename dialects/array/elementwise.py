@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from collections.abc import Sequence
+from math import isfinite, pi, sqrt
 from typing import Any, ClassVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition
 
 from gradir.dialects.array import comparison
@@ -52,6 +54,9 @@ class NegativeOp(UnaryOp):
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [-ct]
+
+    def zero_operands(self) -> Sequence[SSAValue]:
+        return self.operands
 
     def body(self, x: Scalar) -> Scalar:
         return -x
@@ -284,6 +289,9 @@ class AddOp(BinaryOp):
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
         return [ct, ct]
 
+    def zero_operands(self) -> Sequence[SSAValue]:
+        return self.operands
+
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return x + y
 
@@ -297,6 +305,9 @@ class SubtractOp(BinaryOp):
 
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
         return [ct, -ct]
+
+    def zero_operands(self) -> Sequence[SSAValue]:
+        return self.operands
 
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return x - y
@@ -312,13 +323,17 @@ class MultiplyOp(BinaryOp):
     def vjp(self, ct: Value, y: Value, lhs: Value, rhs: Value) -> Cotangents:
         return [ct * rhs, ct * lhs]
 
+    def zero_operands(self) -> Sequence[SSAValue] | None:
+        pairs = ((self.lhs, self.rhs), (self.rhs, self.lhs))
+        return [x for x, factor in pairs if _is_finite(factor)] or None
+
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return x * y
 
     def simplify(self, lhs: Value, rhs: Value) -> Value | None:
-        if splat_of(lhs) == 1:
+        if splat_of(lhs.ssa) == 1:
             return rhs
-        return lhs if splat_of(rhs) == 1 else None
+        return lhs if splat_of(rhs.ssa) == 1 else None
 
 
 @irdl_op_definition
@@ -333,11 +348,14 @@ class DivideOp(BinaryOp):
         scaled = ct / rhs
         return [scaled, -scaled * y]
 
+    def zero_operands(self) -> Sequence[SSAValue] | None:
+        return [self.lhs] if _is_finite(self.rhs) and splat_of(self.rhs) else None
+
     def body(self, x: Scalar, y: Scalar) -> Scalar:
         return x / y
 
     def simplify(self, lhs: Value, rhs: Value) -> Value | None:
-        return lhs if splat_of(rhs) == 1 else None
+        return lhs if splat_of(rhs.ssa) == 1 else None
 
 
 class _ExtremumOp(BinaryOp):
@@ -393,18 +411,24 @@ class MinimumOp(_ExtremumOp):
         return extrema.minimum(lhs, rhs)
 
 
-def splat_of(value: Value) -> float | None:
+def _is_finite(x: SSAValue) -> bool:
+    """Whether all elements are one known finite number."""
+    number = splat_of(x)
+    return number is not None and isfinite(number)
+
+
+def splat_of(value: SSAValue) -> float | None:
     """The known common value of all elements; None where there is none."""
     from gradir.dialects.array.creation import ConstantOp, FullOp
     from gradir.dialects.array.movement import BroadcastToOp
 
-    match value.ssa.owner:
+    match value.owner:
         case FullOp() as op:
             return op.number
         case ConstantOp() as op:
             return op.splat
         case BroadcastToOp() as op:
-            return splat_of(value.emitter.value(op.x))
+            return splat_of(op.x)
         case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as dense):
             return splat_number(dense)
         case _:

@@ -20,6 +20,7 @@ from gradir.dialects.array.creation import FullOp, IotaOp
 from gradir.dialects.array.indexing import IndexingOp, TakeOp, taken_type, wrapped
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import reshaped
+from gradir.dialects.array.supports import moved_support, placed_support, scattered_support
 from gradir.dialects.base.access import Access, Row, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, attribute, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -33,6 +34,7 @@ from gradir.dialects.base.shapes import (
     shape_of,
     tensor,
 )
+from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
@@ -130,6 +132,9 @@ class GatherNdOp(_TuplesOp):
             None,
         ]
 
+    def support(self, of: Supports) -> Mask | None:
+        return moved_support(self, of)
+
     def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
         from gradir.dialects.grad.slices import taken_rows
 
@@ -185,6 +190,9 @@ class ScatterNdAddOp(_TuplesOp):
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value, updates: Value) -> Cotangents:
         return [ct, None, GatherNdOp.on(ct, indices, batch_dims=self.attributes.get("batch_dims"))]
 
+    def support(self, of: Supports) -> Mask | None:
+        return scattered_support(self, self.updates, of)
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices, updates = operands
         shape = shape_of(updates.type)
@@ -239,6 +247,9 @@ class IndexUpdateOp(IndexingOp):
         if prod(indices.shape) > 1:
             taken = WhereOp.on(self._kept(indices, x, updates), taken, taken.full(0))
         return [rest, None, taken]
+
+    def support(self, of: Supports) -> Mask | None:
+        return placed_support(self, [self.x, self.updates], of)
 
     def where(self, cond: Value) -> Value | None:
         """where(cond, y, x) without two versions of x, where cond is one value; else None."""

@@ -15,6 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.supports import moved_support, scattered_support
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.diagnostics import location_text
@@ -31,6 +32,7 @@ from gradir.dialects.base.shapes import (
     tensor,
     ui64,
 )
+from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
@@ -119,6 +121,9 @@ class TakeOp(IndexingOp):
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value) -> Cotangents:
         return [ScatterAddOp.on(x.full(0), indices, ct, axis=self.axis), None]
 
+    def support(self, of: Supports) -> Mask | None:
+        return moved_support(self, of)
+
     def row_slices(self, ct: Value, y: Value, *operands: Value) -> Value | None:
         from gradir.dialects.grad.slices import taken_rows
 
@@ -186,6 +191,9 @@ class ScatterAddOp(IndexingOp):
     def vjp(self, ct: Value, y: Value, x: Value, indices: Value, updates: Value) -> Cotangents:
         return [ct, None, TakeOp.on(ct, indices, axis=self.axis)]
 
+    def support(self, of: Supports) -> Mask | None:
+        return scattered_support(self, self.updates, of)
+
     def added_to(self, base: Value, x: Value, indices: Value, updates: Value) -> Value:
         return ScatterAddOp.on(base, indices, updates, axis=self.axis)
 
@@ -245,6 +253,9 @@ class TakeAlongAxisOp(IndexingOp):
         from gradir.dialects.grad.grad import TakeAlongAxisBackwardOp
 
         return [TakeAlongAxisBackwardOp.on(ct, indices, type=x.type, axis=self.axis), None]
+
+    def support(self, of: Supports) -> Mask | None:
+        return moved_support(self, of)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         x, indices = operands

@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.supports import moved_support
 from gradir.dialects.base.access import Access, constant_row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integers
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -26,6 +27,7 @@ from gradir.dialects.base.shapes import (
     shape_of,
     tensor,
 )
+from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.nests import view
 from gradir.dialects.loopnest.loopnest import ReshapeOp as LoopnestReshapeOp
@@ -41,6 +43,9 @@ class MovementOp(TensorOp):
     def access(self) -> Access:
         """The place in the operand of each result element."""
         raise NotImplementedError(self.name)
+
+    def support(self, of: Supports) -> Mask | None:
+        return moved_support(self, of)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return view(emitter, self.y.type, operands[0], self.access())

@@ -28,6 +28,7 @@ from gradir.dialects.base.shapes import (
     shape_of,
     tensor,
 )
+from gradir.dialects.base.support import NOWHERE, Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import gated, zero_or_nan
@@ -74,6 +75,10 @@ class ReductionOp(TensorOp):
         shape = [1 if d in axes else n for d, n in enumerate(x.shape)]
         line = reshaped(y, shape)
         return BroadcastToOp.on(line, type=tensor(x.shape, y.element))
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        [mask] = masks
+        return None if mask is None else self.spread(mask, mask.emitter.value(self.x))
 
     def numpy(self, x: Any) -> Any:
         return self.meaning()(x)
@@ -144,6 +149,14 @@ class SumOp(ReductionOp):
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [self.spread(ct, x)]
+
+    def support(self, of: Supports) -> Mask | None:
+        from gradir.dialects.array.statistics import AnyOp
+
+        mask = of.of(self.x)
+        if mask is None or mask is NOWHERE:
+            return mask
+        return mask.then(lambda m: AnyOp.on(m, **self.attributes))
 
     def simplify(self, x: Value) -> Value | None:
         return x if not self.axes and self.y.type == x.type else None

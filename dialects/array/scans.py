@@ -22,11 +22,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.movement import MovementOp
 from gradir.dialects.array.slicing import pad_value
+from gradir.dialects.array.supports import padded_support
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, flag, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import element_of, is_float, normalize_axis, shape_of, tensor
+from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements, require_equal_types
@@ -58,6 +60,12 @@ class ScanOp(TensorOp, ABC):
         for name in cls.ATTRIBUTES[1:]:
             flag(attributes, name, False)
         return [operands[0]]
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        from gradir.dialects.array.lines import lines_reached
+
+        [mask] = masks
+        return None if mask is None else lines_reached(mask, [self.axis], mask.shape)
 
     @property
     def axis(self) -> int:
@@ -264,6 +272,9 @@ class ShiftOp(MovementOp):
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [ShiftOp.on(ct, axis=self.axis, by=-self.by)]
+
+    def support(self, of: Supports) -> Mask | None:
+        return padded_support(self, of)
 
     def access(self) -> Access:
         rank = len(shape_of(self.x.type))

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.joining import Piece, joined, pad_value
 from gradir.dialects.array.movement import ExpandDimsOp, MovementOp, ReshapeOp
+from gradir.dialects.array.supports import padded_support, placed_support
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer, integers, number, text
 from gradir.dialects.base.extents import is_extent
@@ -23,10 +24,12 @@ from gradir.dialects.base.shapes import (
     compatible,
     element_of,
     extent_sum,
+    is_static,
     normalize_axis,
     shape_of,
     tensor,
 )
+from gradir.dialects.base.support import Box, Mask, Supports
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.building.kinds import require_number
 from gradir.dialects.building.nests import view
@@ -177,6 +180,18 @@ class PadOp(MovementOp):
         rank = len(self.low)
         return Access(rank, tuple(dim_row(rank, d, 1, -lo) for d, lo in enumerate(self.low)))
 
+    def support(self, of: Supports) -> Mask | None:
+        if self.mode != "constant" or number(self.attributes, "value", 0.0):
+            return super().support(of)
+        return padded_support(self, of, self._boxes())
+
+    def _boxes(self) -> tuple[Box, ...]:
+        """The place of x."""
+        if not is_static(self.x.type):
+            return ()
+        shapes = zip(self.low, shape_of(self.x.type), shape_of(self.y.type), strict=True)
+        return (tuple((lo, lo + n, m) for lo, n, m in shapes),)
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         from gradir.dialects.array.borders import border_nests
 
@@ -263,6 +278,9 @@ class ConcatOp(TensorOp):
             stop = [s + n for s, n in zip(start, x.shape, strict=True)]
             parts.append(SliceOp.on(ct, start=start, stop=stop))
         return parts
+
+    def support(self, of: Supports) -> Mask | None:
+        return placed_support(self, self.xs, of)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         identity = Access.identity(len(shape_of(self.y.type)))

@@ -17,11 +17,13 @@ from gradir.dialects.array.creation import CreationOp, numpy_dtype
 from gradir.dialects.array.joining import pad_value
 from gradir.dialects.array.movement import BroadcastToOp, MovementOp
 from gradir.dialects.array.reductions import SumOp, reshaped
+from gradir.dialects.array.supports import padded_support
 from gradir.dialects.base.access import Access, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, integer
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import DYNAMIC, compatible, element_of, shape_of, tensor
+from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import require_elements
@@ -92,6 +94,12 @@ class _TriangleOp(TensorOp):
 
     def vjp(self, ct: Value, y: Value, x: Value) -> Cotangents:
         return [type(self).on(ct, k=self.attributes.get("k"))]
+
+    def selected_operand(self, of: Supports) -> int:
+        return 0
+
+    def support(self, of: Supports) -> Mask | None:
+        return padded_support(self, of)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape = shape_of(self.y.type)
@@ -235,6 +243,9 @@ class DiagonalBackwardOp(TensorOp):
 
     def vjp(self, ct: Value, y: Value, inner: Value) -> Cotangents:
         return [DiagonalOp.on(ct, offset=self.attributes.get("offset"))]
+
+    def support(self, of: Supports) -> Mask | None:
+        return padded_support(self, of)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         shape, k = shape_of(self.y.type), self.offset

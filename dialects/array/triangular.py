@@ -13,6 +13,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.contraction import MatmulOp
+from gradir.dialects.array.lines import entries_reached
 from gradir.dialects.array.matrix_programs import TriangularSolve, emit_cholesky
 from gradir.dialects.array.movement import BroadcastToOp, transposed
 from gradir.dialects.array.reductions import reshaped
@@ -33,6 +34,11 @@ class MatrixOp(TensorOp, ABC):
     DOMAIN: ClassVar[str] = "float"
 
     traits = traits_def(Pure())
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        """The matrices of results that masks name."""
+        batch = len(shape_of(self.operands[0].type)) - 2
+        return entries_reached(masks, batch, shape_of(self.operands[place].type))
 
 
 def require_square(type_: Attribute) -> tuple[list[int], int]:

@@ -29,6 +29,7 @@ from gradir.dialects.base.shapes import (
     require_element,
     shape_of,
 )
+from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import SOURCE_ATTRIBUTE, Emitter, Value
 
 Cotangents = Sequence[Value | None]
@@ -61,6 +62,8 @@ class TensorOp(IRDLOperation, ABC):
     KEPT_AS_BITS: ClassVar[bool] = False
     # Operands without a derivative: an active one is refused.
     NOT_DIFFERENTIABLE: ClassVar[tuple[int, ...]] = ()
+    # Elements of an operand meet cotangents of many results: those that reach none are taken as 0.
+    SUMS_PRODUCTS: ClassVar[bool] = False
     # Indices are checked at run time; the error names the op of the source program.
     CHECKS_INDICES: ClassVar[bool] = False
     # One type stands for all operands and results in the custom form.
@@ -193,6 +196,36 @@ class TensorOp(IRDLOperation, ABC):
         """The number of those slices; None where there are none, or the number is unknown."""
         return None
 
+    # Cotangents that selections made 0 (`support.py`).
+
+    def zero_operands(self) -> Sequence[SSAValue] | None:
+        """Operands that make an element of the result 0 where they are all 0, at the same place.
+
+        None where zeros of operands may become something else: 0 * inf is nan.
+        """
+        return None
+
+    def support(self, of: Supports) -> Mask | None:
+        """The support of the one result; None where it may be anything anywhere."""
+        zeros = self.zero_operands()
+        return None if zeros is None else of.of_any(zeros)
+
+    def selected_operand(self, of: Supports) -> int | None:
+        """The operand, of the result's type, whose elements the op keeps or replaces by 0 or nan.
+
+        None where it does something else.
+        """
+        return None
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        """Where the operand at a place takes part in elements of the results that masks name.
+
+        A mask has the shape of its result; None names no element. None where that is unknown. Not
+        asked of elementwise ops.
+        """
+        del place, masks
+        return None
+
     @classmethod
     def has_vjp(cls) -> bool:
         return (
@@ -285,6 +318,9 @@ def _parse_result_types(parser: Parser) -> list[Attribute]:
 
 VjpRule = Callable[[Any, Cotangents, Sequence[Value], Sequence[Value]], Cotangents]
 Simplification = Callable[..., Value | None]
+# The support of a result, by its number.
+SupportRule = Callable[[Any, int, Supports], Mask | None]
+ZeroOperands = Callable[[Any], Sequence[SSAValue] | None]
 Addition = Callable[..., Value]
 # Why an op has no derivative, given which values are active; None where it has one.
 Refusal = Callable[[Any, Callable[[SSAValue], bool]], str | None]
@@ -295,6 +331,9 @@ _APPLIES: dict[type[Operation], Callable[[Any], bool]] = {}
 _REFUSALS: dict[type[Operation], Refusal] = {}
 _REMEDIES: dict[type[Operation], Callable[[Any], str]] = {}
 _INACTIVE: set[type[Operation]] = set()
+_SUPPORTS: dict[type[Operation], SupportRule] = {}
+_ZERO_OPERANDS: dict[type[Operation], ZeroOperands] = {}
+_SELECTED: dict[type[Operation], Callable[[Any, Supports], int | None]] = {}
 _SIMPLIFICATIONS: dict[type[Operation], Simplification] = {}
 _WRITES_INTO: dict[type[Operation], int] = {}
 _ADDITIONS: dict[type[Operation], Addition] = {}
@@ -330,6 +369,51 @@ def register_elementwise(op_class: type[Operation]) -> None:
 def register_inactive(op_class: type[Operation]) -> None:
     """Register an op of another dialect as inactive: no cotangent flows through it."""
     _INACTIVE.add(op_class)
+
+
+def register_support(op_class: type[Operation], function: SupportRule) -> None:
+    """Give an op of another dialect the support of its results: `function(op, number, of)`."""
+    _SUPPORTS[op_class] = function
+
+
+def register_zero_operands(op_class: type[Operation], function: ZeroOperands) -> None:
+    """Give an op of another dialect with one result its `zero_operands`."""
+    _ZERO_OPERANDS[op_class] = function
+
+
+def register_selected_operand(
+    op_class: type[Operation], function: Callable[[Any, Supports], int | None]
+) -> None:
+    """Give an op of another dialect its `selected_operand`."""
+    _SELECTED[op_class] = function
+
+
+def selected_operand(op: Operation, of: Supports) -> int | None:
+    """The operand whose elements the op keeps or replaces by 0 or nan; None for other ops."""
+    if isinstance(op, TensorOp):
+        return op.selected_operand(of)
+    function = _SELECTED.get(type(op))
+    return None if function is None else function(op, of)
+
+
+def zero_operands(op: Operation) -> Sequence[SSAValue] | None:
+    """Operands that make an element of the result 0 where they are all 0; None where unknown."""
+    if isinstance(op, TensorOp):
+        return op.zero_operands()
+    function = _ZERO_OPERANDS.get(type(op))
+    return None if function is None else function(op)
+
+
+def support_of(value: SSAValue, of: Supports) -> Mask | None:
+    """The support of a result of an op."""
+    op = value.owner
+    if isinstance(op, TensorOp):
+        return op.support(of) if len(op.results) == 1 else None
+    assert isinstance(op, Operation)
+    if (function := _SUPPORTS.get(type(op))) is not None:
+        return function(op, op.results.index(value), of)
+    zeros = zero_operands(op)
+    return None if zeros is None else of.of_any(zeros)
 
 
 def registered() -> tuple[list[type[Operation]], list[type[Operation]]]:

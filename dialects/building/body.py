@@ -273,6 +273,9 @@ Scalar.OPERATORS.update(
     greater_equal=greater_equal,
     equal=equal,
     not_equal=not_equal,
+    logical_and=logical_and,
+    logical_or=logical_or,
+    logical_not=logical_not,
     where=select,
 )
 

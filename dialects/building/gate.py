@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -16,6 +16,7 @@ from gradir.dialects.base.attributes import Attributes, Types, flag
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.shapes import is_float, is_scalar, shape_of, tensor
+from gradir.dialects.base.support import NOWHERE, Mask, Supports, both, either, negated
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.kinds import ElementwiseOp, require_elements, require_equal_types
@@ -60,6 +61,23 @@ class GateOp(ElementwiseOp):
             return [inside(ct, keep), None, None]
         return [gated(ct, keep, rest), None, None]
 
+    def zero_operands(self) -> Sequence[SSAValue]:
+        return [self.x, self.rest]
+
+    def selected_operand(self, of: Supports) -> int | None:
+        is_nan = is_constant(self.rest) and of.of(self.rest) is not NOWHERE
+        return None if is_nan else 0
+
+    def support(self, of: Supports) -> Mask | None:
+        kept, rest = both(Mask.of(self.keep), of.of(self.x)), of.of(self.rest)
+        if rest is NOWHERE:
+            return kept
+        if of.strict or is_constant(self.rest):
+            return None
+        # rest is 0 or nan
+        other = self.rest
+        return either(kept, negated(Mask(lambda e: e.value(other).equal(0))))
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         if not is_scalar(self.x.type):
             return super().lower(emitter, operands)
@@ -71,6 +89,12 @@ class GateOp(ElementwiseOp):
 
     def numpy(self, x: Any, keep: Any, rest: Any) -> Any:
         return cast(Any, np.where(keep, x, rest))
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Whether a value is made of no others."""
+    owner = value.owner
+    return isinstance(owner, Operation) and not owner.operands
 
 
 def gated(ct: Value, keep: Value, rest: Value) -> Value:

@@ -148,6 +148,9 @@ class SameValueOp(TensorOp, ABC):
     def vjp(self, ct: Value, *args: Value) -> Cotangents:
         return [ct]
 
+    def zero_operands(self) -> Sequence[SSAValue]:
+        return [self.x]
+
     def numpy(self, *arrays: Any) -> Any:
         return arrays[0]
 

@@ -25,6 +25,7 @@ from gradir.dialects.building import body as b
 from gradir.dialects.building.nests import Read, argument_type, nest, view
 from gradir.dialects.foreign.nest_domains import Domain, Room, domain_of, room_of
 from gradir.dialects.foreign.nest_refusals import reached
+from gradir.dialects.grad.gates import Gates
 from gradir.dialects.loopnest.loopnest import (
     CheckIndexOp,
     IndexOp,
@@ -150,13 +151,18 @@ def _backward_body(
         end = values[op.yielded[j]]
         if end in active:
             _add(flowing, end, b.cast(Scalar(ct, inner), end.type))
+    gates = Gates()
     for each in reversed(copies):
-        _step_back(each, active, flowing, inner)
+        _step_back(each, active, flowing, inner, gates)
     return block, flowing.get(block.args[k])
 
 
 def _step_back(
-    op: Operation, active: set[SSAValue], flowing: dict[SSAValue, Scalar], emitter: Emitter
+    op: Operation,
+    active: set[SSAValue],
+    flowing: dict[SSAValue, Scalar],
+    emitter: Emitter,
+    gates: Gates,
 ) -> None:
     """Append the derivative of one op of a body, by its rule."""
     cts = [flowing.pop(r, None) for r in op.results]
@@ -165,7 +171,8 @@ def _step_back(
     rule = vjp_rule(op)
     assert rule is not None, f"{op.name} has no derivative"
     results, operands = ([Scalar(v, emitter) for v in vs] for vs in (op.results, op.operands))
-    for operand, ct in zip(op.operands, rule(op, cts, results, operands), strict=True):
+    made = gates.flow(op, rule, cts, results, operands, lambda place: op.operands[place] in active)
+    for operand, ct in zip(op.operands, made, strict=True):
         if ct is not None and operand in active:
             assert isinstance(ct, Scalar)
             _add(flowing, operand, ct)

@@ -18,6 +18,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float64Type, FloatAttr
 from xdsl.ir import Operation, SSAValue
 
+from gradir.dialects.array.comparison import chosen_support
 from gradir.dialects.array.elementwise import splat_of
 from gradir.dialects.base.elementwise_arith import FORMS, made
 from gradir.dialects.base.interfaces import (
@@ -25,9 +26,14 @@ from gradir.dialects.base.interfaces import (
     VjpRule,
     register_elementwise,
     register_inactive,
+    register_selected_operand,
     register_simplification,
+    register_support,
     register_vjp,
+    register_zero_operands,
 )
+from gradir.dialects.base.shapes import is_tensor
+from gradir.dialects.base.support import NOWHERE, Mask, Supports
 from gradir.dialects.base.value import Elements, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import by_convention, gated, inside, unless_nan
@@ -249,7 +255,7 @@ def _is_one(x: Value) -> bool:
     owner = x.ssa.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr):
         return owner.value.value.data == 1
-    return splat_of(x) == 1
+    return splat_of(x.ssa) == 1
 
 
 def _simplify_product(op: arith.MulfOp, x: Value, y: Value) -> Value | None:
@@ -293,10 +299,37 @@ ELEMENTWISE: tuple[type[Operation], ...] = tuple(
     if op is not arith.ConstantOp and op not in WITH_TWO_RESULTS
 )
 
+
+def _support_of_select(op: arith.SelectOp, number: int, of: Supports) -> Mask | None:
+    condition, x, y = op.operands
+    if is_tensor(x.type) and not is_tensor(condition.type):
+        return None
+    return chosen_support(Mask.of(condition), of.of(x), of.of(y))
+
+
+def _selected_operand(op: arith.SelectOp, of: Supports) -> int | None:
+    return next((k for k in (1, 2) if of.of(op.operands[3 - k]) is NOWHERE), None)
+
+
+def _support_of_constant(op: arith.ConstantOp, number: int, of: Supports) -> Mask | None:
+    value = op.value
+    known = value.value.data if isinstance(value, FloatAttr) else splat_of(op.result)
+    return NOWHERE if known == 0 else None
+
+
+def _all_operands(op: Operation) -> Sequence[SSAValue]:
+    return op.operands
+
+
 for _op, _function in {**UNARY, **BINARY, math.FmaOp: _fma}.items():
     register_vjp(_op, _rule(_function))
 for _op in (arith.SelectOp, FORMS[arith.SelectOp]):
     register_vjp(_op, _select)
+    register_support(_op, _support_of_select)
+    register_selected_operand(_op, _selected_operand)
+for _op in (arith.AddfOp, arith.SubfOp, arith.NegfOp, arith.ExtFOp, arith.TruncFOp):
+    register_zero_operands(_op, _all_operands)
+register_support(arith.ConstantOp, _support_of_constant)
 for _op in INACTIVE:
     register_inactive(_op)
     if _op in FORMS:

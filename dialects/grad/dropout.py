@@ -10,6 +10,7 @@ from math import prod
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import f32, i1
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -23,6 +24,7 @@ from gradir.dialects.base.interfaces import Cotangents, TensorOp
 from gradir.dialects.base.lazy_numpy import np
 from gradir.dialects.base.rounding import rounded
 from gradir.dialects.base.shapes import can_be, element_of, met, shape_of, tensor
+from gradir.dialects.base.support import Mask, Supports, both
 from gradir.dialects.base.value import Value
 from gradir.dialects.building.kinds import require_elements
 
@@ -108,6 +110,14 @@ class DropOp(TensorOp):
 
     def vjp(self, ct: Value, y: Value, x: Value, mask: Value) -> Cotangents:
         return [DropOp.on(ct, mask, p=dropped_share(self.attributes)), None]
+
+    def zero_operands(self) -> Sequence[SSAValue]:
+        return [self.x]
+
+    def support(self, of: Supports) -> Mask | None:
+        # no row is dropped whole, so that products need not ask
+        kept = of.of(self.x)
+        return kept if of.strict else both(Mask.of(self.mask), kept)
 
     def decompose(self, x: Value, mask: Value) -> Value:
         wide = widened(x)

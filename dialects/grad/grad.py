@@ -24,6 +24,7 @@ from gradir.dialects.array.indexing import (
     check_not_empty,
     wrapped,
 )
+from gradir.dialects.array.supports import scattered_support
 from gradir.dialects.base.access import Access, Row, dim_row
 from gradir.dialects.base.attributes import Attributes, Types, text
 from gradir.dialects.base.interfaces import Cotangents, TensorOp, added_to, written_tensor
@@ -36,6 +37,7 @@ from gradir.dialects.base.shapes import (
     shape_of,
 )
 from gradir.dialects.base.slice_type import is_slices
+from gradir.dialects.base.support import NOWHERE, Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building import body as b
 from gradir.dialects.building.gate import GateOp
@@ -137,6 +139,9 @@ class ZeroOp(CreationOp):
 
     name = "grad.zero"
 
+    def support(self, of: Supports) -> Mask | None:
+        return NOWHERE
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return FullOp.fill(0, self.y.type).lower(emitter, operands)
 
@@ -183,6 +188,9 @@ class AccumulateOp(ElementwiseOp):
 
     def vjp(self, ct: Value, y: Value, *xs: Value) -> Cotangents:
         return [ct] * len(xs)
+
+    def zero_operands(self) -> Sequence[SSAValue]:
+        return self.operands
 
     def body(self, *xs: Scalar) -> Scalar:
         return reduce(b.add, xs)
@@ -231,6 +239,9 @@ class TakeAlongAxisBackwardOp(IndexingOp):
 
     def vjp(self, ct: Value, y: Value, inner: Value, indices: Value) -> Cotangents:
         return [TakeAlongAxisOp.on(ct, indices, axis=self.axis), None]
+
+    def support(self, of: Supports) -> Mask | None:
+        return scattered_support(self, self.ct, of)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         ct, indices = operands
@@ -309,7 +320,7 @@ def _is_written_to_zeros(value: Value) -> bool:
     written = written_tensor(owner) if isinstance(owner, Operation) else None
     if written is None:
         return False
-    return isinstance(written.owner, ZeroOp) or splat_of(value.emitter.value(written)) == 0
+    return isinstance(written.owner, ZeroOp) or splat_of(written) == 0
 
 
 def is_zero(value: SSAValue) -> bool:

@@ -35,6 +35,7 @@ from gradir.dialects.base.shapes import (
     shape_of,
     tensor,
 )
+from gradir.dialects.base.support import Mask, Supports
 from gradir.dialects.base.value import Emitter, Scalar, Value
 from gradir.dialects.building.kinds import require_elements
 from gradir.dialects.building.nests import Read, nest
@@ -223,6 +224,23 @@ class NllLossBackwardOp(NllForm):
         from gradir.dialects.nn.losses import NllLossOp
 
         return [NllLossOp.on(ct, *operands[1:], **self.settings), None, None][: len(operands)]
+
+    def support(self, of: Supports) -> Mask | None:
+        """The classes that the targets name, or all of them where labels are smoothed."""
+        if of.strict:
+            return None
+        targets, shape = self.targets, shape_of(self.y.type)
+        axis = class_axis(shape)
+
+        def where(e: Emitter) -> Value:
+            rows = TargetRows(self, e.value(targets), None, f32, shape[axis])
+            valid = along_classes(rows.valid, shape)
+            if self.smoothing:
+                return valid
+            hit = along_classes(rows.targets, shape).equal(_counts(valid, shape, axis))
+            return valid.apply("logical_and", hit)
+
+        return Mask(where)
 
     def decompose(self, ct: Value, targets: Value, weights: Value | None = None) -> Value:
         shape, wide = shape_of(self.y.type), wide_element(ct.element)

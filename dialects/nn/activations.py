@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, pi, sqrt
 from typing import Any, ClassVar, cast
 
@@ -10,6 +11,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.elementwise import AbsOp, ErfOp, ExpOp, LogOp, TanhOp
+from gradir.dialects.array.lines import lines_reached
 from gradir.dialects.array.movement import BroadcastToOp
 from gradir.dialects.array.reductions import MaxOp, SumOp, narrowed, widened
 from gradir.dialects.base import extrema
@@ -254,6 +256,7 @@ class SoftsignOp(ActivationOp):
 class _SoftOp(TensorOp):
     """An op on lines along `axis` (the last where absent)."""
 
+    SUMS_PRODUCTS: ClassVar[bool] = True
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axis",)
     SAME_TYPE: ClassVar[bool] = True
 
@@ -271,6 +274,10 @@ class _SoftOp(TensorOp):
     @property
     def axis(self) -> int:
         return normalize_axis(integer(self.attributes, "axis", -1), len(shape_of(self.x.type)))
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        [mask] = masks
+        return None if mask is None else lines_reached(mask, [self.axis], mask.shape)
 
     def line_sum(self, x: Value) -> Value:
         """The sum along the axis, repeated along it."""

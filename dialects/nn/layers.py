@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.contraction import MatmulOp, numpy_product
+from gradir.dialects.array.lines import factor_reached
 from gradir.dialects.array.movement import BroadcastToOp, transposed
 from gradir.dialects.array.reductions import SumOp, reshaped
 from gradir.dialects.base.attributes import Attributes, Types
@@ -27,6 +29,7 @@ class LinearOp(TensorOp):
     """
 
     name = "nn.linear"
+    SUMS_PRODUCTS: ClassVar[bool] = True
 
     x = operand_def()
     weight = operand_def()
@@ -55,6 +58,14 @@ class LinearOp(TensorOp):
         to_weight = MatmulOp.on(transposed(flat_ct), flat_x)
         to_bias = [SumOp.on(flat_ct, axis=0)] if bias else []
         return [MatmulOp.on(ct, weight), to_weight, *to_bias]
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        [mask] = masks
+        if mask is None:
+            return None
+        names = list(range(len(mask.shape)))
+        own = ([*names[:-1], "in"], [names[-1], "in"], [names[-1]])[place]
+        return factor_reached(mask, names, own, shape_of(self.operands[place].type))
 
     def decompose(self, x: Value, weight: Value, *bias: Value) -> Value:
         product = MatmulOp.on(x, transposed(weight))

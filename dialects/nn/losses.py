@@ -122,6 +122,11 @@ class CrossEntropyOp(NllForm):
     def infer_types(cls, operands: Types, attributes: Attributes) -> Types:
         return _infer(operands, attributes, "logits")
 
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        if place or masks[0] is None or self.reduction != "none":
+            return None
+        return along_classes(masks[0], shape_of(self.logits.type))
+
     def vjp(self, ct: Value, y: Value, logits: Value, *others: Value) -> Cotangents:
         from gradir.dialects.nn.activations import SoftmaxOp
 

@@ -26,6 +26,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from gradir.dialects.array.elementwise import RsqrtOp
+from gradir.dialects.array.lines import lines_reached
 from gradir.dialects.array.movement import BroadcastToOp, sum_to_shape
 from gradir.dialects.array.reductions import SumOp, narrowed, reshaped, widened
 from gradir.dialects.base.attributes import (
@@ -252,6 +253,14 @@ class _AxesNormOp(NormalizationOp):
     """Over `axes`, [-1] where absent; scale and bias have the extents of these axes."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = ("axes", *NormalizationOp.ATTRIBUTES)
+    SUMS_PRODUCTS: ClassVar[bool] = True
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        """The lines of x; a scale or a bias takes part in all."""
+        [mask] = masks
+        return (
+            None if mask is None or place else lines_reached(mask, self.geometry.axes, mask.shape)
+        )
 
     @classmethod
     def geometry_of(cls, x: Attribute, attributes: Attributes) -> Geometry:

@@ -72,6 +72,9 @@ class RegressionLossOp(TensorOp):
         """`each` on NumPy arrays."""
         raise NotImplementedError(self.name)
 
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        return masks[0] if self.reduction == "none" else None
+
     def vjp(self, ct: Value, y: Value, x: Value, target: Value) -> Cotangents:
         scale = widened(ct)
         if self.reduction == "mean" and 0 not in x.shape:

@@ -15,6 +15,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from gradir.dialects.array.lines import entries_reached
 from gradir.dialects.array.reductions import SumOp
 from gradir.dialects.base.attributes import Attributes, Types
 from gradir.dialects.base.interfaces import Cotangents, TensorOp
@@ -44,6 +45,7 @@ class ConvolutionOp(TensorOp, ABC):
     """The base of convolutions and their transposes."""
 
     ATTRIBUTES: ClassVar[tuple[str, ...]] = SETTINGS
+    SUMS_PRODUCTS: ClassVar[bool] = True
     # The number of spatial dimensions.
     DIMS: ClassVar[int]
 
@@ -119,6 +121,11 @@ class ConvOp(ConvLayerOp, ABC):
         to_weight = self.weight_backward(ct, x, weight.type)
         return [to_x, to_weight, *(self.bias_backward(ct) for _ in bias)]
 
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        """The images that masks name; the weight takes part in all."""
+        shape = shape_of(self.operands[place].type)
+        return None if place else entries_reached(masks, 1, shape)
+
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return convolve(emitter, self.window, operands, self.y.type)
 
@@ -148,6 +155,11 @@ class InputBackwardOp(ConvolutionOp, ABC):
 
     def vjp(self, ct: Value, y: Value, x: Value, weight: Value) -> Cotangents:
         return [self.convolution(ct, weight), self.weight_backward(x, ct, weight.type)]
+
+    def reached(self, place: int, masks: Sequence[Value | None]) -> Value | None:
+        """The images that masks name; the weight takes part in all."""
+        shape = shape_of(self.operands[place].type)
+        return None if place else entries_reached(masks, 1, shape)
 
     def lower(self, emitter: Emitter, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         ct, weight = operands

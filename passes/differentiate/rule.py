@@ -59,7 +59,12 @@ class OrdinaryRule:
             for values in (op.results, op.operands)
         )
         before = outer.backward.last_op
-        flowing = list(zip(op.operands, vjp(op, cts, results, operands), strict=True))
+
+        def wanted(place: int) -> bool:
+            return outer.contributions.takes(op.operands[place])
+
+        cts_of_operands = outer.shared.gates.flow(op, vjp, cts, results, operands, wanted)
+        flowing = list(zip(op.operands, cts_of_operands, strict=True))
         if (rows := _row_slices(outer, op, cts, results, operands)) is not None:
             flowing[0] = op.operands[0], rows
         taken = [(v, ct) for v, ct in flowing if ct is not None and outer.contributions.takes(v)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from gradir.dialects.grad.gates import Gates
 from gradir.passes.analysis.activity import Activity
 from gradir.passes.differentiate.derived import DifferentiatedLoop
 from gradir.passes.differentiate.program import Program
@@ -43,6 +44,7 @@ class Shared:
     )
     copy_of: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
     scaffold: list[Block] = field(default_factory=list[Block])
+    gates: Gates = field(default_factory=Gates)
 
     def rule(self, op: Operation) -> StructuralRule:
         """The rule of an op: its class's structural rule, or the ordinary one."""

@@ -10,7 +10,7 @@ tangents along without tapes, and checkpoints have no meaning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import cast
 
 from xdsl.dialects import scf
@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from gradir.dialects.base.diagnostics import PassError, kind_name, op_name
 from gradir.dialects.base.interfaces import Cotangents, is_terminator, vjp_rule
 from gradir.dialects.base.value import Emitter, Value
+from gradir.dialects.grad.gates import Gates, Wanted
 from gradir.dialects.grad.grad import accumulated, zero
 from gradir.dialects.grad.host_call import HostCallOp, tangent_call
 from gradir.dialects.grad.join import JoinOp
@@ -110,6 +111,7 @@ class ForwardMode:
         self.primal: dict[SSAValue, SSAValue] = {}
         self.tangent: dict[SSAValue, SSAValue] = {}
         self.given: dict[SSAValue, SSAValue] = {}
+        self.gates = Gates()
         # stages with a requested value inside
         self.dissolved_stages: set[Operation] = set()
 
@@ -176,7 +178,7 @@ class ForwardMode:
         wanted = [self.activity.is_active(r) for r in op.results]
         emitter = Emitter(self.block, op.location)
         if not isinstance(op, JoinOp):
-            tangents = pushed_forward(copy, tangents, wanted, emitter)
+            tangents = pushed_forward(copy, tangents, wanted, emitter, self.gates)
         self.set_tangents(op.results, tangents, emitter)
 
     def _host_call(self, op: HostCallOp) -> None:
@@ -229,6 +231,7 @@ class ForwardMode:
         executions = executions_within(self.executions, op)
         inner = ForwardMode(self.program, self.activity, self.callees, Block(), executions)
         inner.primal, inner.tangent, inner.given = self.primal, self.tangent, self.given
+        inner.gates = self.gates
         for argument in block.args:
             inner.add_argument(argument, argument.type, argument.name_hint)
         for k in carried:
@@ -307,7 +310,11 @@ def _hint(value: SSAValue) -> str:
 
 
 def pushed_forward(
-    op: Operation, tangents: Sequence[SSAValue | None], wanted: Sequence[bool], emitter: Emitter
+    op: Operation,
+    tangents: Sequence[SSAValue | None],
+    wanted: Sequence[bool],
+    emitter: Emitter,
+    gates: Gates,
 ) -> Sequence[SSAValue | None]:
     """Append the tangents of the wanted results of an op, given those of its operands.
 
@@ -325,7 +332,7 @@ def pushed_forward(
         if ct is not None and tangent is not None:
             contributions.setdefault(ct.ssa, []).append(emitter.value(tangent))
     linear = _linear_ops(_ops_behind(before, emitter.block), dummies)
-    _transpose(linear, dummies, contributions, emitter)
+    _transpose(linear, dummies, contributions, emitter, gates)
     _erase(linear, op)
     return [accumulated(p).ssa if (p := contributions.get(a)) else None for a in dummies.args]
 
@@ -364,6 +371,7 @@ def _transpose(
     dummies: Block,
     contributions: dict[SSAValue, list[Value]],
     emitter: Emitter,
+    gates: Gates,
 ) -> None:
     """Run a linear program backward, from the contributions to its results."""
     dependent = {*dummies.args, *(r for op in linear for r in op.results)}
@@ -377,7 +385,7 @@ def _transpose(
             list(map(emitter.value, values)) for values in (op.operands, op.results)
         )
         before = emitter.block.last_op
-        flowing = rule(op, cts, results, operands)
+        flowing = gates.flow(op, rule, cts, results, operands, _is_wanted(op, dependent))
         kept: set[SSAValue] = set()
         for operand, ct in zip(op.operands, flowing, strict=True):
             if ct is not None and operand in dependent:
@@ -386,6 +394,11 @@ def _transpose(
         remove_dead_ops(emitter.block, before, kept)
     for value in dependent.difference(dummies.args).intersection(contributions):
         raise lost(value, "is left over in the transpose of a vjp")
+
+
+def _is_wanted(op: Operation, dependent: Set[SSAValue]) -> Wanted:
+    """Whether the operand at a place is one of the dependent values."""
+    return lambda place: op.operands[place] in dependent
 
 
 def _erase(linear: Sequence[Operation], source: Operation) -> None:

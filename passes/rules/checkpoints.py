@@ -19,6 +19,7 @@ from gradir.dialects.base.diagnostics import PassError, kind_name
 from gradir.dialects.base.interfaces import Cotangents
 from gradir.dialects.base.value import Emitter, Value
 from gradir.dialects.grad.checkpoint import CheckpointOp, CheckpointYieldOp
+from gradir.dialects.grad.gates import HandedSupports
 from gradir.passes.analysis.kept_bits import from_bits, is_kept_as_bits, to_bits
 from gradir.passes.analysis.region_flow import handed_through
 from gradir.passes.analysis.regions import captured, is_defined_in
@@ -91,12 +92,17 @@ class CheckpointRule:
         flowing = inner.contributions.flowing_out()
         types = [ct.ssa.type for ct in flowing.values()]
         parts = [part.ssa for part in unpacked(flowing.values())]
-        inner.backward.add_op(CheckpointYieldOp(*parts))
+        # a zero of a selection in the stage must be one outside of it, too
+        read = [ct if isinstance(v, OpResult) else None for v, ct in flowing.items()]
+        supports = HandedSupports(outer.shared.gates, read)
+        inner.backward.add_op(CheckpointYieldOp(*parts, *supports.bools))
         simplify_block(inner.backward)
         self._rematerialize(outer, inner, op, saved)
         simplify_block(inner.backward)
-        made = outer.emitter.insert(CheckpointOp([p.type for p in parts], inner.backward))
-        summed = repacked(types, map(outer.emitter.value, made.results))
+        yielded = [*parts, *supports.bools]
+        made = outer.emitter.insert(CheckpointOp([p.type for p in yielded], inner.backward))
+        summed = list(repacked(types, map(outer.emitter.value, made.results)))
+        supports.set(summed, made.results[len(parts) :])
         return list(zip(flowing, summed, strict=True))
 
     def _hand_over(

@@ -72,7 +72,9 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // SPLIT-NEXT:   %mask = grad.unpack_bits %mask_bits : tensor<8xi8> -> tensor<8x8xi1>
 // SPLIT-NEXT:   %h_ct = grad.drop %d_ct, %mask {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
 // SPLIT-NEXT:   %6 = array.cos %x : tensor<8x8xf32>
-// SPLIT-NEXT:   %x_ct = array.multiply %h_ct, %6 : tensor<8x8xf32>
+// SPLIT-NEXT:   %7 = array.multiply %h_ct, %6 : tensor<8x8xf32>
+// SPLIT-NEXT:   %8 = array.full {value = 0.0} : tensor<8x8xf32>
+// SPLIT-NEXT:   %x_ct = grad.gate %7, %mask, %8 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
 // SPLIT-NEXT:   func.return %x_ct, %w_ct : tensor<8x8xf32>, tensor<8x8xf32>
 // SPLIT-NEXT: }
 
@@ -106,7 +108,9 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // NONE-NEXT:   %w_ct = array.matmul %5, %z_ct : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
 // NONE-NEXT:   %h_ct = grad.drop %d_ct, %mask_remat {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
 // NONE-NEXT:   %6 = array.cos %x : tensor<8x8xf32>
-// NONE-NEXT:   %x_ct = array.multiply %h_ct, %6 : tensor<8x8xf32>
+// NONE-NEXT:   %7 = array.multiply %h_ct, %6 : tensor<8x8xf32>
+// NONE-NEXT:   %8 = array.full {value = 0.0} : tensor<8x8xf32>
+// NONE-NEXT:   %x_ct = grad.gate %7, %mask_remat, %8 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
 // NONE-NEXT:   func.return %x_ct, %w_ct : tensor<8x8xf32>, tensor<8x8xf32>
 // NONE-NEXT: }
 
@@ -132,7 +136,9 @@ func.func @stage(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %key: tensor<i64>) ->
 // GRAD-NEXT:   %mask_1 = grad.unpack_bits %mask_bits : tensor<8xi8> -> tensor<8x8xi1>
 // GRAD-NEXT:   %h_ct = grad.drop %d_ct, %mask_1 {p = 0.5} : tensor<8x8xf32>, tensor<8x8xi1> -> tensor<8x8xf32>
 // GRAD-NEXT:   %6 = array.cos %x : tensor<8x8xf32>
-// GRAD-NEXT:   %x_ct = array.multiply %h_ct, %6 : tensor<8x8xf32>
+// GRAD-NEXT:   %7 = array.multiply %h_ct, %6 : tensor<8x8xf32>
+// GRAD-NEXT:   %8 = array.full {value = 0.0} : tensor<8x8xf32>
+// GRAD-NEXT:   %x_ct = grad.gate %7, %mask_1, %8 : tensor<8x8xf32>, tensor<8x8xi1>, tensor<8x8xf32> -> tensor<8x8xf32>
 // GRAD-NEXT:   func.return %loss, %x_ct, %w_ct : tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>
 // GRAD-NEXT: }
 

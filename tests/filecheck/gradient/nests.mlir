@@ -32,10 +32,10 @@ func.func @f(%x: tensor<8xf64>, %w: tensor<8x3xf64>) -> tensor<8xf64> {
 // CHECK-NEXT:     %13 = arith.cmpf oge, %6, %3 : f64
 // CHECK-NEXT:     %14 = arith.cmpf oeq, %6, %6 : f64
 // CHECK-NEXT:     %15 = arith.select %14, %12, %6 : f64
-// CHECK-NEXT:     %16 = grad.gate %11, %13, %15 : f64, i1, f64 -> f64
-// CHECK-NEXT:     %17 = arith.mulf %16, %2 : f64
-// CHECK-NEXT:     %18 = math.cos %1 : f64
-// CHECK-NEXT:     %19 = arith.mulf %17, %18 : f64
+// CHECK-NEXT:     %16 = arith.mulf %11, %2 : f64
+// CHECK-NEXT:     %17 = math.cos %1 : f64
+// CHECK-NEXT:     %18 = arith.mulf %16, %17 : f64
+// CHECK-NEXT:     %19 = grad.gate %18, %13, %15 : f64, i1, f64 -> f64
 // CHECK-NEXT:     loopnest.yield %19 : f64
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %x_ct = loopnest.nest [8] (%1 = %0[d0 + 1] pad 0.000000e+00 : f64 : tensor<10xf64>) -> ([d0] : tensor<8xf64>) {
@@ -53,8 +53,8 @@ func.func @f(%x: tensor<8xf64>, %w: tensor<8x3xf64>) -> tensor<8xf64> {
 // CHECK-NEXT:     %13 = arith.cmpf oge, %6, %3 : f64
 // CHECK-NEXT:     %14 = arith.cmpf oeq, %6, %6 : f64
 // CHECK-NEXT:     %15 = arith.select %14, %12, %6 : f64
-// CHECK-NEXT:     %16 = grad.gate %11, %13, %15 : f64, i1, f64 -> f64
-// CHECK-NEXT:     %17 = arith.mulf %16, %5 : f64
+// CHECK-NEXT:     %16 = arith.mulf %11, %5 : f64
+// CHECK-NEXT:     %17 = grad.gate %16, %13, %15 : f64, i1, f64 -> f64
 // CHECK-NEXT:     loopnest.yield %17 : f64
 // CHECK-NEXT:   }
 // CHECK-NEXT:   %x_ct_1 = loopnest.nest [7, 3] (%1 = %x[d0 + d1] pad 1.000000e+00 : f64 : tensor<8xf64>, %2 = %w[d0 + 1, d1] : tensor<8x3xf64>, %3 = %x[d0] pad 0.000000e+00 : f64 : tensor<8xf64>, %4 = %y_ct[d0 + 1] : tensor<8xf64>) -> (add [d0] : tensor<8xf64>) {

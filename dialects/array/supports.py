@@ -1,0 +1,82 @@
+"""array: the supports of ops that move elements: the same op on the bools of their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import f32, i1
+from xdsl.ir import Attribute, SSAValue
+
+from gradir.dialects.array.comparison import AstypeOp
+from gradir.dialects.array.creation import FullOp
+from gradir.dialects.base.interfaces import TensorOp
+from gradir.dialects.base.shapes import shape_of, tensor
+from gradir.dialects.base.support import NOWHERE, Box, Mask, Supports, either
+from gradir.dialects.base.value import Emitter, Value
+
+
+def moved_support(op: TensorOp, of: Supports) -> Mask | None:
+    """The support of an op whose elements are elements of its first operand."""
+    x = op.operands[0]
+    mask = of.of(x)
+    if mask is None or mask is NOWHERE:
+        return mask
+    return mask.then(lambda bools: _with_elements(op, i1, {x: bools}, bools.emitter))
+
+
+def padded_support(op: TensorOp, of: Supports, boxes: tuple[Box, ...] = ()) -> Mask | None:
+    """The support of an op that puts its one operand beside zeros; `boxes` is its place."""
+    [x] = op.operands
+    mask = of.of(x)
+    return NOWHERE if mask is NOWHERE else _on_bools(op, {x: mask}, () if mask else boxes)
+
+
+def placed_support(op: TensorOp, parts: Sequence[SSAValue], of: Supports) -> Mask | None:
+    """The support of an op whose elements are elements of several operands."""
+    masks = {x: of.of(x) for x in parts}
+    found = set(masks.values())
+    return found.pop() if len(found) == 1 and found <= {None, NOWHERE} else _on_bools(op, masks)
+
+
+def scattered_support(op: TensorOp, updates: SSAValue, of: Supports) -> Mask | None:
+    """The support of an op that adds updates to its first operand, or to zeros."""
+    mask, into = of.of(updates), op.operands[0]
+
+    def counts(emitter: Emitter) -> Value:
+        bools = _bools_of(mask, updates.type, emitter)
+        numbers = AstypeOp.on(bools, type=tensor(bools.shape, f32))
+        zeros = emitter.value(emitter.insert(FullOp.fill(0, tensor(shape_of(into.type), f32))).y)
+        return _with_elements(op, f32, {into: zeros} | {updates: numbers}, emitter) > 0
+
+    found = NOWHERE if mask is NOWHERE else Mask(counts)
+    return found if into is updates else either(of.of(into), found)
+
+
+def _on_bools(
+    op: TensorOp, masks: Mapping[SSAValue, Mask | None], boxes: tuple[Box, ...] = ()
+) -> Mask:
+    def where(emitter: Emitter) -> Value:
+        bools = {x: _bools_of(mask, x.type, emitter) for x, mask in masks.items()}
+        return _with_elements(op, i1, bools, emitter)
+
+    return Mask(where, boxes)
+
+
+def _bools_of(mask: Mask | None, type_: Attribute, emitter: Emitter) -> Value:
+    """The bools of a support, of none and all places too, in the shape of a type."""
+    if mask is not None and mask is not NOWHERE:
+        return mask.on(emitter)
+    full = FullOp.fill(mask is None, tensor(shape_of(type_), i1))
+    return emitter.value(emitter.insert(full).y)
+
+
+def _with_elements(
+    op: TensorOp, element: Attribute, given: Mapping[SSAValue, Value], emitter: Emitter
+) -> Value:
+    """The op on other operands, which have another element type."""
+    made = type(op).create(
+        operands=[given[o].ssa if o in given else o for o in op.operands],
+        result_types=[tensor(shape_of(op.results[0].type), element)],
+        attributes=op.attributes,
+    )
+    return emitter.value(emitter.insert(made).results[0])

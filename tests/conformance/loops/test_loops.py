@@ -16,6 +16,7 @@ from conformance.loops.derivatives import Derivatives, error_of
 from conformance.loops.gradir_flow import GradirFlow
 from conformance.loops.plain import DOUBLE, STENCIL, STEP, Double, in_double
 from conformance.loops.program import Program
+from conformance.loops.random_programs import random_program
 from conformance.loops.references import FILE, directions, load
 
 import gradir
@@ -51,6 +52,14 @@ def check(program: Program, found: Sequence[Any], wanted: Sequence[Any], order: 
 @each
 def test_references(program: Program) -> None:
     """The plain program in float64, and its slope along a direction by differences."""
+    wanted, (line,) = REFERENCES[program.name], directions(program, 1)
+    value, slope = value_and_slope(program)
+    assert value == pytest.approx(wanted["value"], rel=1e-6 if program.has_inner else 1e-9)
+    assert slope == pytest.approx(projected(wanted["gradients"][0], line), rel=1e-4, abs=1e-7)
+
+
+def value_and_slope(program: Program) -> tuple[float, float]:
+    """Of the plain program in float64, along the first direction."""
     start = [in_double(a) for a in program.arguments]
     (line,) = directions(program, 1)
 
@@ -60,10 +69,7 @@ def test_references(program: Program) -> None:
             given[k] = given[k] + step * part
         return float(program.function(Double(), DOUBLE, *given))
 
-    wanted = REFERENCES[program.name]
-    assert moved(0.0) == pytest.approx(wanted["value"], rel=1e-6 if program.has_inner else 1e-9)
-    slope = sum(w * moved(k * STEP) for k, w in STENCIL) / STEP
-    assert slope == pytest.approx(projected(wanted["gradients"][0], line), rel=1e-4, abs=1e-7)
+    return moved(0.0), sum(w * moved(k * STEP) for k, w in STENCIL) / STEP
 
 
 def projected(gradient: Sequence[Any], line: Sequence[Any]) -> float:
@@ -135,6 +141,22 @@ def test_third_order(name: str) -> None:
     made = derivatives(PROGRAMS[name])
     found = interpreted(made.order(3), made.point)
     check(PROGRAMS[name], found, REFERENCES[name]["gradients"][2], 3)
+
+
+@pytest.mark.parametrize("seed", [1, 3, 6])
+def test_random_programs(seed: int) -> None:
+    """The slope by differences, equal bits under a policy, and the second order in both ways."""
+    program = random_program(seed, has_inner=False)
+    made, (line,) = derivatives(program), directions(program, 1)
+    found = interpreted(made.with_value, made.point)
+    value, slope = value_and_slope(program)
+    assert float(found[0]) == pytest.approx(value, rel=1e-12)
+    assert projected(found[1:], line) == pytest.approx(slope, rel=1e-6, abs=1e-7)
+    other = interpreted(derivatives(program, POLICIES[0]).with_value, made.point)
+    assert all(map(np.array_equal, found, other))
+    forward = interpreted(made.pushed_gradient, made.point)
+    reverse = interpreted(made.order(2), made.point)
+    assert error_of(forward, [np.asarray(r) for r in reverse]) < 1e-12
 
 
 def test_each_program_has_a_reference() -> None:

@@ -122,7 +122,10 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
     x = floating(x)
     if reduction != "batchmean":
         return _kl_div(x, target, reduction, log_target)
-    total = _kl_div(wide(x), wide(lifted(target)), "sum", log_target)
+    other = lifted(target)
+    # arrays of two types are left as they are, and refused so
+    pair = (wide(x), wide(other)) if element(other) == element(x) else (x, other)
+    total = _kl_div(*pair, "sum", log_target)
     return converted(total / x.shape[0] if x.ndim else total, element(x))
 
 
